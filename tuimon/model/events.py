@@ -1,0 +1,150 @@
+"""What a reader tells whoever listens: a store in the same process, or one at the other end of a pipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from tuimon.model.points import Fact, Floats, Ids, Steps
+
+
+@dataclass(frozen=True, slots=True)
+class RunFound:
+    """A training job's logs. Ids count from 0 and are never used twice."""
+
+    run: int
+    name: str
+    """What a person calls it: the shortest tail of its path that tells it from its neighbours."""
+    path: str
+    """Absolute."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFound:
+    """One file that is followed. Several streams can be one source (the event files of a directory)."""
+
+    stream: int
+    run: int
+    source: str
+    """The name of the source as exports print it: path below PATH, of the file, or the directory of an event file."""
+    path: str
+    """Absolute path of the file."""
+    format: str
+    """Id of the format: "tensorboard", "jsonl", "training_log" …"""
+    rank: int
+    """Preference between sources of one run that hold the same metric: the highest is drawn."""
+    prefix: str
+    """"" or "<sub-run>/": put before metric names when sub-directories of one run hold the same names."""
+    order: int
+    """Streams of one source in the order in which they were begun."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricsFound:
+    """New metric names of a stream; their ids are first, first + 1, …"""
+
+    stream: int
+    first: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """Points of one stream grouped by metric, in file order within a metric.
+
+    Metric `metric[i]` owns the next `counts[i]` rows of the three columns; sum(counts) == len(steps).
+    """
+
+    stream: int
+    metric: Ids
+    counts: Ids
+    steps: Steps
+    values: Floats
+    wall_times: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentStarted:
+    """See model.points.SegmentStart."""
+
+    stream: int
+    step: int | None
+    purge: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StreamReplaced:
+    """All points of the stream so far are void; what follows takes their place."""
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactFound:
+    stream: int
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatus:
+    """How a stream stands. Sent when it changes, not on every read."""
+
+    stream: int
+    state: str
+    """waiting (empty so far) | reading | current (read to its end) | writing (a half-written document) |
+    gone (deleted) | unreadable | unsupported."""
+    message: str
+    """Why, for a person; "" when there is nothing to say."""
+    size: int
+    """Bytes on disk."""
+    read: int
+    """Bytes read or passed over."""
+    modified: float
+    """Time of the last change on disk, seconds since the epoch; NaN if unknown."""
+    damaged: int
+    """Records lost to damage so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the reader is with what was there when it looked."""
+
+    read: int
+    total: int
+    caught_up: bool
+    """True once everything found has been read to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How growth is noticed."""
+
+    mode: str
+    """events | poll."""
+    detail: str
+    """For a person: "poll every 2 s (nfs4)"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person should know that is not tied to a metric."""
+
+    level: str
+    """info | warning | error."""
+    message: str
+    hint: str = ""
+
+
+Event: TypeAlias = (
+    RunFound
+    | StreamFound
+    | MetricsFound
+    | Columns
+    | SegmentStarted
+    | StreamReplaced
+    | FactFound
+    | StreamStatus
+    | Progress
+    | Watching
+    | Notice
+)

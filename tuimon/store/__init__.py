@@ -1,0 +1,8 @@
+"""Columns of points as they were logged, and the curves they make.
+
+    store = Store(); store.apply(event) …          one thread owns the writing
+    snapshot = store.snapshot()                    copies nothing; any thread may read it while writing goes on
+    snapshot.runs[0].curve("train/loss").envelope(low, high, columns)
+
+The public names are Store, Snapshot, Run, StreamState and Curve.
+"""
