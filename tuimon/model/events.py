@@ -92,7 +92,7 @@ class StreamStatus:
     stream: int
     state: str
     """waiting (empty so far) | reading | current (read to its end) | writing (a half-written document) |
-    gone (deleted) | unreadable | unsupported."""
+    gone (deleted) | superseded (another file repeats it) | unreadable | unsupported."""
     message: str
     """Why, for a person; "" when there is nothing to say."""
     size: int

@@ -56,11 +56,12 @@ class Fact:
     """Something the log says that is not a point."""
 
     topic: str
-    """config | best_checkpoint | final_metrics | hparams | text | progress | state | writer | console."""
+    """config | best_checkpoint | final_metrics | hparams | text | progress | state | writer | console | metrics."""
     value: Mapping[str, Any]
     """Plain JSON values. progress: {"step", "total", "epoch", "total_epochs"} where known;
     state: {"state": "finished" | "crashed" | "running", "evidence": str}; text: {"tag", "text"};
-    console: {"lines": [str, ...]}; writer: {"name", "version", ...}."""
+    metrics: {metric or pattern: {"title", "range", "system", "folder", "step_metric"}} where known;
+    console: {"lines": [str, ...], "times": [seconds or None, ...] where known}; writer: {"name", "version", ...}."""
     step: int | None = None
     wall_time: float | None = None
 

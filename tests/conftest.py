@@ -1,0 +1,31 @@
+"""For every test: no settings of whoever runs them, no terminal of theirs, a fixed locale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("tuimon", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("tuimon")
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture(autouse=True)
+def own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The user's config file and TUIMON_* variables must not decide a test."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home / name.lower()))
+    for name in ("TUIMON_CONFIG", "TUIMON_THEME", "TUIMON_SYMBOLS", "TUIMON_POLL", "NO_COLOR", "COLORFGBG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture
+def data() -> Path:
+    """tests/data: small logs that real libraries wrote."""
+    return DATA

@@ -1,0 +1,78 @@
+"""clean() and the widths: no text of a log can move a cursor, and every row is as wide as it says."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.text import MAX_COMBINING, cell_width, clean, clean_lines, fit
+
+ATTACKS = [
+    "\x1b]0;owned\x07",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b]8;;http://evil\x1b\\click\x1b]8;;\x1b\\",
+    "\x1b[2J\x1b[H",
+    "\x1bP+q544e\x1b\\",
+    "\x9b31m",
+    "\x9d0;t\x9c",
+    "loss\r\nfake line",
+    "a\x08\x08\x7fb",
+    "\u202eevil\u202c",
+    "\u2066x\u2069",
+    "zero\u200bwidth\ufeff",
+    "\u2028new line",
+    "surrogate \udcff",
+    "tag \U000e0041",
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_no_control_survives(attack: str) -> None:
+    cleaned = clean(attack)
+    assert all(unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for c in cleaned)
+    cleaned.encode("utf-8")
+
+
+@given(st.text())
+def test_nothing_unprintable_comes_out(text: str) -> None:
+    cleaned = clean(text)
+    assert not any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in cleaned)
+    assert not any(
+        c in cleaned for c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200e\u200f\ufeff"
+    )
+    assert clean(cleaned) == cleaned
+
+
+def test_printable_text_of_any_script_stays() -> None:
+    for text in ("train/loss", "准确率 x", "Größe", "награда", "العربية", "😀", "a//b///c "):
+        assert clean(text) == text
+
+
+def test_long_text_is_cut_and_piles_of_marks_are_lowered() -> None:
+    assert clean("x" * 10_000, limit=10) == "x" * 9 + "…"
+    assert clean("a" + "\u0301" * 500) == "a" + "\u0301" * MAX_COMBINING
+
+
+def test_widths() -> None:
+    assert cell_width("loss") == 4
+    assert cell_width("准确率") == 6
+    assert cell_width("e\u0301") == 1
+
+
+@given(st.text(), st.integers(0, 60), st.sampled_from(["start", "end", "ends"]))
+def test_fit_is_exactly_as_wide_as_asked(text: str, width: int, keep: str) -> None:
+    assert cell_width(fit(clean(text), width, keep)) == width
+
+
+def test_fit_keeps_what_says_most() -> None:
+    assert fit("critic/score/mean", 11) == "critic/sco…"
+    assert fit("critic/score/mean", 11, "end") == "…score/mean"
+    assert fit("critic/score/mean", 11, "ends") == "crit…e/mean"
+    assert fit("准确率", 4) == "准… "
+
+
+def test_lines() -> None:
+    assert clean_lines("a\tb\n\x1b[31mred\n") == ["a       b", "␛[31mred"]
