@@ -1,0 +1,110 @@
+"""Which metric a file of SwanLab's local logs holds: its path has a number, and runs.swanlab knows the number's name.
+
+    swanlog/runs.swanlab                                SQLite: tables experiment, tag (tag.folder -> tag.name)
+    swanlog/run-<time>-<id>/logs/<folder>/<N>.log       <folder>: tag.folder, or before 0.3.12 the name, percent-encoded
+
+The machine's metrics of 0.6 and 0.7 have folders but no tag; they are called "logs/<folder>". Their names, with all
+others, are in the run's backup.swanlab.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from tuimon.errors import FormatError
+from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
+
+_LOG = re.compile(r"(?P<root>.*)/(?P<run>[^/]+)/logs/(?P<folder>[^/]+)/(?P<number>\d+)\.log")
+_STATES = {1: "finished", -1: "crashed"}
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """What runs.swanlab says of one run directory."""
+
+    name: str
+    """The experiment's name."""
+    state: str
+    """finished | crashed | running; a killed run stays "running"."""
+    folders: dict[str, str]
+    """Folder below logs/ -> metric name."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogPath:
+    """The parts of swanlog/<run>/logs/<folder>/<number>.log."""
+
+    database: str
+    """Path of the runs.swanlab that belongs to it; it need not exist."""
+    run: str
+    """Name of the run directory."""
+    source: str
+    """Path of the run's logs directory: all metrics below it are one source."""
+    folder: str
+    number: int
+    """Files of one folder are read in the order of this number."""
+
+
+def log_path(path: str) -> LogPath | None:
+    """The parts of a log file's absolute path, None for a path of another shape."""
+    found = _LOG.fullmatch(path)
+    if not found:
+        return None
+    root, run = found["root"], found["run"]
+    return LogPath(f"{root}/runs.swanlab", run, f"{root}/{run}/logs", found["folder"], int(found["number"]))
+
+
+def swanlab_names(database: str | Path) -> dict[str, LoggedRun]:
+    """Run directory name -> what a runs.swanlab says of it; read from a private copy.
+
+    Raises OSError where it cannot be read, FormatError (or Unfinished) where it is no such database.
+    """
+    with private_copy(str(database)) as connection:
+        return _runs(connection)
+
+
+def _runs(connection: sqlite3.Connection) -> dict[str, LoggedRun]:
+    columns = {row[1] for row in connection.execute("pragma table_info(tag)")}
+    folder = "folder" if "folder" in columns else "null"
+    runs: dict[str, LoggedRun] = {}
+    by_id: dict[int, LoggedRun] = {}
+    for number, run, name, status in connection.execute("select id, run_id, name, status from experiment"):
+        by_id[number] = runs[str(run)] = LoggedRun(str(name), _STATES.get(status, "running"), {})
+    for number, name, where in connection.execute(f"select experiment_id, name, {folder} from tag"):
+        if number in by_id and where is not None:
+            by_id[number].folders[str(where)] = str(name)
+    return runs
+
+
+class SwanLabNames:
+    """The names of all runs below any number of swanlog directories; a database is read again when it has changed."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, tuple[DatabaseSignature, dict[str, LoggedRun]]] = {}
+
+    def run(self, path: LogPath) -> LoggedRun | None:
+        """What is known of the run of a log file; None where there is no readable runs.swanlab that lists it."""
+        try:
+            now = database_signature(path.database)
+            known = self._read.get(path.database)
+            if known is None or known[0] != now:
+                known = self._read[path.database] = now, swanlab_names(path.database)
+            return known[1].get(path.run)
+        except (OSError, FormatError):
+            last = self._read.get(path.database)
+            return last[1].get(path.run) if last else None
+
+    def metric(self, path: LogPath) -> tuple[str, bool]:
+        """(name of a log file's metric, whether it is certain). A number without a name may get one in a moment: its
+        row in the database is written after its folder."""
+        run = self.run(path)
+        name = run.folders.get(path.folder) if run else None
+        if name is not None:
+            return name, True
+        if path.folder.isdigit():
+            return f"logs/{path.folder}", run is not None and run.state != "running"
+        return unquote(path.folder), True

@@ -1,0 +1,173 @@
+"""Following one file that grows.
+
+A writer appends, but it also truncates (a restart), replaces the file (rsync, write-then-rename, rotation), rewrites
+it with a longer header (CSV), deletes it and begins again. Size and inode alone tell these apart wrongly: rsync gives
+a new inode to the same log, and a file can shrink and grow past the old size between two looks. So a fingerprint
+decides: the first HEAD bytes and the LEAD bytes before the offset. Both equal: the same log, reading goes on.
+Otherwise it starts again at the beginning and the first chunk says so.
+
+Every look opens the path anew: on network file systems only open() asks the server (close-to-open consistency),
+and a kept descriptor would follow the old file after a replacement. Never mmap: a truncated file would kill us.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuimon.sources.files import Signature, explain, fresh, is_gone, open_regular, regular, signature
+
+HEAD = 256
+LEAD = 64
+BLOCK = 4 << 20
+"""Bytes asked of the kernel at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Bytes that follow those of the chunk before; after `restarted` they are the file's first."""
+
+    data: bytes
+    """Empty only when restarted: the file is now empty."""
+    restarted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TailState:
+    """How a followed file stood when it was last looked at."""
+
+    state: str
+    """current | gone | unreadable (tried again at every look)."""
+    message: str
+    """Why, when not current."""
+    size: int
+    """Bytes on disk."""
+    offset: int
+    """Bytes read or skipped."""
+    modified: float
+    """Time of the last change, seconds since the epoch; NaN before the first look."""
+    pending: bool
+    """Something may have changed since everything was read."""
+
+
+class Tail:
+    """Follows the file at `path`; it need not exist yet. No descriptor is held between two calls.
+
+    remote: on a network file system a stat() may be old, so each look opens the file.
+    """
+
+    def __init__(self, path: str, remote: bool = False) -> None:
+        self.path = path
+        self.state = "current"
+        self.message = ""
+        self.size = 0
+        self.offset = 0
+        self.modified = float("nan")
+        self._remote = remote
+        self._head = b""
+        self._lead = b""
+        self._settled: Signature | None = None
+        """The signature under which everything was read; None: look into the file."""
+
+    def poll(self) -> TailState:
+        """Look, without reading content."""
+        pending = False
+        try:
+            if self._remote:
+                descriptor, status = open_regular(self.path)
+                os.close(descriptor)
+            else:
+                status = regular(os.stat(self.path))
+            self._seen(status)
+            pending = signature(status) != self._settled
+        except OSError as error:
+            self._lost(error)
+        return TailState(self.state, self.message, self.size, self.offset, self.modified, pending)
+
+    def read_new(self, limit: int = 4 * BLOCK) -> Iterator[Chunk]:
+        """What was written since the last call, at most `limit` bytes. May be left early: the rest comes next time."""
+        if not self._remote and not self.poll().pending:
+            return
+        try:
+            descriptor, status = open_regular(self.path)
+        except OSError as error:
+            self._lost(error)
+            return
+        try:
+            yield from self._chunks(descriptor, status, limit)
+        except OSError as error:
+            self._lost(error)
+        finally:
+            os.close(descriptor)
+
+    def skip(self, count: int) -> int:
+        """Move on by up to `count` bytes without giving them, never past the end of the file. Returns how many."""
+        try:
+            descriptor, status = open_regular(self.path)
+        except OSError as error:
+            self._lost(error)
+            return 0
+        try:
+            hop = max(0, min(count, status.st_size - self.offset))
+            target = self.offset + hop
+            start = max(0, target - LEAD)
+            lead = os.pread(descriptor, target - start, start)
+        except OSError as error:
+            self._lost(error)
+            return 0
+        finally:
+            os.close(descriptor)
+        if len(lead) < target - start:
+            return 0  # truncated at this very moment: the next look finds out
+        self.offset, self._lead, self._settled = target, lead, None
+        return hop
+
+    def _chunks(self, descriptor: int, status: os.stat_result, limit: int) -> Iterator[Chunk]:
+        self._seen(status)
+        if signature(status) == self._settled:
+            return
+        self._settled = None
+        restarted = status.st_size < self.offset or os.pread(descriptor, len(self._head), 0) != self._head
+        if restarted:
+            self._forget()
+        given = 0
+        while given < limit:
+            # The bytes before the offset come with the new ones in one read, so a file that is
+            # rewritten while it is being read is noticed as well.
+            lead = len(self._lead)
+            data = os.pread(descriptor, lead + min(BLOCK, limit - given), self.offset - lead)
+            if data[:lead] != self._lead:
+                self._forget()
+                restarted = True
+                continue
+            if len(data) == lead:
+                if not fresh(status):
+                    self._settled = signature(status)
+                break
+            data = data[lead:]
+            self._advance(data)
+            given += len(data)
+            yield Chunk(data, restarted)
+            restarted = False
+        if restarted:
+            yield Chunk(b"", True)
+
+    def _advance(self, data: bytes) -> None:
+        if len(self._head) == self.offset:  # never so after a skip within the first bytes
+            self._head += data[: HEAD - len(self._head)]
+        self._lead = data[-LEAD:] if len(data) >= LEAD else (self._lead + data)[-LEAD:]
+        self.offset += len(data)
+        self.size = max(self.size, self.offset)
+
+    def _forget(self) -> None:
+        self.offset, self._head, self._lead = 0, b"", b""
+
+    def _seen(self, status: os.stat_result) -> None:
+        self.size, self.modified = status.st_size, status.st_mtime
+        self.state, self.message = "current", ""
+
+    def _lost(self, error: OSError) -> None:
+        self.state = "gone" if is_gone(error) else "unreadable"
+        self.message = "no such file" if is_gone(error) else explain(error)
+        self._settled = None
