@@ -1,15 +1,18 @@
 """Log formats: bytes in, points out, one file a format. Decoders do no I/O.
 
 A format is found by being a module of this package with a FORMAT (or FORMATS). Its docstring gives the byte layout
-and the source of what is said there. Two kinds:
+and the source of what is said there. Three kinds:
 
 - a stream grows at its end. `feed` takes the next bytes, cut anywhere; the decoder keeps an unfinished record until
   its rest comes. The points are the same for any cutting.
 - a document is rewritten whole. `load` takes all its bytes and gives what is new since the last load.
+- a database holds several runs. `read` takes a connection to a private copy and gives what is new, run by run.
 """
 
 from __future__ import annotations
 
+import posixpath
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -42,6 +45,17 @@ class StreamDecoder(Protocol):
 
 
 @runtime_checkable
+class RestartableDecoder(StreamDecoder, Protocol):
+    """Decodes a log whose writer may write it anew from its beginning with the same records (a table that grows a
+    column). Of other logs, what is written anew is a new segment, read by a new decoder."""
+
+    def restart(self) -> None:
+        """What is fed next are the first bytes of the log again. The decoder gives what is new in them, and a
+        SegmentStart where they are not those that it knows."""
+        ...
+
+
+@runtime_checkable
 class DocumentDecoder(Protocol):
     """Decodes a document that is rewritten whole."""
 
@@ -49,6 +63,17 @@ class DocumentDecoder(Protocol):
         """All bytes of the document as it now is. Gives only what is new when the known points are a prefix of the
         document, else Replaced() and everything. Raises Unfinished for an empty or half-written document, FormatError
         for one that can never become good; the state is then unchanged."""
+        ...
+
+
+@runtime_checkable
+class DatabaseDecoder(Protocol):
+    """Decodes a SQLite database that holds several runs."""
+
+    def read(self, database: sqlite3.Connection) -> Sequence[tuple[str, Sequence[Item]]]:
+        """(name of a run, what is new of it since the last call) for each run in it, known or new, in their order; no
+        two names are alike, and a run keeps its name. database: a copy of the present state. An sqlite3.Error passes
+        through."""
         ...
 
 
@@ -61,19 +86,31 @@ class Format:
     title: str
     """For a person: "TensorBoard event file"."""
     rank: int
-    """Which source of a run is best when several hold a metric: store 50, event file 40, JSON 30, CSV 20, console 10."""
+    """Which source of a run is best when several hold a metric: store 50, event file 40, JSON 30, CSV 20, text 10."""
     matches: Callable[[str, bytes], bool]
     """(file name, its first bytes: up to 4096, b"" when empty) -> is it this format? Cheap and strict: magic bytes
-    where there are some, else the name and the look of the first bytes."""
-    decoder: Callable[[], StreamDecoder] | Callable[[], DocumentDecoder]
+    where there are some, else the name and the look of the first bytes. Those of a SQLite database are followed by its
+    schema, as they do not tell which tables it has."""
+    decoder: Callable[[], StreamDecoder] | Callable[[], DocumentDecoder] | Callable[[], DatabaseDecoder]
     directory_is_source: bool = False
     """True: all files of a directory are one source, read in the order of their names (event files)."""
     wants_name: Callable[[str], bool] = lambda name: True
     """(file name) -> is it worth opening at all? Looked at before a byte is read."""
+    wants_path: Callable[[str], bool] | None = None
+    """(path) -> the same, in place of wants_name, for files that are known by the place where they lie."""
+    source_path: Callable[[str], str] | None = None
+    """(path) -> path of the source, where the file is one of many that make up one run and none by itself (one metric a
+    file): the file's own, or that of a directory above it."""
+    metric_name: Callable[[str], str | None] | None = None
+    """(path) -> name of the one metric that the file holds, where its path tells it, not its bytes."""
     unsupported: str = ""
     """Not empty: the format is recognised, but not read; what to do instead."""
     supersedes: Callable[[str], str] | None = None
     """(path) -> a key; of the files with one key only the newest is read (the trainer_state.json of checkpoints)."""
+
+    def wants(self, path: str) -> bool:
+        """Is the file at this path worth opening at all?"""
+        return self.wants_path(path) if self.wants_path else self.wants_name(posixpath.basename(path))
 
 
 def all_formats() -> tuple[Format, ...]:
@@ -82,7 +119,9 @@ def all_formats() -> tuple[Format, ...]:
     return formats
 
 
-def recognise(name: str, head: bytes) -> Format | None:
-    """The format of a file by its name and first bytes; the highest rank wins where several match."""
-    matching = [f for f in all_formats() if f.wants_name(name) and f.matches(name, head)]
+def recognise(path: str, head: bytes) -> Format | None:
+    """The format of a file by its path (or its name alone) and first bytes, see Format.matches; the highest rank wins
+    where several match."""
+    name = posixpath.basename(path)
+    matching = [f for f in all_formats() if f.wants(path) and f.matches(name, head)]
     return max(matching, key=lambda f: f.rank, default=None)

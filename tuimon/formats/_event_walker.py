@@ -1,0 +1,355 @@
+"""Event records one after the other: any kind, any order, few or many.
+
+A record that differs from one seen before only in wall time, step and value, which nearly all do, costs one or two
+look-ups; any other is taken apart. Nothing is told of a record before its data's checksum has been checked: at once
+when it says something new (a metric, a restart, a text), else for a batch of records together.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+import numpy as np
+
+from tuimon.errors import FormatError
+from tuimon.formats._event_content import EventContent, Scalar
+from tuimon.formats._large_event import LARGE
+from tuimon.formats._records import FOOTER, HEADER, Lengths, first_damaged, is_intact
+from tuimon.formats._row_template import RecordLayout, Slot
+from tuimon.formats._tensorboard_event import Event, read_event
+from tuimon.model.points import Damage, Item, Points
+
+MAX_METRICS = 1 << 18
+"""Metric names of one file; points of more are counted as lost."""
+_WALL_KEY, _STEP_KEY, _SUMMARY_KEY = 0x09, 0x10, 0x2A
+_WALL_SIZE = 9
+"""Bytes of an event's wall time with its key."""
+
+_POINTS_A_RECORD = 8
+"""With more points than this times the number of records asked for a walk has done its share."""
+
+_double = struct.Struct("<d").unpack_from
+_float = struct.Struct("<f").unpack_from
+_UNPACK = {
+    numpy_name: struct.Struct(code).unpack_from
+    for numpy_name, code in {"<f2": "<e", "<f4": "<f", "<f8": "<d", "<i4": "<i", "<i8": "<q", "<u1": "<B"}.items()
+}
+
+
+@dataclass(slots=True)
+class _Enclosed:
+    """Single scalar events whose value is not their end (tensors): what is around the value -> the metric."""
+
+    before_end: int
+    """Bytes from the value's first one to the end of the event."""
+    after: int
+    """Bytes from the end of the value to the end of the event."""
+    unpack: Callable[[bytes, int], tuple[float]]
+    metrics: dict[bytes, int] = field(default_factory=dict)
+
+
+class Stop(Enum):
+    """Why a walk ended. What it is about begins where the walk says it stopped."""
+
+    END = auto()
+    """No further whole record is there."""
+    NO_HEADER = auto()
+    DAMAGED = auto()
+    """A record whose data's checksum is wrong."""
+    NOT_AN_EVENT = auto()
+    """A record whose checksum is right, but which is no Event."""
+    LARGE = auto()
+    """A record for LargeEvent."""
+    TEMPLATE = auto()
+    """A row template may fit from here on."""
+    LIMIT = auto()
+    """As many records have been read as were asked for."""
+
+
+class EventWalker:
+    """Owns what has to be remembered from record to record; collects points until `take_points`."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.shapes: list[Hashable] = []
+        """Of the last walk, one a record: equal shapes mostly mean equal layouts. None: a template cannot hold it."""
+        self.starts: list[int] = []
+        """Where the data of these records begin …"""
+        self.ends: list[int] = []
+        """… and end."""
+        self._checked = 0
+        """So many of them are known to have the right checksum."""
+        self._damaged = -1
+        """Where the first damaged record of the walk begins."""
+        self._points_before: list[int] = []
+        self._lengths = Lengths()
+        self._content = EventContent()
+        self._ids: dict[str, int] = {}
+        self._metrics: dict[bytes, int] = {}
+        """By tag."""
+        self._plain: dict[bytes, int] = {}
+        """Metrics by all that stands between the step and the value of a plain scalar's event."""
+        self._enclosed: dict[int, list[_Enclosed]] = {}
+        """By the number of bytes after the step."""
+        self._memo = 0
+        """Entries of the two together."""
+        self._too_many = 0
+        self._metric: list[int] = []
+        self._steps: list[int] = []
+        self._values: list[float] = []
+        self._walls: list[float] = []
+
+    def take_points(self) -> list[Item]:
+        """The points collected so far as [Points], or []."""
+        if not self._steps:
+            return []
+        points = Points(
+            self.names,
+            np.array(self._metric, np.uint32),
+            np.array(self._steps, np.int64),
+            np.array(self._values, np.float64),
+            np.array(self._walls, np.float64),
+        )
+        for column in (self._metric, self._steps, self._values, self._walls):
+            column.clear()
+        return [points]
+
+    def take_lost(self, offset: int) -> list[Item]:
+        """The points that were lost because there are too many metrics, as [Damage], or []."""
+        lost, self._too_many = self._too_many, 0
+        return [Damage(offset, 0, "too many metric names", lost)] if lost else []
+
+    def walk(
+        self, data: bytes, position: int, limit: int, heads: Mapping[Hashable, int], items: list[Item]
+    ) -> tuple[int, Stop]:
+        """Reads at most `limit` records from data[position:], fewer if they hold many values.
+
+        Gives where the first unread record begins, and why it ended.
+        `heads`: shape of a row template's first record -> how many bytes must be left for it to be worth while.
+        `items` gets what is no point, and the points before it.
+        """
+        self._begin()
+        shapes, starts, ends, before = self.shapes, self.starts, self.ends, self._points_before
+        metrics, steps, values, walls = self._metric, self._steps, self._values, self._walls
+        lengths, plain, enclosed = self._lengths, self._plain, self._enclosed
+        size = len(data)
+        most_points = len(metrics) + _POINTS_A_RECORD * limit
+        stop: Stop | None = Stop.LIMIT
+        while len(starts) < limit:
+            start = position + HEADER
+            if start > size:
+                stop = Stop.END
+                break
+            length = lengths[data[position:start]]
+            end = start + length
+            if length < 0:
+                stop = Stop.NO_HEADER
+                break
+            if length > LARGE:
+                stop = Stop.LARGE
+                break
+            if end + FOOTER > size:
+                stop = Stop.END
+                break
+            metric = None
+            shape: Hashable = None
+            if length > 20 and data[start] == _WALL_KEY:
+                at = start + _WALL_SIZE
+                step = 0
+                if data[at] == _STEP_KEY:
+                    step = data[at + 1]
+                    at += 2
+                    if step >= 128:
+                        step &= 127
+                        for shift in range(7, 70, 7):
+                            byte = data[at]
+                            at += 1
+                            step |= (byte & 127) << shift
+                            if byte < 128:
+                                break
+                        if step >> 63:
+                            step = (step & 0xFFFF_FFFF_FFFF_FFFF) - (1 << 64)
+                metric = plain.get(data[at : end - 4])
+                if metric is not None:
+                    value = _float(data, end - 4)[0]
+                    shape = metric << 4 | at - start - _WALL_SIZE
+                elif end - at in enclosed:
+                    for kind in enclosed[end - at]:
+                        place = end - kind.before_end
+                        metric = kind.metrics.get(data[at:place] + data[end - kind.after : end])
+                        if metric is not None:
+                            value = float(kind.unpack(data, place)[0])
+                            shape = (metric, at - start, place - start)
+                            break
+            if metric is None:
+                stop = self._other(data, start, end, heads, items)
+                if stop:
+                    break
+                if len(metrics) >= most_points:
+                    limit = 0
+            else:
+                if starts and shape in heads and size - position >= heads[shape]:
+                    stop = Stop.TEMPLATE
+                    break
+                before.append(len(metrics))
+                shapes.append(shape)
+                starts.append(start)
+                ends.append(end)
+                metrics.append(metric)
+                steps.append(step)
+                walls.append(_double(data, start + 1)[0])
+                values.append(value)
+            position = end + FOOTER
+            stop = Stop.LIMIT
+        if not self._settle(data):
+            return self._damaged, Stop.DAMAGED
+        return position, stop or Stop.LIMIT
+
+    def read_checked(self, data: bytes, items: list[Item]) -> None:
+        """One Event that needs no check. Raises FormatError when it is none."""
+        self._begin()
+        event = read_event(data, 0, len(data))
+        scalars = self._content.scalars(data, event)
+        self._tell(data, event, items)
+        self._add(event, scalars)
+
+    def layout(self, data: bytes, index: int) -> RecordLayout:
+        """Where things are in a record of the last walk that has a shape."""
+        start, end, shape = self.starts[index], self.ends[index], self.shapes[index]
+        if isinstance(shape, int):
+            step_size = max(0, (shape & 15) - 1)
+            step_offset = start + _WALL_SIZE + 1 if step_size else -1
+            return RecordLayout(start, end, start + 1, step_offset, step_size, (Slot(shape >> 4, end - 4, "<f4"),))
+        event = read_event(data, start, end)
+        slots = tuple(
+            Slot(self._metrics[scalar.tag], scalar.offset, scalar.dtype)
+            for scalar in self._content.scalars(data, event)
+        )
+        return RecordLayout(start, end, event.wall_offset, event.step_offset, event.step_size, slots)
+
+    def _begin(self) -> None:
+        for records in (self.shapes, self.starts, self.ends, self._points_before):
+            records.clear()
+        self._checked = 0
+        self._damaged = -1
+
+    def _settle(self, data: bytes) -> bool:
+        """Checks the records that have not been; from the first damaged one on they are forgotten. Is all well?"""
+        if self._damaged >= 0:
+            return False
+        damaged = first_damaged(data, self.starts[self._checked :], self.ends[self._checked :])
+        if damaged < 0:
+            self._checked = len(self.starts)
+            return True
+        first = self._checked + damaged
+        self._damaged = self.starts[first] - HEADER
+        kept = self._points_before[first]
+        for column in (self._metric, self._steps, self._values, self._walls):
+            del column[kept:]
+        for records in (self.shapes, self.starts, self.ends, self._points_before):
+            del records[first:]
+        return False
+
+    def _other(
+        self, data: bytes, start: int, end: int, heads: Mapping[Hashable, int], items: list[Item]
+    ) -> Stop | None:
+        """Takes a record apart that is not known to be a plain scalar. None when it has been read."""
+        try:
+            event = read_event(data, start, end)
+            scalars = self._content.scalars(data, event)
+        except FormatError:
+            return Stop.NOT_AN_EVENT if is_intact(data, start, end) else Stop.DAMAGED
+        shape: Hashable = None
+        memorable = self._memo < MAX_METRICS and _is_memorable(data, event, scalars, start)
+        if memorable or self._content.is_news(event) or not all(scalar.tag in self._metrics for scalar in scalars):
+            if not self._settle(data) or not is_intact(data, start, end):
+                return Stop.DAMAGED
+            try:
+                self._tell(data, event, items)
+            except FormatError:
+                return Stop.NOT_AN_EVENT
+            self._checked += 1
+        else:
+            shape = self._shape(event, scalars, end - start)
+            if shape in heads and self.starts and len(data) - start + HEADER >= heads[shape]:
+                return Stop.TEMPLATE
+        self.shapes.append(shape)
+        self.starts.append(start)
+        self.ends.append(end)
+        self._points_before.append(len(self._metric))
+        self._add(event, scalars)
+        if memorable and scalars[0].tag in self._metrics:
+            self._remember(data, event, scalars[0], start, end)
+        return None
+
+    def _remember(self, data: bytes, event: Event, scalar: Scalar, start: int, end: int) -> None:
+        """What the bytes around a scalar's value stand for."""
+        self._memo += 1
+        metric = self._metrics[scalar.tag]
+        at = _summary_offset(event, start)
+        if scalar.offset == end - 4 and scalar.dtype == "<f4":
+            self._plain[data[at : end - 4]] = metric
+            return
+        before_end = end - scalar.offset
+        after = before_end - int(scalar.dtype[-1])
+        unpack = _UNPACK[scalar.dtype]
+        kinds = self._enclosed.setdefault(end - at, [])
+        for kind in kinds:
+            if (kind.before_end, kind.after, kind.unpack) == (before_end, after, unpack):
+                break
+        else:
+            kind = _Enclosed(before_end, after, unpack)
+            kinds.append(kind)
+        kind.metrics[data[at : scalar.offset] + data[end - after : end]] = metric
+
+    def _shape(self, event: Event, scalars: list[Scalar], length: int) -> Hashable:
+        if not scalars or len(scalars) < len(event.values) or event.wall_offset < 0:
+            return None
+        if any(scalar.offset < 0 for scalar in scalars):
+            return None
+        return length, event.step_size, *(self._metrics[scalar.tag] for scalar in scalars)
+
+    def _tell(self, data: bytes, event: Event, items: list[Item]) -> None:
+        told = self._content.tell(data, event)
+        if told:
+            items += self.take_points()
+            items += told
+
+    def _add(self, event: Event, scalars: list[Scalar]) -> None:
+        for tag, value, _, _ in scalars:
+            metric = self._metrics.get(tag)
+            if metric is None:
+                name = tag.decode("utf-8", "replace")
+                metric = self._ids.get(name)
+                if metric is None:
+                    if len(self.names) >= MAX_METRICS:
+                        self._too_many += 1
+                        continue
+                    metric = self._ids[name] = len(self.names)
+                    self.names.append(name)
+                if len(self._metrics) < MAX_METRICS:
+                    self._metrics[tag] = metric
+            self._metric.append(metric)
+            self._steps.append(event.step)
+            self._values.append(value)
+            self._walls.append(event.wall_time)
+
+
+def _summary_offset(event: Event, start: int) -> int:
+    """Where what follows wall time and step begins, in an event that starts with them."""
+    return start + _WALL_SIZE if event.step_offset < 0 else event.step_offset + event.step_size
+
+
+def _is_memorable(data: bytes, event: Event, scalars: list[Scalar], start: int) -> bool:
+    """Is the event one scalar, laid out as nearly every writer does: wall time, step if not 0, summary?"""
+    if len(event.values) != 1 or len(scalars) != 1 or event.session_status or event.writer:
+        return False
+    if event.values[0].plugin not in ("", "scalars") or scalars[0].dtype not in _UNPACK:
+        return False
+    if event.wall_offset != start + 1 or event.step_offset not in (-1, start + _WALL_SIZE + 1):
+        return False
+    at = _summary_offset(event, start)
+    return data[at] == _SUMMARY_KEY and scalars[0].offset > at

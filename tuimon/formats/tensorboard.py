@@ -1,0 +1,174 @@
+"""TensorBoard event files, `events.out.tfevents.<time>.<host>.<pid>.<n>`, as every writer of them leaves them.
+
+    file     TFRecords (see _records), each one Event message (see _tensorboard_event); the first says "brain.Event:2"
+    scalar   Value.simple_value, or Value.tensor of one number if its plugin is "scalars" or nobody ever named one
+    restart  SessionLog START: points with a step >= the event's are void (SummaryWriter's purge_step)
+
+Steps are int64 and 0 when absent; wall times are seconds, NaN when absent; float32 values are exact as float64.
+The data of every record is checked against its checksum, except a large one of which a payload was passed over.
+A damaged record is counted and skipped; after a bad header the next offset with a good one is searched for. A record
+that is not whole yet waits for its rest.
+
+Source: tensorflow/core/util/events_writer.cc, event.proto; tensorboard/backend/event_processing.
+"""
+
+from __future__ import annotations
+
+from tuimon.errors import FormatError
+from tuimon.formats import Format
+from tuimon.formats._event_walker import EventWalker, Stop
+from tuimon.formats._large_event import LargeEvent
+from tuimon.formats._records import FOOTER, HEADER, find_header, is_intact, record_length
+from tuimon.formats._row_templates import RowTemplates
+from tuimon.model.points import Damage, Item
+
+_SMALL = 4 << 10
+"""A damaged record of up to so many bytes may be one cut short: a header is searched for inside it."""
+_HOPELESS = 100
+"""Damaged records in a row after which that is no longer done: it makes hostile bytes dear."""
+_MANY = 1 << 14
+_BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "not an event"
+
+
+class EventFileDecoder:
+    """A StreamDecoder. Holds at most one record of up to 64 KiB and what is kept of a larger one."""
+
+    def __init__(self) -> None:
+        self._walker = EventWalker()
+        self._templates = RowTemplates(self._walker)
+        self._rest = b""
+        """Bytes that are not used up yet."""
+        self._offset = 0
+        """In the file, of the first of them."""
+        self._skip = 0
+        self._large: LargeEvent | None = None
+        self._large_offset = 0
+        self._at_once = _MANY
+        """Records walked at most before they are checked: few after damage, as what follows is walked again."""
+        self._damaged_in_a_row = 0
+        self._lost: Damage | None = None
+        """While a header is searched for: where the damage began, what it is, how many records it cost."""
+
+    @property
+    def skippable(self) -> int:
+        """See StreamDecoder."""
+        return self._skip
+
+    def skipped(self, count: int) -> None:
+        """See StreamDecoder."""
+        self._skip -= count
+        self._offset += count
+
+    def feed(self, data: bytes) -> list[Item]:
+        """See StreamDecoder."""
+        items: list[Item] = []
+        data = self._rest + data if self._rest else data
+        position = 0
+        more = True
+        while more:
+            if self._skip:
+                position, more = self._pass_over(data, position)
+            elif self._large:
+                position, more = self._read_large(self._large, data, position, items)
+            elif self._lost:
+                position, more = self._search(self._lost, data, position, items)
+            else:
+                position, more = self._read_records(data, position, items)
+        items += self._walker.take_points()
+        items += self._walker.take_lost(self._offset)
+        self._rest = data[position:]
+        self._offset += position
+        return items
+
+    def flush(self) -> list[Item]:
+        """Tells of damage whose end has not been found yet; a record that is not whole says nothing."""
+        if not self._lost:
+            return []
+        end = self._offset + len(self._rest)
+        lost, self._lost = self._lost, Damage(end, 0, self._lost.reason, 0)
+        return [Damage(lost.offset, end - lost.offset, lost.reason, lost.records)] if end > lost.offset else []
+
+    # Each of these gives the position it came to, and whether there is more to do before further bytes come.
+
+    def _pass_over(self, data: bytes, position: int) -> tuple[int, bool]:
+        passed = min(self._skip, len(data) - position)
+        self._skip -= passed
+        return position + passed, not self._skip
+
+    def _search(self, lost: Damage, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
+        found = find_header(data, position)
+        if found < 0:
+            return max(position, len(data) - HEADER + 1), False
+        length = self._offset + found - lost.offset
+        if length > 0:
+            items.append(Damage(lost.offset, length, lost.reason, lost.records))
+        self._lost = None
+        return found, True
+
+    def _read_records(self, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
+        position = self._templates.take(data, position, items)
+        heads = self._templates.heads(len(data) - position)
+        limit = min(self._templates.limit, self._at_once)
+        position, stop = self._walker.walk(data, position, limit, heads, items)
+        if limit == self._templates.limit:
+            self._templates.learn(data, stop)
+        self._at_once = 1 if stop is Stop.DAMAGED else min(_MANY, 2 * self._at_once)
+        if self._walker.starts:
+            self._damaged_in_a_row = 0
+        offset = self._offset + position
+        if stop is Stop.END:
+            return position, False
+        if stop is Stop.NO_HEADER:
+            self._lost = Damage(offset, 0, _BAD_HEADER)
+            return position + 1, True
+        if stop in (Stop.LIMIT, Stop.TEMPLATE):
+            return position, True
+        length = record_length(data[position : position + HEADER])
+        if stop is Stop.LARGE:
+            self._large, self._large_offset = LargeEvent(length), offset
+            return position + HEADER, True
+        self._damaged_in_a_row += 1
+        if stop is Stop.DAMAGED and length <= _SMALL and self._damaged_in_a_row < _HOPELESS:
+            self._lost = Damage(offset, 0, _BAD_DATA)
+            return position + HEADER, True
+        size = HEADER + length + FOOTER
+        items.append(Damage(offset, size, _BAD_DATA if stop is Stop.DAMAGED else _NO_EVENT))
+        return position + size, True
+
+    def _read_large(self, large: LargeEvent, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
+        wanted = large.wanted
+        if wanted > len(data) - position:
+            return position, False
+        reason = ""
+        try:
+            if wanted < 0:
+                self._skip = -wanted
+                large.take(b"")
+            else:
+                position += wanted
+                large.take(data[position - wanted : position])
+            if large.reduced is None:
+                return position, True
+            if large.raw and not is_intact(large.raw, 0, len(large.raw) - FOOTER):
+                reason = _BAD_DATA
+            else:
+                self._walker.read_checked(large.reduced, items)
+        except FormatError:
+            reason = _NO_EVENT
+            self._skip += large.left
+        if reason:
+            items.append(Damage(self._large_offset, HEADER + large.length + FOOTER, reason))
+        self._large = None
+        return position, True
+
+
+FORMAT = Format(
+    id="tensorboard",
+    title="TensorBoard event file",
+    rank=40,
+    # The name says it, so that a damaged file is told to be one; a compressed copy is no event file.
+    matches=lambda name, head: not head.startswith(b"\x1f\x8b"),
+    decoder=EventFileDecoder,
+    directory_is_source=True,
+    wants_name=lambda name: "tfevents" in name,
+)
