@@ -1,0 +1,390 @@
+"""JSON lines of the trainers: what is a step, a time, a number, a row; and which files are such logs."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from json_points import DATA, damage, facts, feed, rows, series, truth
+
+from tuimon.formats import beast_logger, clearml, jsonl
+from tuimon.formats._rows import number, seconds, step_of
+from tuimon.model.points import Points
+
+STREAMS = sorted(path for path in DATA.rglob("*") if path.name.endswith((".jsonl", "progress.json")))
+
+
+def lines(*given: Any) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in given).encode()
+
+
+def read(*given: Any) -> dict[str, list[tuple[int, str]]]:
+    return series(feed(jsonl.decoder(), lines(*given)))
+
+
+@pytest.mark.parametrize("path", [path for path in truth() if path.endswith((".jsonl", "progress.json"))])
+def test_every_logged_point_is_read(path: str) -> None:
+    assert series(feed(jsonl.decoder(), (DATA / path).read_bytes())) == truth()[path]
+
+
+def test_verl() -> None:
+    data = (DATA / "verl" / "grpo-qwen1.5b.jsonl").read_bytes()
+    wanted: dict[str, list[tuple[int, str]]] = {}
+    for line in data.splitlines():
+        row = json.loads(line)
+        for metric, value in row["data"].items():
+            if value is not None:
+                wanted.setdefault(metric, []).append((row["step"], repr(float(value))))
+    assert series(feed(jsonl.decoder(), data)) == wanted
+
+
+def test_ms_swift_steps_and_total_come_from_text_and_its_last_line_is_no_row() -> None:
+    items = feed(jsonl.decoder(), (DATA / "swift" / "logging.jsonl").read_bytes())
+    found = series(items)
+    assert [step for step, _ in found["loss"]] == list(range(1, 31))
+    assert "best_metric" not in found
+    assert len(found["epoch"]) == 30
+    assert facts(items, "progress") == [{"step": 1, "total": 30}]
+    assert damage(items) == []
+
+
+def test_a_total_that_changes_is_told_again() -> None:
+    items = feed(jsonl.decoder(), (DATA / "llamafactory" / "trainer_log.jsonl").read_bytes())
+    assert [fact["total"] for fact in facts(items, "progress")] == [80, 120]
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.parent.name)
+def test_any_cutting_of_real_files_gives_the_same_points(path: Any) -> None:
+    data = path.read_bytes()
+    whole = rows(feed(jsonl.decoder(), data))
+    draw = random.Random(path.name)
+    for count in (1, 10, 200):
+        cuts = [draw.randrange(len(data)) for _ in range(count)]
+        assert rows(feed(jsonl.decoder(), data, cuts)) == whole
+    assert rows(feed(jsonl.decoder(), data[:3000], range(3000))) == rows(feed(jsonl.decoder(), data[:3000]))
+
+
+def test_truncated_at_every_byte_it_gives_what_came_before() -> None:
+    data = (DATA / "sb3_ppo" / "ppo_seed2" / "progress.json").read_bytes()[:2500]
+    whole = rows(feed(jsonl.decoder(), data + b"\n"))
+    for length in range(len(data)):
+        items = feed(jsonl.decoder(), data[:length])
+        assert rows(items) == whole[: len(rows(items))]
+        assert damage(items) == []
+
+
+# Steps
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["step", "global_step", "_step", "current_steps", "iteration", "iter", "training_iteration", "epoch"],
+)
+def test_a_step_key_is_the_step_and_no_metric(key: str) -> None:
+    assert read({key: 7, "loss": 1.0}) == {"loss": [(7, "1.0")]}
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["train/global_step", "trainer/global_step", "training/global_step", "system/global_step", "system/step",
+     "time/total_timesteps", "rollout/step", "train/step"],
+)  # fmt: skip
+def test_a_step_that_is_a_tag_stays_a_metric(key: str) -> None:
+    assert read({key: 7, "loss": 1.0}) == {key: [(7, "7.0")], "loss": [(7, "1.0")]}
+
+
+def test_the_best_step_key_wins_and_the_others_are_metrics() -> None:
+    assert read({"epoch": 1, "iter": 10, "step": 300, "loss": 1}) == {
+        "epoch": [(300, "1.0")],
+        "iter": [(300, "10.0")],
+        "loss": [(300, "1.0")],
+    }
+
+
+def test_a_step_key_without_an_integer_is_passed_over() -> None:
+    assert read({"step": None, "global_step": 4, "loss": 1}) == {"loss": [(4, "1.0")]}
+    assert read({"step": "warm-up", "iter": 4, "loss": 1}) == {"loss": [(4, "1.0")]}
+    assert read({"step": 0.5, "iter": 4, "loss": 1}) == {"step": [(4, "0.5")], "loss": [(4, "1.0")]}
+
+
+def test_a_fractional_epoch_is_no_step() -> None:
+    found = read({"epoch": 0.5, "loss": 1}, {"epoch": 1.0, "loss": 2}, {"epoch": 1.5, "loss": 3})
+    assert [step for step, _ in found["loss"]] == [0, 1, 2]
+    assert [value for _, value in found["epoch"]] == ["0.5", "1.0", "1.5"]
+
+
+def test_a_row_without_a_step_has_the_step_before_it() -> None:
+    given = ({"step": 5, "loss": 1}, {"eval_loss": 2}, {"step": 6, "loss": 1}, {"eval_loss": 3})
+    assert read(*given)["eval_loss"] == [(5, "2.0"), (6, "3.0")]
+    data = lines(*given)
+    assert rows(feed(jsonl.decoder(), data, range(len(data)))) == rows(feed(jsonl.decoder(), data))
+
+
+def test_a_log_without_steps_counts_its_rows() -> None:
+    assert read({"loss": 1}, {"note": "no number"}, {"loss": 2}, {"loss": 3})["loss"] == [
+        (0, "1.0"),
+        (1, "2.0"),
+        (2, "3.0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [(3, (3, None)), (3.0, (3, None)), ("5/3766", (5, 3766)), ("12", (12, None)), (-1, (-1, None)), (True, None),
+     (2**63, None), (1e30, None), (math.nan, None), (math.inf, None), ("5/", None), ("1:23", None), ([1], None)],
+)  # fmt: skip
+def test_what_is_a_step(value: Any, found: Any) -> None:
+    assert step_of(value) == found
+
+
+# Times
+
+NOON = datetime(2026, 11, 21, 12, 0, 0, 500_000, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize("key", ["_timestamp", "timestamp", "time", "create_time", "wall_time", "date"])
+@pytest.mark.parametrize(
+    "value", [NOON, NOON * 1e3, NOON * 1e6, int(NOON * 1e9), "2026-11-21T12:00:00.5Z", "2026-11-21 13:00:00.500+01:00"]
+)
+def test_times_become_seconds_since_the_epoch(key: str, value: Any) -> None:
+    [(metric, step, loss, wall_time)] = rows(feed(jsonl.decoder(), lines({"step": 1, key: value, "loss": 0.5})))
+    assert (metric, step, loss) == ("loss", 1, "0.5")
+    assert float(wall_time) == pytest.approx(NOON, abs=1e-3)
+
+
+def test_a_duration_is_a_metric_and_a_row_without_a_time_has_none() -> None:
+    found = rows(feed(jsonl.decoder(), lines({"step": 1, "time": 0.25, "loss": 0.5})))
+    assert found == [("time", 1, "0.25", "nan"), ("loss", 1, "0.5", "nan")]
+
+
+@pytest.mark.parametrize(
+    "value", ["today", "2026-99-99 00:00:00", "0001-01-01 00:00:00", None, True, 1e300, -1, "20261121"]
+)
+def test_what_is_no_time(value: Any) -> None:
+    assert seconds(value) is None
+
+
+# Values
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [("0.5", 0.5), ("-1e-05", -1e-05), (".5", 0.5), ("5.", 5.0), ("inf", math.inf), ("-Infinity", -math.inf), (3, 3.0),
+     ("INF", math.inf), ("1:23:45", None), ("0:00:10", None), ("3s", None), ("2026-11-21", None), ("1_000", None),
+     ("0x10", None), ("", None), (" 1", None), ("١", None), ("np.float64(0.1)", None), (True, None), (None, None),
+     ([0.5], None), ("1" * 41, None)],
+)  # fmt: skip
+def test_what_is_a_number(value: Any, found: float | None) -> None:
+    assert number(value, "loss") == found
+
+
+def test_nan_as_text_is_a_point() -> None:
+    assert read({"step": 1, "loss": "NaN"}, {"step": 2, "loss": "nan"}, {"step": 3, "loss": 0.5}) == {
+        "loss": [(1, "nan"), (2, "nan"), (3, "0.5")]
+    }
+
+
+@pytest.mark.parametrize("key", ["run_id", "id", "version", "git/commit", "experiment-name", "date"])
+def test_digits_under_a_name_are_a_name(key: str) -> None:
+    assert number("12", key) is None
+    assert number(12, key) == 12.0
+
+
+def test_nested_objects_are_joined_and_names_kept() -> None:
+    row = {"step": 1, "eval": {"pass@1": 0.5, "val/ gsm8k": {"平均": 1}}, "a.b": 2, "empty": {}, "list": [1, 2]}
+    assert read(row) == {"eval/pass@1": [(1, "0.5")], "eval/val/ gsm8k/平均": [(1, "1.0")], "a.b": [(1, "2.0")]}
+
+
+@pytest.mark.parametrize("wrapper", ["data", "metrics"])
+def test_wrappers_are_taken_off_where_the_step_stands_outside(wrapper: str) -> None:
+    assert read({"step": 1, wrapper: {"loss": 0.5, "a": {"b": 1}}}) == {"loss": [(1, "0.5")], "a/b": [(1, "1.0")]}
+    assert read({wrapper: {"loss": 0.5}}) == {f"{wrapper}/loss": [(0, "0.5")]}
+
+
+def test_config_is_a_fact_told_once() -> None:
+    config = {"lr": 0.1, "model": {"layers": 2}}
+    items = feed(jsonl.decoder(), lines(*({"training_iteration": i, "loss": 1.0, "config": config} for i in range(3))))
+    assert facts(items, "config") == [config]
+    assert series(items) == {"loss": [(0, "1.0"), (1, "1.0"), (2, "1.0")]}
+
+
+def test_nesting_without_end_gives_facts_of_bounded_depth() -> None:
+    deep = b'{"a":' * 900 + b"1" + b"}" * 900
+    items = feed(jsonl.decoder(), (b'{"step": 1, "loss": 1, "x": ' + deep + b', "config": ' + deep + b"}\n") * 3)
+    assert series(items) == {"loss": [(1, "1.0")] * 3}
+    assert json.dumps(facts(items, "config")[0]).count("{") == 32
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"step": 1, "score": 0.5, "input": "2 + 2 =", "output": "4"},
+        {"step": 1, "reward": 0.5, "messages": [{"role": "user"}]},
+        {"step": 1, "reward": 0.5, "note": "x" * 201},
+        {"step": 1, "reward": 0.5, "turns": [{"text": "hello"}]},
+    ],
+)
+def test_samples_are_left_alone(row: dict[str, Any]) -> None:
+    assert read(row, {"step": 2, "loss": 1}) == {"loss": [(2, "1.0")]}
+    assert not jsonl.matches("rollouts.jsonl", lines(row, row, row, row))
+
+
+def test_rows_of_many_layouts_stay_in_file_order() -> None:
+    given = [
+        {"step": step, "loss": step, "kl": None if step % 3 else 0.5}
+        if step % 2
+        else {"kl": 1, "step": step, "loss": "2"}
+        for step in range(50)
+    ]
+    data = lines(*given)
+    found = rows(feed(jsonl.decoder(), data))
+    assert [step for _, step, _, _ in found] == sorted(step for _, step, _, _ in found)
+    assert found == rows(feed(jsonl.decoder(), data, range(0, len(data), 50)))
+    assert [value for name, _, value, _ in found if name == "loss"][:4] == ["2.0", "1.0", "2.0", "3.0"]
+
+
+ROWS = st.lists(
+    st.dictionaries(
+        st.sampled_from(["step", "epoch", "loss", "a", "timestamp", "data", "config", "text", "total_steps"]),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+        | st.sampled_from(["5/10", "NaN", "0.5", 1.79e9, "2026-11-21 12:00:00"])
+        | st.dictionaries(st.sampled_from(["loss", "b"]), st.floats() | st.none(), max_size=2),
+        max_size=6,
+    ),
+    max_size=10,
+)  # fmt: skip
+
+
+@given(ROWS, st.lists(st.integers(0, 600), max_size=5))
+@settings(max_examples=150)
+def test_any_rows_in_any_cutting_give_the_same(given_rows: list[dict[str, Any]], cuts: list[int]) -> None:
+    data = lines(*given_rows)
+    whole, cut = feed(jsonl.decoder(), data), feed(jsonl.decoder(), data, cuts)
+    assert rows(cut) == rows(whole)
+    for topic in ("config", "progress"):
+        assert list(map(repr, facts(cut, topic))) == list(map(repr, facts(whole, topic)))
+    for item in whole:
+        if isinstance(item, Points):
+            dtypes = [column.dtype.str for column in (item.metric, item.steps, item.values, item.wall_times)]
+            assert dtypes == ["<u4", "<i8", "<f8", "<f8"]
+            assert len(item) >= 1
+
+
+# Recognition
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.parent.name)
+def test_the_logs_of_trainers_are_recognised(path: Any) -> None:
+    assert jsonl.FORMAT.wants_name(path.name)
+    assert jsonl.matches(path.name, path.read_bytes()[:4096])
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("metrics.jsonl", b""),
+        ("metrics.jsonl", b'{"st'),
+        ("metrics.jsonl", b'{"step": 1, ' + b", ".join(b'"m%d": 0.5' % i for i in range(600))),
+        ("result.json", b'{"config": {' + b", ".join(b'"m%d": 0.5' % i for i in range(600))),
+        ("metrics.jsonl", '{"step": 1, "loss": 1}\n'.encode("utf-16")),
+        ("log.txt", b'{"train_lr": 0.1, "train_loss": 0.5, "epoch": 0, "box": [1, 2]}\n'),
+        ("stats.jsonl", b'{"Loss/D": {"num": 1, "mean": 0.5}, "timestamp": 1795226051.0}\n'),
+        ("scalars.json", b'{"lr": 0.1, "loss": 0.5, "step": 10}\n{"lr": 0.1, "loss": 0.5, "step": 20}\n'),
+    ],
+)
+def test_more_that_is_recognised(name: str, head: bytes) -> None:
+    assert jsonl.FORMAT.wants_name(name)
+    assert jsonl.matches(name, head[:4096])
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("train.jsonl", b'{"id": 7, "question": "2 + 2?", "answer": "4"}\n'),
+        ("tokens.jsonl", b'{"id": 7, "who": "a", "where": "b"}\n'),
+        ("completions.jsonl", b'{"step": 1, "completion": "' + b"x" * 5000),
+        ("config.json", b'{"step": 1,\n "lr": 0.5}\n'),
+        ("config.json", b'{"step": 1, "lr": 0.5}'),
+        ("app.log", b'{"level": "info", "lineno": 17, "message": "ready"}\n'),
+        ("app.log", b'{"step": 1, "loss": 0.5}\nready\n'),
+        ("train.log", b"step 1 loss 0.5\n"),
+        ("trainer_state.json", b'{\n  "global_step": 4,\n  "log_history": [\n    {"loss": 1, "step": 1}\n'),
+        ("log.txt", b""),
+    ],
+)
+def test_what_is_no_such_log(name: str, head: bytes) -> None:
+    assert not jsonl.matches(name, head[:4096])
+
+
+# Lines that are no rows
+
+
+def test_clearml_events() -> None:
+    event = {"type": "training_stats_scalar", "metric": "critic", "variant": "score/mean", "timestamp": 1795224836077}
+    data = lines(
+        [{**event, "iter": 0, "value": 0.5}, {**event, "iter": 1, "value": math.nan}],
+        [{"type": "plot", "metric": "m", "variant": "v", "iter": 1, "plot_str": "{}"}],
+        [{**event, "iter": 2, "value": None}, {**event, "iter": 3, "value": 2}],
+    )
+    assert clearml.matches("metrics.jsonl", data)
+    assert not jsonl.matches("metrics.jsonl", data)
+    items = feed(clearml.decoder(), data)
+    assert rows(items) == [
+        ("critic/score/mean", 0, "0.5", "1795224836.077"),
+        ("critic/score/mean", 1, "nan", "1795224836.077"),
+        ("critic/score/mean", 3, "2.0", "1795224836.077"),
+    ]
+    assert rows(feed(clearml.decoder(), data, range(len(data)))) == rows(items)
+
+
+def test_beast_logger_evaluations_are_points() -> None:
+    data = (DATA / "beast" / "evaluation.json.log").read_bytes()
+    assert beast_logger.matches("evaluation.json.log", data[:4096])
+    items = feed(beast_logger.BeastDecoder(), data)
+    found = series(items)
+    assert found["appworld/mean_reward"] == [(0, "0.0"), (1, "0.5")]
+    assert found["appworld/TGC@4"] == [(0, "0.1"), (1, "0.6")]
+    assert found["appworld/num_pass_n_tasks(pass@4)"] == [(0, "1.0"), (1, "6.0")]
+    assert damage(items) == []
+    first, second = (float(row[3]) for row in rows(items) if row[0] == "appworld/pass_n")
+    assert second - first == pytest.approx(60.0)
+    assert rows(feed(beast_logger.BeastDecoder(), data, range(len(data)))) == rows(items)
+
+
+def test_beast_logger_rollouts_are_texts() -> None:
+    items = feed(beast_logger.BeastDecoder(), (DATA / "beast" / "rollout.json.log").read_bytes())
+    assert facts(items, "text") == [{"tag": "rollout", "text": "[3] Task abc (Reward 0.500)"}]
+    assert rows(items) == damage(items) == []
+
+
+def test_a_damaged_rollout_is_named() -> None:
+    items = feed(beast_logger.BeastDecoder(), b"base64:AAAA\nbase64:!\n{bad}\n")
+    assert [reason for _, _, reason in damage(items)] == ["rollout record not readable"] * 2 + ["not JSON"]
+
+
+FRAGMENTS = (
+    b"2026-99-99 00:00:00.000 | INFO | x - ",
+    b'{"content": "',
+    "│ │ a │ 1 │ │".encode(),
+    b'"}',
+    b"base64:",
+    b"eJw",
+    b"\n",
+    b"\xff",
+    b"[",
+    b'{"type": "training_stats_scalar", "iter": 1}',
+)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12))
+@settings(max_examples=100)
+def test_garbage_never_raises(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    for decoder in (beast_logger.BeastDecoder(), clearml.decoder(), jsonl.decoder()):
+        feed(decoder, data, [len(data) // 2])

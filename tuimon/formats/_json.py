@@ -1,0 +1,99 @@
+"""JSON as trainers write it: orjson where it is JSON, a tolerant parser where it is nearly so.
+
+orjson keeps to RFC 8259 and so refuses what Python's `json.dumps` writes on the day a run diverges: bare NaN, Infinity
+and -Infinity. It also refuses a byte order mark, bytes that are not UTF-8, lone surrogates, control characters in
+strings, numbers beyond a float and deep nesting. All but the last are read here:
+
+- NaN, Infinity, -Infinity are floats; a number too big for a float is an infinity; a long integer is a float;
+- a byte order mark is passed over; bytes that are not UTF-8, and lone surrogates, become U+FFFD;
+- of a key that is there twice, the last value counts (as in RFC 8259's note on duplicates).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import orjson
+
+from tuimon.errors import FormatError
+
+MAX_SALVAGE = 16
+"""How many times a broken line is searched for the start of a whole object: keeps a hostile line linear."""
+
+NOT_JSON = "not JSON"
+UTF16 = "UTF-16, not UTF-8"
+BOM = b"\xef\xbb\xbf"
+
+_WHITESPACE = re.compile(r"\s*")
+_EXACT_DIGITS = 18
+"""Integers of up to this many digits fit 64 bits; longer ones become floats, which also bounds the time they take."""
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
+
+
+_TOLERANT = json.JSONDecoder(strict=False, parse_int=_integer)
+
+
+def parse(data: bytes) -> Any:
+    """The value of one JSON text. Raises FormatError with a short reason: "not JSON", "UTF-16, not UTF-8",
+    "nested too deeply"."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        text = _text(data)
+    try:
+        return _TOLERANT.decode(text)
+    except RecursionError:
+        raise FormatError("nested too deeply") from None
+    except ValueError:
+        raise FormatError(NOT_JSON) from None
+
+
+def is_utf16(data: bytes) -> bool:
+    """Do these bytes begin (or go on, as a line) in UTF-16, with or without its byte order mark?"""
+    return data.startswith((b"\xff\xfe", b"\xfe\xff")) or b'{\x00"' in data[:64]
+
+
+def parse_broken(data: bytes, first_key: str | None) -> tuple[list[dict[str, Any]], bool]:
+    """(the whole objects of a line that is not one JSON text, whether something of it is lost).
+
+    Objects may be glued to each other, or to the torn end of a record whose writer was killed. After damage only an
+    object that begins with `first_key` counts, as a torn record may hold whole objects that are no records.
+    """
+    text = _text(data)
+    begin = re.compile(r"\{\s*" + re.escape(json.dumps(first_key, ensure_ascii=False)) + r"\s*:") if first_key else None
+    found: list[dict[str, Any]] = []
+    at, lost = 0, False
+    for _ in range(MAX_SALVAGE):
+        while text.startswith("{", at):
+            try:
+                value, at = _TOLERANT.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                break
+            found.append(value)
+            at = _WHITESPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches the empty string too
+        if at >= len(text):
+            break
+        lost = True
+        following = begin.search(text, at + 1) if begin else None
+        if following is None:
+            break
+        at = following.start()
+    return found, lost
+
+
+def _text(data: bytes) -> str:
+    if is_utf16(data):
+        raise FormatError(UTF16)
+    text = data.removeprefix(BOM).decode("utf-8", "replace")
+    if "\\ud" in text or "\\uD" in text:
+        text = _ESCAPE.sub(lambda found: "\\ufffd" if found["lone"] else found[0], text)
+    return text

@@ -1,0 +1,88 @@
+"""JSON lines: one object a line, written by json.dumps, orjson or a framework's own logger; grows at its end.
+
+Read here, as they differ only in their keys (see _rows):
+
+    LLaMA-Factory  trainer_log.jsonl  {"current_steps": 10, "total_steps": 40, "loss": 0.5, "elapsed_time": "0:00:10"}
+    ms-swift       logging.jsonl      {"loss": 1.2, "global_step/max_steps": "5/3766", "memory(GiB)": 37.2, …}, or
+                                      "iteration": "5/100" (Megatron); the last line is a trainer state and no row
+    verl           <run>.jsonl        {"step": 7, "data": {"actor/pg_loss": null, …}}; truncated at a restart
+    prime-rl       metrics.jsonl      {"step": 3, "time": 1795224000.2, "loss/mean": …}; several rows a step
+    torchtune      log_<time>.jsonl   {"step": 4, "loss": NaN, …}
+    Ray Tune       result.json        nested objects, "training_iteration", "timestamp", "config" in each line
+    SB3            progress.json      {"time/total_timesteps": 512, "rollout/ep_rew_mean": 20.4, …}
+    DETR, MAE      log.txt            {"epoch": 0, "train_loss": …}
+
+Sources: the writers of these projects, and files that they wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tuimon.errors import FormatError
+from tuimon.formats import Format
+from tuimon.formats._json import BOM, is_utf16, parse
+from tuimon.formats._lines import JSONLines
+from tuimon.formats._row_reader import Names, RowReader
+from tuimon.formats._rows import SAMPLE_KEYS, flatten, has_step, looks_like_metrics
+from tuimon.model.points import Item
+
+_ROWS_LOOKED_AT = 3
+_LINES_BY_NAME = (".jsonl", ".ndjson", ".jsonlines")
+_LINES_DESPITE_NAME = ("progress.json", "result.json")
+_OTHER_NAMES = (".json", ".log", ".txt", ".out")
+_SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]|"[^"]{201}')
+_NUMBER = re.compile(rb'"\s*:\s*(?:-?\d|NaN|-?Infinity)')
+
+
+def decoder() -> JSONLines:
+    reader = RowReader(Names())
+
+    def read(values: list[Any]) -> list[Item]:
+        return reader.read([value for value in values if type(value) is dict])
+
+    return JSONLines(read)
+
+
+def matches(name: str, head: bytes) -> bool:
+    lines = head.removeprefix(BOM).lstrip().split(b"\n")
+    whole = [line for line in lines[:-1] if line.strip()]
+    by_name = name.endswith(_LINES_BY_NAME)
+    if not whole:
+        last = lines[-1].strip(b"\0\r\t ")
+        return (by_name or name in _LINES_DESPITE_NAME) and _begins_like_metrics(last)
+    rows = [_parsed(line) for line in whole[:_ROWS_LOOKED_AT]]
+    if by_name:
+        return any(map(looks_like_metrics, rows)) or all(row is None for row in rows)
+    return (
+        isinstance(rows[0], dict)
+        and all(isinstance(row, dict) for row in rows)
+        and any(looks_like_metrics(row) and has_step(flatten(row)) for row in rows)
+    )
+
+
+def _begins_like_metrics(line: bytes) -> bool:
+    """Of a file with the name of one, whose first line is not whole within its first bytes."""
+    if not line or is_utf16(line):  # JSONLines says what is wrong with the latter
+        return True
+    if line.endswith(b"}") and (row := _parsed(line)) is not None:
+        return looks_like_metrics(row)
+    return line.startswith(b'{"') and not _SAMPLE.search(line) and (len(line) < 64 or bool(_NUMBER.search(line)))
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return parse(line.strip(b"\0\r\t "))
+    except FormatError:
+        return None
+
+
+FORMAT = Format(
+    id="jsonl",
+    title="JSON lines",
+    rank=30,
+    matches=matches,
+    decoder=decoder,
+    wants_name=lambda name: name.endswith(_LINES_BY_NAME + _OTHER_NAMES),
+)
