@@ -1,0 +1,62 @@
+"""SwanLab's local logs: swanlog/run-<time>-<id>/logs/<folder>/<N>.log, of 0.2 to 0.10 in local mode.
+
+JSON lines, one a point, in the order of logging: {"index": step, "data": value, "create_time": time}. Media have a list
+as data and are no points; for the forms of data and create_time see _swanlab_values. N is the number of points rounded
+up to a thousand, so a metric's files are read in the order of that number: 1000.log, 2000.log, … 10000.log.
+
+The bytes do not say which metric it is: the name given here is "", and whoever knows the path puts the metric's name
+in its place. The folder is a number that runs.swanlab (SQLite) knows the name of, or the name itself, percent-encoded
+(before 0.3.12): see tuimon.sources.swanlab_names.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from tuimon.formats import Format
+from tuimon.formats._lines import JSONLines
+from tuimon.formats._swanlab_values import number, seconds, step
+from tuimon.model.points import Item, Points
+
+_NAME = re.compile(r"\d+\.log")
+_FIRST = re.compile(rb'\s*\{"index": ?"?-?\d+"?, ?"data": ?')
+_NAMES = ("",)
+
+
+def _wants(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def _matches(name: str, head: bytes) -> bool:
+    if not _wants(name) or not _FIRST.match(head):
+        return False
+    line, newline, _ = head.partition(b"\n")
+    return b'"create_time"' in line or not newline  # a long text runs past what was read of it
+
+
+def _read(values: list[Any]) -> list[Item]:
+    """Lines to points. A line that holds no number is media, and no point."""
+    rows: list[tuple[int, float, float]] = []
+    for value in values:
+        if isinstance(value, dict):
+            at_step, logged = step(value.get("index")), number(value.get("data"))
+            if at_step is not None and logged is not None:
+                rows.append((at_step, logged, seconds(value.get("create_time"))))
+    if not rows:
+        return []
+    steps, logged_values, times = zip(*rows, strict=True)
+    columns = np.array(steps, np.int64), np.array(logged_values, np.float64), np.array(times, np.float64)
+    return [Points(_NAMES, np.zeros(len(rows), np.uint32), *columns)]
+
+
+FORMAT = Format(
+    id="swanlab-log",
+    title="SwanLab local log",
+    rank=45,
+    matches=_matches,
+    decoder=lambda: JSONLines(_read),
+    wants_name=_wants,
+)

@@ -1,0 +1,242 @@
+"""W&B's `.wandb` file, as `wandb` writes it for each run, online or offline (run-<id>.wandb). The framing is that of
+_log_blocks; each record is a protobuf message of wandb/proto/wandb_internal.proto, of which these are read:
+
+    Record       num=1; one of history=2 summary=3 output=4 config=5 stats=7 metric=12 output_raw=13 run=17 exit=18
+                 header=21 environment=26; _info=200 when it came from the user's process
+    history      see _wandb_history; a metric's name is its nested keys joined by "."
+    stats        timestamp=2 item=3*                    what the machine did: metrics "system/<key>"
+    summary      update=1* remove=2*                    two a step repeat the history: only the user's own are decoded
+    config       update=1* remove=2*                    item: key=1 | nested_key=2*, value_json=16
+    run          run_id=1 entity=2 project=3 config=4 group=6 job_type=7 display_name=8 notes=9 tags=10* host=13
+                 starting_step=14 start_time=17 resumed=18 telemetry=19 {cli_version=5}
+    metric       name=1 glob_name=2 step_metric=4       define_metric
+    output       output_type=1 (0 stderr, 1 stdout) timestamp=2 line=3
+    exit         exit_code=1 runtime=2                  only when the run ended; a killed one has none
+    header       version_info=1 {producer=1}            environment: os=1 python=2 program=6 host=12 gpu=18 gpu_count=19
+
+System metrics have no training step: their step is the time since the first of them, in milliseconds.
+wandb before 0.31 writes the file in whole blocks of 32 KiB, 0.31 every 15 s: what is read lags behind the run.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from typing import Any
+
+from tuimon.errors import FormatError
+from tuimon.formats import Format
+from tuimon.formats._console_lines import ConsoleLines
+from tuimon.formats._log_blocks import LogBlocks
+from tuimon.formats._message import Message
+from tuimon.formats._protobuf import BYTES, fields, varint
+from tuimon.formats._wandb_history import HistoryRows, item_path, item_value, number_leaves
+from tuimon.model.points import Damage, Fact, Item, SegmentStart
+
+MAGIC = b":W&B\xe1\xbe"
+SYSTEM = "system/"
+"""Before the names of what wandb measured of the machine. Their steps are milliseconds, see above."""
+
+_RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name", 9: "notes", 13: "host"}
+_ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
+_INTERNAL = "_wandb"
+
+
+class WandbDecoder:
+    """A StreamDecoder of one `.wandb` file."""
+
+    def __init__(self) -> None:
+        self._blocks = LogBlocks(MAGIC)
+        self._rows = HistoryRows()
+        self._console = ConsoleLines()
+        self._config: dict[str, Any] = {}
+        self._summary: dict[str, Any] = {}
+        self._writer: dict[str, Any] = {"name": "wandb"}
+        self._first_stats = math.nan
+        self._news: list[Item] = []  # what this feed gave besides history
+        self._changed: set[str] = set()
+
+    @property
+    def skippable(self) -> int:
+        return 0
+
+    def skipped(self, count: int) -> None:
+        """Never called: nothing is skippable."""
+
+    def feed(self, data: bytes) -> list[Item]:
+        return self._decode(self._blocks.feed(data))
+
+    def flush(self) -> list[Item]:
+        return self._decode(self._blocks.flush())
+
+    def _decode(self, records: list[tuple[int, bytes] | Damage]) -> list[Item]:
+        for record in records:
+            if isinstance(record, Damage):
+                self._news.append(record)
+                continue
+            offset, payload = record
+            try:
+                self._record(payload)
+            except FormatError:
+                self._news.append(Damage(offset, len(payload), "record not readable"))
+        items = self._rows.take() + self._console.take() + self._news + self._documents()
+        self._news = []
+        return items
+
+    def _documents(self) -> list[Item]:
+        """What was learned of the run, each as it now is."""
+        documents = {"writer": self._writer, "config": self._config, "final_metrics": self._summary}
+        changed, self._changed = self._changed, set()
+        return [Fact(topic, deepcopy(value)) for topic, value in documents.items() if topic in changed]
+
+    def _record(self, record: bytes) -> None:
+        number, start = _plain(record)
+        if number == 2:
+            self._rows.add(record[start:])
+        elif number != 3:
+            self._mixed_record(record)
+
+    def _mixed_record(self, record: bytes) -> None:
+        """A record with more than a number and a body."""
+        found: tuple[int, int, int] | None = None
+        from_user = False
+        for number, wire, start, end in fields(record, 0, len(record)):
+            if number == 200:
+                from_user = True
+            elif wire == BYTES and (number == 2 or number in _READERS):
+                found = number, start, end
+        if found is None:
+            return
+        number, start, end = found
+        if number == 2:
+            self._rows.add(record[start:end])
+        elif number != 3 or from_user:
+            _READERS[number](self, Message(record[start:end]))
+
+    def _read_summary(self, summary: Message) -> None:
+        self._update(self._summary, summary, "final_metrics")
+
+    def _read_config(self, config: Message) -> None:
+        self._update(self._config, config, "config")
+
+    def _update(self, document: dict[str, Any], update: Message, topic: str) -> None:
+        """Apply the items of a config or a summary to what is known of it."""
+        for data in update.all_bytes(1):
+            item = Message(data)
+            *parents, key = item_path(item)
+            if _INTERNAL in (key, *parents[:1]):
+                continue
+            inner = document
+            for parent in parents:
+                deeper = inner.get(parent)
+                if not isinstance(deeper, dict):
+                    deeper = inner[parent] = {}
+                inner = deeper
+            inner[key] = item_value(item)
+            self._changed.add(topic)
+        for data in update.all_bytes(2):
+            *parents, key = item_path(Message(data))
+            inner = document
+            for parent in parents:
+                deeper = inner.get(parent)
+                inner = deeper if isinstance(deeper, dict) else {}
+            if inner.pop(key, None) is not None:
+                self._changed.add(topic)
+
+    def _read_run(self, run: Message) -> None:
+        self._writer["run_id"] = run.text(1)
+        if version := run.message(19).text(5):
+            self._version(version)
+        self._tell(run, _RUN_TEXTS)
+        if tags := run.texts(10):
+            self._writer["tags"] = tags
+        started = run.timestamp(17)
+        if started is not None:
+            self._writer["started"] = started
+        self._read_config(run.message(4))
+        if run.integer(18):
+            self._news.append(SegmentStart(run.integer(14), purge=False))
+
+    def _read_header(self, header: Message) -> None:
+        producer = header.message(1).text(1).partition("+")[0]
+        if producer:
+            self._version(producer)
+
+    def _version(self, version: str) -> None:
+        major, minor = (int(part) if part.isdecimal() else 0 for part in [*version.split("."), ""][:2])
+        lag = "written every 15 s" if (major, minor) >= (0, 31) else "written in blocks of 32 KiB"
+        self._writer |= {"version": version, "lag": f"{lag}: what is shown may lag behind the run"}
+        self._changed.add("writer")
+
+    def _read_environment(self, environment: Message) -> None:
+        self._tell(environment, _ENVIRONMENT_TEXTS)
+        if 19 in environment:
+            self._writer["gpu_count"] = environment.integer(19)
+
+    def _tell(self, message: Message, texts: dict[int, str]) -> None:
+        self._writer.update({key: message.text(number) for number, key in texts.items() if message.text(number)})
+        self._changed.add("writer")
+
+    def _read_metric(self, metric: Message) -> None:
+        name, step = metric.text(1) or metric.text(2), metric.text(4)
+        if name and step:
+            self._news.append(Fact("metrics", {name: {"step_metric": step}}))
+
+    def _read_stats(self, stats: Message) -> None:
+        time = stats.timestamp(2) or math.nan
+        if math.isnan(self._first_stats):
+            self._first_stats = time
+        values: dict[str, float] = {}
+        for data in stats.all_bytes(3):
+            item = Message(data)
+            try:
+                values.update(number_leaves(SYSTEM + ".".join(item_path(item)), item_value(item)))
+            except FormatError:
+                continue
+        elapsed = (time - self._first_stats) * 1000
+        self._rows.add_stats(values, 0 if math.isnan(elapsed) else round(elapsed), time)
+
+    def _read_output(self, output: Message) -> None:
+        self._console.add(str(output.integer(1)), output.text(3), output.timestamp(2))
+
+    def _read_exit(self, exit_record: Message) -> None:
+        self._console.end()
+        code = exit_record.integer(1)
+        state = "crashed" if code else "finished"
+        self._news.append(Fact("state", {"state": state, "evidence": f"wandb wrote exit code {code}"}))
+
+
+def _plain(record: bytes) -> tuple[int, int]:
+    """(2 or 3, start of the body) of a record that is its number and a history or a summary; (0, 0) of any other."""
+    end = len(record)
+    if end < 4 or record[0] != 0x08:
+        return 0, 0
+    at = varint(record, 1, end)[1]
+    tag = record[at] if at < end else 0
+    if tag not in (0x12, 0x1A):
+        return 0, 0
+    length, at = varint(record, at + 1, end)
+    return (tag >> 3, at) if at + length == end else (0, 0)
+
+
+_READERS = {
+    3: WandbDecoder._read_summary,
+    4: WandbDecoder._read_output,
+    5: WandbDecoder._read_config,
+    7: WandbDecoder._read_stats,
+    12: WandbDecoder._read_metric,
+    13: WandbDecoder._read_output,
+    17: WandbDecoder._read_run,
+    18: WandbDecoder._read_exit,
+    21: WandbDecoder._read_header,
+    26: WandbDecoder._read_environment,
+}
+
+FORMAT = Format(
+    id="wandb",
+    title="W&B run file",
+    rank=50,
+    matches=lambda name, head: head.startswith(MAGIC),
+    wants_name=lambda name: name.endswith(".wandb"),
+    decoder=WandbDecoder,
+)
