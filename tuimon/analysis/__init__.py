@@ -1,1 +1,10 @@
+"""What points say: pure array work, one file a topic. NaN and infinities count in no figure, and are never hidden.
 
+statistics.py       mean, deviation, median, robust spread, best value
+trend.py            is it rising, how fast, and is that more than noise
+smoothing.py        the curve under the noise
+cadence.py          how long a step takes
+progress.py         where a run stands, when it ends, whether it lives
+progress_inputs.py  what a run of the store knows about that
+words.py            durations as a person says them
+"""

@@ -1,0 +1,185 @@
+"""Statistics, trend, smoothing, words: against closed forms and other ways to the same number."""
+
+from __future__ import annotations
+
+import math
+import statistics as standard
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.analysis.smoothing import smooth
+from tuimon.analysis.statistics import best, statistics
+from tuimon.analysis.trend import change, trend
+from tuimon.analysis.words import duration
+
+NAN, INF = float("nan"), float("inf")
+FINITE = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
+
+
+@settings(max_examples=100, deadline=None)
+@given(FINITE)
+def test_statistics_as_the_standard_library_has_them(values):
+    found = statistics(np.array(values))
+    assert found.count == len(values)
+    assert found.mean == pytest.approx(standard.fmean(values), abs=1e-6)
+    assert found.median == pytest.approx(standard.median(values), abs=1e-6)
+    if len(values) > 1:
+        assert found.deviation == pytest.approx(standard.stdev(values), rel=1e-6, abs=1e-6)
+        assert found.variance == pytest.approx(standard.variance(values), rel=1e-6, abs=1e-6)
+    middle = standard.median(values)
+    assert found.spread == pytest.approx(1.4826 * standard.median(abs(v - middle) for v in values), abs=1e-5)
+    assert (found.min, found.max) == (min(values), max(values))
+
+
+def test_statistics_leave_out_what_is_not_finite_and_count_it():
+    found = statistics(np.array([1.0, NAN, 3.0, INF, -INF]))
+    assert (found.count, found.left_out, found.mean, found.min, found.max) == (2, 3, 2.0, 1.0, 3.0)
+    assert statistics(np.array([9.0, 1.0, 3.0]), last=2).mean == 2.0
+    nothing = statistics(np.array([NAN]))
+    assert (nothing.count, nothing.left_out) == (0, 1)
+    assert math.isnan(nothing.median)
+
+
+def test_one_spike_moves_the_deviation_and_not_the_spread():
+    values = np.tile([1.0, 2.0, 3.0], 30)
+    spiked = values.copy()
+    spiked[40] = 1e9
+    assert statistics(spiked).spread == statistics(values).spread
+    assert statistics(spiked).deviation > 1e7
+
+
+def test_statistics_of_the_largest_numbers_stay_finite():
+    found = statistics(np.array([1e308, -1e308, 1e308]))
+    assert math.isfinite(found.mean)
+    assert math.isfinite(found.deviation)
+
+
+def test_best():
+    steps, values = np.array([10, 20, 30, 40]), np.array([NAN, 2.0, 1.0, INF])
+    assert best(steps, values, "lower") == (30, 1.0)
+    assert best(steps, values, "higher") == (20, 2.0)
+    assert best(steps[:1], values[:1], "lower") is None
+    with pytest.raises(ValueError, match="direction"):
+        best(steps, values, "up")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.one_of(st.floats(-100, 100), st.sampled_from([NAN, INF, -INF])), max_size=300),
+    st.sampled_from([0.0, 0.3, 0.9, 0.99, 0.9999]),
+)
+def test_smoothing_by_its_recursion(values, weight):
+    expected, state, seen = [], 0.0, 0
+    for value in values:
+        if not math.isfinite(value):
+            expected.append(NAN)
+            continue
+        seen += 1
+        state = weight * state + (1 - weight) * value
+        expected.append(state / (1 - weight**seen))
+    np.testing.assert_allclose(smooth(np.array(values), weight), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_long_constant_stays_what_it_is():
+    np.testing.assert_allclose(smooth(np.full(100_000, 3.5), 0.999), 3.5, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.0, NAN])
+def test_no_such_weight(weight):
+    with pytest.raises(ValueError, match="weight"):
+        smooth(np.ones(3), weight)
+
+
+def test_a_straight_line_has_its_slope():
+    steps = np.arange(0, 1000, 10)
+    found = trend(steps, 5.0 - 0.25 * steps)
+    assert found.direction == "falling"
+    assert found.slope == pytest.approx(-0.25)
+    assert found.change == pytest.approx(-0.25 * 990)
+    assert (found.steps, found.count) == (990, 100)
+    assert found.slope_low == pytest.approx(found.slope_high)
+
+
+def test_a_line_with_spikes_and_holes_keeps_its_slope():
+    random = np.random.default_rng(0)
+    steps = np.arange(5000)
+    values = 0.01 * steps + random.normal(size=5000)
+    values[::50] = 1e6
+    values[7::50] = NAN
+    found = trend(steps, values)
+    assert found.direction == "rising"
+    assert found.slope_low < 0.01 < found.slope_high
+    assert found.slope == pytest.approx(0.01, rel=0.02)
+    assert found.count == 4900
+
+
+def test_noise_alone_is_flat_nearly_always():
+    random = np.random.default_rng(1)
+    flat = [trend(np.arange(200), random.normal(size=200)).direction == "flat" for _ in range(100)]
+    assert sum(flat) >= 96
+
+
+def test_kendall_by_counting_pairs():
+    """S and its variance from the textbook formula, on a small series with ties."""
+    values = [1.0, 3.0, 2.0, 3.0, 5.0, 4.0, 5.0, 6.0]
+    excess = sum((b > a) - (b < a) for at, a in enumerate(values) for b in values[at + 1 :])
+    variance = (8 * 7 * 21 - 2 * (2 * 1 * 9)) / 18
+    p_value = math.erfc((excess - 1) / math.sqrt(variance) / math.sqrt(2))
+    found = trend(np.arange(8), np.array(values))
+    slopes = [(values[j] - values[i]) / (j - i) for i in range(8) for j in range(i + 1, 8)]
+    assert found.p_value == pytest.approx(p_value)
+    assert found.slope == pytest.approx(standard.median(slopes))
+    assert found.slope_low <= found.slope <= found.slope_high
+
+
+def test_no_trend_without_points_or_steps():
+    assert trend(np.arange(4), np.arange(4.0)).direction == "unknown"
+    assert trend(np.zeros(9, np.int64), np.arange(9.0)).direction == "unknown"
+    assert trend(np.arange(9), np.full(9, NAN)).count == 0
+    assert trend(np.arange(9), np.ones(9)).direction == "flat"
+    assert trend(np.empty(0, np.int64), np.empty(0)).direction == "unknown"
+
+
+def test_a_window_sees_only_the_end():
+    steps = np.arange(200)
+    values = np.where(steps < 100, steps, 100.0 - steps).astype(float)
+    assert trend(steps, values, last=80).direction == "falling"
+
+
+def test_change():
+    found = change(np.array([9.0, 2.0, 2.0, NAN, 2.0, 1.0, 1.0, 1.0]), 3)
+    assert (found.before, found.after, found.difference, found.ratio) == (2.0, 1.0, -1.0, -0.5)
+    assert change(np.arange(5.0), 3) is None
+    assert math.isnan(change(np.array([0.0, 1.0]), 1).ratio)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s"),
+        (0.3456, "0.35 s"),
+        (0.999, "1 s"),
+        (1.0, "1 s"),
+        (2.14, "2.1 s"),
+        (9.96, "10 s"),
+        (42.3, "42 s"),
+        (59.7, "1 min"),
+        (60, "1 min"),
+        (200, "3 min 20 s"),
+        (700, "11 min"),
+        (3599.9, "1 h"),
+        (7500, "2 h 5 min"),
+        (50000, "13 h"),
+        (86400, "1 d"),
+        (3 * 86400 + 7200, "3 d 2 h"),
+        (1e9, "11574 d"),
+        (-90, "-1 min 30 s"),
+        (NAN, "unknown"),
+        (INF, "unknown"),
+    ],
+)
+def test_durations(seconds, expected):
+    assert duration(seconds) == expected

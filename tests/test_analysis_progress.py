@@ -1,0 +1,195 @@
+"""Cadence and progress: the pace, the end, and whether a run lives."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tuimon.analysis.cadence import cadence
+from tuimon.analysis.progress import ProgressInputs, report
+from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.points import Fact
+from tuimon.store import Store
+
+NAN = float("nan")
+
+
+def paced(seconds, count=200, every=1, pause=0.0, pause_every=0):
+    """Steps and wall times of a steady run, with a pause after every so many points."""
+    steps = np.arange(count, dtype=np.int64) * every
+    elapsed = np.full(count, seconds * every)
+    elapsed[0] = 0
+    if pause_every:
+        elapsed[pause_every::pause_every] += pause
+    return steps, 1.7e9 + np.cumsum(elapsed)
+
+
+def test_a_steady_run():
+    found = cadence(*paced(2.0, every=10))
+    assert found.seconds_per_step == pytest.approx(2.0)
+    assert found.interval == pytest.approx(20.0)
+    assert found.expected == pytest.approx(2.0)
+    assert found.drift == pytest.approx(0.0, abs=1e-6)
+    assert (found.pause, found.longest_pause, found.intervals) == (0, 0, 199)
+
+
+def test_evaluation_pauses_are_told_apart_and_counted_in_what_is_ahead():
+    found = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
+    assert found.seconds_per_step == pytest.approx(2.0)
+    assert found.pause == pytest.approx(60.0)
+    assert found.longest_pause == pytest.approx(62.0)
+    assert found.expected == pytest.approx(2.0 + 60.0 / 20)
+
+
+def test_pauses_after_every_other_point():
+    found = cadence(*paced(2.0, pause=60.0, pause_every=2))
+    assert found.seconds_per_step == pytest.approx(2.0)
+    assert found.expected == pytest.approx(32.0, rel=0.01)
+
+
+def test_one_long_night_is_no_pause():
+    steps, wall_times = paced(2.0)
+    wall_times[120:] += 8 * 3600
+    found = cadence(steps, wall_times)
+    assert (found.pause, found.expected) == (0.0, pytest.approx(2.0))
+
+
+def test_restarts_and_equal_steps_and_missing_times_are_no_intervals():
+    steps, wall_times = paced(2.0)
+    wall_times[100:] += 500
+    assert cadence(steps, wall_times, np.array([100])).intervals == 198
+    wall_times[5] = NAN
+    assert cadence(steps, wall_times, np.array([100])).intervals == 196
+    assert cadence(np.zeros(50, np.int64), wall_times[:50]) is None
+    assert cadence(steps, np.full(200, NAN)) is None
+    assert cadence(steps[:3], wall_times[:3]) is None
+
+
+def test_a_run_that_gets_slower():
+    steps = np.arange(201)
+    wall_times = np.concatenate(([0.0], np.cumsum(np.where(steps[1:] <= 100, 2.0, 3.0))))
+    found = cadence(steps, wall_times)
+    assert found.drift == pytest.approx(0.5)
+    assert found.seconds_per_step == pytest.approx(3.0)
+
+
+STEPS, TIMES = paced(2.0, count=101)
+LAST = float(TIMES[-1])
+KNOWN = ProgressInputs(
+    points=101, step=100, first_step=0, total=1000, cadence=cadence(STEPS, TIMES), last_wall_time=LAST
+)
+
+
+def test_a_running_run_and_its_end():
+    found = report(KNOWN, LAST + 1.0)
+    assert found.state == "running"
+    assert found.evidence == "last point 1 s ago, usually one every 2 s"
+    assert found.eta_seconds == pytest.approx(900 * 2.0 - 1.0)
+    assert found.finish_time == pytest.approx(LAST + 1800)
+    assert found.eta_range[0] <= found.eta_seconds <= found.eta_range[1]
+    assert (found.last_age, found.usual_interval, found.seconds_per_step) == (1.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize("age", [0.0, 7.9, 30.0, 119.9])
+def test_never_stalled_within_two_minutes(age):
+    assert report(KNOWN, LAST + age).state == "running"
+
+
+def test_never_stalled_within_four_usual_intervals_or_its_pauses():
+    slow = replace(KNOWN, cadence=cadence(*paced(300.0, count=101)))
+    assert report(slow, LAST + 1199).state == "running"
+    assert report(slow, LAST + 1201).state == "stalled"
+    pausing = replace(KNOWN, cadence=cadence(*paced(2.0, count=101, pause=600.0, pause_every=20)))
+    assert report(pausing, LAST + 850).state == "running"
+
+
+def test_a_stalled_run_names_its_numbers():
+    found = report(KNOWN, LAST + 600)
+    assert found.state == "stalled"
+    assert found.evidence == "no new point for 10 min, usually one every 2 s (step 100 of 1000)"
+    assert math.isnan(found.eta_seconds)
+
+
+def test_an_old_log_is_quiet_unless_it_fell_silent_before_our_eyes():
+    days = LAST + 3 * 86400
+    assert report(KNOWN, days).state == "quiet"
+    assert report(KNOWN, days).evidence == "no new point for 3 d (step 100 of 1000)"
+    assert report(replace(KNOWN, watched_since=LAST - 10), days).state == "stalled"
+    assert report(replace(KNOWN, watched_since=LAST + 10), days).state == "quiet"
+
+
+def test_a_file_that_still_changes_is_a_sign_of_life():
+    assert report(replace(KNOWN, last_change=LAST + 3000), LAST + 3010).state == "running"
+
+
+def test_without_wall_times_the_files_speak():
+    known = ProgressInputs(points=5, step=5, last_change=1000.0)
+    assert report(known, 1100.0).state == "running"
+    assert report(known, 1100.0).evidence == "last point 1 min 40 s ago"
+    assert report(known, 1000.0 + 86400).evidence == "no new point for 1 d"
+    assert report(replace(known, last_change=NAN), 1100.0).state == "unknown"
+    assert math.isnan(report(replace(known, last_change=NAN), 1100.0).last_age)
+
+
+def test_a_clock_that_is_ahead():
+    assert report(KNOWN, LAST - 50).last_age == 0.0
+
+
+def test_finished():
+    done = report(replace(KNOWN, step=1000), LAST + 5)
+    assert (done.state, done.evidence) == ("finished", "step 1000 of 1000 reached")
+    counted = replace(KNOWN, step=999)
+    assert report(counted, LAST + 5).state == "running"
+    assert report(counted, LAST + 500).evidence == "step 999 reached, the last of 1000 counted from 0"
+    assert report(replace(counted, first_step=1), LAST + 500).state == "stalled"
+
+
+def test_what_the_log_says_of_itself():
+    told = replace(KNOWN, told_state="crashed", told_evidence="exit code 1")
+    assert (report(told, LAST + 5).state, report(told, LAST + 5).evidence) == ("crashed", "exit code 1")
+    assert report(replace(told, told_evidence=""), LAST).evidence == "its log says that it crashed"
+    assert report(replace(told, told_at=LAST - 5000), LAST + 5).state == "running"  # it was resumed since
+
+
+def test_waiting():
+    assert report(ProgressInputs(), 1000.0).state == "waiting"
+
+
+def test_an_end_by_epochs():
+    found = report(replace(KNOWN, total=None, epoch=0.5, total_epochs=3.0), LAST)
+    assert found.total == 600
+    assert found.eta_seconds == pytest.approx(1000.0)
+    assert report(replace(KNOWN, total=None), LAST).total is None
+
+
+def test_no_end_is_foretold_from_a_few_points():
+    few = replace(KNOWN, cadence=cadence(*paced(2.0, count=5)))
+    assert math.isnan(report(few, LAST).eta_seconds)
+
+
+def test_gathered_from_a_run():
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    assert report(progress_inputs(store.snapshot().runs[0]), 1000.0).state == "waiting"
+    store.apply(StreamFound(0, 0, "events", "/run/events", "tensorboard", 40, "", 0))
+    store.apply(MetricsFound(0, 0, ("eval", "loss")))
+    counts = np.array([1, len(STEPS)], np.uint32)
+    steps, times = np.append(20, STEPS), np.append(TIMES[20], TIMES)
+    store.apply(Columns(0, np.arange(2, dtype=np.uint32), counts, steps, steps.astype(float), times))
+    store.apply(FactFound(0, Fact("config", {"trainer": {"total_training_steps": "400", "max_steps": -1}})))
+    store.apply(StreamStatus(0, "current", "", 9, 9, LAST + 7, 0))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert store.snapshot().runs[0].busiest_metric == "loss"
+    assert (known.points, known.step, known.first_step, known.total) == (102, 100, 0, 400)
+    assert (known.last_wall_time, known.last_change) == (LAST, LAST + 7)
+    assert known.cadence.seconds_per_step == pytest.approx(2.0)
+    store.apply(FactFound(0, Fact("progress", {"step": 120, "total": 500, "epoch": 1.5})))
+    store.apply(FactFound(0, Fact("progress", {"step": 130, "total": None})))
+    store.apply(FactFound(0, Fact("state", {"state": "finished", "evidence": "exit code 0"}, wall_time=LAST + 9)))
+    known = progress_inputs(store.snapshot().runs[0], watched_since=5.0)
+    assert (known.step, known.total, known.epoch, known.watched_since) == (130, 500, 1.5, 5.0)
+    assert (known.told_state, known.told_evidence, known.told_at) == ("finished", "exit code 0", LAST + 9)

@@ -1,0 +1,209 @@
+"""The pyramid and the envelope, held against a plain loop over the raw points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.store import Curve
+from tuimon.store import envelope as reduction
+from tuimon.store.pyramid import Pyramid
+from tuimon.store.tally import Tally
+
+VALUES = st.one_of(
+    st.floats(-1e6, 1e6), st.just(float("nan")), st.just(float("inf")), st.just(float("-inf")), st.just(1.7e308)
+)
+
+
+def make(seed, count, bad):
+    """`count` values, every `bad`-th of them not finite on average, some in long runs."""
+    random = np.random.default_rng(seed)
+    values = random.normal(size=count)
+    if bad and count:
+        values[random.random(count) < 1 / bad] = np.nan
+        values[random.random(count) < 1 / bad] = np.inf
+        at = int(random.integers(count))
+        values[at : at + 40] = -np.inf
+    return values
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    st.integers(0, 2**32),
+    st.integers(0, 9000),
+    st.sampled_from([0, 2, 50]),
+    st.lists(st.integers(0, 4000), max_size=6),
+    st.integers(1, 40),
+)
+def test_extremes_of_any_range(seed, count, bad, cuts, ranges):
+    values = make(seed, count, bad)
+    pyramid = Pyramid()
+    for end in [*sorted(min(cut, count) for cut in cuts), count]:
+        pyramid.extend(values[:end])
+    random = np.random.default_rng(seed + 1)
+    starts = random.integers(0, count + 1, ranges)
+    ends = np.minimum(count, starts + random.integers(0, max(2, count), ranges))
+    low, high = pyramid.extremes(values, starts, ends)
+    for start, end, lowest, highest in zip(starts, ends, low, high, strict=True):
+        inside = values[start:end]
+        inside = inside[np.isfinite(inside)]
+        assert lowest == (inside.min() if len(inside) else np.inf)
+        assert highest == (inside.max() if len(inside) else -np.inf)
+
+
+def test_a_pyramid_is_small_and_grows_only_by_whole_blocks():
+    values = make(1, 100_000, 0)
+    pyramid = Pyramid()
+    for end in range(0, 100_001, 1000):
+        pyramid.extend(values[:end])
+    assert pyramid.nbytes < 2 * len(values)
+    low, high = pyramid.extremes(values, np.array([0]), np.array([100_000]))
+    assert (low[0], high[0]) == (values.min(), values.max())
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(st.lists(VALUES, max_size=30), max_size=8))
+def test_a_tally_counts_the_same_in_pieces(pieces):
+    values = np.array([value for piece in pieces for value in piece], np.float64)
+    tally, length = Tally(), 0
+    for piece in pieces:
+        length += len(piece)
+        tally = tally.extended(values[:length])
+    finite = np.isfinite(values)
+    assert tally.nan_count == np.isnan(values).sum()
+    assert tally.infinity_count == np.isinf(values).sum()
+    assert tally.lowest == (np.flatnonzero(values == values[finite].min())[0] if finite.any() else -1)
+    assert tally.highest == (np.flatnonzero(values == values[finite].max())[0] if finite.any() else -1)
+    bad = np.zeros(len(values), bool)
+    for start, end in zip(tally.bad_starts, tally.bad_ends, strict=True):
+        assert start < end
+        bad[start:end] = True
+    assert (bad == ~finite).all()
+    assert (tally.bad_starts[1:] > tally.bad_ends[:-1]).all()
+    for at in range(len(values)):
+        behind, before = np.flatnonzero(finite[at:]), np.flatnonzero(finite[: at + 1])
+        assert tally.finite_from(np.array([at]))[0] == (behind[0] + at if len(behind) else len(values))
+        assert tally.finite_until(np.array([at]))[0] == (before[-1] if len(before) else -1)
+
+
+def plain(x, values, restarts, low, high, columns):
+    """The envelope by definition, one point after the other."""
+    borders = reduction.borders(low, high, columns)
+    rows = [[] for _ in range(columns)]
+    inside = []
+    for row, at in enumerate(x):
+        if low <= at <= high:
+            column = columns - 1 if at == high else int(np.searchsorted(borders, at, "right")) - 1
+            rows[min(column, columns - 1)].append(row)
+            inside.append(row)
+    result = np.full((5, columns), np.nan)
+    result[4] = 0
+    finite = [row for row in inside if np.isfinite(values[row])]
+    for column, members in enumerate(rows):
+        good = [row for row in members if np.isfinite(values[row])]
+        if good:
+            found = [values[row] for row in good]
+            result[:4, column] = min(found), max(found), found[0], found[-1]
+            following = next((row for row in finite if row > good[-1]), inside[-1] + 1)
+            between = range(good[-1] + 1, following)
+            result[4, column] = any(not np.isfinite(values[row]) for row in between) or any(
+                good[-1] < restart <= following for restart in restarts
+            )
+    return result
+
+
+def as_array(envelope):
+    return np.array([envelope.low, envelope.high, envelope.first, envelope.last, envelope.gap_after])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(0, 1500), st.sampled_from([0, 3, 60]), st.integers(1, 60), st.booleans())
+def test_envelope_equals_the_raw_points(seed, count, bad, columns, whole):
+    random = np.random.default_rng(seed)
+    steps = np.cumsum(random.choice([0, 1, 1, 7, 300], count)).astype(np.int64) - 50
+    values = make(seed, count, bad)
+    low, high = sorted(random.uniform(-100, float(steps[-1]) + 100 if count else 1.0, 2))
+    if whole and count and steps[0] < steps[-1]:
+        low, high = float(steps[0]), float(steps[-1])  # the last point stands on the last border
+    restarts = np.unique(random.integers(1, max(count, 2), 3))
+    curve = Curve.of("loss", steps, values, steps * 2.0, restarts=restarts, origin=-100.0)
+    x = np.arange(count) if curve.ordinal else steps
+    expected = plain(x, values, restarts, low, high, columns)
+    np.testing.assert_array_equal(as_array(curve.envelope(low, high, columns)), expected)
+    assert curve.points_inside(low, high) == ((x >= low) & (x <= high)).sum()
+
+    pyramid = Pyramid()
+    pyramid.extend(values)
+    edges = curve._edges(low, high, columns, "step")
+    built = reduction.reduce(values, edges, restarts, Tally().extended(values), pyramid)
+    np.testing.assert_array_equal(as_array(built), expected)
+
+    if not curve.ordinal:  # steps * 2.0 as wall times: the same picture on an axis twice as long
+        np.testing.assert_array_equal(as_array(curve.envelope(low * 2, high * 2, columns, "time")), expected)
+
+
+def test_duration_counts_from_the_origin():
+    steps = np.arange(8)
+    curve = Curve.of("loss", steps, steps * 1.0, 1000.0 + steps * 2.0, origin=996.0)
+    found = curve.envelope(4.0, 20.0, 4, "duration")
+    np.testing.assert_array_equal(found.first, [0.0, 2.0, 4.0, 6.0])
+    np.testing.assert_array_equal(found.last, [1.0, 3.0, 5.0, 7.0])
+    assert curve.limits("duration") == (4.0, 18.0)
+
+
+def test_a_big_series_is_exact_through_its_pyramid():
+    count = 300_000
+    steps = np.cumsum(np.random.default_rng(3).integers(0, 3, count))
+    values = make(4, count, 500)
+    curve = Curve.of("loss", steps, values)
+    borders = reduction.borders(float(steps[0]), float(steps[-1]), 300)
+    found = curve.envelope(float(steps[0]), float(steps[-1]), 300)
+    column = np.clip(np.searchsorted(borders, steps, "right") - 1, 0, 299)
+    for at in range(300):
+        inside = values[column == at]
+        inside = inside[np.isfinite(inside)]
+        expected = (inside.min(), inside.max(), inside[0], inside[-1])
+        assert (found.low[at], found.high[at], found.first[at], found.last[at]) == expected
+
+
+def test_points_without_order_in_time_are_put_in_order():
+    steps = np.arange(6)
+    wall_times = np.array([10.0, 12.0, np.nan, 11.0, 14.0, 13.0])
+    values = np.array([1.0, 2.0, 99.0, 3.0, np.nan, 5.0])
+    curve = Curve.of("loss", steps, values, wall_times)
+    found = curve.envelope(10.0, 15.0, 5, "time")
+    np.testing.assert_array_equal(found.low, [1.0, 3.0, 2.0, 5.0, np.nan])
+    np.testing.assert_array_equal(found.gap_after, [0, 0, 0, 1, 0])
+    assert curve.limits("time") == (10.0, 14.0)
+    assert curve.limits("duration") == (0.0, 4.0)
+    assert curve.points_inside(10, 15, "time") == 5
+
+
+def test_steps_beyond_what_a_float_can_tell_apart():
+    steps = np.array([-(2**63), 2**53, 2**53 + 1, 2**63 - 1])
+    curve = Curve.of("loss", steps, np.arange(4.0))
+    assert curve.points_inside(float(2**53), float(2**53 + 2)) == 2
+    assert curve.points_inside(-(2.0**63), 2.0**63) == 4
+    assert curve.points_inside(-5e300, 5e300) == 4
+    assert curve.points_inside(2.0**54, 2.0**55) == 0
+    assert curve.limits() == (-(2.0**63), 2.0**63)
+
+
+def test_an_envelope_wants_a_real_window():
+    curve = Curve.of("loss", np.arange(3), np.arange(3.0))
+    for low, high, columns in ((1, 1, 5), (2, 1, 5), (float("nan"), 1, 5), (0, float("inf"), 5), (0, 1, 0)):
+        with pytest.raises(ValueError, match="columns"):
+            curve.envelope(low, high, columns)
+    with pytest.raises(ValueError, match="axis"):
+        curve.envelope(0, 1, 5, "epoch")
+
+
+def test_no_points():
+    curve = Curve.of("loss", np.empty(0, np.int64), np.empty(0))
+    for axis in ("step", "time", "duration"):
+        assert np.isnan(curve.envelope(0, 1, 4, axis).low).all()
+        assert curve.limits(axis) is None
+    assert (curve.first, curve.last, curve.min, curve.max) == (None, None, None, None)
+    assert np.isnan(curve.value_at(3))

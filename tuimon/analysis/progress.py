@@ -1,0 +1,156 @@
+"""Where a run stands, when it ends, and whether it lives: each answer with its evidence.
+
+A run is called stalled only when it is silent for far longer than it ever usually is, and was seen alive or fell silent
+a short while ago. A log that has been silent for long and does not prove its end is quiet, no more: nobody knows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tuimon.analysis.cadence import Cadence
+from tuimon.analysis.words import duration
+
+_SILENCE = 4.0
+"""Usual intervals without a point before anything is said about it …"""
+_SHORTEST_SILENCE = 120.0
+"""… and seconds, at the least: what a writer may hold back (SummaryWriter flushes every 120 s)."""
+_UNKNOWN_SILENCE = 600.0
+"""Seconds, where no usual interval is known."""
+_FRESH = 20.0
+"""So many times the tolerated silence, at least an hour, a run that nobody saw alive is still called stalled."""
+_FEWEST = 5
+"""Intervals before an end is foretold."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressInputs:
+    """What is known of a run; NaN, None or "" where nothing is."""
+
+    points: int = 0
+    step: int | None = None
+    """The last step."""
+    first_step: int | None = None
+    total: int | None = None
+    """Steps that the training is set to."""
+    epoch: float = math.nan
+    total_epochs: float = math.nan
+    cadence: Cadence | None = None
+    last_wall_time: float = math.nan
+    """Of the newest point, seconds since the epoch."""
+    last_change: float = math.nan
+    """Of the newest of its files."""
+    told_state: str = ""
+    """What a log says itself: finished | crashed | running."""
+    told_evidence: str = ""
+    told_at: float = math.nan
+    """When it said so."""
+    watched_since: float = math.nan
+    """Since when somebody has been looking."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressReport:
+    """Seconds, and seconds since the epoch; NaN or None where unknown."""
+
+    step: int | None
+    total: int | None
+    epoch: float
+    seconds_per_step: float
+    """Usual, without pauses."""
+    eta_seconds: float
+    """From now; only for a run that is running."""
+    eta_range: tuple[float, float]
+    """From the quick and the slow quarter of recent steps."""
+    finish_time: float
+    last_age: float
+    """Since the newest sign of life: a point's wall time or a file's change."""
+    usual_interval: float
+    state: str
+    """running | stalled | finished | crashed | waiting (no point yet) | quiet (silent for long, no proof of the end) |
+    unknown (no time to judge by)."""
+    evidence: str
+    """One sentence, which names its numbers."""
+
+
+def report(known: ProgressInputs, now: float) -> ProgressReport:
+    """What can be said at `now`, seconds since the epoch."""
+    age = now - _newest(known)
+    age = 0.0 if age < 0 else age  # a clock ahead of ours says: just now
+    state, evidence = _state(known, age)
+    total = _total(known)
+    cadence = known.cadence
+    eta, eta_range = math.nan, (math.nan, math.nan)
+    if state == "running" and cadence and cadence.intervals >= _FEWEST and total is not None and known.step is not None:
+        left = total - known.step
+        pauses = cadence.expected - cadence.seconds_per_step
+        since = min(age, cadence.expected * left)
+        eta = left * cadence.expected - since
+        eta_range = (
+            max(0.0, left * (cadence.low + pauses) - since),
+            max(0.0, left * (cadence.high + pauses) - since),
+        )
+    return ProgressReport(
+        known.step,
+        total,
+        known.epoch,
+        cadence.seconds_per_step if cadence else math.nan,
+        eta,
+        eta_range,
+        now + eta,
+        age,
+        cadence.interval if cadence else math.nan,
+        state,
+        evidence,
+    )
+
+
+def tolerated_silence(cadence: Cadence | None) -> float:
+    """Seconds without a point that mean nothing: 4 usual intervals, 1.5 of its pauses or 2 minutes, the longest."""
+    if cadence is None:
+        return _UNKNOWN_SILENCE
+    return max(_SILENCE * cadence.interval, 1.5 * cadence.longest_pause, _SHORTEST_SILENCE)
+
+
+def _state(known: ProgressInputs, age: float) -> tuple[str, str]:
+    tolerated = tolerated_silence(known.cadence)
+    told = known.told_state
+    goes_on = (
+        known.last_wall_time > known.told_at + tolerated
+    )  # it was resumed after that; false where times are unknown
+    if told in ("finished", "crashed") and not goes_on:
+        return told, known.told_evidence or f"its log says that it {told}"
+    if known.points == 0:
+        return "waiting", "no point yet"
+    if known.step is not None and known.total is not None:
+        if known.step >= known.total:
+            return "finished", f"step {known.step} of {known.total} reached"
+        if known.first_step == 0 and known.step == known.total - 1 and age > tolerated:
+            return "finished", f"step {known.step} reached, the last of {known.total} counted from 0"
+    if not math.isfinite(age):
+        return "unknown", "neither its points nor its files say when they were written"
+    usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
+    if age <= tolerated:
+        return (
+            "running",
+            f"last point {duration(age)} ago, {usual}" if known.cadence else f"last point {duration(age)} ago",
+        )
+    of_total = f" (step {known.step} of {known.total})" if known.total is not None and known.step is not None else ""
+    seen_alive = known.watched_since <= _newest(known)
+    if seen_alive or (known.cadence and age <= max(_FRESH * tolerated, 3600.0)):
+        return "stalled", f"no new point for {duration(age)}, {usual}{of_total}"
+    return "quiet", f"no new point for {duration(age)}{of_total}"
+
+
+def _newest(known: ProgressInputs) -> float:
+    return max((time for time in (known.last_wall_time, known.last_change) if math.isfinite(time)), default=math.nan)
+
+
+def _total(known: ProgressInputs) -> int | None:
+    """Steps in all, from the epochs where nobody says it."""
+    if known.total is not None or known.step is None:
+        return known.total
+    if known.epoch > 0 and known.total_epochs >= known.epoch:
+        return round(known.step * known.total_epochs / known.epoch)
+    return None

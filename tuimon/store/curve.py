@@ -1,0 +1,255 @@
+"""One metric of one run, ready to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.model.points import Floats, Steps
+from tuimon.model.views import Envelope
+from tuimon.store import envelope as columns_of
+from tuimon.store.pyramid import Pyramid
+from tuimon.store.tally import Indices, Tally
+
+Number = TypeVar("Number", bound=np.generic)
+
+_NO_RESTARTS: Indices = np.empty(0, np.int64)
+_DIRECT = 1 << 16
+"""Up to this many points are read themselves: as quick as a pyramid, and nothing to build."""
+
+
+class Sample(NamedTuple):
+    """One point of a curve."""
+
+    step: int
+    value: float
+    wall_time: float
+
+
+class CurveIndex:
+    """What curves over one growing column share from snapshot to snapshot. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._tally = Tally()
+        self._pyramid = Pyramid()
+
+    def tally(self, values: Floats) -> Tally:
+        """Counted over all of `values`, a prefix of the column; only what is new is counted."""
+        with self._lock:
+            if len(values) < self._tally.length:
+                return Tally().extended(values)
+            self._tally = self._tally.extended(values)
+            return self._tally
+
+    def reduce(self, values: Floats, edges: Indices, restarts: Indices, tally: Tally) -> Envelope:
+        """See envelope.reduce."""
+        if edges[-1] - edges[0] <= _DIRECT:
+            return columns_of.reduce(values, edges, restarts, tally, None)
+        with self._lock:
+            self._pyramid.extend(values)
+            return columns_of.reduce(values, edges, restarts, tally, self._pyramid)
+
+
+@dataclass(slots=True, eq=False)
+class _TimeOrder:
+    """A curve's points in order of wall time, without those that have none."""
+
+    times: Floats
+    values: Floats
+    restarts: Indices
+    tally: Tally
+    index: CurveIndex
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """The points of one metric that are drawn, by ascending step. Frozen, cheap; `Curve.of` makes one from arrays."""
+
+    metric: str
+    steps: Steps
+    """int64 (n,), ascending; equal steps in the order in which they were logged. Read-only, as all arrays here."""
+    values: Floats
+    """float64 (n,); NaN and infinities are points."""
+    wall_times: Floats
+    """float64 (n,): seconds since the epoch, NaN where the log does not say."""
+    restarts: Indices
+    """int64: positions, not 0, at which a later segment takes over."""
+    superseded: int
+    """Points that a later segment hides, or that the log took back."""
+    sources: tuple[str, ...]
+    """Names of the sources that hold this metric; the first is the one drawn."""
+    origin: float
+    """Wall time at which the run begins: 0 of the axis "duration"; NaN if unknown."""
+    tally: Tally
+    _index: CurveIndex
+    _hidden: Callable[[], tuple[Steps, Floats]] | None = None
+    _by_time: list[_TimeOrder | None] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        metric: str,
+        steps: Steps,
+        values: Floats,
+        wall_times: Floats | None = None,
+        *,
+        index: CurveIndex | None = None,
+        restarts: Indices | None = None,
+        superseded: int = 0,
+        sources: tuple[str, ...] = (),
+        origin: float | None = None,
+        hidden: Callable[[], tuple[Steps, Floats]] | None = None,
+    ) -> Curve:
+        """A curve over arrays of equal length, which are not copied; steps must ascend."""
+        if wall_times is None:
+            wall_times = np.full(len(steps), np.nan)
+        restarts = _NO_RESTARTS if restarts is None else restarts
+        index = index or CurveIndex()
+        if origin is None:
+            known = wall_times[np.isfinite(wall_times)]
+            origin = float(known.min()) if len(known) else float("nan")
+        tally = index.tally(values)
+        return cls(
+            metric,
+            _read_only(steps),
+            _read_only(values),
+            _read_only(wall_times),
+            _read_only(restarts),
+            superseded,
+            sources,
+            origin,
+            tally,
+            index,
+            hidden,
+        )
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    @property
+    def nan_count(self) -> int:
+        """How many of the values are NaN."""
+        return self.tally.nan_count
+
+    @property
+    def infinity_count(self) -> int:
+        """How many are +Inf or -Inf."""
+        return self.tally.infinity_count
+
+    @property
+    def finite_count(self) -> int:
+        """How many are neither."""
+        return len(self) - self.nan_count - self.infinity_count
+
+    @property
+    def ordinal(self) -> bool:
+        """True when all points, more than one, have the same step: a log without steps. Its x is 0, 1, 2 …"""
+        return len(self.steps) > 1 and bool(self.steps[0] == self.steps[-1])
+
+    @property
+    def first(self) -> Sample | None:
+        """The first finite point; None when there is none. So are the three that follow."""
+        return self._sample(int(self.tally.finite_from(np.zeros(1, np.int64))[0]))
+
+    @property
+    def last(self) -> Sample | None:
+        """The last finite point."""
+        return self._sample(int(self.tally.finite_until(np.array([len(self) - 1]))[0]))
+
+    @property
+    def min(self) -> Sample | None:
+        """The lowest finite point, the first of them."""
+        return self._sample(self.tally.lowest)
+
+    @property
+    def max(self) -> Sample | None:
+        """The highest finite point, the first of them."""
+        return self._sample(self.tally.highest)
+
+    def _sample(self, at: int) -> Sample | None:
+        if not 0 <= at < len(self):
+            return None
+        return Sample(int(self.steps[at]), float(self.values[at]), float(self.wall_times[at]))
+
+    def value_at(self, step: int) -> float:
+        """The value that stood at `step`: that of the last point at or before it; NaN before the first."""
+        at = int(np.searchsorted(self.steps, step, "right")) - 1
+        return float(self.values[at]) if at >= 0 else float("nan")
+
+    def superseded_points(self) -> tuple[Steps, Floats]:
+        """Steps and values of the points that are not drawn, in logged order, for a ghost. Worked out at each call."""
+        return self._hidden() if self._hidden else (np.empty(0, np.int64), np.empty(0))
+
+    def limits(self, axis: str = "step") -> tuple[float, float] | None:
+        """Where the first and the last point stand on an axis; None when none does."""
+        if axis == "step":
+            if len(self) == 0:
+                return None
+            return (0.0, len(self) - 1.0) if self.ordinal else (float(self.steps[0]), float(self.steps[-1]))
+        times = self._times(axis).times
+        return (float(times[0] - self._zero(axis)), float(times[-1] - self._zero(axis))) if len(times) else None
+
+    def points_inside(self, low: float, high: float, axis: str = "step") -> int:
+        """How many points have low <= x <= high."""
+        edges = self._edges(low, high, 1, axis)
+        return int(edges[-1] - edges[0])
+
+    def envelope(self, low: float, high: float, columns: int, axis: str = "step") -> Envelope:
+        """The curve between two x values as `columns` columns of equal width, each with its right border left out but
+        for the last. Exact: a column's low and high are those of the points in it, however many they are.
+
+        axis: step | time (wall time) | duration (seconds since `origin`). ValueError for another one, and unless
+        low < high are finite and columns >= 1.
+        """
+        edges = self._edges(low, high, columns, axis)
+        if axis == "step":
+            return self._index.reduce(self.values, edges, self.restarts, self.tally)
+        by_time = self._times(axis)
+        return by_time.index.reduce(by_time.values, edges, by_time.restarts, by_time.tally)
+
+    def _edges(self, low: float, high: float, columns: int, axis: str) -> Indices:
+        borders = columns_of.borders(low, high, columns)
+        if axis == "step":
+            if self.ordinal:
+                return columns_of.ordinal_edges(len(self), borders)
+            return columns_of.step_edges(self.steps, borders)
+        times = self._times(axis).times
+        if len(times) == 0:
+            return np.zeros(columns + 1, np.int64)
+        return columns_of.time_edges(times, borders + self._zero(axis))
+
+    def _zero(self, axis: str) -> float:
+        return self.origin if axis == "duration" and np.isfinite(self.origin) else 0.0
+
+    def _times(self, axis: str) -> _TimeOrder:
+        if axis not in ("time", "duration"):
+            raise ValueError(f"no axis {axis!r}: step, time or duration")
+        if not self._by_time:
+            self._by_time.append(self._order_by_time())
+        found = self._by_time[0]
+        return (
+            _TimeOrder(self.wall_times, self.values, self.restarts, self.tally, self._index) if found is None else found
+        )
+
+    def _order_by_time(self) -> _TimeOrder | None:
+        """None when the points are in order of wall time as they are."""
+        times = self.wall_times
+        if len(times) == 0 or bool((times[1:] >= times[:-1]).all() and np.isfinite(times[[0, -1]]).all()):
+            return None
+        rows = np.flatnonzero(np.isfinite(times))
+        rows = rows[np.argsort(times[rows], kind="stable")]
+        values, index = self.values[rows], CurveIndex()
+        restarts = np.flatnonzero(np.isin(rows, self.restarts))
+        return _TimeOrder(times[rows], values, restarts[restarts > 0], index.tally(values), index)
+
+
+def _read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    view = array[:]
+    view.flags.writeable = False
+    return view

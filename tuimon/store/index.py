@@ -1,0 +1,152 @@
+"""Which series of a run make which metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from tuimon.store.records import StreamView
+from tuimon.store.segments import Part
+from tuimon.store.series import Series
+from tuimon.store.tally import Indices
+
+MergeKey: TypeAlias = Callable[[str], str]
+
+
+@dataclass(slots=True, eq=False)
+class Candidate:
+    """A metric as one source holds it: its series in the order of the source's streams."""
+
+    source: str
+    name: str
+    rank: int
+    series: list[tuple[int, Series]] = field(default_factory=list)
+    """(position of the stream in the run, series)."""
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A metric of the run: the names of one merge key."""
+
+    name: str
+    """As first found."""
+    candidates: dict[tuple[str, str], Candidate] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class RunIndex:
+    """Made anew when the structure of a run changes, which is seldom once its first points are read."""
+
+    structure: int
+    entries: dict[str, Entry]
+    """By merge key, in the order found."""
+    rows: Indices
+    """The table row of every series, ascending. The two that follow have one item a series, too."""
+    positions: Indices
+    """The position of its stream in the run."""
+    names: tuple[str, ...]
+    """The name of its entry."""
+    keys: dict[str, str]
+    """The merge key of every name as written."""
+    metrics: tuple[str, ...] | None = None
+    """Names of the entries that have points; they stay the same as long as the structure does."""
+
+
+def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeKey) -> RunIndex:
+    """Series are found in the order of their table rows, streams of a source in theirs."""
+    found: list[tuple[int, int, Series]] = []
+    for position, stream in enumerate(streams):
+        # The owner may be adding series meanwhile: list() takes what there is in one step. A series too many does no
+        # harm, as the snapshot gives it no points.
+        found.extend((series.id, position, series) for series in list(stream.body.series.values()))
+    found.sort(key=lambda one: one[0])
+    keys = _keys(((streams[position].found.source, series.name) for _, position, series in found), merge_key)
+    entries: dict[str, Entry] = {}
+    for _, position, series in found:
+        source = streams[position].found
+        entry = entries.setdefault(keys[series.name], Entry(series.name))
+        key = (source.source, series.name)
+        candidate = entry.candidates.get(key)
+        if candidate is None:
+            candidate = entry.candidates[key] = Candidate(source.source, series.name, source.rank)
+        candidate.rank = max(candidate.rank, source.rank)
+        candidate.series.append((position, series))
+    for entry in entries.values():
+        for candidate in entry.candidates.values():
+            candidate.series.sort(key=lambda one: (streams[one[0]].found.order, one[0]))
+    rows = np.array([row for row, _, _ in found], np.int64)
+    positions = np.array([position for _, position, _ in found], np.int64)
+    names = tuple(entries[keys[series.name]].name for _, _, series in found)
+    return RunIndex(structure, entries, rows, positions, names, keys)
+
+
+def _keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[str, str]:
+    """The key of every name. Two names that one source holds side by side are two metrics, whatever their key says."""
+    known: dict[str, str] = {}
+    holders: dict[tuple[str, str], str] = {}
+    apart: set[str] = set()
+    for source, name in names:
+        key = known.setdefault(name, merge_key(name))
+        if holders.setdefault((source, key), name) != name:
+            apart.add(key)
+    return {name: f"{key}\0{name}" if key in apart else key for name, key in known.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOrder:
+    """The streams of one source, in the order in which they were begun."""
+
+    positions: tuple[int, ...]
+    writers: tuple[int, ...]
+    """For each: streams written at the same time have the same number."""
+    purge_behind: tuple[int | None, ...]
+    """For each: the lowest step that a later stream's start voids."""
+
+
+def order_sources(streams: Sequence[StreamView]) -> dict[str, SourceOrder]:
+    """By source name."""
+    by_source: dict[str, list[int]] = {}
+    for position, stream in enumerate(streams):
+        by_source.setdefault(stream.found.source, []).append(position)
+    return {source: _order(positions, streams) for source, positions in by_source.items()}
+
+
+def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:
+    positions = sorted(positions, key=lambda position: (streams[position].found.order, position))
+    writers: list[int] = []
+    latest = float("nan")
+    for position in positions:
+        stream = streams[position]
+        if stream.first_wall_time < latest:  # false where either is unknown
+            writers.append(writers[-1])
+            latest = max(latest, stream.last_wall_time)
+        else:
+            writers.append(len(writers))
+            latest = stream.last_wall_time
+    behind: list[int | None] = []
+    limit: int | None = None
+    for position in reversed(positions):
+        behind.append(limit)
+        stream = streams[position]
+        for step in stream.body.cuts[: stream.cut_count]:
+            if step is not None:
+                limit = step if limit is None else min(limit, step)
+    return SourceOrder(tuple(positions), tuple(writers), tuple(reversed(behind)))
+
+
+def part(series: Series, length: int, stream: StreamView, writer: int, purge_behind: int | None) -> Part:
+    """One stream's share of a metric, with what the log says about its segments."""
+    if not stream.cut_count and purge_behind is None:
+        return Part(series, length, (), (), writer)
+    borders: list[int] = []
+    purges: dict[int, int] = {} if purge_behind is None else {-1: purge_behind}
+    for number, step in enumerate(stream.body.cuts[: stream.cut_count]):
+        at = series.position(number, length)
+        if at and step is not None:
+            purges[at] = min(step, purges.get(at, step))
+        if 0 < at < length and borders[-1:] != [at]:
+            borders.append(at)
+    return Part(series, length, tuple(borders), tuple(purges.items()), writer)

@@ -1,0 +1,122 @@
+"""The points of one metric of one source, joined from its streams, and kept joined as they grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from tuimon.model.points import Floats, Steps
+from tuimon.store.columns import PointColumns
+from tuimon.store.curve import CurveIndex
+from tuimon.store.segments import Part, arrange
+from tuimon.store.tally import Indices
+
+Structure: TypeAlias = tuple[tuple[object, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """The first `length` rows of `columns` are the curve that the parts, as long as `lengths` says, make."""
+
+    structure: Structure
+    lengths: tuple[int, ...]
+    columns: PointColumns
+    """The series' own where nothing had to be moved."""
+    length: int
+    restarts: Indices
+    superseded: int
+    index: CurveIndex
+
+    def is_newer(self, parts: Sequence[Part]) -> bool:
+        """True when the parts come from an older snapshot than this does."""
+        return self.structure == _structure(parts) and any(
+            part.length < length for part, length in zip(parts, self.lengths, strict=True)
+        )
+
+
+def join(parts: Sequence[Part], before: Joined | None) -> Joined:
+    """Join the parts; `before` is what the last call for this metric and source gave, and is extended where only later
+    points have come."""
+    structure, lengths = _structure(parts), tuple(part.length for part in parts)
+    same = before is not None and before.structure == structure
+    if before is not None and same and before.lengths == lengths:
+        return before
+    restarts = _untouched(parts)
+    if restarts is not None:
+        columns = parts[0].series.columns
+        index = before.index if before is not None and before.columns is columns else CurveIndex()
+        return Joined(structure, lengths, columns, parts[0].length, restarts, 0, index)
+    if before is not None and same and _append(before, parts):
+        return Joined(
+            structure, lengths, before.columns, before.columns.length, before.restarts, before.superseded, before.index
+        )
+    arrangement = arrange(parts)
+    columns = PointColumns()
+    steps, values, wall_times = _columns(parts)
+    columns.extend(steps[arrangement.order], values[arrangement.order], wall_times[arrangement.order])
+    return Joined(
+        structure, lengths, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex()
+    )
+
+
+def hidden(parts: Sequence[Part]) -> tuple[Steps, Floats]:
+    """Steps and values of the points that the curve leaves out, in the order in which they were logged."""
+    rows = arrange(parts).hidden
+    steps, values, _ = _columns(parts)
+    return steps[rows], values[rows]
+
+
+def _structure(parts: Sequence[Part]) -> Structure:
+    return tuple((part.series, part.borders, part.purges, part.writer) for part in parts)
+
+
+def _columns(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
+    rows = [(part.series.columns, part.length) for part in parts]
+    return (
+        np.concatenate([columns.steps[:n] for columns, n in rows]),
+        np.concatenate([columns.values[:n] for columns, n in rows]),
+        np.concatenate([columns.wall_times[:n] for columns, n in rows]),
+    )
+
+
+def _untouched(parts: Sequence[Part]) -> Indices | None:
+    """The restarts, when the one part there is makes the curve just as it was logged; else None."""
+    if len(parts) != 1 or parts[0].series.columns.ordered < parts[0].length:
+        return None
+    part, steps = parts[0], parts[0].steps
+    if any(steps[at] <= steps[at - 1] for at in part.borders):
+        return None
+    for position, step in part.purges:
+        before = part.length if position < 0 else position
+        if before and steps[before - 1] >= step:
+            return None
+    return np.array(part.borders, np.int64)
+
+
+def _append(before: Joined, parts: Sequence[Part]) -> bool:
+    """Append to the columns of `before` what has come since, if all of it lies behind its last step."""
+    columns, length = before.columns, before.length
+    grown = [(part, n) for part, n in zip(parts, before.lengths, strict=True) if part.length != n]
+    if columns.length != length or length == 0 or columns is parts[0].series.columns:
+        return False
+    if any(n > part.length or part.writer != parts[-1].writer for part, n in grown):
+        return False
+    if any(position < 0 for part, _ in grown for position, _ in part.purges):
+        return False
+    rows = [(part.series.columns, slice(n, part.length)) for part, n in grown]
+    pieces = [found.steps[inside] for found, inside in rows]
+    if any((piece[1:] < piece[:-1]).any() for piece in pieces):
+        return False
+    steps = np.concatenate(pieces)
+    lowest, last = int(steps.min()), int(columns.steps[length - 1])
+    beside = any(part.writer == parts[-1].writer for part in parts[:-1])
+    if lowest < last or (beside and lowest == last):  # beside: equal steps stand in the order of their writers
+        return False
+    order = np.argsort(steps, kind="stable") if len(pieces) > 1 else slice(None)
+    values = np.concatenate([found.values[inside] for found, inside in rows])
+    wall_times = np.concatenate([found.wall_times[inside] for found, inside in rows])
+    columns.extend(steps[order], values[order], wall_times[order])
+    return True

@@ -1,0 +1,86 @@
+"""What the owner thread keeps of runs and streams, and the frozen views of them that go into a snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from tuimon.model.events import RunFound, StreamFound, StreamStatus
+from tuimon.store.series import Body
+
+if TYPE_CHECKING:
+    from tuimon.store.curve import Curve
+    from tuimon.store.index import RunIndex
+    from tuimon.store.join import Joined
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamView:
+    """A stream as one snapshot knows it."""
+
+    found: StreamFound
+    status: StreamStatus | None
+    body: Body
+    cut_count: int
+    point_count: int
+    first_wall_time: float
+    last_wall_time: float
+
+
+@dataclass(slots=True, eq=False)
+class StreamRecord:
+    """A stream as it now is."""
+
+    found: StreamFound
+    run: RunRecord
+    status: StreamStatus | None = None
+    names: dict[int, str] = field(default_factory=dict)
+    """As written, by the stream's own metric id."""
+    rows: dict[int, int] = field(default_factory=dict)
+    """Metric id -> row in the table of lengths; outlives a body, so that a rewritten document takes no new rows."""
+    body: Body = field(default_factory=Body)
+    _view: StreamView | None = None
+
+    def touch(self) -> None:
+        """Something of this stream has changed."""
+        self._view = None
+        self.run.version += 1
+
+    def view(self) -> StreamView:
+        if self._view is None:
+            body = self.body
+            self._view = StreamView(
+                self.found,
+                self.status,
+                body,
+                len(body.cuts),
+                body.point_count,
+                body.first_wall_time,
+                body.last_wall_time,
+            )
+        return self._view
+
+
+@dataclass(slots=True, eq=False)
+class ViewCache:
+    """What readers work out of a run and keep from snapshot to snapshot. Under its own lock, which no writer takes."""
+
+    lock: RLock = field(default_factory=RLock)
+    index: RunIndex | None = None
+    joined: dict[tuple[str, str], Joined] = field(default_factory=dict)
+    """By (source, name)."""
+    curves: dict[tuple[str, str], tuple[Joined, Curve]] = field(default_factory=dict)
+    """The last curve made of each of them: a metric that has not grown need not be drawn up again."""
+
+
+@dataclass(slots=True, eq=False)
+class RunRecord:
+    """A run as it now is."""
+
+    found: RunFound
+    version: int = 0
+    structure: int = 0
+    """Changes when a series appears or goes, so when anything but the length of series may differ."""
+    streams: list[StreamRecord] = field(default_factory=list)
+    cache: ViewCache = field(default_factory=ViewCache)

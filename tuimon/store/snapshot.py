@@ -1,0 +1,31 @@
+"""What is known at one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tuimon.model.alerts import Alert
+from tuimon.model.events import Notice, Progress, Watching
+from tuimon.store.run import Run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Snapshot:
+    """Frozen; any thread may read it while the store goes on growing."""
+
+    version: int
+    runs: tuple[Run, ...]
+    """In the order found. A run in which nothing has changed is the same object as before."""
+    alerts: tuple[Alert, ...]
+    progress: Progress
+    watching: Watching | None
+    """None until the reader has told."""
+    notices: tuple[Notice, ...]
+    """Oldest first; the last 200."""
+
+    def run(self, id: int) -> Run:
+        """The run with this id; KeyError when there is none."""
+        for run in self.runs:
+            if run.id == id:
+                return run
+        raise KeyError(id)
