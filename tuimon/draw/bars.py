@@ -1,0 +1,120 @@
+"""BarView -> rows: a whole as one stacked bar, and the table of its parts.
+
+The table has the name of each part and the spans of its detail as columns aligned right. Where the view names two
+columns more than a detail has spans (besides the name) the value and its share of the total come between; where it
+names one more, the value; a view without column heads gets both.
+"""
+
+from __future__ import annotations
+
+from tuimon.draw.numbers import format_fraction, format_value
+from tuimon.draw.rows import clean_row, exactly, fit_row, join, row_width, title_row
+from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
+from tuimon.text import cell_width, clean, fit
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+_ASCII_FILLS = "#=+-%~:o"
+_SHORTEST_NAME = 12
+
+
+def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
+    """The rows of a stacked bar and its table; see tuimon.draw.render."""
+    rows: list[Row] = []
+    if size.height >= 2:
+        rows.append(title_row(view.title, view.headline, size.width))
+    rows.append(stacked_bar(view, size.width, symbols))
+    room = size.height - len(rows)
+    foot: list[Row] = [clean_row(view.sentence)] if view.sentence and room >= 2 else []
+    if view.note and room - len(foot) > min(len(view.bars) + 1, 4):  # rows of the table are worth more than small print
+        foot.append(((clean(view.note), Role.MUTED),))
+    table = _table(view, size.width, room - len(foot), symbols)
+    return exactly([*rows, *table, *foot], size.width, size.height)
+
+
+def stacked_bar(view: BarView, width: int, symbols: Symbols) -> Row:
+    """One row: each part as wide as its share, exact to a quarter of a cell, its label inside where it fits."""
+    total = max(view.total, sum(bar.value for bar in view.bars))
+    if not 0 < total < float("inf") or width <= 0:
+        return (("." * width if symbols is Symbols.ASCII else "─" * width, Role.FAINT),)
+    edges = [0.0]
+    for bar in view.bars:
+        edges.append(edges[-1] + bar.value / total * width)
+    spans: list[Span] = []
+    done = 0
+    for index, bar in enumerate(view.bars):
+        start, end = edges[index], edges[index + 1]
+        last = round(end) if index + 1 == len(view.bars) or symbols is Symbols.ASCII else int(end + 0.5)
+        last = min(max(last, done), width)
+        cells = last - done
+        if cells:
+            fill = _ASCII_FILLS[index % len(_ASCII_FILLS)] if symbols is Symbols.ASCII else "█"
+            text = fill * cells
+            if symbols is not Symbols.ASCII:
+                text = _soft_ends(text, start - done, end - last)
+            spans.append((_with_label(text, clean(bar.label)), bar.role))
+        done = last
+    rest = "." if symbols is Symbols.ASCII else "─"
+    return join(spans, ((rest * (width - done), Role.FAINT),))
+
+
+def _soft_ends(text: str, start: float, end: float) -> str:
+    """The bar of one part: its first cell may be half, its last has the eighths that belong to it."""
+    if end < 0:
+        text = text[:-1] + _EIGHTHS[max(round((1 + end) * 8), 1)]
+    if len(text) > 1 and start > 0.25:
+        text = "▐" + text[1:]
+    return text
+
+
+def _with_label(text: str, label: str) -> str:
+    """The label in the middle of a bar that is wide enough to be seen left and right of it."""
+    room = len(text) - 4
+    inside = f" {label} "
+    if cell_width(label) > room or not label:
+        return text
+    left = (len(text) - cell_width(inside)) // 2
+    return text[:left] + inside + text[left + cell_width(inside) :]
+
+
+def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row]:
+    if height <= 0 or not view.bars:
+        return []
+    total = max(view.total, sum(bar.value for bar in view.bars))
+    details = max(len(bar.detail) for bar in view.bars)
+    own = min(max(len(view.columns) - 1 - details, 0), 2) if view.columns else 2
+    cells = [_cells(bar, total, own, index, symbols) for index, bar in enumerate(view.bars)]
+    with_head = bool(view.columns) and height >= 3
+    room = height - with_head
+    if len(cells) > room > 1:
+        left = view.bars[room - 1 :]
+        more = Bar(f"+{len(left)} more", sum(bar.value for bar in left), Role.MUTED)
+        cells[room - 1 :] = [_cells(more, total, own, -1, symbols)]
+    if with_head:
+        cells.insert(
+            0, [("  " + clean(view.columns[0]), Role.MUTED), *((clean(c), Role.MUTED) for c in view.columns[1:])]
+        )
+    return _aligned(cells[:height], width)
+
+
+def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> list[Span]:
+    key = _ASCII_FILLS[index % len(_ASCII_FILLS)] if symbols is Symbols.ASCII else "■"
+    share = bar.value / total if total > 0 else 0.0
+    mine: list[Span] = [(format_value(bar.value), Role.VALUE), (format_fraction(share), Role.TEXT)]
+    return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *mine[:own], *clean_row(bar.detail)]
+
+
+def _aligned(table: list[list[Span]], width: int) -> list[Row]:
+    """Columns aligned right, two blanks apart, as many as leave the names readable; names left, cut if need be."""
+    count = max(len(row) for row in table)
+    widths = [max((cell_width(row[c][0]) for row in table if c < len(row)), default=0) for c in range(count)]
+    while count > 1 and sum(w + 2 for w in widths[1:count]) + min(widths[0], _SHORTEST_NAME + 2) > width:
+        count -= 1
+    name = min(widths[0], max(width - sum(w + 2 for w in widths[1:count]), 0))
+    rows: list[Row] = []
+    for row in table:
+        parts: list[Span] = [(fit(row[0][0], name), row[0][1])]
+        for column in range(1, count):
+            text, role = row[column] if column < len(row) else ("", Role.MUTED)
+            parts.append((" " * (widths[column] + 2 - cell_width(text)) + text, role))
+        rows.append(fit_row(parts, max(width, row_width(parts))))
+    return rows

@@ -1,0 +1,110 @@
+"""ChartView -> rows: title, curves with their marks inside a frame, note.
+
+By size: from 24 cells of width there are y labels in a gutter of fixed width, from 6 rows of height an x axis, from
+9 a row for the note (below that it stands in the title row if it fits); a single row is a sparkline.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
+from tuimon.draw.marks import Canvas, draw_marks
+from tuimon.draw.raster import glyphs, masks, points, spans
+from tuimon.draw.rows import clean_row, exactly, fit_row, join, row_width, title_row
+from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Symbols
+from tuimon.text import cell_width, clean, fit
+
+_GUTTER_FROM = 24
+_X_AXIS_FROM = 6
+_NOTE_FROM = 9
+_DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
+
+
+def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
+    """How many columns an envelope should have for a chart of `width` cells: the dots across its canvas."""
+    return max(_canvas_width(width) * glyphs(symbols).columns, 1)
+
+
+def plot_cells(size: Size, note: bool = False) -> tuple[int, int]:
+    """(cells, rows) of the canvas, the part of a chart that holds the curves."""
+    rows = size.height - (size.height >= 2) - 2 * (size.height >= _X_AXIS_FROM and size.width >= _GUTTER_FROM)
+    return _canvas_width(size.width), max(rows - (note and size.height >= _NOTE_FROM), 0)
+
+
+def _canvas_width(width: int) -> int:
+    return max(width - GUTTER if width >= _GUTTER_FROM else width, 0)
+
+
+def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCache) -> Rows:
+    """The rows of a chart; see tuimon.draw.render."""
+    note_below = bool(view.note) and size.height >= _NOTE_FROM
+    cells, rows = plot_cells(size, note_below)
+    if cells <= 0 or rows <= 0:
+        return exactly((), size.width, size.height)
+    if size.height == 1 and size.width >= _GUTTER_FROM:
+        return (_sparkline(view, size.width, symbols),)
+    body = _body(view, cells, rows, symbols)
+    bottom: list[Row] = []
+    if size.width >= _GUTTER_FROM:
+        key = FrameKey(cells, rows, view.x, view.y, size.height >= _X_AXIS_FROM, symbols)
+        frame = frames.get(key, build_frame)
+        body = [join(((left, Role.AXIS),), row) for left, row in zip(frame.left, body, strict=True)]
+        bottom = [((text, Role.AXIS),) for text in frame.bottom]
+    head = [_head(view, size.width, symbols, "" if note_below else view.note)] if size.height >= 2 else []
+    foot = [((fit(" " * (size.width - cells) + clean(view.note), size.width), Role.MUTED),)] if note_below else []
+    drawn = (*head, *body, *bottom)
+    return (*drawn, *exactly(foot, size.width, size.height - len(drawn)))
+
+
+def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
+    """Title, curve and last value in one row."""
+    title = fit(clean(view.title), min(cell_width(clean(view.title)), width // 3), keep="end")
+    value = clean_row(view.headline[:1])
+    cells = width - cell_width(title) - row_width(value) - 2
+    if cells < 1:
+        return fit_row(((title, Role.TITLE),), width)
+    (curve,) = _body(view, cells, 1, symbols)
+    blank: Row = ((" ", Role.MUTED),)
+    return join(((title, Role.TITLE),), blank, curve, blank, value)
+
+
+def _head(view: ChartView, width: int, symbols: Symbols, note: str) -> Row:
+    named = [line for line in view.lines if line.label] if len(view.lines) > 1 else []
+    legend: list[Row] = [((f"{_DOT[symbols]} {line.label}", line.role),) for line in named]
+    small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
+    return title_row(view.title, view.headline, width, [small[0], *legend, small[1]])
+
+
+def _body(view: ChartView, cells: int, rows: int, symbols: Symbols) -> list[Row]:
+    """The canvas: a row of spans for each row of cells, each exactly `cells` wide."""
+    shape = glyphs(symbols)
+    columns = cells * shape.columns
+    dots = np.zeros((rows, cells), dtype=np.uint8)
+    owner = np.full((rows, cells), -1, dtype=np.int8)
+    canvas = Canvas(np.zeros((rows, cells), dtype=np.uint32), owner, [line.role for line in view.lines])
+    outside = []
+    for index, line in enumerate(view.lines):
+        top, bottom, beyond = spans(line.envelope, view.y, columns, rows * shape.rows)
+        lit = masks(top, bottom, rows, shape)
+        dots |= lit
+        owner[lit > 0] = index
+        outside.append(beyond)
+    canvas.codes[:] = shape.codes[dots]
+    for index, line in enumerate(view.lines):
+        if line.markers:
+            _draw_points(canvas, line, index, view, symbols)
+        if outside[index].any():
+            canvas.draw_outside(outside[index].reshape(cells, shape.columns), index, symbols)
+    if view.marks:
+        draw_marks(canvas, view, symbols)
+    return canvas.rows()
+
+
+def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbols: Symbols) -> None:
+    shape = glyphs(symbols)
+    rows, cells = canvas.codes.shape
+    x, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
+    at = y // shape.rows, x // shape.columns
+    canvas.codes[at] = ord(_DOT[symbols])
+    canvas.owner[at] = index

@@ -1,0 +1,112 @@
+"""The frame of a chart: gutter with y labels, x axis with its ticks; made when limits or size change, then kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tuimon.draw import _plotext
+from tuimon.draw.raster import dot_rows, glyphs, unit_height
+from tuimon.draw.ticks import axis_ticks
+from tuimon.model.views import Axis, Symbols
+from tuimon.text import cell_width, clean, fit
+
+GUTTER = 8
+"""Cells left of the canvas: labels of up to 7 cells and the axis. The same for all charts, so that they align."""
+
+_TO_ASCII = str.maketrans("│┤└┬─…µ", "|+++-.u")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around a canvas."""
+
+    left: tuple[str, ...]
+    """GUTTER cells for each row of the canvas."""
+    bottom: tuple[str, ...]
+    """The axis and its labels: two rows of GUTTER + cells, or none."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameKey:
+    """All that a frame depends on."""
+
+    cells: int
+    rows: int
+    x: Axis
+    y: Axis
+    x_axis: bool
+    symbols: Symbols
+
+
+class FrameCache:
+    """The frames used last. For one thread."""
+
+    def __init__(self, size: int = 64) -> None:
+        self._frames: OrderedDict[FrameKey, Frame] = OrderedDict()
+        self._size = size
+
+    def get(self, key: FrameKey, build: Callable[[FrameKey], Frame]) -> Frame:
+        """The frame for the key, built when it is not known."""
+        frame = self._frames.get(key)
+        if frame is None:
+            frame = self._frames[key] = build(key)
+            if len(self._frames) > self._size:
+                self._frames.popitem(last=False)
+        else:
+            self._frames.move_to_end(key)
+        return frame
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+
+def build_frame(key: FrameKey) -> Frame:
+    """Make the frame: our ticks and labels, plotext's drawing."""
+    y_ticks = [(row, fit(label.rjust(GUTTER - 1), GUTTER - 1, keep="end")) for row, label in y_places(key)]
+    x_ticks = x_places(key) if key.x_axis else []
+    lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)
+    if key.x_axis:
+        lines[-1] = _with_label(lines[-1], clean(key.x.label, 40))
+    if key.symbols is Symbols.ASCII:
+        lines = [line.translate(_TO_ASCII) for line in lines]
+    return Frame(tuple(line[:GUTTER] for line in lines[: key.rows]), tuple(lines[key.rows :]))
+
+
+def y_places(key: FrameKey) -> list[tuple[int, str]]:
+    """(row of the canvas, label) of each y tick: evenly thinned until a row is free between any two."""
+    shape = glyphs(key.symbols)
+    ticks = axis_ticks(key.y, max(2, min(key.rows // 2, 6)))
+    rows = dot_rows(np.array([value for value, _ in ticks]), key.y, key.rows * shape.rows) // shape.rows
+    places = [(int(row), label) for row, (_, label) in zip(rows, ticks, strict=True) if 0 <= row < key.rows]
+    apart = 2 if key.rows > 3 else 1
+    for every in range(1, len(places) + 1):
+        thinned = places[::every]
+        if all(abs(a[0] - b[0]) >= apart for a, b in pairwise(thinned)):
+            return thinned
+    return places[:1] or [(key.rows - 1, "")]
+
+
+def x_places(key: FrameKey) -> list[tuple[int, str]]:
+    """(cell of the canvas, label) of each x tick: as many as stand clear of each other, up to one in ten cells."""
+    for n in range(max(2, min(key.cells // 10, 8)), 0, -1):
+        ticks = axis_ticks(key.x, n)
+        parts = unit_height(np.array([value for value, _ in ticks]), key.x)
+        cells = np.clip(np.floor(parts * key.cells), 0, key.cells - 1).astype(int).tolist()
+        placed = [(cell, label) for cell, (_, label) in zip(cells, ticks, strict=True)]
+        if all(b[0] - a[0] >= (len(a[1]) + len(b[1])) / 2 + 2 for a, b in pairwise(placed)):
+            return placed
+    return placed[:1]
+
+
+def _with_label(line: str, label: str) -> str:
+    """The name of the axis, put into the last gap between tick labels that has room for it."""
+    width = cell_width(label)
+    if not label:
+        return line
+    gap = line.rfind(" " * (width + 4), GUTTER)
+    return line if gap < 0 else line[: gap + 2] + label + line[gap + 2 + width :]

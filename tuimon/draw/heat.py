@@ -1,0 +1,136 @@
+"""HeatView -> rows: a grid of fractions, each cell in the role of its level with the number in it.
+
+The colour of a cell is its theme's affair; the number is there without any colour. Columns and rows that do not
+fit are left out evenly, never the one that holds the peak, and counted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+
+from tuimon.draw.rows import clean_row, exactly, join, row_width, title_row
+from tuimon.model.views import HEAT_ROLES, HeatView, Role, Row, Rows, Size, Span, Symbols
+from tuimon.text import cell_width, clean, fit
+
+THRESHOLDS = (0.3, 0.5, 0.7, 0.85, 0.95)
+"""Fractions at which the next level begins."""
+_WIDEST = 9
+_LEVELS = {False: " ▂▃▅▆█", True: " .:=*#"}
+"""For cells too narrow for their number, by level; in ASCII: True."""
+
+
+def level(fraction: float) -> Role:
+    """The role of a fraction; NaN counts as the lowest."""
+    return HEAT_ROLES[bisect_right(THRESHOLDS, fraction) if fraction == fraction else 0]
+
+
+def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
+    """The rows of a heat map; see tuimon.draw.render."""
+    top: list[Row] = [title_row(view.title, view.headline, size.width)] if size.height >= 2 else []
+    if not view.rows or not view.columns:
+        return exactly([*top, *_foot(view)], size.width, size.height)
+    room = size.height - len(top)
+    with_head = room >= 3
+    foot = _foot(view)[: max(room - with_head - len(view.rows), 0) or (1 if room >= 5 else 0)]
+    shown = max(min(room - with_head - len(foot), len(view.rows)), 1)
+    rows = _keep(len(view.rows), shown - (shown < len(view.rows) and shown > 1), view.peak[0] if view.peak else None)
+    grid = _grid(view, rows, size.width, symbols, with_head)
+    if len(rows) < len(view.rows) and len(rows) < shown:
+        grid.append(((f"+{len(view.rows) - len(rows)} more", Role.MUTED),))
+    spare = room - len(grid) - len(foot)
+    scale = [_scale_line()] if spare > 0 and size.width >= 40 else []
+    return exactly([*top, *grid, *scale, *foot], size.width, size.height)
+
+
+def _foot(view: HeatView) -> list[Row]:
+    sentence = [clean_row(view.sentence)] if view.sentence else []
+    return [*sentence, ((clean(view.note), Role.MUTED),)] if view.note else sentence
+
+
+def _keep(count: int, room: int, peak: int | None) -> list[int]:
+    """Which of `count` things are shown where there is room for `room`: the first, the last, some between, the peak."""
+    if room >= count:
+        return list(range(count))
+    room = max(room, 1)
+    kept = sorted({round(i * (count - 1) / max(room - 1, 1)) for i in range(room)})
+    if peak is not None and 0 <= peak < count and peak not in kept:
+        kept[min(range(len(kept)), key=lambda i: abs(kept[i] - peak))] = peak
+    return kept
+
+
+def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_head: bool) -> list[Row]:
+    labels = [clean(label) for label in view.rows]
+    heads = [clean(head) for head in view.columns]
+    count = len(heads)
+    name = min(max(cell_width(labels[r]) for r in rows), max(width * 2 // 5, width - count * 5 - 1)) if width > 8 else 0
+    gap = 1 if name else 0
+    space = max(width - name - gap, 1)
+    digits = max(
+        (len(_percent(v)) for r in rows for c in range(count) if (v := _at(view.cells, r, c)) is not None), default=1
+    )
+    narrowest = digits + 1  # a blank, or the mark of the peak, before the number
+    elided = space // narrowest < count
+    if elided and space >= 4 * narrowest:
+        space -= 4  # for the number of columns left out
+    columns = _keep(count, max(space // narrowest, 1) if elided else count, view.peak[1] if view.peak else None)
+    cell = min(max(space // len(columns), 1), _WIDEST if view.second else 7)
+    made: list[Row] = []
+    if with_head:
+        head: list[Span] = [(" " * (name + gap), Role.MUTED)]
+        head.extend((_centred(text, cell), Role.MUTED) for text in _short([heads[c] for c in columns], cell - 1))
+        more = f" +{count - len(columns)}"
+        head.append((more if elided and row_width(head) + len(more) <= width else "", Role.MUTED))
+        made.append(join(head))
+    for r in rows:
+        cells: list[Span] = [_cell(view, r, c, cell, digits, symbols is Symbols.ASCII) for c in columns]
+        made.append(join(((fit(labels[r], name, keep="end") + " " * gap, Role.TEXT),), cells))
+    return made
+
+
+def _short(heads: list[str], width: int) -> list[str]:
+    """Heads without the beginning that they share (cuda:0 cuda:1 -> 0 1) where they would not fit otherwise."""
+    if len(heads) < 2 or all(cell_width(head) <= width for head in heads):
+        return heads
+    first, last = min(heads), max(heads)
+    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), 0)
+    shared = len(first[:shared].rstrip("0123456789"))
+    return [head[shared:] or head for head in heads]
+
+
+def _centred(text: str, width: int) -> str:
+    if cell_width(text) > width:
+        return fit(text, width, keep="end")
+    left = (width - cell_width(text)) // 2
+    return fit(" " * left + text, width)
+
+
+def _cell(view: HeatView, row: int, column: int, width: int, digits: int, plain: bool) -> Span:
+    value = _at(view.cells, row, column)
+    if value is None:
+        return (fit(("-" if plain else "·").rjust(min(digits + 1, width)).center(width), width), Role.FAINT)
+    text, role = _percent(value), level(value)
+    if width <= digits:
+        return (text.rjust(width) if len(text) <= width else _LEVELS[plain][HEAT_ROLES.index(role)] * width, role)
+    mark = ("^" if plain else "▲") if view.peak == (row, column) else ""
+    text = (mark + text).rjust(digits + 1)
+    second = _at(view.second, row, column)
+    if second is not None and 2 * digits + 2 <= width:
+        text += "/" + _percent(second).ljust(digits)
+    return (text.center(width), role)
+
+
+def _at(cells: tuple[tuple[float | None, ...], ...], row: int, column: int) -> float | None:
+    return cells[row][column] if row < len(cells) and column < len(cells[row]) else None
+
+
+def _percent(fraction: float) -> str:
+    return (
+        f"{fraction * 100:.0f}" if abs(fraction) < 10 else "+++" if fraction > 0 else "---" if fraction < 0 else "NaN"
+    )
+
+
+def _scale_line() -> Row:
+    edges = [f"{edge * 100:.0f}" for edge in THRESHOLDS]
+    names = [f"<{edges[0]}", *(f"{a}-{b}" for a, b in pairwise(edges)), f">{edges[-1]}"]
+    return join([("% ", Role.MUTED)], *([(f" {name} ", role)] for name, role in zip(names, HEAT_ROLES, strict=True)))

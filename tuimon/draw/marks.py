@@ -1,0 +1,134 @@
+"""What is put over the curves, cell by cell: marks of what happened, and arrows for what lies outside the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.draw.raster import Cells, Owners, dot_rows, unit_height
+from tuimon.model.views import ChartView, Mark, Role, Row, Symbols
+from tuimon.text import cell_width, clean
+
+_BLANK = ord(" ")
+
+_LOOK: dict[str, tuple[str, str, Role]] = {
+    "restart": ("┊", ":", Role.FAINT),
+    "alert": ("⚑", "!", Role.WARNING),
+    "best": ("★", "*", Role.GOOD),
+    "nan": ("✗", "x", Role.CRITICAL),
+    "infinity": ("✗", "x", Role.CRITICAL),
+}
+"""Kind -> glyph, glyph in ASCII, role; in the order of drawing. All glyphs are one cell wide."""
+
+_LONGEST_LABEL = 24
+
+
+@dataclass(slots=True, eq=False)
+class Canvas:
+    """Cells that are being drawn: a code point and an owner each; `roles[owner]` is its role, -1 owns a blank."""
+
+    codes: Cells
+    owner: Owners
+    roles: list[Role]
+
+    def put(self, row: int, cell: int, glyph: str, role: Role) -> None:
+        """One glyph of one cell."""
+        if role not in self.roles:
+            self.roles.append(role)
+        self.codes[row, cell] = ord(glyph)
+        self.owner[row, cell] = self.roles.index(role)
+
+    def write(self, row: int, cell: int, text: str, role: Role) -> None:
+        """A text of narrow characters where there is nothing yet, with a blank at both ends; else nothing."""
+        end = cell + len(text)
+        room = self.codes[row, max(cell, 0) : end + 1]
+        if cell >= 0 and end <= self.codes.shape[1] and (room == _BLANK).all():
+            for offset, character in enumerate(text):
+                self.put(row, cell + offset, character, role)
+
+    def draw_outside(self, outside: npt.NDArray[np.int32], index: int, symbols: Symbols) -> None:
+        """Arrows at the edges for columns with values beyond the limits. `outside`: (cells, dots across), see spans."""
+        arrows = "^v" if symbols is Symbols.ASCII else "▲▼"
+        for row, code, arrow in ((0, -1, arrows[0]), (-1, 1, arrows[1])):
+            cells = ((outside == code) | (outside == 2)).any(axis=1)
+            self.codes[row, cells] = ord(arrow)
+            self.owner[row, cells] = index
+
+    def rows(self) -> list[Row]:
+        """The canvas as rows of spans; a blank takes the role of what is left of it, so that it costs no span."""
+        height, width = self.codes.shape
+        text = self.codes.astype("<u4").tobytes().decode("utf-32-le")
+        owned = np.where(self.codes == _BLANK, 0, np.arange(width))
+        np.maximum.accumulate(owned, axis=1, out=owned)
+        owner = np.take_along_axis(self.owner, owned, axis=1)
+        cuts = np.flatnonzero(owner[:, 1:] != owner[:, :-1]) if width > 1 else np.empty(0, dtype=np.intp)
+        cut_rows, cut_cells = np.divmod(cuts, max(width - 1, 1))
+        bounds = np.searchsorted(cut_rows, np.arange(height + 1))
+        cells = (cut_cells + 1).tolist()
+        made: list[Row] = []
+        roles = [*self.roles, Role.AXIS]  # index -1: a row that begins with blanks
+        for y in range(height):
+            edges = [0, *cells[bounds[y] : bounds[y + 1]], width]
+            owners = owner[y, edges[:-1]].tolist()
+            line = text[y * width : (y + 1) * width]
+            made.append(tuple((line[a:b], roles[o]) for a, b, o in zip(edges, edges[1:], owners, strict=False)))
+        return made
+
+
+def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
+    """Draw the marks of a view that lie within its x limits.
+
+    NaN at the foot of its column, infinity at the head, an alert at the head, a restart as a vertical line behind
+    the curves, the best checkpoint on its curve. A label is written where it covers nothing."""
+    height, width = canvas.codes.shape
+    for kind, (glyph, plain, role) in _LOOK.items():
+        shown = plain if symbols is Symbols.ASCII else glyph
+        for cell, label in _places([mark for mark in view.marks if mark.kind == kind], view, width).items():
+            if kind == "restart":
+                for row in np.flatnonzero(canvas.codes[:, cell] == _BLANK).tolist():
+                    canvas.put(row, cell, shown, role)
+                row = 0
+            else:
+                row = 0 if kind in ("alert", "infinity") else height - 1
+                if kind == "best":
+                    row = _row_of_curve(view, cell, width, height, row)
+                canvas.put(row, cell, shown, role)
+            if label and width >= 40:
+                _write_label(canvas, row, cell, label, role)
+
+
+def _write_label(canvas: Canvas, row: int, cell: int, label: str, role: Role) -> None:
+    label = clean(label, _LONGEST_LABEL)
+    if cell_width(label) != len(label):
+        return  # wide characters have no place in a grid of single cells
+    if cell + 1 + len(label) < canvas.codes.shape[1]:
+        canvas.write(row, cell + 1, label, role)
+    else:
+        canvas.write(row, cell - len(label), label, role)
+
+
+def _places(marks: Iterable[Mark], view: ChartView, width: int) -> dict[int, str]:
+    """Cell -> label (the first one there) of marks within the x limits."""
+    marks = [mark for mark in marks if view.x.low <= mark.x <= view.x.high]
+    parts = unit_height(np.array([mark.x for mark in marks], dtype=np.float64), view.x)
+    cells = np.clip(np.floor(parts * width), 0, width - 1).astype(int).tolist()
+    places: dict[int, str] = {}
+    for cell, mark in zip(cells, marks, strict=True):
+        places.setdefault(cell, mark.label)
+    return places
+
+
+def _row_of_curve(view: ChartView, cell: int, width: int, height: int, otherwise: int) -> int:
+    """Row of the curve that a best checkpoint belongs to (the sparse one if there is one) nearest to the cell."""
+    for line in sorted(view.lines, key=lambda line: not line.markers)[:1]:
+        full = np.flatnonzero(np.isfinite(line.envelope.last))
+        if len(full):
+            columns = len(line.envelope.last)
+            at = (full + 0.5) * width / columns - 0.5
+            nearest = full[[int(np.argmin(np.abs(at - cell)))]]
+            row = dot_rows(line.envelope.last[nearest], view.y, height * 4)[0] // 4
+            return int(min(max(row, 0), height - 1))
+    return otherwise

@@ -1,0 +1,117 @@
+"""Numbers as people read them: significant digits right, short, never a wrong zero.
+
+`format_value` keeps 4 significant digits (3 below 0.1 and with a suffix or an exponent); suffixes are the decimal
+ones of the SI (k, M, G, T), bytes are binary (IEC 80000-13: KiB, MiB, GiB, TiB).
+"""
+
+from __future__ import annotations
+
+import math
+
+_SUFFIXES = ("", "k", "M", "G", "T")
+_BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def nonfinite(value: float) -> str:
+    """NaN, Inf or -Inf."""
+    return "NaN" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
+
+
+def format_value(value: float, unit: str = "", width: int = 8) -> str:
+    """A metric's value in at most `width` (>= 8) cells, unit not counted: 0.4523, 1.00e-05, 12.3k, NaN."""
+    text = _plain(value, width) if math.isfinite(value) else nonfinite(value)
+    return f"{text} {unit}" if unit else text
+
+
+def _plain(value: float, width: int) -> str:
+    size = abs(value)
+    if size < 1e4 and value == int(value):
+        return str(int(value))
+    if size < 1e-3 or float(f"{size:.2e}") >= 1e15:
+        return next((text for digits in (2, 1, 0) if len(text := f"{value:.{digits}e}") <= width), f"{value:.0e}")
+    digits = 3 if size < 0.1 or float(f"{size:.3e}") >= 1e4 else 4
+    exponent = int(f"{size:.{digits - 1}e}".partition("e")[2])
+    if exponent < 4:
+        return f"{value:.{max(digits - 1 - exponent, 0)}f}"
+    group = exponent // 3
+    return f"{value / 1000.0**group:.{2 - exponent % 3}f}{_SUFFIXES[group]}"
+
+
+def format_count(count: float) -> str:
+    """How many: 950, 12.3 k, 1.2 M."""
+    if not math.isfinite(count):
+        return nonfinite(count)
+    if abs(count) < 1000:
+        return f"{count:.0f}" if count == int(count) else f"{count:.1f}"
+    group = min(int(math.log10(abs(count)) / 3), len(_SUFFIXES) - 1)
+    if group < len(_SUFFIXES) - 1 and abs(round(count / 1000.0**group, 1)) >= 1000:
+        group += 1
+    return f"{count / 1000.0**group:.1f} {_SUFFIXES[group]}"
+
+
+def format_bytes(count: float, unit: str = "") -> str:
+    """Bytes in the unit that reads best, or in the one given: 812 MiB, 23.4 GiB."""
+    if not math.isfinite(count):
+        return nonfinite(count)
+    group = _BYTE_UNITS.index(unit) if unit else byte_unit(count)
+    scaled = count / 1024.0**group
+    return (
+        f"{scaled:.1f} {_BYTE_UNITS[group]}" if group and abs(scaled) < 99.95 else f"{scaled:.0f} {_BYTE_UNITS[group]}"
+    )
+
+
+def byte_unit(count: float) -> int:
+    """Power of 1024 that `count` bytes are best shown in; 1023.5 and more go to the next."""
+    group = 0
+    while group < len(_BYTE_UNITS) - 1 and abs(count) >= 1023.5:
+        count /= 1024
+        group += 1
+    return group
+
+
+def format_fraction(fraction: float) -> str:
+    """A part of a whole: 61 %, 0.4 %, 103 %."""
+    if not math.isfinite(fraction):
+        return nonfinite(fraction)
+    percent = fraction * 100
+    return f"{percent:.1f} %" if 0 < abs(percent) < 0.95 else f"{percent:.0f} %"
+
+
+def format_duration(seconds: float) -> str:
+    """A span of time in its two largest units: 320 ms, 3.2 s, 42 s, 1 m 37 s, 1 h 12 m, 3 d 4 h."""
+    if not math.isfinite(seconds):
+        return nonfinite(seconds)
+    if seconds < 0:
+        return "-" + format_duration(-seconds)
+    if seconds < 0.0995:
+        return "0 s" if seconds == 0 else f"{seconds * 1000:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} µs"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return _two(whole, 60, "m", 1, "s")
+    whole = round(seconds / 60) * 60
+    if whole < 86400:
+        return _two(whole, 3600, "h", 60, "m")
+    return _two(round(seconds / 3600) * 3600, 86400, "d", 3600, "h")
+
+
+def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
+    first, rest = divmod(seconds, large)
+    return f"{first} {large_name} {rest // small} {small_name}" if rest // small else f"{first} {large_name}"
+
+
+def format_age(seconds: float) -> str:
+    """How long ago, in one unit: now, 42 s ago, 3 m ago, 2 d ago."""
+    if not math.isfinite(seconds):
+        return nonfinite(seconds)
+    if seconds < 1.5:
+        return "now"
+    for size, name in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {name} ago"
+    return "now"

@@ -1,0 +1,160 @@
+"""Curves into cells: envelopes -> dots -> glyphs and the line that owns each cell, by numpy.
+
+A cell is a small grid of dots: braille 2 × 4, block 2 × 2 (quadrants), ASCII 1 × 3. A column of dots shows the span
+from its min to its max, always lit at both ends; the line from the last point of one column to the first of the
+next is split half and half between them, so a curve has no hole and is not thicker than it must be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.model.points import Floats
+from tuimon.model.views import Axis, Envelope, Symbols
+
+Cells = npt.NDArray[np.uint32]
+Owners = npt.NDArray[np.int8]
+Dots = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+_FAR = 1.0e6
+"""Rows: what lies further out is drawn as if it lay there."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Glyphs:
+    """A set of glyphs. `codes[mask]` is the code point for the dots of a cell: bit r + c * rows is row r, column c."""
+
+    columns: int
+    """Dots across a cell: 1 or 2."""
+    rows: int
+    """Dots down a cell."""
+    codes: Cells
+    upper: npt.NDArray[np.uint8]
+    """upper[k]: the bits of rows >= k."""
+    lower: npt.NDArray[np.uint8]
+    """lower[k]: the bits of rows < k."""
+
+
+@cache
+def glyphs(symbols: Symbols) -> Glyphs:
+    """The glyphs of a symbol set (braille: Unicode chapter 21.1; dot numbers 1 2 3 7 left, 4 5 6 8 right)."""
+    if symbols is Symbols.BRAILLE:
+        columns, rows, bits = 2, 4, (0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80)
+        texts = "".join(chr(0x2800 + sum(b for i, b in enumerate(bits) if mask >> i & 1)) for mask in range(256))
+    elif symbols is Symbols.BLOCK:
+        columns, rows, texts = 2, 2, " ▘▖▌▝▀▞▛▗▚▄▙▐▜▟█"
+    else:
+        columns, rows, texts = 1, 3, " '-|.|||"
+    codes = np.array([ord(" ")] + [ord(c) for c in texts[1:]], dtype=np.uint32)
+    full = (1 << rows) - 1
+    upper = np.array([full & ~((1 << k) - 1) for k in range(rows + 1)], dtype=np.uint8)
+    lower = np.array([(1 << k) - 1 for k in range(rows + 1)], dtype=np.uint8)
+    return Glyphs(columns, rows, codes, upper, lower)
+
+
+def unit_height(values: Floats, axis: Axis) -> Floats:
+    """Values as parts of the axis: 0 at its low end, 1 at its high end, beyond outside; NaN stays NaN.
+
+    Right from denormals to the largest floats: values are scaled by a power of two first, which is exact."""
+    with np.errstate(all="ignore"):
+        if axis.scale == "log":
+            low, high = np.log10(max(axis.low, 5e-324)), np.log10(axis.high)
+            scaled = np.log10(np.where(values > 0, values, np.where(np.isnan(values), np.nan, 5e-324)))
+        else:
+            exponent = -int(np.frexp(max(abs(axis.low), abs(axis.high)))[1]) - 1
+            low, high = np.ldexp(float(axis.low), exponent), np.ldexp(float(axis.high), exponent)
+            scaled = np.ldexp(values, exponent)
+        return np.asarray((scaled - low) / (high - low), dtype=np.float64)
+
+
+def dot_rows(values: Floats, axis: Axis, rows: int) -> Floats:
+    """Dot row (whole, 0 at the top, outside the limits < 0 or >= rows) of each value; NaN stays NaN."""
+    parts = np.clip(1.0 - unit_height(values, axis), -_FAR, _FAR)  # first: the product may overflow
+    return np.rint(np.clip(parts * (rows - 1), -_FAR, _FAR))
+
+
+def fit_columns(envelope: Envelope, columns: int) -> tuple[Envelope, npt.NDArray[np.intp]]:
+    """An envelope with at most `columns` columns, and the dot column of each.
+
+    More are merged, with nothing lost; fewer are spread out and joined by lines."""
+    n = len(envelope.low)
+    if n <= columns:
+        at = np.arange(n) if n == columns else ((np.arange(n) + 0.5) * columns / n).astype(np.intp)
+        return envelope, at
+    edges = np.arange(columns) * n // columns
+    owner = np.repeat(np.arange(columns), np.diff(np.append(edges, n)))
+    full = np.flatnonzero(np.isfinite(envelope.low))
+    first = np.full(columns, np.nan)
+    last = first.copy()
+    first[owner[full[::-1]]] = envelope.first[full[::-1]]  # the last assignment wins: the earliest column
+    last[owner[full]] = envelope.last[full]
+    gap = np.zeros(columns)
+    gap[owner[full]] = envelope.gap_after[full]
+    low, high = np.fmin.reduceat(envelope.low, edges), np.fmax.reduceat(envelope.high, edges)
+    return Envelope(low, high, first, last, gap), np.arange(columns)
+
+
+def spans(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dots, Dots, Dots]:
+    """Top and bottom lit dot row of each of `columns` dot columns (top > bottom: none), and what lies outside.
+
+    The third array holds -1 where a column has a value above the limits, 1 below, 2 both, else 0."""
+    envelope, at = fit_columns(envelope, columns)
+    top, bottom = np.full(columns, 2 * _FAR), np.full(columns, -2 * _FAR)
+    full = np.flatnonzero(np.isfinite(envelope.low) & np.isfinite(envelope.high))
+    if len(full):
+        x = at[full]
+        edges = dot_rows(np.stack([envelope.high, envelope.low, envelope.first, envelope.last])[:, full], axis, rows)
+        top[x], bottom[x] = edges[0], edges[1]
+        _join(top, bottom, x, edges[2], edges[3], envelope.gap_after[full] > 0)
+        over, under = edges[0] < 0, edges[1] > rows - 1
+    outside = np.zeros(columns, dtype=np.int32)
+    if len(full) and (over.any() or under.any()):
+        outside[x] = np.where(over & under, 2, np.where(over, -1, under.astype(np.int32)))
+    t, b = np.clip(top, 0, rows), np.clip(bottom, -1, rows - 1)
+    return t.astype(np.int32), b.astype(np.int32), outside
+
+
+def _join(top: Floats, bottom: Floats, x: npt.NDArray[np.intp], first: Floats, last: Floats, gap: Flags) -> None:
+    """Stretch the spans, in place, so that each full column x[i] meets the next: from row last[i] to first[i + 1]."""
+    leg = np.repeat(np.arange(len(x) - 1), np.diff(x))
+    left = np.arange(x[0], x[-1])  # the boundary right of dot column k has the number k
+    joined = ~gap[leg]
+    leg, left = leg[joined], left[joined]
+    start = last[leg]
+    slope = (first[leg + 1] - start) / (x[leg + 1] - x[leg])
+    run = left - x[leg]
+    centre = np.rint(start + slope * run)
+    bare = run > 0  # columns without a point that the line crosses
+    top[left[bare]] = bottom[left[bare]] = centre[bare]
+    height = start + slope * (run + 0.5)
+    falls = slope >= 0  # rows count downwards
+    floor, ceiling = np.floor(height), np.ceil(height)
+    far = 2 * _FAR
+    bottom[left] = np.maximum(bottom[left], np.where(falls, ceiling - 1, -far))
+    top[left] = np.minimum(top[left], np.where(falls, far, floor + 1))
+    top[left + 1] = np.minimum(top[left + 1], np.where(falls, ceiling, far))
+    bottom[left + 1] = np.maximum(bottom[left + 1], np.where(falls, -far, floor))
+
+
+def masks(top: Dots, bottom: Dots, rows: int, shape: Glyphs) -> npt.NDArray[np.uint8]:
+    """uint8 (rows, columns / dots across): the dots of each cell, from the lit span of each dot column."""
+    starts = np.arange(rows, dtype=np.int32)[:, None] * shape.rows
+    lit: npt.NDArray[np.uint8] = shape.upper[np.clip(top[None, :] - starts, 0, shape.rows)]
+    lit &= shape.lower[np.clip(bottom[None, :] + 1 - starts, 0, shape.rows)]
+    if shape.columns == 2:
+        lit = np.bitwise_or(lit[:, 0::2], np.left_shift(lit[:, 1::2], np.uint8(shape.rows)))
+    return lit
+
+
+def points(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dots, Dots]:
+    """Dot columns and dot rows of the last point of each full column that lies within the limits."""
+    envelope, at = fit_columns(envelope, columns)
+    full = np.flatnonzero(np.isfinite(envelope.last))
+    row = dot_rows(envelope.last[full], axis, rows)
+    inside = (row >= 0) & (row < rows)
+    return at[full][inside].astype(np.int32), row[inside].astype(np.int32)

@@ -1,0 +1,159 @@
+"""Where an axis has its ticks and what they say: few, round, and with as many decimals as tell them apart.
+
+Steps are 1, 2 or 5 times a power of ten; whole for training steps; powers of 1024 for bytes; the clock's and the
+calendar's own for times (a tick is on the full minute, the full hour, midnight, in local time).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from itertools import pairwise
+
+from tuimon.draw.numbers import byte_unit, format_bytes, format_duration
+from tuimon.model.views import Axis
+
+_DAY = 86400
+_CLOCK = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
+_SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def nice_step(span: float, n: int) -> float:
+    """The smallest of 1, 2, 5 × 10^k that cuts `span` > 0 into at most about `n` parts."""
+    raw = max(span / max(n, 1), 5e-324)
+    power = 10.0 ** math.floor(math.log10(raw))
+    if power == 0.0:
+        return raw
+    return next((m * power for m in (1, 2, 5) if raw <= m * power * (1 + 1e-9)), 10 * power)
+
+
+def clock_step(span: float, n: int) -> float:
+    """Like nice_step, in seconds, minutes, hours and days."""
+    raw = span / max(n, 1)
+    if raw > _CLOCK[-1]:
+        return max(nice_step(span / _DAY, n), 1.0) * _DAY
+    return nice_step(span, n) if raw < 1 else float(next(step for step in _CLOCK if raw <= step))
+
+
+def multiples(low: float, high: float, step: float) -> list[float]:
+    """Multiples of `step` from low to high, both counted in where rounding alone keeps them out; at most 1000."""
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    if not step or last - first > 1000 or abs(first) > 2**53 or abs(last) > 2**53:
+        return [low, high]
+    if 1e-15 < step < 1:  # k / 10 is nearer to the decimal that is meant than k * 0.1
+        inverse = round(1 / step)
+        if math.isclose(inverse * step, 1.0, rel_tol=1e-12):
+            return [k / inverse for k in range(first, last + 1)]
+    return [k * step for k in range(first, last + 1)]
+
+
+def nice_ticks(low: float, high: float, n: int, scale: str = "linear") -> list[float]:
+    """About `n` round values between low and high (low < high), for a linear or a log axis; at least one."""
+    if scale == "log":
+        return _log_ticks(low, high, n)
+    return _at_least_two(low, high, n, nice_step)
+
+
+def _at_least_two(low: float, high: float, n: int, step_for: Callable[[float, int], float]) -> list[float]:
+    """About n multiples of a step; where fewer than two lie inside, those of a finer step."""
+    span = high - low
+    if not math.isfinite(span):
+        return [low, 0.0, high]
+    found: list[float] = []
+    for parts in (n, 2 * n, 4 * n):
+        found = multiples(low, high, step_for(span, parts))
+        if len(found) >= 2:
+            break
+    return found or [low]
+
+
+def _whole_step(span: float, n: int) -> float:
+    return max(1.0, nice_step(span, n))
+
+
+def _log_ticks(low: float, high: float, n: int) -> list[float]:
+    first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
+    decades = last - first
+    if decades >= 1:
+        every = max(1, math.ceil(decades / max(n, 1)))
+        ticks = [_power(k) for k in range(first, last + 1, every)]
+        if decades * 3 <= n:
+            ticks = [m * _power(k) for k in range(first - 1, last + 1) for m in (1, 2, 5)]
+        return [tick for tick in ticks if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)] or [low]
+    inside = [m * _power(k) for k in range(first - 1, last + 2) for m in (1, 2, 5)]
+    inside = [tick for tick in inside if low * (1 - 1e-9) <= tick <= high * (1 + 1e-9)]
+    return inside if len(inside) >= 2 else nice_ticks(low, high, n)
+
+
+def _power(exponent: int) -> float:
+    return float(f"1e{exponent}")  # 10.0 ** -5 is not 1e-05
+
+
+def axis_ticks(axis: Axis, n: int) -> list[tuple[float, str]]:
+    """About `n` (value, label) pairs of an axis, by its scale and kind; labels are ASCII."""
+    if axis.scale == "log":
+        ticks = nice_ticks(axis.low, axis.high, n, "log")
+        return [(tick, power_label(tick)) for tick in ticks]
+    if axis.kind == "time":
+        return _time_ticks(axis.low, axis.high, n)
+    span = axis.high - axis.low
+    if axis.kind == "duration" and math.isfinite(span):
+        ticks = _at_least_two(axis.low, axis.high, n, clock_step)
+        return [(tick, format_duration(tick)) for tick in ticks]
+    if axis.kind == "bytes" and math.isfinite(span):
+        unit = 1024.0 ** byte_unit(max(abs(axis.low), abs(axis.high)))
+        ticks = [tick * unit for tick in nice_ticks(axis.low / unit, axis.high / unit, n)]
+        whole = all(tick / unit == int(tick / unit) for tick in ticks)
+        name = format_bytes(unit).partition(" ")[2]
+        return [(tick, f"{tick / unit:.0f} {name}" if whole else format_bytes(tick, name)) for tick in ticks]
+    if axis.kind == "fraction" and math.isfinite(span * 100):
+        ticks = nice_ticks(axis.low * 100, axis.high * 100, n)
+        return [(tick / 100, f"{label} %") for tick, label in zip(ticks, tick_labels(ticks), strict=True)]
+    if axis.kind == "step":
+        ticks = _at_least_two(axis.low, axis.high, n, _whole_step)
+    else:
+        ticks = nice_ticks(axis.low, axis.high, n)
+    return list(zip(ticks, tick_labels(ticks), strict=True))
+
+
+def tick_labels(ticks: list[float]) -> list[str]:
+    """Labels that share decimals, suffix and exponent: 0.0 0.5 1.0, 0 50k 100k, 0.0e-5 0.5e-5 1.0e-5."""
+    size = max((abs(tick) for tick in ticks), default=0.0)
+    step = min((abs(b - a) for a, b in pairwise(ticks)), default=size)
+    if size == 0 or not math.isfinite(step) or step == 0:
+        return [power_label(tick) for tick in ticks]
+    if size < 1e-3 or size >= 1e15:
+        exponent = math.floor(math.log10(size) + 1e-9)
+        unit, suffix = _power(exponent), f"e{exponent}"
+    else:
+        unit, suffix = next(((u, s) for u, s in _SUFFIXES if size >= u and size >= 99999), (1.0, ""))
+    if unit == 0.0:
+        return [f"{tick:.0e}" for tick in ticks]
+    decimals = max(0, min(17, -math.floor(math.log10(step / unit) + 1e-9)))
+    if len(ticks) == 1:  # no neighbour tells how many decimals: those that say the value itself
+        scaled = ticks[0] / unit
+        decimals = next((d for d in range(16) if math.isclose(round(scaled, d), scaled, rel_tol=1e-9)), 16)
+    return [f"{tick / unit + 0.0:.{decimals}f}{suffix}" if tick else f"{0:.{decimals}f}" for tick in ticks]
+
+
+def power_label(value: float) -> str:
+    """A value of a log axis: 1e-5, 0.01, 1, 200, 5k, 1e6."""
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e4:
+        return f"{value:.6g}"
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+
+
+def _time_ticks(low: float, high: float, n: int) -> list[tuple[float, str]]:
+    try:
+        offset = time.localtime(low).tm_gmtoff  # ticks on local midnight and full local hours
+        local = _at_least_two(low + offset, high + offset, n, lambda span, parts: max(clock_step(span, parts), 1.0))
+        step = local[1] - local[0] if len(local) > 1 else 1.0
+        form = "%H:%M:%S" if step < 60 else "%H:%M" if step < _DAY else "%m-%d"
+        ticks = [tick - time.localtime(tick - offset).tm_gmtoff for tick in local]  # the offset changes twice a year
+        return [(tick, time.strftime(form, time.localtime(round(tick)))) for tick in ticks if low <= tick <= high]
+    except (OverflowError, ValueError, OSError):  # not a date that the calendar knows
+        return list(zip(ticks := nice_ticks(low, high, n), tick_labels(ticks), strict=True))
