@@ -1,1 +1,92 @@
+"""What is shown of a run: each panel is data and a pure function from a run to a view.
 
+A panel is a module of this package with a PANEL (or PANELS). A curve panel is a few lines:
+
+    PANEL = CurvePanel("kl", "KL", 30, ("kl.ref", "kl.old"))
+
+    for panel in arrange(run):                         those that say something about this run, the telling ones first
+        view = panel.view(run, Size(66, 14), time.time(), Symbols.BRAILLE)
+    metric_panel("any/metric").view(…)                 any metric at all as a chart
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Protocol, runtime_checkable
+
+from tuimon.model.views import Size, Symbols, View
+from tuimon.panels._curves import CurvePanel, metric_panel
+from tuimon.panels._select import leftovers
+from tuimon.registry import discover
+from tuimon.store import Run
+
+__all__ = ["CurvePanel", "Panel", "all_panels", "arrange", "header_panel", "metric_panel", "remaining"]
+
+HEADER = "header"
+MOST_SINGLE = 40
+"""Charts of single metrics in an arrangement; the others are reached by name, through `remaining`."""
+
+
+@runtime_checkable
+class Panel(Protocol):
+    """One thing that is shown."""
+
+    @property
+    def id(self) -> str:
+        """Short, stable: "reward"."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """For a person."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """Panels with less come first."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """chart | bars | heat | text: what room it wants."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """Rows it can use; 0: as many as there are."""
+        ...
+
+    def relevant(self, run: Run) -> bool:
+        """Whether it has something to say about this run. Cheap: asked at every new metric."""
+        ...
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> View:
+        """What it says, reduced to `size`. `now`: seconds since the epoch. Any size >= 0 × 0 will do."""
+        ...
+
+
+def all_panels() -> tuple[Panel, ...]:
+    """Every panel there is, in order."""
+    return _sorted_panels()
+
+
+@lru_cache(maxsize=1)
+def _sorted_panels() -> tuple[Panel, ...]:
+    return tuple(sorted(discover("tuimon.panels", "PANEL"), key=lambda panel: (panel.order, panel.id)))
+
+
+def arrange(run: Run) -> tuple[Panel, ...]:
+    """The panels for this run (but the header), the telling ones first; then charts of metrics that belong to none."""
+    relevant = tuple(panel for panel in all_panels() if panel.relevant(run) and panel.id != HEADER)
+    return relevant + tuple(metric_panel(name) for name in remaining(run)[:MOST_SINGLE])
+
+
+def header_panel() -> Panel:
+    """The first thing a person reads: what run this is, how it stands, when it ends."""
+    return next(panel for panel in all_panels() if panel.id == HEADER)
+
+
+def remaining(run: Run) -> tuple[str, ...]:
+    """Names of the metrics that no panel shows: unknown ones first."""
+    relevant = (panel for panel in all_panels() if panel.relevant(run))
+    return leftovers(run.metrics, frozenset(c for panel in relevant for c in getattr(panel, "concepts", ())))

@@ -1,0 +1,76 @@
+"""Detectors on real stores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tuimon.detectors import Detector, all_detectors, check, check_all
+from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
+from tuimon.store import Store
+
+
+def store_of(series: dict[str, list[float]], run: int = 0) -> Store:
+    """A store with one run; the points of each metric at steps 10, 20, 30 …"""
+    store = Store()
+    add_run(store, series, run)
+    return store
+
+
+def add_run(store: Store, series: dict[str, list[float]], run: int) -> None:
+    store.apply(RunFound(run, f"run {run}", f"/logs/{run}"))
+    store.apply(StreamFound(run, run, "log", f"/logs/{run}/log.jsonl", "jsonl", 30, "", 0))
+    store.apply(MetricsFound(run, 0, tuple(series)))
+    counts = np.array([len(values) for values in series.values()], np.uint32)
+    steps = np.concatenate([np.arange(1, n + 1, dtype=np.int64) * 10 for n in counts.tolist()])
+    values = np.array([v for values in series.values() for v in values])
+    store.apply(Columns(run, np.arange(len(series), dtype=np.uint32), counts, steps, values, steps.astype(np.float64)))
+
+
+def test_every_detector_keeps_to_the_protocol() -> None:
+    detectors = all_detectors()
+    assert "nonfinite" in {detector.id for detector in detectors}
+    assert all(isinstance(detector, Detector) and detector.title for detector in detectors)
+
+
+def test_nothing_is_said_of_a_healthy_run() -> None:
+    assert check(store_of({"loss": [1.0, 0.5], "grad_norm": [1.0, 1.0]}).snapshot().runs[0]) == ()
+
+
+def test_a_gradient_that_stays_nan() -> None:
+    (alert,) = check(store_of({"grad_norm": [1.0, 1.0, math.nan, math.nan], "loss": [1.0] * 4}).snapshot().runs[0])
+    assert (alert.rule, alert.severity, alert.metric, alert.step) == ("nonfinite", "critical", "grad_norm", 30)
+    assert alert.message == "grad_norm is NaN since step 30 (2 NaN of 4 points)"
+    assert "checkpoint" in alert.hint
+
+
+def test_one_infinity_that_passed_is_a_warning_with_both_counts() -> None:
+    (alert,) = check(store_of({"train/loss": [1.0, math.inf, 1.0, math.nan, 1.0]}).snapshot().runs[0])
+    assert alert.severity == "warning"
+    assert alert.step == 20
+    assert alert.message == "train/loss was Inf first at step 20 (1 NaN, 1 Inf of 5 points)"
+
+
+def test_one_alert_a_metric_and_none_for_what_does_not_matter() -> None:
+    nan = [math.nan]
+    series = {"loss": nan, "reward": nan, "_runtime": nan, "__swanlab__.cpu.pct": nan, "epoch": nan, "my/number": nan}
+    alerts = check(store_of(series).snapshot().runs[0])
+    assert sorted(alert.metric for alert in alerts) == ["loss", "reward"]
+
+
+def test_the_gravest_of_all_runs_come_first() -> None:
+    store = store_of({"loss": [math.nan, 1.0]})
+    add_run(store, {"loss": [1.0, math.nan]}, 1)
+    alerts = check_all(store.snapshot())
+    assert [(alert.run, alert.severity) for alert in alerts] == [(1, "critical"), (0, "warning")]
+    store.set_alerts(alerts)
+    assert store.snapshot().alerts == alerts
+
+
+def test_an_alert_follows_its_run() -> None:
+    store = store_of({"loss": [1.0, 1.0]})
+    assert check_all(store.snapshot()) == ()
+    step, value = np.array([30], np.int64), np.array([math.nan])
+    store.apply(Columns(0, np.array([0], np.uint32), np.array([1], np.uint32), step, value, np.array([30.0])))
+    assert [alert.step for alert in check_all(store.snapshot())] == [30]

@@ -1,0 +1,229 @@
+"""Curve panels: the metrics of some concepts as lines of one chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from tuimon.analysis.trend import change
+from tuimon.draw.chart import plot_columns
+from tuimon.draw.limits import x_limits, y_limits
+from tuimon.draw.numbers import format_value
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Span, Symbols
+from tuimon.panels._labels import labels_of
+from tuimon.panels._marks import marks_of
+from tuimon.panels._select import by_concept, curve_or_none, lines_of
+from tuimon.panels._text import change_span, plural, thousands, unit_text
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning, classify
+
+MAX_LINES = 4
+"""More lines on one chart cannot be told apart."""
+_FEW = 8
+_SPARSE = 6
+"""Marked points stand so many columns apart, at least."""
+_LOG_FROM = 100.0
+"""A ratio of highest to lowest value from which scale="auto" is logarithmic."""
+_STILL = 0.005
+"""A change of less than this part of all that a curve has covered is none."""
+_WINDOW = 512
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePanel:
+    """A chart of the metrics of some concepts."""
+
+    id: str
+    title: str
+    order: int
+    concepts: tuple[str, ...]
+    """Ids of the vocabulary, the leading one first: its metric gives the headline."""
+    scale: str = "linear"
+    """linear | auto: logarithmic where the values are positive and span two decades."""
+    metrics: tuple[str, ...] = ()
+    """Exactly these metrics, instead of the concepts' ones."""
+    kind: str = "chart"
+    rows: int = 0
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the run has such a metric."""
+        if self.metrics:
+            return any(name in run.metrics for name in self.metrics)
+        known = by_concept(run.metrics)
+        return any(concept in known for concept in self.concepts)
+
+    def names(self, run: Run) -> tuple[str, ...]:
+        """The metrics of the run that belong here, those that deserve a line first."""
+        return self.metrics or lines_of(run.metrics, self.concepts)
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> ChartView:
+        """The chart; without a point, or without the metric, an empty one."""
+        curves: list[tuple[str, Meaning, Curve]] = []
+        left = 0
+        for name in self.names(run):
+            if len(curves) == MAX_LINES:
+                left += 1
+                continue
+            curve = curve_or_none(run, name)
+            if curve is None:
+                continue
+            meaning = classify(name)
+            if any(_goes_badly(meaning, curve, other, line) for _, other, line in curves):
+                left += 1
+            else:
+                curves.append((name, meaning, curve))
+        return chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts)
+
+
+def _goes_badly(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> bool:
+    """Whether a curve cannot stand beside a line of the same concept: it has another unit, or is the one point that
+    sums the line up at its end (the train_loss of Hugging Face's trainers)."""
+    if meaning.concept != other.concept:
+        return False
+    return meaning.unit != other.unit or (len(curve) == 1 and len(line) > _FEW and meaning.split == other.split)
+
+
+@lru_cache(maxsize=4096)
+def metric_panel(name: str) -> CurvePanel:
+    """A panel for one metric, of whatever meaning, under its own name."""
+    return CurvePanel(f"metric:{name}", name, 1000, (), "linear", (name,))
+
+
+def chart_of(
+    run: Run,
+    title: str,
+    curves: Sequence[tuple[str, Meaning, Curve]],
+    size: Size,
+    symbols: Symbols,
+    scale: str = "linear",
+    left: int = 0,
+    concepts: Sequence[str] = (),
+) -> ChartView:
+    """A chart of these curves (the first leads), with marks, headline and note. `left`: metrics without a line."""
+    drawn = [(name, meaning, curve, factor_of(meaning, curve)) for name, meaning, curve in curves if len(curve)]
+    if not drawn:
+        return ChartView(title, (), Axis(0.0, 1.0, kind="step"), Axis(0.0, 1.0), (), note="no points yet")
+    ends = [limits for *_, curve, _ in drawn if (limits := curve.limits()) is not None]
+    low, high = x_limits(min(a for a, _ in ends), max(b for _, b in ends), "step")
+    columns = plot_columns(max(size.width, 1), symbols)
+    envelopes = [scaled(curve.envelope(low, high, columns), factor) for *_, curve, factor in drawn]
+    labels = labels_of([(name, meaning) for name, meaning, *_ in drawn])
+    longest = max(curve.finite_count for *_, curve, _ in drawn)
+    lines = tuple(
+        Line(label, role, envelope, _is_sparse(curve, longest, columns))
+        for label, role, envelope, (*_, curve, _) in zip(labels, SERIES_ROLES, envelopes, drawn, strict=False)
+    )
+    y_scale = _scale_of(scale, [curve for *_, curve, _ in drawn])
+    y_low, y_high = y_limits(envelopes, y_scale)
+    name, leading, curve, factor = drawn[0]
+    return ChartView(
+        title,
+        headline_of(curve, _in_context(run, leading), factor, symbols),
+        Axis(low, high, kind="step"),
+        Axis(y_low, y_high, y_scale, label=name if len(drawn) == 1 and name != title else ""),
+        lines,
+        marks_of(run, [curve for *_, curve, _ in drawn], low, high, columns, concepts),
+        note_of([curve for *_, curve, _ in drawn], envelopes, left),
+        columns,
+    )
+
+
+def _is_sparse(curve: Curve, longest: int, columns: int) -> bool:
+    """Whether its points are marked: there are a few, or far fewer than the longest line has."""
+    count = curve.finite_count
+    return count <= _FEW or (count * 2 <= longest and count * _SPARSE <= columns)
+
+
+def _in_context(run: Run, meaning: Meaning) -> Meaning:
+    """The loss of a run that learns from rewards is a surrogate: it need not fall."""
+    if meaning.concept == "loss.total" and "reward.train" in by_concept(run.metrics):
+        return replace(meaning, direction="neutral")
+    return meaning
+
+
+def factor_of(meaning: Meaning, curve: Curve) -> float:
+    """What the logged values are multiplied by to be in the unit and of the sign of the concept."""
+    first = curve.first if meaning.sign_auto else None
+    return -meaning.scale if first is not None and first.value < 0 else meaning.scale
+
+
+def scaled(envelope: Envelope, factor: float) -> Envelope:
+    """An envelope with its values multiplied."""
+    if factor == 1.0:
+        return envelope
+    low, high = envelope.low * factor, envelope.high * factor
+    if factor < 0:
+        low, high = high, low
+    return Envelope(low, high, envelope.first * factor, envelope.last * factor, envelope.gap_after)
+
+
+def _scale_of(scale: str, curves: Sequence[Curve]) -> str:
+    if scale != "auto":
+        return scale
+    lows = [curve.min.value for curve in curves if curve.min is not None]
+    highs = [curve.max.value for curve in curves if curve.max is not None]
+    wide = bool(lows) and min(lows) > 0 and max(highs) / min(lows) >= _LOG_FROM
+    return "log" if wide else "linear"
+
+
+def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols) -> Row:
+    """Last value with its unit, and how it has moved over the last tenth of the run."""
+    last = curve.last
+    if last is None:
+        return (("NaN" if curve.nan_count else "Inf", Role.CRITICAL),)
+    unit = unit_text(meaning.unit)
+    spans: list[Span] = [(format_value(last.value * factor, unit), Role.VALUE)]
+    moved = recent_change(curve)
+    if moved is not None and curve.min is not None and curve.max is not None:
+        still = (curve.max.value - curve.min.value) * _STILL * abs(factor)
+        spans += [(" ", Role.MUTED), change_span(moved * factor, still, meaning.direction, symbols)]
+    if not np.isfinite(curve.values[-1]):
+        spans.append((" NaN now" if np.isnan(curve.values[-1]) else " Inf now", Role.CRITICAL))
+    return tuple(spans)
+
+
+def recent_change(curve: Curve) -> float | None:
+    """Median of the last tenth of the points less that of the tenth before; long tenths are sampled evenly.
+
+    None with less than two finite points among them.
+    """
+    tenth = max(len(curve) // 10, 1)
+    stride = max(tenth // _WINDOW, 1)
+    recent = curve.values[-2 * tenth :: stride]
+    finite = int(np.isfinite(recent).sum())
+    found = change(recent, min(-(-tenth // stride), finite // 2))
+    return found.difference if found else None
+
+
+def note_of(curves: Sequence[Curve], envelopes: Sequence[Envelope], left: int) -> str:
+    """What a chart owes its reader: what is not finite, what is hidden, what is thinned, what is left out."""
+    parts: list[str] = []
+    nans, infinities = sum(c.nan_count for c in curves), sum(c.infinity_count for c in curves)
+    if nans:
+        parts.append(f"{thousands(nans)} NaN")
+    if infinities:
+        parts.append(f"{thousands(infinities)} Inf")
+    superseded = max(curves, key=lambda c: c.superseded)
+    if superseded.superseded:
+        said = f"{plural(superseded.superseded, 'point')} superseded"
+        if len(superseded.restarts):
+            said += f" by a restart at step {superseded.steps[superseded.restarts[-1]]}"
+        parts.append(said)
+    elif len(superseded.restarts):
+        parts.append(f"restart at step {superseded.steps[superseded.restarts[-1]]}")
+    total = sum(c.finite_count for c in curves)
+    shown = sum(_points_shown(envelope) for envelope in envelopes)
+    if shown < total:
+        parts.append(f"{thousands(shown)} of {plural(total, 'point')}")
+    if left:
+        parts.append(f"+{left} more")
+    return ", ".join(parts)
+
+
+def _points_shown(envelope: Envelope) -> int:
+    """Each column shows its lowest and its highest point."""
+    filled = np.isfinite(envelope.low)
+    return int(filled.sum() + (envelope.low[filled] != envelope.high[filled]).sum())

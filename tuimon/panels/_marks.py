@@ -1,0 +1,100 @@
+"""What happened on a chart: values that are not finite, restarts, the best checkpoint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tuimon.model.views import Mark
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import classify
+
+_FEW_RESTARTS = 2
+_CHECKPOINT_STEP = re.compile(r"(?:checkpoint|global_step|step)[-_](?:samples-)?(\d+)[/\\]?$")
+_STEP_KEYS = ("step", "global_step", "best_global_step")
+
+
+def marks_of(
+    run: Run, curves: Sequence[Curve], low: float, high: float, columns: int, concepts: Sequence[str]
+) -> tuple[Mark, ...]:
+    """The marks of a chart from x = low to x = high: at most one of a kind in a column."""
+    marks: list[Mark] = []
+    for curve in curves:
+        marks += _not_finite(curve, low, high, columns)
+        marks += _restarts(curve)
+    best = best_step(run, concepts)
+    if best is not None and low <= best <= high:
+        marks.append(Mark(float(best), "best", f"best {best}"))
+    return tuple(dict.fromkeys(marks))
+
+
+def _not_finite(curve: Curve, low: float, high: float, columns: int) -> Iterator[Mark]:
+    """A mark for each column with a NaN, and for each with an infinity.
+
+    A run of values that are not finite is of the kind of its first, so the cost is that of the runs, not of the points.
+    """
+    starts, ends = curve.tally.bad_starts, curve.tally.bad_ends
+    if not len(starts):
+        return
+    x = np.arange(len(curve), dtype=np.float64) if curve.ordinal else curve.steps
+    width = (high - low) / columns
+    first = np.clip((x[starts] - low) / width, 0, columns - 1).astype(np.int64)
+    last = np.clip((x[ends - 1] - low) / width, 0, columns - 1).astype(np.int64)
+    of_nan = np.isnan(curve.values[starts])
+    for kind, chosen in (("nan", of_nan), ("infinity", ~of_nan)):
+        covered = np.zeros(columns + 1, np.int64)
+        np.add.at(covered, first[chosen], 1)
+        np.add.at(covered, last[chosen] + 1, -1)
+        for column in np.flatnonzero(np.cumsum(covered[:-1])).tolist():
+            yield Mark(low + (column + 0.5) * width, kind)
+
+
+def _restarts(curve: Curve) -> Iterator[Mark]:
+    if curve.ordinal:
+        return
+    steps = np.unique(curve.steps[curve.restarts]).tolist()
+    for step in steps:
+        yield Mark(float(step), "restart", f"restart {step}" if len(steps) <= _FEW_RESTARTS else "")
+
+
+def best_step(run: Run, concepts: Sequence[str]) -> int | None:
+    """The step of the best checkpoint, where it was chosen by a metric of these concepts.
+
+    One that does not say by which metric it was chosen stands on the leading chart: reward, and loss without a reward.
+    """
+    best = run.best_checkpoint or run.final_metrics
+    if not best or not concepts:
+        return None
+    chosen_by = {classify(key).concept for key in _metrics_in(best)} - {"other"}
+    if chosen_by:
+        if not chosen_by & set(concepts):
+            return None
+    elif "reward.train" not in concepts:
+        rewarded = any(classify(name).concept in ("reward.train", "reward.val") for name in run.metrics)
+        if rewarded or "loss.total" not in concepts:
+            return None
+    return checkpoint_step(best)
+
+
+def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in best.items():
+        if isinstance(value, int | float) and classify(key).panel != "progress" and key not in _STEP_KEYS:
+            yield key
+        elif key in ("metric", "metric_for_best_model") and isinstance(value, str):
+            yield value
+
+
+def checkpoint_step(best: Mapping[str, Any]) -> int | None:
+    """The step that a description of a checkpoint names, by itself or in its path."""
+    for key in _STEP_KEYS:
+        value = best.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    for value in best.values():
+        found = _CHECKPOINT_STEP.search(value) if isinstance(value, str) else None
+        if found and len(found[1]) < 16:
+            return int(found[1])
+    return None

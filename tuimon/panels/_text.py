@@ -1,0 +1,50 @@
+"""Small pieces of text that several panels say."""
+
+from __future__ import annotations
+
+from tuimon.draw.numbers import format_value
+from tuimon.model.views import Role, Span, Symbols
+
+_UNITS = {"1": "", "frac": "", "pct": "%", "count": ""}
+_ARROWS = {
+    Symbols.BRAILLE: ("↑", "↓", "→"),
+    Symbols.BLOCK: ("↑", "↓", "→"),
+    Symbols.ASCII: ("+", "-", "="),
+}
+_UP, _DOWN, _LEVEL = 0, 1, 2
+
+
+def unit_text(unit: str) -> str:
+    """A unit of the vocabulary as it stands behind a number; "" for plain numbers and fractions."""
+    return _UNITS.get(unit, unit)
+
+
+def thousands(count: int) -> str:
+    """A count with its digits in groups: 20 000."""
+    return f"{count:,}".replace(",", " ")
+
+
+def plural(count: int, noun: str) -> str:
+    """1 point, 2 points, 20 000 points."""
+    return f"{thousands(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def signed_percent(fraction: float) -> str:
+    """+38 %, -4 %, 0 %; one digit more below 1 %."""
+    percent = fraction * 100
+    if abs(percent) >= 1000:
+        return f"{'+' if percent > 0 else '-'}{format_value(abs(fraction + 1))}x" if percent > 0 else "-100 %"
+    text = f"{percent:+.0f}"
+    return f"{'0' if text in ('+0', '-0') else text} %"
+
+
+def change_span(change: float, still: float, direction: str, symbols: Symbols) -> Span:
+    """How a metric moved, with an arrow; good or bad by its direction. Up to `still` it stands."""
+    arrows = _ARROWS[symbols]
+    if abs(change) <= still:
+        return arrows[_LEVEL], Role.MUTED
+    rising = change > 0
+    role = Role.MUTED
+    if direction in ("up", "down"):
+        role = Role.GOOD if rising == (direction == "up") else Role.WARNING
+    return f"{arrows[_UP if rising else _DOWN]} {format_value(abs(change))}", role

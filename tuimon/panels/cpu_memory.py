@@ -1,0 +1,59 @@
+"""Memory of the processes: resident set of each phase, to see it creep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tuimon.draw.numbers import format_value
+from tuimon.model.views import ChartView, Size, Symbols
+from tuimon.panels._curves import MAX_LINES, chart_of
+from tuimon.panels._memory import phase_order
+from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.store import Run
+from tuimon.vocabulary import classify, memory_of
+
+TITLE = "CPU memory"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuMemory:
+    id: str = "cpu_memory"
+    title: str = TITLE
+    order: int = 140
+    kind: str = "chart"
+    rows: int = 0
+    concepts: tuple[str, ...] = ("cpu.memory",)
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the run logs memory of its processes."""
+        return "cpu.memory" in by_concept(run.metrics)
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> ChartView:
+        """A line for each of the phases whose processes are largest; the note has what else was logged."""
+        resident: list[tuple[float, tuple[int, str], str]] = []
+        virtual = 0.0
+        for name in by_concept(run.metrics).get("cpu.memory", ()):
+            tag, curve = memory_of(name), curve_or_none(run, name)
+            last = curve.last if curve else None
+            if tag is None or last is None:
+                continue
+            if tag.kind == "vms":
+                virtual = max(virtual, last.value)
+            elif tag.snapshot != "start":
+                resident.append((-last.value, phase_order(tag.phase), name))
+        chosen = [name for *_, name in sorted(resident)]
+        curves = [(name, classify(name), run.curve(name)) for name in chosen[:MAX_LINES]]
+        view = chart_of(run, TITLE, curves, size, symbols, left=len(chosen) - len(curves))
+        lines = tuple(
+            replace(line, label=_label(name) or line.label) for line, (name, *_) in zip(view.lines, curves, strict=True)
+        )
+        said = [f"virtual {format_value(virtual, 'GiB')}"] if virtual else []
+        return replace(view, lines=lines, note=", ".join(filter(None, [*said, view.note])))
+
+
+def _label(name: str) -> str:
+    tag = memory_of(name)
+    return tag.phase.replace("/", ".") if tag else ""
+
+
+PANEL = CpuMemory()

@@ -1,0 +1,181 @@
+"""How full each GPU was in each phase: reserved against allocated, the peak, and the odd device out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuimon.draw.heat import level
+from tuimon.draw.numbers import format_fraction, format_value
+from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
+from tuimon.panels._memory import MemoryTable, gpu_table
+from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.store import Run
+from tuimon.vocabulary import phase_of
+
+TITLE = "GPU memory"
+FRACTIONS = ("max_reserved_frac", "max_allocated_frac")
+_GIB = ("max_reserved", "max_allocated", "reserved", "allocated", "used")
+_MAD_TO_SIGMA = 1.4826
+_ODD_DEVIATIONS = 3.0
+_ODD_POINTS = 0.05
+"""A device is odd when it is both so many deviations and so much of its memory away from the median device."""
+_FEWEST_DEVICES = 3
+_OF_ROLL = "means over ranks, by each process's own device index"
+
+Cells = list[list[float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMemory:
+    id: str = "gpu_memory"
+    title: str = TITLE
+    order: int = 50
+    kind: str = "heat"
+    rows: int = 12
+    concepts: tuple[str, ...] = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used")
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the run has memory tags, or is of a kind that could have had them."""
+        known = by_concept(run.metrics)
+        return any(concept in known for concept in self.concepts) or is_roll(run)
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> HeatView | TextView:
+        """Fractions as a heat map; a table of GiB where the log has no fractions; else why there is nothing."""
+        table = gpu_table(run.metrics)
+        if not table.phases:
+            hint: Row = (("ROLL writes memory only with ROLL_DEBUG=1", Role.TEXT),) if is_roll(run) else ()
+            return HeatView(TITLE, (), (), (), (), sentence=hint, note="" if hint else "no points yet")
+        if table.has(*FRACTIONS):
+            return _fractions(run, table)
+        return _gibibytes(run, table, size)
+
+
+def is_roll(run: Run) -> bool:
+    """Whether the run's timers name operations of clusters, as ROLL's do."""
+    phases = map(phase_of, by_concept(run.metrics).get("time.phase", ()))
+    return any(phase is not None and phase.op and phase.cluster for phase in phases)
+
+
+def _fractions(run: Run, table: MemoryTable) -> HeatView:
+    first = FRACTIONS[0] if table.has(FRACTIONS[0]) else FRACTIONS[1]
+    phases = [
+        phase
+        for phase in table.phases
+        if any((phase, c, k) in table.metric_of for c in table.columns for k in FRACTIONS)
+    ]
+    columns = [c for c in table.columns if any((phase, c, k) in table.metric_of for phase in phases for k in FRACTIONS)]
+    cells = _cells(run, table, phases, columns, first)
+    second = (
+        _cells(run, table, phases, columns, FRACTIONS[1]) if first != FRACTIONS[1] and table.has(FRACTIONS[1]) else []
+    )
+    values = np.array([[np.nan if cell is None else cell for cell in row] for row in cells])
+    peak = None
+    headline: Row = ()
+    if np.isfinite(values).any():
+        row, column = np.unravel_index(int(np.nanargmax(values)), values.shape)
+        peak = (int(row), int(column))
+        headline = ((format_fraction(float(values[peak])), Role.VALUE), (" peak", Role.MUTED))
+    names = tuple(_phase_name(phase) for phase in phases)
+    shown = "reserved" if first == FRACTIONS[0] else "allocated"
+    notes = [f"% of the device {shown} at most" + (" / allocated" if second else "")]
+    if any(phases):
+        notes.append(_OF_ROLL)
+    return HeatView(
+        TITLE,
+        headline,
+        names,
+        tuple(columns),
+        tuple(map(tuple, cells)),
+        tuple(map(tuple, second)),
+        peak,
+        _sentence(values, names, columns, peak),
+        ", ".join(notes),
+    )
+
+
+def _cells(run: Run, table: MemoryTable, phases: Sequence[str], columns: Sequence[str], kind: str) -> Cells:
+    return [[_last(run, table, phase, column, kind) for column in columns] for phase in phases]
+
+
+def _last(run: Run, table: MemoryTable, phase: str, column: str, kind: str) -> float | None:
+    """The newest finite value in the table's unit; None where there is none."""
+    metric = table.metric_of.get((phase, column, kind))
+    curve = curve_or_none(run, metric) if metric else None
+    last = curve.last if curve else None
+    return None if last is None or metric is None else last.value * table.scale_of[metric]
+
+
+def _phase_name(phase: str) -> str:
+    return phase.replace("/", ".") or "whole step"
+
+
+def _sentence(values: np.ndarray, names: Sequence[str], columns: Sequence[str], peak: tuple[int, int] | None) -> Row:
+    if peak is None:
+        return ()
+    at, column = float(values[peak]), columns[peak[1]]
+    where = "" if column == "all" else f" on device {column}"
+    during = f" in {names[peak[0]]}" if len(names) > 1 else ""
+    role = Role.CRITICAL if at >= 0.98 else Role.WARNING if at >= 0.95 else Role.TEXT
+    said: list[Span] = [(f"peak {format_fraction(at)}{where}{during}", role)]
+    odd = odd_device(values)
+    if odd is not None:
+        row, place, away = odd
+        side = "above" if away > 0 else "below"
+        text = f"; device {columns[place]} is {abs(away) * 100:.0f} points {side} the median device in {names[row]}"
+        said.append((text, Role.WARNING))
+    return tuple(said)
+
+
+def odd_device(values: np.ndarray) -> tuple[int, int, float] | None:
+    """(row, column, difference from the row's median) of the device that is farthest off, None when none stands out.
+
+    values: float64 (phases, devices), NaN where unknown. Standing out: by more than 3 robust deviations (the median
+    absolute deviation, times 1.4826 for a normal spread) and by more than 5 points.
+    """
+    best: tuple[int, int, float] | None = None
+    for row, line in enumerate(values):
+        known = line[np.isfinite(line)]
+        if len(known) < _FEWEST_DEVICES:
+            continue
+        away = line - np.median(known)
+        spread = np.median(np.abs(known - np.median(known))) * _MAD_TO_SIGMA
+        column = int(np.nanargmax(np.abs(away)))
+        far = float(away[column])
+        if abs(far) > max(_ODD_DEVIATIONS * spread, _ODD_POINTS) and (best is None or abs(far) > abs(best[2])):
+            best = (row, column, far)
+    return best
+
+
+def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
+    """A row for each phase and kind, a number for each device; levels are of the highest number."""
+    lines: list[tuple[str, list[float | None]]] = []
+    for phase in table.phases:
+        for kind in _GIB:
+            numbers = [_last(run, table, phase, column, kind) for column in table.columns]
+            if any(number is not None for number in numbers):
+                name = f"{_phase_name(phase)} " if phase else ""
+                lines.append((f"{name}{kind.replace('_', ' ')}", numbers))
+    known = [number for _, numbers in lines for number in numbers if number is not None]
+    if not known:
+        return TextView(TITLE, (), note="no points yet")
+    highest = max(known)
+    width = max(len(name) for name, _ in lines)
+    rows: list[Row] = []
+    if table.columns != ("all",):
+        rows.append(((" " * width + "".join(f"{column:>9}" for column in table.columns), Role.MUTED),))
+    for name, numbers in lines:
+        cells: list[Span] = [(f"{name:<{width}}", Role.TEXT)]
+        for number in numbers:
+            text = "-" if number is None else format_value(number)
+            cells.append(
+                (f"{text:>9}", Role.FAINT if number is None else level(number / highest if highest > 0 else 0))
+            )
+        rows.append(tuple(cells))
+    headline: Row = ((format_value(highest, "GiB"), Role.VALUE), (" peak", Role.MUTED))
+    return TextView(TITLE, tuple(rows[: max(size.height, 1)]), headline, "GiB; the log has no fraction of the device")
+
+
+PANEL = GpuMemory()
