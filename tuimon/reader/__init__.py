@@ -1,1 +1,14 @@
+"""Reading: finds logs, follows them, decodes them and tells what they hold, as events.
 
+    collect.py   which files there are, and one Followed for each
+    follow.py    one file: its tail and its decoder
+    events.py    decoded items -> events
+    process.py   the same as a process that writes frames to its standard output
+
+The public names are Collector and Followed. Nothing here knows a screen, a store or a chart.
+"""
+
+from tuimon.reader.collect import Collector
+from tuimon.reader.follow import Followed
+
+__all__ = ["Collector", "Followed"]

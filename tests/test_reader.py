@@ -1,0 +1,207 @@
+"""The reader: from files to events, in this process and as a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tuimon.errors import NothingFound
+from tuimon.model.events import (
+    Columns,
+    Event,
+    MetricsFound,
+    Progress,
+    RunFound,
+    SegmentStarted,
+    StreamFound,
+    StreamStatus,
+)
+from tuimon.reader import Collector
+from tuimon.wire import FrameDecoder
+
+
+def lines(*steps: int) -> str:
+    return "".join(json.dumps({"step": step, "loss": 1 / (step + 1)}) + "\n" for step in steps)
+
+
+def everything(collector: Collector) -> list[Event]:
+    found = list(collector.find())
+    while True:
+        found += collector.read()
+        if not collector.behind:
+            break
+    return found + list(collector.flush())
+
+
+def steps(events: list[Event]) -> list[int]:
+    return [int(step) for event in events if isinstance(event, Columns) for step in event.steps]
+
+
+def test_names_are_told_before_they_are_used(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(lines(0, 1, 2))
+    events = everything(Collector([str(tmp_path)]))
+    told: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, MetricsFound):
+            assert event.first == told.get(event.stream, 0)
+            told[event.stream] = event.first + len(event.names)
+        if isinstance(event, Columns):
+            assert event.metric.max() < told[event.stream]
+    assert steps(events) == [0, 1, 2]
+    assert [type(event) for event in events[:2]] == [RunFound, StreamFound]
+
+
+def test_growth_new_files_and_new_runs(tmp_path: Path) -> None:
+    first = tmp_path / "run_a" / "metrics.jsonl"
+    first.parent.mkdir()
+    first.write_text(lines(0, 1))
+    collector = Collector([str(tmp_path)])
+    assert steps(everything(collector)) == [0, 1]
+    with first.open("a") as file:
+        file.write(lines(2))
+    assert steps(list(collector.read())) == [2]
+    second = tmp_path / "run_b" / "metrics.jsonl"
+    second.parent.mkdir()
+    second.write_text(lines(7))
+    events = everything(collector)
+    assert steps(events) == [7]
+    assert [event.run for event in events if isinstance(event, StreamFound)] == [1]
+
+
+def test_a_truncated_file_is_a_new_segment(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(lines(0, 1, 2))
+    collector = Collector([str(tmp_path)])
+    everything(collector)
+    path.write_text(lines(0))
+    events = list(collector.read())
+    assert any(isinstance(event, SegmentStarted) for event in events)
+    assert steps(events) == [0]
+
+
+def test_an_empty_file_is_recognised_when_it_has_content(tmp_path: Path) -> None:
+    path = tmp_path / "progress.json"
+    path.touch()
+    collector = Collector([str(tmp_path)])
+    assert steps(everything(collector)) == []
+    path.write_text(lines(4))
+    assert steps(everything(collector)) == [4]
+
+
+def test_a_damaged_file_beside_a_good_one_loses_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_text(lines(0, 1))
+    (tmp_path / "bad.jsonl").write_bytes(lines(0).encode() + b'{"step": 1, "loss": \xff\xfe{{{\n' + lines(2).encode())
+    (tmp_path / "events.out.tfevents.1.host.1.0").write_bytes(b"\x00garbage" * 100)
+    collector = Collector([str(tmp_path)])
+    events = everything(collector)
+    assert sorted(steps(events)) == [0, 0, 1, 2]
+    damaged = {event.stream: event.damaged for event in events if isinstance(event, StreamStatus)}
+    assert sum(damaged.values()) >= 1
+
+
+def test_only_the_newest_trainer_state_is_read(tmp_path: Path) -> None:
+    for number, rows in ((10, 1), (20, 2)):
+        path = tmp_path / f"checkpoint-{number}" / "trainer_state.json"
+        path.parent.mkdir()
+        history = [{"step": 10 * (row + 1), "loss": 1.0} for row in range(rows)]
+        path.write_text(json.dumps({"log_history": history, "global_step": number, "max_steps": 30}))
+        os.utime(path, (1000.0 * number, 1000.0 * number))
+    collector = Collector([str(tmp_path)])
+    assert steps(everything(collector)) == [10, 20]
+    assert any("superseded" in reason for _, reason in collector.skipped)
+
+
+def test_nothing_found_says_what_was_looked_for(tmp_path: Path) -> None:
+    (tmp_path / "notes.json").write_text('{"hello": "world"}')
+    collector = Collector([str(tmp_path)])
+    everything(collector)
+    with pytest.raises(NothingFound) as caught:
+        collector.require_something()
+    assert "notes.json: not a metric log" in caught.value.message
+    assert "TensorBoard event file" in caught.value.hint
+
+
+def test_nothing_below_a_run_is_changed(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(lines(0, 1))
+    (tmp_path / "training_log.json").write_text('{"train_history": [{"step": 1, "loss": 2}]}')
+    before = {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.iterdir()}
+    everything(Collector([str(tmp_path)]))
+    assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in tmp_path.iterdir()} == before
+
+
+# ---------------------------------------------------------------------- as a process
+
+
+class Reader:
+    """The real process, and the events it has told."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tuimon.reader", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert self.process.stdout is not None
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self._decoder = FrameDecoder()
+        self.events: list[Event] = []
+
+    def until(self, condition: Callable[[Reader], bool], seconds: float = 20.0) -> None:
+        """Reads events until the condition holds."""
+        assert self.process.stdout is not None
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            data = os.read(self.process.stdout.fileno(), 1 << 20) if self._readable() else b""
+            self.events += self._decoder.feed(data)
+            if condition(self):
+                return
+            time.sleep(0.01)
+        raise AssertionError(f"it never came; got {[type(e).__name__ for e in self.events]}")
+
+    @property
+    def steps(self) -> list[int]:
+        return steps(self.events)
+
+    def _readable(self) -> bool:
+        assert self.process.stdout is not None
+        return bool(select.select([self.process.stdout], [], [], 0)[0])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(lines(0, 1))
+    return path
+
+
+@pytest.fixture(params=[(), ("--poll", "--interval", "0.1")], ids=["events", "poll"])
+def reader(request: pytest.FixtureRequest, path: Path) -> Iterator[Reader]:
+    reader = Reader(*request.param, str(path.parent))
+    yield reader
+    reader.process.kill()
+    reader.process.wait()
+    for pipe in (reader.process.stdin, reader.process.stdout):
+        assert pipe is not None
+        pipe.close()
+
+
+def test_the_process_tells_what_is_there_and_what_comes(reader: Reader, path: Path) -> None:
+    reader.until(lambda r: r.steps == [0, 1] and any(isinstance(e, Progress) and e.caught_up for e in r.events))
+    with path.open("a") as file:
+        file.write(lines(2))
+    reader.until(lambda r: r.steps == [0, 1, 2])
+    (path.parent / "other.jsonl").write_text(lines(9))
+    reader.until(lambda r: r.steps[-1] == 9)
+
+
+def test_the_process_ends_when_its_lifeline_does(reader: Reader) -> None:
+    reader.until(lambda r: r.steps == [0, 1])
+    assert reader.process.stdin is not None
+    reader.process.stdin.close()
+    assert reader.process.wait(timeout=10) == 0

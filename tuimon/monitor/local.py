@@ -1,0 +1,72 @@
+"""Reading in this process: for commands, scripts and tests."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+
+from tuimon.detectors import check_all
+from tuimon.errors import NothingFound
+from tuimon.reader import Collector
+from tuimon.sources.watch import Watcher
+from tuimon.store import Snapshot, Store
+from tuimon.vocabulary import merge_key
+
+
+class LocalMonitor:
+    """Collector and store in one process; `update` reads what is new."""
+
+    def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
+        self.collector = Collector([os.fspath(path) for path in paths])
+        self.store = Store(merge_key)
+
+    def update(self) -> bool:
+        """Looks for new logs, reads every known one to its present end. True when something changed."""
+        before = self.store.version
+        for event in self.collector.find():
+            self.store.apply(event)
+        while True:
+            for event in self.collector.read():
+                self.store.apply(event)
+            if not self.collector.behind:
+                break
+        for event in self.collector.flush():
+            self.store.apply(event)
+        if self.store.version != before:
+            self.store.set_alerts(check_all(self.store.snapshot()))
+        return self.store.version != before
+
+    def snapshot(self) -> Snapshot:
+        return self.store.snapshot()
+
+
+def open_run(*paths: str | os.PathLike[str]) -> Snapshot:
+    """What the logs below the paths hold now. Raises NothingFound when there is no path, or no log below it."""
+    monitor = LocalMonitor(paths)
+    monitor.update()
+    monitor.collector.require_something()
+    return monitor.snapshot()
+
+
+def follow(
+    *paths: str | os.PathLike[str], interval: float = 1.0, poll: bool = False, stop: threading.Event | None = None
+) -> Iterator[Snapshot]:
+    """A snapshot now and one after every change, until `stop` is set. Waits for paths that do not exist yet."""
+    monitor = LocalMonitor(paths)
+    stop = stop or threading.Event()
+    watcher = Watcher(poll=poll, interval=interval)
+    try:
+        monitor.update()
+        yield monitor.snapshot()
+        while not stop.is_set():
+            watcher.set_directories(monitor.collector.directories)
+            hints = watcher.wait(interval)
+            monitor.collector.hint(hints.closed)
+            if monitor.update():
+                yield monitor.snapshot()
+    finally:
+        watcher.close()
+
+
+__all__ = ["LocalMonitor", "NothingFound", "follow", "open_run"]

@@ -1,0 +1,88 @@
+"""One database that holds several runs: copied when it has changed, its news dealt out to the runs.
+
+A run of a database is followed under a path of its own, <database>/<run>/metrics, as if it were a file in a directory:
+so runs are told apart and named as others are.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats import DatabaseDecoder
+from tuimon.model.points import Item
+from tuimon.sources.files import explain, is_gone
+from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
+
+LEISURE = 20
+"""A database is copied so rarely that copying takes at most one part in so many of the time."""
+
+
+class Database:
+    """Follows the database at `path`."""
+
+    def __init__(self, path: str, decoder: DatabaseDecoder) -> None:
+        self.path = path
+        self.state = "waiting"
+        """waiting | reading (more is on disk) | current | gone | unreadable."""
+        self.message = ""
+        self.size = 0
+        """Bytes of the database and its -wal."""
+        self.read = 0
+        """`size` when it was last read."""
+        self.modified = float("nan")
+        self.runs: dict[str, None] = {}
+        """Paths of its runs, in their order."""
+        self._decoder = decoder
+        self._news: dict[str, list[Item]] = defaultdict(list)
+        self._read: DatabaseSignature | None = None
+        self._next = 0.0
+        """Not copied before, on the monotonic clock."""
+
+    def poll(self) -> None:
+        """Read what is new, if anything is."""
+        try:
+            now = database_signature(self.path)
+            self._seen(now)
+            if now == self._read:
+                return
+            began = time.monotonic()
+            if began < self._next:
+                return
+            with private_copy(self.path) as connection:
+                news = self._decoder.read(connection)
+            self._read, self.read = now, self.size
+            ended = time.monotonic()
+            self._next = ended + LEISURE * (ended - began)
+        except OSError as error:
+            self.state = "gone" if is_gone(error) else "unreadable"
+            self.message = "no such file" if is_gone(error) else explain(error)
+            return
+        except Unfinished as error:
+            self.message = error.message
+            return
+        except FormatError as error:
+            self.state, self.message = "unreadable", error.message
+            return
+        self.state, self.message = "current", ""
+        for run, items in news:
+            path = self._run_path(run)
+            self.runs.setdefault(path)
+            self._news[path] += items
+
+    def take(self, path: str) -> list[Item]:
+        """What is new of a run since the last call."""
+        return self._news.pop(path, [])
+
+    def _seen(self, now: DatabaseSignature) -> None:
+        parts = [part for part in now if part]
+        self.size = sum(part[0] for part in parts)
+        self.modified = max(part[1] for part in parts) / 1e9
+        if self.state in ("gone", "unreadable"):
+            self.state = "current" if self.read else "waiting"
+
+    def _run_path(self, run: str) -> str:
+        name = run.replace("/", "_")
+        return os.path.join(self.path, name if name.strip(".") else f"run {name}", "metrics")

@@ -1,0 +1,274 @@
+"""One followed file: its bytes go through its decoder, its standing is kept for the status."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
+from tuimon.model.events import StreamFound, StreamStatus
+from tuimon.model.points import Damage, Item, Points, SegmentStart
+from tuimon.reader.database import Database
+from tuimon.sources.document import DocumentFile
+from tuimon.sources.scan import FoundFile
+from tuimon.sources.tail import Tail
+from tuimon.text import clean
+
+BLOCK = 4 << 20
+"""Bytes read at once: large enough for vectorised decoding, small enough to give others a turn."""
+PEEK = 16 << 10
+"""Bytes read after a hop over a record's payload: the next record is likely to be such a one again."""
+
+
+class Followed:
+    """A file that is read as it grows. `read` gives what is new; `status` says how it stands.
+
+    database: the one that it is a run of; the stream's path is then that of the run in it.
+    """
+
+    def __init__(
+        self,
+        found: StreamFound,
+        log_format: Format,
+        since: FoundFile,
+        remote: bool = False,
+        database: Database | None = None,
+    ) -> None:
+        self.found = found
+        self.since = since
+        """The file as it was when it was found."""
+        self.format = log_format
+        self.damage: list[Damage] = []
+        """The first damages, for a person; `damaged` counts all."""
+        self.damaged = 0
+        self._told: StreamStatus | None = None
+        metric = log_format.metric_name(found.path) if log_format.metric_name else None
+        self._names = None if metric is None else [metric]
+        self._way: _StreamWay | _DocumentWay | _DatabaseWay | _NoWay
+        if database is not None:
+            self._way = _DatabaseWay(database, found.path)
+        elif log_format.unsupported:
+            self._way = _NoWay(since, log_format.unsupported)
+        elif isinstance(decoder := log_format.decoder(), StreamDecoder):
+            self._way = _StreamWay(found.path, log_format, decoder, remote)
+        else:
+            assert isinstance(decoder, DocumentDecoder)
+            self._way = _DocumentWay(found.path, decoder, remote)
+
+    @property
+    def path(self) -> str:
+        return self.found.path
+
+    @property
+    def remaining(self) -> int:
+        """Bytes known to be on disk that have not been read."""
+        return max(0, self._way.size - self._way.read)
+
+    @property
+    def size(self) -> int:
+        return self._way.size
+
+    @property
+    def modified(self) -> float:
+        return self._way.modified
+
+    def read(self, limit: int = BLOCK, closed: bool = False) -> Iterator[Item]:
+        """What is new, from at most `limit` bytes of a stream. closed: its writer has just closed or moved it."""
+        for item in self._way.read_new(limit, closed):
+            if isinstance(item, Damage):
+                self.damaged += item.records
+                if len(self.damage) < 20:
+                    self.damage.append(item)
+            elif self._names is not None and isinstance(item, Points):
+                yield replace(item, names=self._names)
+            else:
+                yield item
+
+    def flush(self) -> Iterator[Item]:
+        """What a last record without its end gives, once no more bytes are expected for now."""
+        yield from self._way.flush()
+
+    def status(self) -> StreamStatus:
+        """How the stream stands now."""
+        way = self._way
+        return StreamStatus(self.found.stream, way.state, way.message, way.size, way.read, way.modified, self.damaged)
+
+    def news(self) -> StreamStatus | None:
+        """The status if it is not the one given last."""
+        status = self.status()
+        if status == self._told:
+            return None
+        self._told = status
+        return status
+
+
+class _StreamWay:
+    """Tail to StreamDecoder."""
+
+    def __init__(self, path: str, log_format: Format, decoder: StreamDecoder, remote: bool) -> None:
+        self._tail = Tail(path, remote)
+        self._format = log_format
+        self._decoder = decoder
+
+    @property
+    def size(self) -> int:
+        return self._tail.size
+
+    @property
+    def read(self) -> int:
+        return self._tail.offset
+
+    @property
+    def modified(self) -> float:
+        return self._tail.modified
+
+    @property
+    def state(self) -> str:
+        if self._tail.state != "current":
+            return self._tail.state
+        if self._tail.size == 0:
+            return "waiting"
+        return "current" if self._tail.offset >= self._tail.size else "reading"
+
+    @property
+    def message(self) -> str:
+        return clean(self._tail.message)
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        block = BLOCK
+        while limit > 0:
+            hopped = False
+            for chunk in self._tail.read_new(min(block, limit)):
+                limit -= len(chunk.data)
+                if chunk.restarted and isinstance(self._decoder, RestartableDecoder):
+                    self._decoder.restart()
+                elif chunk.restarted:
+                    # Another file now, or the same one begun again: a decoder's state belongs to the old bytes.
+                    decoder = self._format.decoder()
+                    assert isinstance(decoder, StreamDecoder)
+                    self._decoder = decoder
+                    yield SegmentStart(None, purge=False)
+                yield from self._decoder.feed(chunk.data)
+                if self._decoder.skippable:
+                    self._decoder.skipped(self._tail.skip(self._decoder.skippable))
+                    hopped = True
+                    break
+            else:
+                if block == BLOCK:
+                    return
+            block = PEEK if hopped else BLOCK
+
+    def flush(self) -> Iterator[Item]:
+        yield from self._decoder.flush()
+
+
+class _DocumentWay:
+    """DocumentFile to DocumentDecoder."""
+
+    def __init__(self, path: str, decoder: DocumentDecoder, remote: bool) -> None:
+        self._file = DocumentFile(path, remote)
+        self._decoder = decoder
+        self._problem = ""
+        self._loaded = 0
+
+    @property
+    def size(self) -> int:
+        return self._file.size
+
+    @property
+    def read(self) -> int:
+        return self._loaded
+
+    @property
+    def modified(self) -> float:
+        return self._file.modified
+
+    @property
+    def state(self) -> str:
+        if self._file.state != "current":
+            return self._file.state
+        if self._problem:
+            return "writing" if self._loaded or self._file.size else "waiting"
+        return "current" if self._loaded else "waiting"
+
+    @property
+    def message(self) -> str:
+        return clean(self._problem or self._file.message)
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        data = self._file.poll(closed)
+        if data is None:
+            return
+        try:
+            items = self._decoder.load(data)
+        except Unfinished as error:
+            self._problem = error.message
+            self._file.failed()
+            return
+        except FormatError as error:
+            self._problem = error.message
+            self._loaded = len(data)
+            self._file.loaded()
+            yield Damage(0, len(data), error.message)
+            return
+        self._problem = ""
+        self._loaded = len(data)
+        self._file.loaded()
+        yield from items
+
+    def flush(self) -> Iterator[Item]:
+        return iter(())
+
+
+class _DatabaseWay:
+    """One run of a Database."""
+
+    def __init__(self, database: Database, path: str) -> None:
+        self._database = database
+        self._path = path
+
+    @property
+    def size(self) -> int:
+        return self._database.size
+
+    @property
+    def read(self) -> int:
+        return self._database.read
+
+    @property
+    def modified(self) -> float:
+        return self._database.modified
+
+    @property
+    def state(self) -> str:
+        return self._database.state
+
+    @property
+    def message(self) -> str:
+        return clean(self._database.message)
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        self._database.poll()
+        yield from self._database.take(self._path)
+
+    def flush(self) -> Iterator[Item]:
+        return iter(())
+
+
+class _NoWay:
+    """A log of a format that is recognised but not read."""
+
+    read = 0
+    state = "unsupported"
+
+    def __init__(self, since: FoundFile, reason: str) -> None:
+        self.size = since.size
+        self.modified = since.modified
+        self.message = reason
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        return iter(())
+
+    def flush(self) -> Iterator[Item]:
+        return iter(())

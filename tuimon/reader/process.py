@@ -1,0 +1,115 @@
+"""The reader as a process: frames to standard output, until standard input closes.
+
+Standard input is a lifeline: whoever started the reader holds its other end, and when that one dies, however it dies,
+the reader ends too. Standard output is nothing but frames; standard error is for a last traceback.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import threading
+import time
+from collections.abc import Iterable, Sequence
+
+from tuimon import wire
+from tuimon.model.events import Event, Progress, Watching
+from tuimon.reader.collect import Collector
+from tuimon.sources.watch import Watcher
+
+FLUSH_AFTER = 1.0
+"""Seconds of quiet after which a last record without its end is taken for whole."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tuimon.reader", description=__doc__.splitlines()[0])
+    parser.add_argument("roots", nargs="+")
+    parser.add_argument("--poll", action="store_true")
+    parser.add_argument("--interval", type=float, default=1.0)
+    options = parser.parse_args(arguments)
+    os.nice(5)  # the training comes first
+    watcher = Watcher(poll=options.poll, interval=options.interval)
+    stop = threading.Event()
+    threading.Thread(target=_lifeline, args=(stop, watcher), name="lifeline", daemon=True).start()
+    try:
+        _Session(Collector(options.roots), watcher, options.interval).run(stop)
+    except BrokenPipeError:
+        return 0
+    finally:
+        watcher.close()
+    return 0
+
+
+def _lifeline(stop: threading.Event, watcher: Watcher) -> None:
+    while os.read(0, 4096):
+        pass
+    stop.set()
+    watcher.wake()
+
+
+class _Session:
+    """Reads everything there is, then waits for more."""
+
+    def __init__(self, collector: Collector, watcher: Watcher, interval: float) -> None:
+        self._collector = collector
+        self._watcher = watcher
+        self._interval = interval
+        self._progress: Progress | None = None
+        self._watching: Watching | None = None
+        self._grown = time.monotonic()
+
+    def run(self, stop: threading.Event) -> None:
+        collector, watcher = self._collector, self._watcher
+        self._find()
+        next_find = time.monotonic() + 2 * self._interval
+        flushed = False
+        while not stop.is_set():
+            busy = self._tell(collector.read())
+            while collector.behind and not stop.is_set():
+                self._tell_progress(False)
+                busy |= self._tell(collector.read())
+            self._tell_progress(True)
+            now = time.monotonic()
+            if busy:
+                self._grown, flushed = now, False
+            elif not flushed and now - self._grown >= FLUSH_AFTER:
+                flushed = True
+                self._tell(collector.flush())
+            timeout = min(self._interval, max(0.0, next_find - now))
+            if not flushed:
+                timeout = min(timeout, FLUSH_AFTER)
+            hints = watcher.wait(timeout)
+            collector.hint(hints.closed)
+            if hints.structure_changed or time.monotonic() >= next_find:
+                self._find()
+                next_find = time.monotonic() + 2 * self._interval
+            elif hints.paths:
+                self._tell(collector.read(hints.paths))
+
+    def _find(self) -> None:
+        self._tell(self._collector.find())
+        self._watcher.set_directories(self._collector.directories)
+        watching = Watching(self._watcher.mode, self._watcher.detail)
+        if watching != self._watching:
+            self._watching = watching
+            self._tell([watching])
+
+    def _tell_progress(self, caught_up: bool) -> None:
+        read, total = self._collector.progress()
+        progress = Progress(read, total, caught_up)
+        if self._progress is None or progress.caught_up != self._progress.caught_up or not caught_up:
+            self._progress = progress
+            self._tell([progress])
+
+    def _tell(self, events: Iterable[Event]) -> bool:
+        told = False
+        for event in events:
+            _write(wire.encode(event))
+            told = True
+        return told
+
+
+def _write(frame: bytes) -> None:
+    view = memoryview(frame)
+    while view:
+        view = view[os.write(1, view) :]
