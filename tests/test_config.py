@@ -1,0 +1,60 @@
+"""Settings: flag > environment > file > default, and a clear error for what is not a setting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuimon import config
+from tuimon.errors import UsageError
+from tuimon.tui.actions import ACTIONS, with_user_keys
+
+
+def written(tmp_path: Path, text: str) -> dict[str, str]:
+    path = tmp_path / "config.toml"
+    path.write_text(text, "utf-8")
+    return {"TUIMON_CONFIG": str(path)}
+
+
+def test_defaults_without_a_file(tmp_path: Path) -> None:
+    assert config.load({"TUIMON_CONFIG": str(tmp_path / "none.toml")}) == config.Settings()
+
+
+def test_file_environment_flag(tmp_path: Path) -> None:
+    environment = written(tmp_path, 'theme = "light"\ninterval = 2\n[keys]\nquit = "x"\n')
+    assert config.load(environment).theme == "light"
+    assert config.load(environment).interval == 2.0
+    assert config.load(environment).keys == {"quit": "x"}
+    environment["TUIMON_THEME"] = "ansi"
+    environment["TUIMON_POLL"] = "1"
+    assert config.load(environment).theme == "ansi"
+    assert config.load(environment).poll is True
+    assert config.load(environment).with_changes(theme="dark", interval=None).theme == "dark"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['theme = "pink"', "nonsense = 1", "poll = 3", "interval = 0", "not toml", "[keys]\nquit = 1", "frame_rate = 1000"],
+)
+def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        config.load(written(tmp_path, text))
+    assert "config.toml" in caught.value.message
+
+
+def test_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        config.load({"TUIMON_CONFIG": str(tmp_path / "none"), "TUIMON_INTERVAL": "soon"})
+
+
+def test_keys_of_unknown_actions_are_refused() -> None:
+    with pytest.raises(UsageError, match="no action"):
+        with_user_keys({"explode": "x"})
+    assert next(a for a in with_user_keys({"quit": "x, y"}) if a.id == "quit").keys == "x,y"
+
+
+def test_no_default_key_is_taken_by_tmux_screen_or_the_terminal() -> None:
+    keys = [key for action in ACTIONS for key in action.keys.split(",")]
+    assert len(keys) == len(set(keys)), "one key, two actions"
+    assert not {f"ctrl+{letter}" for letter in "absqhijm"} & set(keys)

@@ -1,0 +1,122 @@
+"""The two lines at the foot of the screen: what is wrong, and what the keys do."""
+
+from __future__ import annotations
+
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tuimon.model.views import Role, Row, Span
+from tuimon.store import Run, Snapshot
+from tuimon.text import cell_width, clean, fit
+from tuimon.tui.actions import Action, key_names
+from tuimon.tui.board import Board
+from tuimon.tui.box import strip
+
+_SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
+_MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
+
+
+class _Line(Widget):
+    """One row of spans; drawn again only when it differs."""
+
+    DEFAULT_CSS = "_Line { height: 1; width: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._row: Row = ()
+        self._theme = "dark"
+
+    def draw(self, row: Row, theme: str) -> None:
+        if row != self._row or theme != self._theme:
+            self._row, self._theme = row, theme
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        return strip(_filled(self._row, self.size.width), self._theme)
+
+
+class AlertBar(_Line):
+    """The gravest thing that stands, in a sentence; not there when all is well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.display = False
+        self._said = ""
+        self._said_at = -1
+
+    def say(self, message: str) -> None:
+        """What a key did; stays until the store changes."""
+        self._said, self._said_at = message, -1
+
+    def update(self, snapshot: Snapshot, run: Run | None, theme: str) -> None:
+        row = self._content(snapshot, run)
+        self.display = bool(row)
+        self.draw(row, theme)
+
+    def _content(self, snapshot: Snapshot, run: Run | None) -> Row:
+        if self._said:
+            if self._said_at not in (-1, snapshot.version):
+                self._said = ""
+            else:
+                self._said_at = snapshot.version
+                return ((f" i {self._said}", Role.ACCENT),)
+        alerts = [alert for alert in snapshot.alerts if run is not None and alert.run == run.id]
+        order = ("critical", "warning", "info")
+        if alerts:
+            worst = min(alerts, key=lambda alert: order.index(alert.severity))
+            more = f"   +{len(alerts) - 1} more" if len(alerts) > 1 else ""
+            role = _SEVERITY[worst.severity]
+            return (
+                (f" {_MARK[worst.severity]} ", role),
+                (clean(worst.message), role),
+                (f"{more}   a: all", Role.MUTED),
+            )
+        problems = [notice for notice in snapshot.notices if notice.level != "info"]
+        if problems:
+            last = problems[-1]
+            role = _SEVERITY[last.level]
+            return ((f" {_MARK[last.level]} ", role), (clean(last.message), role), ("   a: all", Role.MUTED))
+        return ()
+
+
+class KeyBar(_Line):
+    """Where one is, and the most useful keys, as many as fit."""
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        super().__init__()
+        self._actions = actions
+
+    def update(self, board: Board, run: int, runs: int, paused: bool, theme: str) -> None:
+        place: list[Span] = []
+        if paused:
+            place.append((" paused ", Role.WARNING))
+        if runs > 1:
+            place.append((f" run {run + 1} of {runs} ", Role.ACCENT))
+        if board.page_count > 1 and not board.zoomed:
+            place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
+        room = self.size.width - sum(cell_width(text) for text, _ in place)
+        keys: list[Span] = []
+        for action in self._actions:
+            if not action.footer or (action.id == "next_run" and runs < 2):
+                continue
+            key = f" {key_names(action.keys.split(',')[0])}"
+            need = cell_width(key) + 2 + len(action.label)
+            if need > room:
+                break
+            keys += [(key, Role.ACCENT), (f" {action.label} ", Role.MUTED)]
+            room -= need
+        self.draw((*keys, (" " * max(0, room), Role.MUTED), *place), theme)
+
+
+def _filled(row: Row, width: int) -> Row:
+    """The row cut or filled to the width."""
+    spans: list[Span] = []
+    for text, role in row:
+        if width <= 0:
+            break
+        text = fit(text, width) if cell_width(text) > width else text
+        spans.append((text, role))
+        width -= cell_width(text)
+    if width > 0:
+        spans.append((" " * width, Role.TEXT))
+    return tuple(spans)

@@ -1,0 +1,139 @@
+"""The dashboard: panels on pages. layout.py says where panels go; there are widgets for the present page alone, and
+they are used again for the next one, so a run of ten thousand metrics costs what a page of charts costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.containers import Container
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Region
+from textual.geometry import Size as Cells
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.widget import Widget
+
+from tuimon.draw import FrameCache
+from tuimon.model.views import Symbols
+from tuimon.panels import Panel
+from tuimon.store import Run
+from tuimon.tui.box import PanelBox
+from tuimon.tui.layout import Box, Page, Wish, neighbour, pages
+
+
+class _Placed(Layout):
+    """Puts the board's boxes where the page says."""
+
+    name = "placed"
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Cells, greedy: bool = True) -> ArrangeResult:
+        assert isinstance(parent, Board)
+        found = []
+        for child, place in zip(parent.boxes, parent.places, strict=False):
+            region = Region(place.x, place.y, place.width, place.height)
+            found.append(WidgetPlacement(region, NULL_OFFSET, NULL_SPACING, child))
+        return found
+
+
+class Board(Container):
+    """Panels in boxes, a page at a time; one panel is selected, one may be zoomed to the whole board."""
+
+    DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
+
+    def __init__(self, frames: FrameCache) -> None:
+        super().__init__()
+        self.panels: tuple[Panel, ...] = ()
+        self.boxes: list[PanelBox] = []
+        """One for each place of the page; more may be there, unused."""
+        self.places: Page = ()
+        self.page = 0
+        self.page_count = 1
+        self.selected = 0
+        """Index of the panel that keys act upon."""
+        self.zoomed = False
+        self._frames = frames
+
+        self._placed = _Placed()
+
+    @property
+    def layout(self) -> Layout:
+        """Textual's setter for styles knows its own layouts only."""
+        return self._placed
+
+    def show(self, panels: Sequence[Panel]) -> bool:
+        """Makes these the board's panels. The selection stays with its panel. True when something changed."""
+        if tuple(panels) == self.panels:
+            return False
+        before = self.panels[self.selected].id if self.selected < len(self.panels) else ""
+        self.panels = tuple(panels)
+        same = next((i for i, panel in enumerate(self.panels) if panel.id == before), None)
+        self.zoomed = self.zoomed and same is not None
+        self.selected = same or 0
+        if same is None:
+            self.page = 0
+        self.place_boxes()
+        return True
+
+    def place_boxes(self) -> None:
+        """Finds the places of the present page and gives each a box."""
+        width, height = self.size.width, self.size.height
+        if self.zoomed and width and height:
+            self.places = (Box(self.selected, 0, 0, width, height),)
+        else:
+            made = pages(width, height, [Wish(panel.kind, panel.rows) for panel in self.panels])
+            self.page_count = len(made)
+            self.page = max(0, min(self.page, self.page_count - 1))
+            self.places = made[self.page]
+            if self.places and all(place.index != self.selected for place in self.places):
+                self.selected = self.places[0].index
+        missing = [PanelBox(self._frames) for _ in range(len(self.places) - len(self.boxes))]
+        if missing:
+            self.boxes += missing
+            self.mount(*missing)
+        for number, box in enumerate(self.boxes):
+            used = number < len(self.places)
+            box.display = used
+            if used:
+                box.assign(self.panels[self.places[number].index])
+        self.refresh(layout=True)
+
+    def on_resize(self) -> None:
+        self.place_boxes()
+
+    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str) -> None:
+        """Draws what has changed on the present page; panels on other pages compute nothing."""
+        for box, place in zip(self.boxes, self.places, strict=False):
+            box.update(run, now, symbols, theme, place.index == self.selected and len(self.places) > 1)
+
+    def turn(self, pages: int) -> bool:
+        """Goes on or back by pages."""
+        target = max(0, min(self.page_count - 1, self.page + pages))
+        if self.zoomed or target == self.page:
+            return False
+        self.page = target
+        self.place_boxes()
+        return True
+
+    def move(self, direction: str) -> None:
+        """Selects the neighbour; at the edge of a page, the next or the previous page."""
+        forward = direction in ("down", "right")
+        if self.zoomed:
+            self.selected = (self.selected + (1 if forward else -1)) % max(1, len(self.panels))
+            self.place_boxes()
+            return
+        found = neighbour(self.places, self.selected, direction)
+        if found is not None:
+            self.selected = found
+        else:
+            self.turn(1 if forward else -1)
+
+    def zoom(self, on: bool) -> None:
+        """Gives the selected panel the whole board, or takes it back."""
+        if self.panels and on != self.zoomed:
+            self.zoomed = on
+            if not on:
+                self.page = self._page_of(self.selected)
+            self.place_boxes()
+
+    def _page_of(self, index: int) -> int:
+        made = pages(self.size.width, self.size.height, [Wish(panel.kind, panel.rows) for panel in self.panels])
+        return next((n for n, page in enumerate(made) if any(box.index == index for box in page)), 0)

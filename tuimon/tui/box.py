@@ -1,0 +1,87 @@
+"""One panel as a widget: its view becomes rows, its rows become strips, and only changed cells are sent."""
+
+from __future__ import annotations
+
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tuimon.draw import FrameCache, render
+from tuimon.draw.diff import changed_spans
+from tuimon.model.views import Role, Row, Rows, Size, Symbols
+from tuimon.panels import Panel
+from tuimon.store import Run
+from tuimon.tui import themes
+
+
+def strip(row: Row, theme: str) -> Strip:
+    """A row in a theme's styles."""
+    return Strip([Segment(text, themes.style(theme, role)) for text, role in row])
+
+
+class PanelBox(Widget):
+    """Shows one panel. `update` is the only way in; it draws nothing that has not changed."""
+
+    class Selected(Message):
+        """A person has clicked the panel; twice: wants it on the whole screen."""
+
+        def __init__(self, box: PanelBox, zoom: bool) -> None:
+            super().__init__()
+            self.box = box
+            self.zoom = zoom
+
+    def __init__(self, frames: FrameCache) -> None:
+        super().__init__()
+        self.panel: Panel | None = None
+        self._frames = frames
+        self._rows: Rows = ()
+        self._strips: dict[int, Strip] = {}
+        self._theme = "dark"
+
+    def assign(self, panel: Panel) -> None:
+        """The panel to show from now on."""
+        if panel != self.panel:
+            self.panel = panel
+            self._rows = ()
+
+    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool) -> None:
+        """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen."""
+        size = Size(self.size.width, self.size.height)
+        if run is None or self.panel is None or size.width < 1 or size.height < 1:
+            return
+        rows = render(self.panel.view(run, size, now, symbols), size, symbols, self._frames)
+        if selected:
+            rows = (_selected(rows[0]), *rows[1:])
+        old, self._rows = self._rows, rows
+        if theme != self._theme or len(old) != len(rows):
+            self._theme = theme
+            self._strips.clear()
+            self.refresh()
+            return
+        regions = []
+        for y, start, end in changed_spans(old, rows):
+            self._strips.pop(y, None)
+            regions.append(Region(start, y, end - start, 1))
+        if regions:
+            self.refresh(*regions)
+
+    def render_line(self, y: int) -> Strip:
+        if y >= len(self._rows):
+            return Strip([Segment(" " * self.size.width, themes.style(self._theme, Role.TEXT))])
+        found = self._strips.get(y)
+        if found is None:
+            found = self._strips[y] = strip(self._rows[y], self._theme)
+        return found
+
+    def on_click(self, event: Message) -> None:
+        self.post_message(self.Selected(self, zoom=getattr(event, "chain", 1) >= 2))
+
+    def on_resize(self) -> None:
+        self._rows = ()
+
+
+def _selected(row: Row) -> Row:
+    """The title of the panel that keys act upon, told by its colour."""
+    return tuple((text, Role.ACCENT if role is Role.TITLE else role) for text, role in row)

@@ -1,0 +1,145 @@
+"""The screens above the dashboard: every key, and every alert, notice and file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from tuimon.draw.numbers import format_bytes, format_count
+from tuimon.model.views import Role, Row
+from tuimon.store import Run, Snapshot
+from tuimon.text import cell_width, clean, fit
+from tuimon.tui.actions import Action, key_names
+from tuimon.tui.box import strip
+
+
+class _Rows(ScrollView, can_focus=True):
+    """Rows that can be scrolled by keys and wheel."""
+
+    BINDINGS = [("j,down", "scroll_down"), ("k,up", "scroll_up"), ("g,home", "scroll_home"), ("G,end", "scroll_end")]  # noqa: RUF012  Textual's way
+
+    def __init__(self, rows: Sequence[Row], theme: str) -> None:
+        super().__init__()
+        self._rows = rows
+        self._theme = theme
+
+    def on_mount(self) -> None:
+        width = max((sum(cell_width(text) for text, _ in row) for row in self._rows), default=0)
+        self.virtual_size = Size(width, len(self._rows))
+        self.focus()
+
+    def render_line(self, y: int) -> Strip:
+        x, top = self.scroll_offset
+        blank = strip(((" " * self.size.width, Role.TEXT),), self._theme)
+        if top + y >= len(self._rows):
+            return blank
+        line = strip((*self._rows[top + y], (" ", Role.TEXT)), self._theme)
+        return line.crop_extend(x, x + self.size.width, strip(((" ", Role.TEXT),), self._theme)._segments[0].style)
+
+
+class _Listing(ModalScreen[None]):
+    """A full screen of rows; any of the leaving keys leaves it."""
+
+    CSS = """
+    _Listing { background: ansi_default; align: left top; }
+    _Rows { background: ansi_default; width: 1fr; height: 1fr; padding: 0 1; }
+    """
+    BINDINGS = [("q,escape,question_mark,a", "app.pop_screen")]  # noqa: RUF012  Textual's way
+
+    def __init__(self, theme: str) -> None:
+        super().__init__()
+        self._theme = theme
+
+    def rows(self) -> list[Row]:
+        raise NotImplementedError
+
+    def compose(self) -> ComposeResult:
+        yield _Rows(self.rows(), self._theme)
+
+
+class HelpScreen(_Listing):
+    """Every action, its keys, what it does."""
+
+    def __init__(self, actions: tuple[Action, ...], theme: str) -> None:
+        super().__init__(theme)
+        self._actions = actions
+
+    def rows(self) -> list[Row]:
+        found: list[Row] = [(("Keys", Role.TITLE),), ()]
+        found += [((fit(key_names(a.keys), 16), Role.ACCENT), (a.help, Role.TEXT)) for a in self._actions]
+        found += [
+            (),
+            (
+                (
+                    "Ctrl+p opens the palette with the same actions. Keys can be changed in config.toml, under [keys]:",
+                    Role.MUTED,
+                ),
+            ),
+            (("action = key. The actions: " + ", ".join(a.id for a in self._actions[:10]) + ",", Role.MUTED),),
+            ((", ".join(a.id for a in self._actions[10:]) + ".", Role.MUTED),),
+            (),
+            (
+                (
+                    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ┊ restart   ▲▼ beyond the limits",
+                    Role.MUTED,
+                ),
+            ),
+            (("Esc leaves this screen", Role.MUTED),),
+        ]
+        return found
+
+
+class NotesScreen(_Listing):
+    """Alerts, notices, and every file that is read."""
+
+    def __init__(self, snapshot: Snapshot, run: Run | None, theme: str) -> None:
+        super().__init__(theme)
+        self._snapshot = snapshot
+        self._run = run
+
+    def rows(self) -> list[Row]:
+        snapshot, run = self._snapshot, self._run
+        found: list[Row] = [(("Alerts", Role.TITLE),)]
+        for alert in snapshot.alerts:
+            role = Role.CRITICAL if alert.severity == "critical" else Role.WARNING
+            found.append(((f"  {clean(alert.message)}", role),))
+            if alert.hint:
+                found.append(((f"    {clean(alert.hint)}", Role.MUTED),))
+        if not snapshot.alerts:
+            found.append((("  none stands", Role.GOOD),))
+        found += [(), (("Notices", Role.TITLE),)]
+        for notice in snapshot.notices:
+            found.append(((f"  {clean(notice.message)}", Role.WARNING if notice.level != "info" else Role.TEXT),))
+            if notice.hint:
+                found.append(((f"    {clean(notice.hint)}", Role.MUTED),))
+        if snapshot.watching is not None:
+            found.append(((f"  growth is noticed by {clean(snapshot.watching.detail)}", Role.TEXT),))
+        for number, one in enumerate(snapshot.runs):
+            if run is not None and one.id != run.id and number > 20:
+                continue
+            found += [(), ((clean(one.name), Role.TITLE), (f"  {clean(one.path)}", Role.MUTED))]
+            for stream in one.streams:
+                status = stream.status
+                state = status.state if status is not None else "waiting"
+                bad = state in ("gone", "unreadable", "unsupported") or bool(status and status.damaged)
+                said = [state, f"{format_count(stream.point_count)} points"]
+                if status is not None:
+                    said.append(format_bytes(status.size))
+                    if status.damaged:
+                        said.append(f"{status.damaged} damaged records skipped")
+                    if status.message:
+                        said.append(clean(status.message))
+                found.append(
+                    (
+                        (f"  {fit(clean(stream.found.format), 14)}", Role.MUTED),
+                        (f"{clean(stream.found.source)}  ", Role.TEXT),
+                        (", ".join(said), Role.WARNING if bad else Role.MUTED),
+                    )
+                )
+        found += [(), (("Esc leaves this screen", Role.MUTED),)]
+        return found
