@@ -1,1 +1,100 @@
+"""The command line. One file a subcommand; exit codes live here alone.
 
+    0 ok   1 error   2 usage   3 nothing found   4 an alert stands   5 partly unreadable (--strict)   130 interrupted
+
+A subcommand is found by being a module of this package with a COMMAND. Its module imports nothing heavy at its top:
+`tuimon --version` must not pay for a screen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+import tuimon
+from tuimon.errors import TuimonError, UsageError
+
+EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOTHING, EXIT_ALERT, EXIT_PARTLY, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+
+EXAMPLES = """\
+examples:
+  tuimon logs/grpo-1.5b          the live dashboard of every log below that directory
+  tuimon summary logs/*          what the runs have come to, as text
+  tuimon demo                    a live training run to look at
+
+With no PATH, the current directory. When standard output is no terminal, the summary is printed instead.
+`tuimon COMMAND -h` tells about a command; a path that is called like a command is written ./summary.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One subcommand."""
+
+    name: str
+    help: str
+    """One line, lower case."""
+    arguments: Callable[[argparse.ArgumentParser], None]
+    """Adds its arguments to its parser."""
+    run: Callable[[argparse.Namespace], int]
+    """Does it; returns the exit code. Errors are raised as TuimonError."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, f"`{self.prog} -h` shows what there is")
+
+
+def commands() -> dict[str, Command]:
+    """All subcommands by name."""
+    from tuimon.registry import discover
+
+    return {command.name: command for command in discover("tuimon.commands", "COMMAND")}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The program. Returns the exit code; prints errors as words on standard error, never a traceback of ours."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+        return code
+    except TuimonError as error:
+        print(f"tuimon: {error.message}", file=sys.stderr)
+        if error.hint:
+            print(f"        {error.hint}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # `tuimon summary | head`: the reader has gone, which is no error. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+
+
+def _run(words: list[str]) -> int:
+    if words[:1] in (["-V"], ["--version"]):
+        print(f"tuimon {tuimon.__version__}")
+        return EXIT_OK
+    known = commands()
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
+    if words and words[0] in known:
+        command, words = known[words[0]], words[1:]
+        parser = _Parser(prog=f"tuimon {command.name}", description=command.help)
+    else:
+        command = known["watch"]
+        parser = _Parser(
+            prog="tuimon",
+            usage="tuimon [PATH …] [options]\n       tuimon COMMAND …",
+            description="A terminal monitor for training runs: live curves, phase latency, GPU memory.",
+            epilog=EXAMPLES + "\ncommands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in known.values()),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
+    command.arguments(parser)
+    return command.run(parser.parse_args(words))

@@ -1,0 +1,36 @@
+"""What several subcommands need: paths checked, words on standard error."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tuimon.errors import NothingFound
+from tuimon.text import clean
+
+
+def add_paths(parser: argparse.ArgumentParser, many: str = "*") -> None:
+    parser.add_argument(
+        "paths", nargs=many, metavar="PATH", help="a log file, a run's directory, or a directory of many runs"
+    )
+
+
+def checked_paths(paths: Sequence[str]) -> list[str]:
+    """The paths, or the current directory. Raises NothingFound naming the first that does not exist."""
+    for path in paths:
+        if not os.path.lexists(path):
+            parent = os.path.dirname(os.path.abspath(path))
+            near = "" if Path(parent).is_dir() else f"; nor is there a directory {clean(parent)}"
+            raise NothingFound(
+                f"there is no {clean(path)}{near}",
+                "`tuimon --wait PATH` waits for a run that has not begun to write",
+            )
+    return list(paths) or ["."]
+
+
+def say(message: str) -> None:
+    """Words for a person: standard error, so that standard output is data alone."""
+    print(message, file=sys.stderr)

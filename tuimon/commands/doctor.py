@@ -1,0 +1,77 @@
+"""`tuimon doctor PATH`: what was found, read, skipped and why; how growth is noticed; what this terminal can do."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from tuimon.commands import EXIT_NOTHING, EXIT_OK, EXIT_PARTLY, Command
+from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.text import clean
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+    parser.add_argument("--strict", action="store_true", help="exit 5 when a log was damaged or could not be read")
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tuimon.draw.numbers import format_bytes, format_count
+    from tuimon.monitor.local import LocalMonitor
+    from tuimon.sources.filesystem import kind
+    from tuimon.sources.watch import Watcher
+    from tuimon.tui import terminal
+
+    paths = checked_paths(options.paths)
+    monitor = LocalMonitor(paths)
+    monitor.update()
+    collector, snapshot = monitor.collector, monitor.snapshot()
+    partly = False
+    damage = {followed.found.stream: followed.damage for followed in collector.followed}
+    for run in snapshot.runs:
+        print(f"run  {clean(run.name)}   {clean(run.path)}")
+        for stream in run.streams:
+            status, found = stream.status, stream.found
+            size = format_bytes(status.size) if status else ""
+            state = status.state if status else "waiting"
+            print(
+                f"  {state:<12} {clean(found.source)}  [{clean(found.format)}]  "
+                f"{format_count(stream.point_count)} points, {size}"
+            )
+            if status and status.message:
+                print(f"      {clean(status.message)}")
+            for one in damage.get(found.stream, ()):
+                print(
+                    f"      damaged at byte {one.offset}: {one.reason}; {one.records} record(s) lost, the others kept"
+                )
+            partly |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
+    if not collector.followed:
+        print("no metric log was found")
+    for path, reason in collector.skipped:
+        print(f"skipped  {clean(path)}: {reason}")
+    for problem in collector.problems:
+        print(f"problem  {clean(problem.path)}: {problem.reason}" + (f"; {problem.hint}" if problem.hint else ""))
+        partly = True
+    watcher = Watcher()
+    try:
+        watcher.set_directories(collector.directories)
+        print(f"watch    {watcher.detail}")
+    finally:
+        watcher.close()
+    for path in paths:
+        system = kind(os.path.abspath(path))
+        print(f"disk     {clean(path)}: {system.type}, {'on a network' if system.remote else 'local'}")
+    drawn = "yes" if terminal.can_draw() else "no: the summary is printed instead of a screen"
+    print(
+        f"screen   TERM={clean(os.environ.get('TERM', ''))}, can draw: {drawn}; "
+        f"symbols {terminal.symbols('auto').value}, theme {terminal.theme('auto')}"
+    )
+    print("symbols  braille ⣀⣤⣶⣿  block ▁▃▅▇█  ascii .-=#" if terminal.symbols("auto") != "ascii" else "symbols  .-=#")
+    print(f"python   {sys.version.split()[0]}")
+    if not collector.followed:
+        return EXIT_NOTHING
+    return EXIT_PARTLY if options.strict and partly else EXIT_OK
+
+
+COMMAND = Command("doctor", "what was found, read, skipped and why", _arguments, _run)

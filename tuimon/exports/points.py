@@ -1,0 +1,93 @@
+"""Points as CSV or JSON lines: exactly what was logged, streamed, in constant memory a source.
+
+A JSON line is {"source"|"run": …, "metric": …, "step": 12, "value": 0.5, "wall_time": 1795226051.0}; a value that is
+not finite is "NaN", "Infinity" or "-Infinity"; an unknown wall time is null. CSV has the same columns, nan, inf and
+-inf, and an empty cell for an unknown wall time; a text cell that a spreadsheet would take for a formula is led by an
+apostrophe, a number never is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from tuimon.model.points import Floats, Item, Points, Steps
+from tuimon.store import Snapshot
+
+_NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
+
+Labelled = tuple[str, str, Steps, Floats, Floats]
+"""(source or run, metric, steps, values, wall times) of consecutive points of one metric."""
+
+
+def write_sources(items: Iterable[tuple[str, Item]], stream: TextIO, file_format: str) -> None:
+    """Every point of every source, in file order. items: (source, decoded item)."""
+    _write("source", _runs_of_a_metric(items), stream, file_format)
+
+
+def write_curves(snapshot: Snapshot, stream: TextIO, file_format: str) -> None:
+    """One curve a metric and run: restarts joined, what a later segment superseded left out."""
+
+    def curves() -> Iterator[Labelled]:
+        for run in snapshot.runs:
+            for metric in run.metrics:
+                curve = run.curve(metric)
+                yield run.name, metric, curve.steps, curve.values, curve.wall_times
+
+    _write("run", curves(), stream, file_format)
+
+
+def _runs_of_a_metric(items: Iterable[tuple[str, Item]]) -> Iterator[Labelled]:
+    for source, item in items:
+        if not isinstance(item, Points):
+            continue
+        ids = item.metric
+        borders = [0, *((ids[1:] != ids[:-1]).nonzero()[0] + 1).tolist(), len(ids)]
+        for start, end in itertools.pairwise(borders):
+            part = slice(start, end)
+            yield source, item.names[int(ids[start])], item.steps[part], item.values[part], item.wall_times[part]
+
+
+def _write(owner: str, labelled: Iterable[Labelled], stream: TextIO, file_format: str) -> None:
+    if file_format == "csv":
+        stream.write(f"{owner},metric,step,value,wall_time\r\n")
+        line, head, end = _csv_line, _csv_head, "\r\n"
+    else:
+        line, head, end = _json_line, _json_head, "\n"
+    heads: dict[tuple[str, str], str] = {}
+    for name, metric, steps, values, wall_times in labelled:
+        start = heads.get((name, metric))
+        if start is None:
+            start = heads[name, metric] = head(owner, name, metric)
+        rows = zip(steps.tolist(), values.tolist(), wall_times.tolist(), strict=True)
+        stream.write("".join(start + line(*row) + end for row in rows))
+
+
+def _json_head(owner: str, name: str, metric: str) -> str:
+    return f'{{"{owner}": {json.dumps(name)}, "metric": {json.dumps(metric)}, "step": '
+
+
+def _json_line(step: int, value: float, wall_time: float) -> str:
+    number = repr(value) if math.isfinite(value) else _NOT_FINITE[str(value)]
+    return f'{step}, "value": {number}, "wall_time": {repr(wall_time) if math.isfinite(wall_time) else "null"}}}'
+
+
+def _csv_head(owner: str, name: str, metric: str) -> str:
+    return f"{_cell(name)},{_cell(metric)},"
+
+
+def _csv_line(step: int, value: float, wall_time: float) -> str:
+    return f"{step},{value!r},{wall_time!r}" if math.isfinite(wall_time) else f"{step},{value!r},"
+
+
+def _cell(text: str) -> str:
+    """RFC 4180 quoting, and no formula (CWE-1236)."""
+    text = text.encode("utf-8", "backslashreplace").decode()
+    if text[:1] in "=+-@\t\r" and text:
+        text = "'" + text
+    if any(character in text for character in ',"\r\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
