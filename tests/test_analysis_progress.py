@@ -11,6 +11,7 @@ import pytest
 from tuimon.analysis.cadence import cadence
 from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.words import time_of_day
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.store import Store
@@ -87,7 +88,7 @@ KNOWN = ProgressInputs(
 def test_a_running_run_and_its_end():
     found = report(KNOWN, LAST + 1.0)
     assert found.state == "running"
-    assert found.evidence == "last point 1 s ago, usually one every 2 s"
+    assert found.evidence == f"last point at {time_of_day(LAST)}, usually one every 2 s"
     assert found.eta_seconds == pytest.approx(900 * 2.0 - 1.0)
     assert found.finish_time == pytest.approx(LAST + 1800)
     assert found.eta_range[0] <= found.eta_seconds <= found.eta_range[1]
@@ -129,7 +130,7 @@ def test_a_file_that_still_changes_is_a_sign_of_life():
 def test_without_wall_times_the_files_speak():
     known = ProgressInputs(points=5, step=5, last_change=1000.0)
     assert report(known, 1100.0).state == "running"
-    assert report(known, 1100.0).evidence == "last point 1 min 40 s ago"
+    assert report(known, 1100.0).evidence == f"last point at {time_of_day(1000.0)}"
     assert report(known, 1000.0 + 86400).evidence == "no new point for 1 d"
     assert report(replace(known, last_change=NAN), 1100.0).state == "unknown"
     assert math.isnan(report(replace(known, last_change=NAN), 1100.0).last_age)
@@ -193,3 +194,15 @@ def test_gathered_from_a_run():
     known = progress_inputs(store.snapshot().runs[0], watched_since=5.0)
     assert (known.step, known.total, known.epoch, known.watched_since) == (130, 500, 1.5, 5.0)
     assert (known.told_state, known.told_evidence, known.told_at) == ("finished", "exit code 0", LAST + 9)
+
+
+def test_the_epoch_is_the_newest_logged_not_an_older_saved_one():
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "runs", "/run/runs", "tensorboard", 40, "", 0))
+    store.apply(MetricsFound(0, 0, ("train/epoch",)))
+    store.apply(FactFound(0, Fact("progress", {"step": 20, "total": 80, "epoch": 0.05})))
+    steps = np.arange(1, 37)
+    counts, times = np.array([36], np.uint32), np.full(36, np.nan)
+    store.apply(Columns(0, np.array([0], np.uint32), counts, steps, steps * 0.0025, times))
+    assert progress_inputs(store.snapshot().runs[0]).epoch == 36 * 0.0025

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tuimon import draw
+from tuimon.analysis.words import time_of_day
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Row, Size, Symbols, TextView
@@ -528,7 +529,7 @@ def test_the_header_says_who_how_far_how_fast_and_when() -> None:
     view = header_panel().view(store.snapshot().runs[0], Size(160, 2), START + 504, Symbols.BRAILLE)
     assert isinstance(view, TextView)
     first, second = map(text, view.rows)
-    assert first == "run  ● running  last point 4 s ago, usually one every 10 s"
+    assert first == f"run  ● running  last point at {time_of_day(START + 500)}, usually one every 10 s"
     assert second.startswith("step 50 of 100 50 %  ETA 8 m")
     assert "12.3k tokens/s" in second
     assert "10 s a step" in second

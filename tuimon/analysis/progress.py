@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from tuimon.analysis.cadence import Cadence
-from tuimon.analysis.words import duration
+from tuimon.analysis.words import duration, silence, time_of_day
 
 _SILENCE = 4.0
 """Usual intervals without a point before anything is said about it …"""
@@ -132,15 +132,14 @@ def _state(known: ProgressInputs, age: float) -> tuple[str, str]:
         return "unknown", "neither its points nor its files say when they were written"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
     if age <= tolerated:
-        return (
-            "running",
-            f"last point {duration(age)} ago, {usual}" if known.cadence else f"last point {duration(age)} ago",
-        )
+        # The time, not the age: a screen that shows it need not be drawn again every second.
+        last = f"last point at {time_of_day(_newest(known))}"
+        return "running", f"{last}, {usual}" if known.cadence else last
     of_total = f" (step {known.step} of {known.total})" if known.total is not None and known.step is not None else ""
     seen_alive = known.watched_since <= _newest(known)
     if seen_alive or (known.cadence and age <= max(_FRESH * tolerated, 3600.0)):
-        return "stalled", f"no new point for {duration(age)}, {usual}{of_total}"
-    return "quiet", f"no new point for {duration(age)}{of_total}"
+        return "stalled", f"no new point for {silence(age)}, {usual}{of_total}"
+    return "quiet", f"no new point for {silence(age)}{of_total}"
 
 
 def _newest(known: ProgressInputs) -> float:

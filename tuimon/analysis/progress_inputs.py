@@ -9,6 +9,7 @@ from typing import Any
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.progress import ProgressInputs
 from tuimon.store import Curve, Run
+from tuimon.vocabulary import classify
 
 _TOTAL_KEYS = (
     "max_steps",
@@ -44,7 +45,7 @@ def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs
         step=step,
         first_step=int(curve.steps[0]) if curve is not None else None,
         total=_whole(told.get("total")) or _total(run.config),
-        epoch=_number(told.get("epoch")),
+        epoch=_epoch(run, _whole(told.get("step")), _number(told.get("epoch"))),
         total_epochs=_number(told.get("total_epochs")),
         cadence=pace,
         last_wall_time=run.last_wall_time,
@@ -64,6 +65,17 @@ def _clock(run: Run) -> tuple[Curve | None, Cadence | None]:
         if pace is not None:
             return curve, pace
     return (busiest[0] if busiest else None), None
+
+
+def _epoch(run: Run, told_step: int | None, told: float) -> float:
+    """The epoch as last logged, unless a later step comes with one that was told (a trainer's saved state)."""
+    latest = told_step if told_step is not None else -1
+    for metric in run.metrics:
+        if classify(metric).concept == "progress.epoch":
+            last = run.curve(metric).last
+            if last is not None and last.step > latest:
+                latest, told = last.step, last.value
+    return told
 
 
 def _progress(run: Run) -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,9 @@
-"""Durations as a person says them."""
+"""Durations and times as a person says them."""
 
 from __future__ import annotations
 
 import math
+import time
 
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -25,3 +26,16 @@ def duration(seconds: float) -> str:
         whole, rest = divmod(count, round(size / smaller))
         return f"{whole} {unit}" + (f" {rest} {smaller_unit}" if rest and whole < 10 else "")
     return f"{round(seconds)} s"
+
+
+def silence(seconds: float) -> str:
+    """A duration in whole minutes once it is one, so that what is shown of it does not change every second."""
+    return duration(seconds if seconds < 60 else seconds // 60 * 60)
+
+
+def time_of_day(when: float) -> str:
+    """Local time of day: "17:42:03". `when`: seconds since the epoch."""
+    try:
+        return time.strftime("%H:%M:%S", time.localtime(when))
+    except (OverflowError, ValueError, OSError):
+        return "a time beyond the clock"

@@ -3,7 +3,7 @@
 A JSON line is {"source"|"run": …, "metric": …, "step": 12, "value": 0.5, "wall_time": 1795226051.0}; a value that is
 not finite is "NaN", "Infinity" or "-Infinity"; an unknown wall time is null. CSV has the same columns, nan, inf and
 -inf, and an empty cell for an unknown wall time; a text cell that a spreadsheet would take for a formula is led by an
-apostrophe, a number never is.
+apostrophe, a number never is. Names are exact in a file or a pipe, and cleaned on a terminal, which they could command.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TextIO
 
 from tuimon.model.points import Floats, Item, Points, Steps
 from tuimon.store import Snapshot
+from tuimon.text import clean
 
 _NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
@@ -54,7 +55,7 @@ def _runs_of_a_metric(items: Iterable[tuple[str, Item]]) -> Iterator[Labelled]:
 def _write(owner: str, labelled: Iterable[Labelled], stream: TextIO, file_format: str) -> None:
     if file_format == "csv":
         stream.write(f"{owner},metric,step,value,wall_time\r\n")
-        line, head, end = _csv_line, _csv_head, "\r\n"
+        line, head, end = _csv_line, _csv_head_shown if stream.isatty() else _csv_head, "\r\n"
     else:
         line, head, end = _json_line, _json_head, "\n"
     heads: dict[tuple[str, str], str] = {}
@@ -77,6 +78,10 @@ def _json_line(step: int, value: float, wall_time: float) -> str:
 
 def _csv_head(owner: str, name: str, metric: str) -> str:
     return f"{_cell(name)},{_cell(metric)},"
+
+
+def _csv_head_shown(owner: str, name: str, metric: str) -> str:
+    return _csv_head(owner, clean(name), clean(metric))
 
 
 def _csv_line(step: int, value: float, wall_time: float) -> str:

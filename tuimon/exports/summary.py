@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.statistics import best, statistics
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_value
+from tuimon.panels import all_panels
 from tuimon.store import Curve, Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import Meaning, classify
@@ -56,7 +58,18 @@ def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
         better = {"up": "higher", "down": "lower"}.get(meaning.direction)
         top = best(curve.steps, curve.values, better) if better else None
         found.append(MetricSummary(name, meaning, curve, top, numbers.mean, numbers.deviation))
-    return tuple(sorted(found, key=lambda m: (m.meaning.rank, m.meaning.preference, m.name)))
+    return tuple(sorted(found, key=lambda m: (_place(m.meaning.concept), m.meaning.preference, m.name)))
+
+
+@cache
+def _places() -> dict[str, int]:
+    """Concept -> where it stands on the screen."""
+    shown = (concept for panel in all_panels() for concept in getattr(panel, "concepts", ()))
+    return {concept: place for place, concept in enumerate(dict.fromkeys(shown))}
+
+
+def _place(concept: str) -> int:
+    return _places().get(concept, len(_places()))
 
 
 def progress_of(run: Run, now: float) -> ProgressReport:

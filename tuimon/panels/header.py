@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.draw.numbers import format_age, format_duration, format_fraction, format_value
+from tuimon.analysis.words import time_of_day
+from tuimon.draw.numbers import format_duration, format_fraction, format_value
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.panels._text import thousands, unit_text
@@ -26,7 +27,7 @@ _ROLES = {
 }
 _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")
 _GAP: Span = ("  ", Role.MUTED)
-_AGE = "last point "
+_AGE = "last point at "
 _DAY = 86400.0
 
 
@@ -83,9 +84,10 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
         yield tuple(_step(said))
     if math.isfinite(said.eta_seconds):
         at = clock(said.finish_time, now)
-        yield (("ETA ", Role.MUTED), (format_duration(said.eta_seconds), Role.VALUE), (f" at {at}", Role.MUTED))
+        left = format_duration(_steady(said.eta_seconds))
+        yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {at}", Role.MUTED))
     if math.isfinite(said.last_age):
-        yield ((_AGE, Role.MUTED), (format_age(said.last_age), Role.TEXT))
+        yield ((_AGE, Role.MUTED), (time_of_day(now - said.last_age), Role.TEXT))
     speed = _speed(run)
     if speed:
         yield ((speed, Role.TEXT),)
@@ -95,6 +97,12 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((f"{thousands(run.point_count)} points", Role.MUTED),)
+
+
+def _steady(seconds: float) -> float:
+    """So coarse that a second's passing does not draw the header again: an idle screen costs nothing."""
+    grain = 60 if seconds >= 600 else 30 if seconds >= 60 else 10
+    return max(round(seconds / grain) * grain, grain)
 
 
 def _step(said: ProgressReport) -> Iterator[Span]:

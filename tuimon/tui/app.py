@@ -97,8 +97,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header = self.query_one("#header", PanelBox)
         self.filter_line = self.query_one("#filter", Input)
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, self._ended_by, number)
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))  # the shell has drawn over it
         self._monitor.on_change = self._announce
         self.set_interval(TICK, self._tick)
         self.call_after_refresh(self._draw)

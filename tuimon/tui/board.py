@@ -28,7 +28,7 @@ class _Placed(Layout):
     def arrange(self, parent: Widget, children: list[Widget], size: Cells, greedy: bool = True) -> ArrangeResult:
         assert isinstance(parent, Board)
         found = []
-        for child, place in zip(parent.boxes, parent.places, strict=False):
+        for child, place in zip(parent.boxes, parent.places_in(size.width, size.height), strict=False):
             region = Region(place.x, place.y, place.width, place.height)
             found.append(WidgetPlacement(region, NULL_OFFSET, NULL_SPACING, child))
         return found
@@ -73,18 +73,22 @@ class Board(Container):
         self.place_boxes()
         return True
 
+    def places_in(self, width: int, height: int) -> Page:
+        """The places of the present page in a room of this size."""
+        if not self.panels or not width or not height:
+            return ()
+        if self.zoomed:
+            return (Box(self.selected, 0, 0, width, height),)
+        made = self._pages(width, height)
+        return made[max(0, min(self.page, len(made) - 1))]
+
     def place_boxes(self) -> None:
-        """Finds the places of the present page and gives each a box."""
-        width, height = self.size.width, self.size.height
-        if self.zoomed and width and height:
-            self.places = (Box(self.selected, 0, 0, width, height),)
-        else:
-            made = pages(width, height, [Wish(panel.kind, panel.rows) for panel in self.panels])
-            self.page_count = len(made)
-            self.page = max(0, min(self.page, self.page_count - 1))
-            self.places = made[self.page]
-            if self.places and all(place.index != self.selected for place in self.places):
-                self.selected = self.places[0].index
+        """Gives each place of the present page a box."""
+        self.page_count = len(self._pages(self.size.width, self.size.height))
+        self.page = max(0, min(self.page, self.page_count - 1))
+        self.places = self.places_in(self.size.width, self.size.height)
+        if self.places and all(place.index != self.selected for place in self.places):
+            self.selected = self.places[0].index
         missing = [PanelBox(self._frames) for _ in range(len(self.places) - len(self.boxes))]
         if missing:
             self.boxes += missing
@@ -94,7 +98,11 @@ class Board(Container):
             box.display = used
             if used:
                 box.assign(self.panels[self.places[number].index])
-        self.refresh(layout=True)
+        if self.boxes:
+            self.boxes[0].refresh(layout=True)  # a child's: only that makes Textual forget how it was arranged
+
+    def _pages(self, width: int, height: int) -> tuple[Page, ...]:
+        return pages(width, height, [Wish(panel.kind, panel.rows) for panel in self.panels])
 
     def on_resize(self) -> None:
         self.place_boxes()
@@ -135,5 +143,5 @@ class Board(Container):
             self.place_boxes()
 
     def _page_of(self, index: int) -> int:
-        made = pages(self.size.width, self.size.height, [Wish(panel.kind, panel.rows) for panel in self.panels])
+        made = self._pages(self.size.width, self.size.height)
         return next((n for n, page in enumerate(made) if any(box.index == index for box in page)), 0)

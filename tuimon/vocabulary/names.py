@@ -35,7 +35,7 @@ def merge_key(name: str) -> str:
     """The same key for the same number written under several spellings by one trainer's back ends.
 
     The Hugging Face trainers write eval_loss to the console and to trainer_state.json, eval/loss to TensorBoard, and
-    loss as train/loss; ROLL's log keeps the reducer that its trackers cut; MLflow cannot write "@". Two names of one
+    loss as train/loss, rewards/x/mean as train/rewards/x/mean; ROLL's log keeps the reducer that its trackers cut; MLflow cannot write "@". Two names of one
     *source* never mean the same: only names of different sources may be joined by this key.
     """
     split, rest = section_of(without_reducer(name))
@@ -45,4 +45,4 @@ def merge_key(name: str) -> str:
         return f"{prefixed[0][:-1]}/{rest[prefixed.end() :]}"
     if split:
         return f"{split}/{rest}"
-    return rest if "/" in rest else f"train/{rest}"
+    return rest if rest.startswith("train/") else f"train/{rest}"
