@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from tuimon.errors import FormatError
 from tuimon.model.points import Item
 from tuimon.registry import discover
 
@@ -111,6 +112,11 @@ class Format:
     def wants(self, path: str) -> bool:
         """Is the file at this path worth opening at all?"""
         return self.wants_path(path) if self.wants_path else self.wants_name(posixpath.basename(path))
+
+
+def not_read() -> StreamDecoder:
+    """The decoder of a format that is `unsupported`. Raises FormatError: there is none."""
+    raise FormatError("recognised, but not read")
 
 
 def all_formats() -> tuple[Format, ...]:

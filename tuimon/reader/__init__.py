@@ -2,6 +2,7 @@
 
     collect.py   which files there are, and one Followed for each
     follow.py    one file: its tail and its decoder
+    database.py  a database that holds several runs
     events.py    decoded items -> events
     process.py   the same as a process that writes frames to its standard output
 

@@ -10,17 +10,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from tuimon.errors import NothingFound
-from tuimon.formats import Format, all_formats, recognise
+from tuimon.errors import FormatError, NothingFound
+from tuimon.formats import DatabaseDecoder, Format, all_formats, recognise
 from tuimon.model.events import Event, Notice, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Item
+from tuimon.reader.database import Database
 from tuimon.reader.events import Announcer
 from tuimon.reader.follow import BLOCK, Followed
 from tuimon.sources import filesystem
 from tuimon.sources.files import explain, open_regular
 from tuimon.sources.runs import GroupedFile, RunGroup, group_runs
 from tuimon.sources.scan import FoundFile, Problem, Scan, rescan, scan
+from tuimon.sources.sqlite_copy import MAGIC, schema
 from tuimon.text import clean
 
 HEAD = 4096
@@ -48,6 +51,10 @@ class Collector:
         self._scan: Scan | None = None
         self._announcers: list[Announcer] = []
         self._known: dict[str, Followed] = {}
+        self._databases: dict[str, tuple[Database, Format, FoundFile]] = {}
+        """By path."""
+        self._database_runs: dict[str, Database] = {}
+        """By the path under which a run of it is followed."""
         self._undecided: dict[str, tuple[int, float]] = {}
         """Path -> (size, time of change) when it was last not recognised."""
         self._groups: tuple[RunGroup, ...] = ()
@@ -66,7 +73,7 @@ class Collector:
         """Those in which a log lies or could appear; those with logs first, the newest log's first of all."""
         with_logs: dict[str, None] = {}
         for followed in sorted(self._live(), key=lambda f: -_known_time(f.modified)):
-            with_logs.setdefault(os.path.dirname(followed.path))
+            with_logs.setdefault(os.path.dirname(followed.file))
         entered = self._scan.directories if self._scan else ()
         return list(dict.fromkeys([*with_logs, *entered]))
 
@@ -97,17 +104,31 @@ class Collector:
         self.problems = self._scan.problems
         fresh: list[tuple[FoundFile, Format]] = []
         for file in self._scan.files:
-            if file.path in self._known:
+            if file.path in self._known or file.path in self._databases:
                 continue
             log_format = self._format_of(file)
-            if log_format is not None:
+            if log_format is None:
+                continue
+            decoder = None if log_format.unsupported else log_format.decoder()
+            if isinstance(decoder, DatabaseDecoder):
+                self._databases[file.path] = Database(file.path, decoder), log_format, file
+            else:
                 fresh.append((file, log_format))
+        fresh += self._new_database_runs()
         if fresh:
             yield from self._begin(fresh)
         for problem in self.problems:
             if problem not in self._told_problems:
                 self._told_problems.add(problem)
                 yield Notice("warning", f"{clean(problem.path)}: {problem.reason}", problem.hint)
+
+    def _new_database_runs(self) -> Iterator[tuple[FoundFile, Format]]:
+        for database, log_format, file in self._databases.values():
+            database.poll()
+            for path in database.runs:
+                if path not in self._known:
+                    self._database_runs[path] = database
+                    yield replace(file, path=path), log_format
 
     def _format_of(self, file: FoundFile) -> Format | None:
         """What a file is, None for what is no log, or not one yet."""
@@ -123,10 +144,15 @@ class Collector:
                 head = os.pread(descriptor, HEAD, 0)
             finally:
                 os.close(descriptor)
+            if head.startswith(MAGIC):
+                head += schema(file.path)
         except OSError as error:
             self._skip(file, look, explain(error))
             return None
-        found = recognise(os.path.basename(file.path), head)
+        except FormatError as error:
+            self._skip(file, look, error.message)
+            return None
+        found = recognise(file.path, head)
         if found is None:
             self._skip(file, look, "empty" if status.st_size == 0 else "not a metric log")
         else:
@@ -167,11 +193,14 @@ class Collector:
                     member.prefix,
                     stream,
                 )
-                followed = Followed(found, log_format, file, self._is_remote(member.path))
+                database = self._database_runs.get(member.path)
+                followed = Followed(found, log_format, file, self._is_remote(member.path), database)
                 self.followed.append(followed)
                 self._announcers.append(Announcer(stream))
                 self._known[member.path] = followed
                 yield found
+                if log_format.unsupported and (status := followed.news()):
+                    yield status
                 if log_format.supersedes is not None:
                     yield from self._retire_older(followed, log_format)
 
@@ -233,9 +262,8 @@ class Collector:
             chosen = [f for f in self._live() if self._due(f)]
             chosen.sort(key=lambda f: -_known_time(f.modified))
         else:
-            chosen = [
-                self._known[p] for p in paths if p in self._known and self._known[p].found.stream not in self._retired
-            ]
+            changed = [f for path in paths for f in self._at(path)]
+            chosen = [f for f in changed if f.found.stream not in self._retired and not f.format.unsupported]
         for followed in chosen:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
@@ -244,6 +272,13 @@ class Collector:
             status = followed.news()
             if status is not None:
                 yield status
+
+    def _at(self, path: str) -> Iterable[Followed]:
+        """What is followed at a path: a file, or the runs of a database that has changed, or its -wal."""
+        database, *_ = self._databases.get(path.removesuffix("-wal"), (None,))
+        if database is not None:
+            return [self._known[run] for run in database.runs if run in self._known]
+        return [self._known[path]] if path in self._known else []
 
     def flush(self) -> Iterator[Event]:
         """After a pause: a last record without its end is taken for whole where that can be told."""
@@ -271,11 +306,13 @@ class Collector:
 
 
 def _grouped(path: str, log_format: Format) -> GroupedFile:
-    return GroupedFile(path, log_format.id, log_format.directory_is_source, companion=log_format.rank <= COMPANION)
+    source = log_format.source_path(path) if log_format.source_path else ""
+    companion = log_format.rank <= COMPANION
+    return GroupedFile(path, log_format.id, log_format.directory_is_source, companion=companion, source=source)
 
 
-def _wanted(name: str) -> bool:
-    return any(log_format.wants_name(name) for log_format in all_formats())
+def _wanted(path: str) -> bool:
+    return any(log_format.wants(path) for log_format in all_formats())
 
 
 def _known_time(value: float) -> float:

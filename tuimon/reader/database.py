@@ -26,7 +26,7 @@ class Database:
     def __init__(self, path: str, decoder: DatabaseDecoder) -> None:
         self.path = path
         self.state = "waiting"
-        """waiting | reading (more is on disk) | current | gone | unreadable."""
+        """waiting | current | gone | unreadable."""
         self.message = ""
         self.size = 0
         """Bytes of the database and its -wal."""
@@ -70,7 +70,12 @@ class Database:
         for run, items in news:
             path = self._run_path(run)
             self.runs.setdefault(path)
-            self._news[path] += items
+            if items:
+                self._news[path] += items
+
+    def has_news(self, path: str) -> bool:
+        """Is there something of this run that has not been taken?"""
+        return path in self._news
 
     def take(self, path: str) -> list[Item]:
         """What is new of a run since the last call."""
@@ -84,5 +89,5 @@ class Database:
             self.state = "current" if self.read else "waiting"
 
     def _run_path(self, run: str) -> str:
-        name = run.replace("/", "_")
+        name = run.replace("/", "%2F")
         return os.path.join(self.path, name if name.strip(".") else f"run {name}", "metrics")

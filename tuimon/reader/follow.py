@@ -39,6 +39,8 @@ class Followed:
         self.since = since
         """The file as it was when it was found."""
         self.format = log_format
+        self.file = database.path if database is not None else found.path
+        """The file that is read."""
         self.damage: list[Damage] = []
         """The first damages, for a person; `damaged` counts all."""
         self.damaged = 0
@@ -234,7 +236,7 @@ class _DatabaseWay:
 
     @property
     def read(self) -> int:
-        return self._database.read
+        return 0 if self._database.has_news(self._path) else self._database.read
 
     @property
     def modified(self) -> float:
@@ -242,7 +244,7 @@ class _DatabaseWay:
 
     @property
     def state(self) -> str:
-        return self._database.state
+        return "reading" if self._database.has_news(self._path) else self._database.state
 
     @property
     def message(self) -> str:

@@ -77,9 +77,7 @@ class Listing:
         return not self.settled and now - self.listed >= self.good_for
 
 
-def list_directory(
-    path: str, root: str, where: Place, status: os.stat_result, wants: Wants, limit: int
-) -> Listing:
+def list_directory(path: str, root: str, where: Place, status: os.stat_result, wants: Wants, limit: int) -> Listing:
     """What the directory holds; `limit`: entries after which it is left."""
     listing = Listing(stamp_of(status), status.st_mtime, time.monotonic(), 0.0 if fresh(status) else REVISIT)
     listing.settled = where is Place.CHECKPOINT and time.time() - status.st_mtime > CHECKPOINT_SETTLED

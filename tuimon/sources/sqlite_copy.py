@@ -16,6 +16,8 @@ from contextlib import closing, contextmanager
 from tuimon.errors import FormatError, Unfinished
 from tuimon.sources.files import Signature, is_gone, open_regular, regular, signature
 
+MAGIC = b"SQLite format 3\0"
+"""The first bytes of every SQLite database (https://www.sqlite.org/fileformat2.html)."""
 MAX_BYTES = 1 << 30
 """A larger database is refused: copying it again and again would disturb the machine that it lies on."""
 DatabaseSignature = tuple[Signature | None, ...]
@@ -43,6 +45,7 @@ def private_copy(path: str) -> Iterator[sqlite3.Connection]:
             raise Unfinished("the database changes faster than it can be copied")
         try:
             with closing(sqlite3.connect(copy)) as connection:
+                connection.text_factory = lambda text: text.decode("utf-8", "replace")
                 connection.execute("pragma trusted_schema = off")
                 connection.execute("pragma schema_version")  # the first look at the file: is it a database?
                 yield connection
@@ -53,6 +56,13 @@ def private_copy(path: str) -> Iterator[sqlite3.Connection]:
 def database_signature(path: str) -> DatabaseSignature:
     """While it stays equal there is nothing new to copy. Raises OSError."""
     return (signature(regular(os.stat(path))), *(_signature_if_there(path + beside) for beside in _BESIDE))
+
+
+def schema(path: str) -> bytes:
+    """The statements that made its tables, a line each, in UTF-8. Raises as private_copy does."""
+    with private_copy(path) as connection:
+        tables = connection.execute("select sql from sqlite_master where type = 'table' and sql is not null")
+        return "\n".join(" ".join(str(sql).split()) for (sql,) in tables).encode("utf-8", "replace")
 
 
 def _signature_if_there(path: str) -> Signature | None:

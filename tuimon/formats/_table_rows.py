@@ -1,0 +1,151 @@
+"""The rows below one header of a separated table: their cells become points."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.formats._row_reader import Names
+from tuimon.formats._rows import seconds
+from tuimon.formats._table_cells import Mask, read_cells
+from tuimon.formats._table_header import Header
+from tuimon.model.points import Floats, Points, Steps
+
+_EXACT = 2.0**53
+"""Integers below it are exact as a float."""
+_ROW_STARTS = b"0123456789+-.,;|\t "
+"""First bytes of rows that cannot be a header."""
+_STARTS_ROW = np.zeros(256, np.bool_)
+_STARTS_ROW[list(_ROW_STARTS)] = True
+_BLOCK = 32
+"""Lines from which on a look at all of them together is worth it."""
+
+
+class Batch(NamedTuple):
+    """Points of whole rows."""
+
+    points: Points
+    starts: npt.NDArray[np.intp]
+    """(rows,): index of the first point of each row that gave points."""
+
+
+class Rows:
+    """The rows below one header."""
+
+    def __init__(self, header: Header, names: Names, start_time: float) -> None:
+        self.header = header
+        self._names = names
+        self._ids = np.full(len(header.names), -1, np.int64)
+        self._no_points = np.flatnonzero(~np.array(header.numeric))
+        self._step_columns = list(header.steps)
+        self._separators = len(header.names) - 1
+        self._last_step: int | None = None
+        self._count = 0  # rows that gave points
+        self._start_time = start_time
+        self._elapsed = header.names.index("t") if "t" in header.names and start_time == start_time else None
+
+    def plain(self, lines: list[bytes]) -> list[bytes] | None:
+        """The lines, which may end with "\\r", as rows if that is what all of them evidently are; None if one may not
+        be, or where they are few."""
+        if len(lines) < _BLOCK or self.header.line[:1] in _ROW_STARTS:
+            return None
+        flat = b"\n".join(lines)
+        if flat.endswith(b"\r"):
+            flat = flat[:-1].replace(b"\r\n", b"\n")
+            lines = flat.split(b"\n")
+        if flat.endswith(b"\n") or b'"' in flat or b"\r" in flat or b"\0" in flat:
+            return None
+        buffer = np.frombuffer(flat, np.uint8)
+        marks = np.flatnonzero((buffer == ord(self.header.separator)) | (buffer == ord(b"\n")))
+        cells = self._separators + 1
+        if len(marks) != len(lines) * cells - 1:
+            return None
+        ends = marks[cells - 1 :: cells]
+        good = (buffer[ends] == ord(b"\n")).all() and _STARTS_ROW[buffer[np.append(0, ends + 1)]].all()
+        return lines if good else None
+
+    def is_row(self, line: bytes) -> bool:
+        """Is this evidently a row, without quotes or anything else to look at?"""
+        return (
+            line.count(self.header.separator) == self._separators
+            and line[:1] in _ROW_STARTS  # which an empty line is as well, but it has no separators
+            and b'"' not in line
+            and not line.endswith(b"\0")
+            and line != self.header.line
+        )
+
+    def is_like(self, other: Header) -> bool:
+        """Does another header name mostly the same columns?"""
+        shared = len(set(self.header.names) & set(other.names))
+        return 2 * shared > min(len(self.header.names), len(other.names))
+
+    def points(self, rows: list[bytes]) -> Batch | None:
+        """The points of the next rows, None where they hold none."""
+        values, present = read_cells(rows, self.header.separator, len(self.header.names))
+        present[:, self._no_points] = False
+        wall_times = self._times(rows, values, present)
+        steps, has_step = self._steps(values, present)
+        self._fill(steps, has_step, np.asarray(present.any(axis=1)))
+        at, column = np.nonzero(present)
+        if not len(at):
+            return None
+        for index in np.flatnonzero(present.any(axis=0) & (self._ids < 0)).tolist():
+            self._ids[index] = self._names.id(self.header.names[index])
+        metric = self._ids[column].astype(np.uint32)
+        points = Points(self._names.names, metric, steps[at], values[at, column], wall_times[at])
+        return Batch(points, np.flatnonzero(np.diff(at, prepend=-1)))
+
+    def _times(self, rows: list[bytes], values: Floats, present: Mask) -> Floats:
+        """Wall times of the rows, NaN where there is none; a cell that is one is taken out of `present`."""
+        found = np.full(len(rows), np.nan)
+        for column in self.header.times:
+            numbers = np.where(present[:, column], values[:, column], np.nan)
+            times = _seconds(numbers)
+            for index in np.flatnonzero(~present[:, column]).tolist():
+                text = rows[index].split(self.header.separator)[column]
+                times[index] = seconds(text.decode("utf-8", "replace").strip()) or np.nan
+            fresh = np.isnan(found) & ~np.isnan(times)
+            found[fresh] = times[fresh]
+            present[fresh, column] = False
+        if self._elapsed is not None:
+            elapsed = np.where(present[:, self._elapsed], values[:, self._elapsed], np.nan)
+            found = np.where(np.isnan(found), self._start_time + elapsed, found)
+        return found
+
+    def _steps(self, values: Floats, present: Mask) -> tuple[Steps, Mask]:
+        """(steps, which rows have one); a cell that is one is taken out of `present`."""
+        steps = np.zeros(len(values), np.int64)
+        has_step = np.zeros(len(values), np.bool_)
+        for column in list(self._step_columns):
+            numbers = values[:, column]
+            known = present[:, column] & (np.abs(numbers) < _EXACT)  # and so neither NaN nor infinite
+            fractions = np.flatnonzero(known & (numbers != np.floor(numbers)))
+            if len(fractions):
+                known[fractions[0] :] = False
+                self._step_columns.remove(column)
+            known &= ~has_step
+            steps[known] = numbers[known]
+            has_step |= known
+            if "/" not in self.header.names[column]:
+                present[known, column] = False
+        return steps, has_step
+
+    def _fill(self, steps: Steps, has_step: Mask, gave: Mask) -> None:
+        """Rows without a step get that of the row before; where there was none yet, their number."""
+        if not has_step.all():
+            latest = np.maximum.accumulate(np.where(has_step, np.arange(len(steps)), -1))
+            before: npt.NDArray[np.int64] | int = self._count + np.cumsum(gave) - 1
+            if self._last_step is not None:
+                before = self._last_step
+            steps[:] = np.where(latest >= 0, steps[latest], before)
+        if has_step.any():
+            self._last_step = int(steps[-1])
+        self._count += int(gave.sum())
+
+
+def _seconds(numbers: Floats) -> Floats:
+    """Seconds since the epoch of time stamps in s, ms, µs or ns; NaN for what is none. As _rows.seconds."""
+    unit = np.select([numbers < 1e11, numbers < 1e14, numbers < 1e17], [1.0, 1e3, 1e6], 1e9)
+    return np.where((numbers > 1e9) & (numbers < 1e20), numbers / unit, np.nan)

@@ -1,0 +1,41 @@
+"""DVCLive: dvclive/plots/metrics/<name>.tsv, one metric a file.
+
+    step<TAB>loss
+    0<TAB>0.5
+
+The name of the metric is the path below plots/metrics; the header has its last part only ("mean" of
+critic/score/mean.tsv). Versions before 1.0 wrote "timestamp<TAB>step<TAB>loss", and below scalars/ or directly in
+dvclive/. nan, inf and -inf as such. Source: dvclive/plots/metric.py, and files that it wrote.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tuimon.formats import Format
+from tuimon.formats._table import TableDecoder
+
+_PATH = re.compile(r".*/plots/metrics/(?P<name>.+)\.tsv", re.DOTALL)
+_HEADER = re.compile(rb"(?:timestamp\t)?step\t(?P<name>[^\t\r\n]+)\r?\n")
+
+
+def metric_name(path: str) -> str | None:
+    found = _PATH.fullmatch(path)
+    return found["name"] if found else None
+
+
+def _matches(name: str, head: bytes) -> bool:
+    header = _HEADER.match(head)
+    return header is not None and header["name"].decode("utf-8", "replace") == name.removesuffix(".tsv")
+
+
+FORMAT = Format(
+    id="dvclive",
+    title="DVCLive metric",
+    rank=21,
+    matches=_matches,
+    decoder=TableDecoder,
+    wants_name=lambda name: name.endswith(".tsv"),
+    source_path=lambda path: path,
+    metric_name=metric_name,
+)

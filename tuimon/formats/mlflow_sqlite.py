@@ -1,0 +1,111 @@
+"""MLflow's SQLite store, its default since 3.7: mlflow.db, any number of experiments and runs in one file.
+
+    metrics   key, value, timestamp (ms), run_uuid, step, is_nan    a row a point; NaN is value 0 and is_nan 1, an
+                                                                    infinity the largest float
+    runs      run_uuid, name, status, experiment_id, …              status RUNNING, FINISHED, FAILED or KILLED
+    params    key, value, run_uuid
+
+Source: mlflow/store/tracking/dbmodels/models.py and sqlalchemy_store.py (log_metric, sanitize_metric_value).
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+from typing import Any
+
+import numpy as np
+
+from tuimon.formats import Format
+from tuimon.formats._database import NewRows, RunNames, columns
+from tuimon.formats._row_reader import Names
+from tuimon.formats._rows import seconds
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+
+_TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_nan\b)', re.IGNORECASE)
+_STATES = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "crashed", "RUNNING": "running"}
+_RUNS = "select cast(run_uuid as text), name, status, end_time from runs order by start_time, rowid"
+_PARAMS = "select cast(run_uuid as text), cast(key as text), cast(value as text) from params order by rowid"
+_VALUES = (  # cast: a column of SQLite may hold anything
+    "cast(run_uuid as text)",
+    "cast(key as text)",
+    "cast(value as real)",
+    "cast(timestamp as real)",
+    "coalesce(cast(step as integer), 0)",
+    "coalesce(is_nan, 0) != 0",
+)
+
+
+class MLflowDecoder:
+    """A DatabaseDecoder."""
+
+    def __init__(self) -> None:
+        self._rows = NewRows("metrics", _VALUES)
+        self._broken = False
+        self._run_names = RunNames()
+        self._metric_names: dict[str, Names] = {}
+        self._facts: dict[tuple[str, str], Fact] = {}
+
+    def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
+        """See DatabaseDecoder."""
+        news: dict[str, list[Item]] = {}
+        for identity, name, status, end in database.execute(_RUNS) if columns(database, "runs") else ():
+            run = str(identity)
+            news[run] = []
+            self._run_names.name(run, name)
+            self._tell(news, run, Fact("writer", {"name": "mlflow", "run_id": run, "run_name": str(name or "")}))
+            if status in _STATES:
+                value = {"state": _STATES[status], "evidence": f"MLflow says {status}"}
+                self._tell(news, run, Fact("state", value, wall_time=seconds(end)))
+        params: dict[str, dict[str, Any]] = {}
+        if columns(database, "params"):
+            for run, key, value in database.execute(_PARAMS):
+                params.setdefault(str(run), {})[str(key)] = value
+        for run, config in params.items():
+            self._tell(news, run, Fact("config", config))
+        if self._rows.begun_anew(database):
+            for run in self._metric_names:
+                news.setdefault(run, []).append(Replaced())
+        for batch in self._rows.read(database):
+            for run, points in self._points(batch):
+                news.setdefault(run, []).append(points)
+        if self._rows.broken and not self._broken and news:
+            news[next(iter(news))].append(Damage(0, 0, "page of the database not readable"))
+        self._broken = self._rows.broken
+        return [(self._run_names.name(run, None), items) for run, items in news.items()]
+
+    def _tell(self, news: dict[str, list[Item]], run: str, fact: Fact) -> None:
+        if self._facts.get((run, fact.topic)) != fact:
+            self._facts[run, fact.topic] = fact
+            news.setdefault(run, []).append(fact)
+
+    def _points(self, batch: list[tuple[Any, ...]]) -> list[tuple[str, Points]]:
+        """(run, its points) of some rows."""
+        _, runs, keys, values, milliseconds, steps, is_nan = zip(*batch, strict=True)
+        logged = np.array(values, np.float64)
+        logged[np.array(is_nan, np.bool_)] = np.nan
+        largest = np.abs(logged) == sys.float_info.max
+        logged[largest] = np.copysign(np.inf, logged[largest])
+        times = np.array(milliseconds, np.float64) / 1e3
+        at_steps = np.array(steps, np.int64)
+        order: dict[str, int] = {}
+        owner = np.array([order.setdefault(str(run), len(order)) for run in runs])
+        found = []
+        for run, number in order.items():
+            names = self._metric_names.setdefault(run, Names())
+            mine = np.flatnonzero(owner == number)
+            ids = np.array([names.id(str(keys[index])) for index in mine.tolist()], np.uint32)
+            found.append((run, Points(names.names, ids, at_steps[mine], logged[mine], times[mine])))
+        return found
+
+
+FORMAT = Format(
+    id="mlflow-sqlite",
+    title="MLflow database",
+    rank=45,
+    matches=lambda name, head: _TABLE.search(head) is not None,
+    decoder=MLflowDecoder,
+    wants_name=lambda name: name.endswith((".db", ".sqlite", ".sqlite3")),
+    source_path=lambda path: path.rpartition("/")[0],
+)
