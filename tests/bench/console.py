@@ -1,0 +1,105 @@
+"""How fast console text is read, side by side with what a person would use instead; ratios of one run.
+
+    python tests/bench/console.py [MEGABYTES]
+
+Three logs: one in which no line is a row of metrics, verl's one line a step, and Hugging Face's rows between the states
+of a progress bar. Times are CPU seconds, the best of three rounds; a log comes in pieces of 1 MiB.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import random
+import re
+import sys
+import time
+from collections.abc import Callable
+
+from tuimon.formats.console import ConsoleDecoder
+from tuimon.model.points import Points
+
+CHUNK = 1 << 20
+KEYS = [
+    f"{group}/{name}" for group in ("actor", "critic", "timing_s", "perf") for name in ("loss", "mean", "max", "kl")
+]
+
+
+def chatter(size: int) -> bytes:
+    line = "(WorkerDict pid={}) 2026-11-21 01:41:19,{:03d} - INFO - loading shard {} of the data, fetching the next\n"
+    lines, length = [], 0
+    while length < size:
+        lines.append(line.format(1000 + len(lines) % 64, len(lines) % 1000, len(lines)))
+        length += len(lines[-1])
+    return "".join(lines).encode()
+
+
+def verl(size: int) -> bytes:
+    draw, lines, length = random.Random(7), [], 0
+    while length < size:
+        values = " - ".join(f"{key}:np.float64({draw.gauss(0.0, 1.0)!r})" for key in KEYS)
+        lines.append(f"(TaskRunner pid=31337) step:{len(lines)} - {values}\n")
+        length += len(lines[-1])
+    return "".join(lines).encode()
+
+
+def hugging_face(size: int) -> bytes:
+    draw, lines, length, step = random.Random(7), [], 0, 0
+    while length < size:
+        step += 1
+        row = {key: f"{draw.gauss(0.0, 1.0):.4g}" for key in KEYS} | {"epoch": f"{step / 1e5:.4g}"}
+        bar = f"\r 10%|█         | {step}/100000 [00:10<01:30, 10.00it/s]"
+        lines.append(f"{bar}\r{' ' * 60}\r{row}\n{bar}")
+        length += len(lines[-1])
+    return "".join(lines).encode()
+
+
+def ours(data: bytes) -> int:
+    reader, points = ConsoleDecoder(), 0
+    for at in range(0, len(data), CHUNK):
+        points += sum(len(item) for item in reader.feed(data[at : at + CHUNK]) if isinstance(item, Points))
+    return points + sum(len(item) for item in reader.flush() if isinstance(item, Points))
+
+
+def one_expression(data: bytes) -> int:
+    """What a script does: each line, one search for `name: number`."""
+    pair = re.compile(r"'?([\w/@.]+)'?:\s?'?(?:np\.float64\()?(-?\d[\d.e+-]*)")
+    return sum(len(pair.findall(line)) for line in data.decode().splitlines())
+
+
+def literal_eval(data: bytes) -> int:
+    """Each row of Hugging Face through ast.literal_eval, the usual advice."""
+    count = 0
+    for line in re.split("[\r\n]", data.decode()):
+        if line.startswith("{"):
+            count += sum(math.isfinite(float(value)) for value in ast.literal_eval(line).values())
+    return count
+
+
+def cpu_seconds(read: Callable[[bytes], int], data: bytes) -> float:
+    times = []
+    for _ in range(3):
+        begun = time.process_time()
+        read(data)
+        times.append(time.process_time() - begun)
+    return min(times)
+
+
+def main() -> None:
+    size = int(float(sys.argv[1]) * 1e6) if len(sys.argv) > 1 else 8_000_000
+    logs = {
+        "no row in it": (chatter, one_expression),
+        "verl": (verl, one_expression),
+        "HF rows": (hugging_face, literal_eval),
+    }
+    for name, (write, other) in logs.items():
+        data = write(size)
+        mine, theirs = cpu_seconds(ours, data), cpu_seconds(other, data)
+        print(
+            f"{name:14s} {len(data) / mine / 1e6:7.1f} MB/s, {ours(data):8d} points"
+            f"   {other.__name__}: {len(data) / theirs / 1e6:6.1f} MB/s, {theirs / mine:5.2f} times our time"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Families of console lines: each module that has a FAMILY is one, found by the registry.
+
+A family names the marks that its lines hold, as they are in the file, so that lines without any are never looked at,
+and makes a reader: an object that keeps what it must remember of one log (the step, an open table) and gives what it
+reads to the Sink. A line is shown to the readers in their order until one of them has used it. A pattern that a user
+has written in a config is a family like any other: `Family("mine", marks, lambda sink: MyReader(pattern, sink))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from tuimon.formats._console._line import Line
+from tuimon.model.points import Fact, Item, PointsBuilder
+from tuimon.registry import discover
+
+
+class Reader(Protocol):
+    """What knows one shape of lines."""
+
+    def read(self, line: Line) -> bool:
+        """Has it used this line? Never raises for what the line says."""
+        ...
+
+    def flush(self) -> None:
+        """No more lines for now: gives what it has kept back and cannot wait for."""
+        ...
+
+
+class LineReader:
+    """A Reader that keeps nothing back."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+
+    def flush(self) -> None:
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One shape of lines."""
+
+    id: str
+    marks: tuple[str, ...]
+    """Each line that is read holds at least one of them."""
+    reader: Callable[[Sink], Reader]
+    order: int = 50
+    """The lower, the earlier it is asked: strict shapes first, "step 3 loss 0.5" last."""
+
+
+class Sink:
+    """Takes what the readers of one log have read."""
+
+    def __init__(self) -> None:
+        self.step: int | None = None
+        """Of the last row, whoever read it: lines that name no step belong to it."""
+        self.last_row: list[tuple[str, float]] = []
+        self._points = PointsBuilder()
+        self._facts: list[Item] = []
+        self._total: int | None = None
+
+    def row(self, values: Iterable[tuple[str, float]], step: int, line: Line) -> bool:
+        """The numbers that were logged together at a step; False if there are none."""
+        row = list(values)
+        if not row:
+            return False
+        for name, value in row:
+            self._points.add(name, step, value, line.time)
+        self.step, self.last_row = step, row
+        return True
+
+    def progress(self, step: int, total: int) -> None:
+        """How many steps there will be; told when it changes."""
+        if total != self._total and total > 0:
+            self._total = total
+            self._facts.append(Fact("progress", {"step": step, "total": total}))
+
+    def take(self) -> list[Item]:
+        """At most one Points, then facts."""
+        facts, self._facts = self._facts, []
+        return [*self._points.take(), *facts]
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Every family there is, in the order in which they are asked."""
+    found: tuple[Family, ...] = discover("tuimon.formats._console", "FAMILY")
+    return tuple(sorted(found, key=lambda family: family.order))

@@ -1,0 +1,126 @@
+"""Hugging Face Trainer, TRL, LLaMA-Factory, ms-swift: a dictionary a log, by itself on a line.
+
+    {'loss': -0.2292, 'grad_norm': 1.1403640508651733, 'epoch': 0.02}       transformers 4: numbers
+    {'loss': '-0.2292', 'grad_norm': '1.14', 'epoch': '0.01562'}            from 5.0: texts of four digits
+    {'loss': 0.5, …, 'global_step/max_steps': '5/30'}                       ms-swift: the step is in the row
+
+No step is in the row, but the progress bar is drawn again right behind it and then counts the step just done (the bar
+before lags). So a row waits for the next bar; where there are no bars, rows count from 1. What is not known for sure
+goes on at the interval of the rows before: when standard output is buffered and rows come in bursts, when the run was
+killed between row and bar. Rows of an evaluation and of the end have the step of the training row before.
+Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tuimon.formats._console import Family, LineReader, Sink
+from tuimon.formats._console._line import Line
+from tuimon.formats._console._values import numbers, printed_dict
+from tuimon.formats._console.progress_bar import BAR
+from tuimon.formats._rows import STEP_KEYS, step_of
+
+_KEYS = frozenset({"epoch", "loss", "eval_loss", "train_loss", "train_runtime", "reward", *STEP_KEYS})
+_APART = re.compile(r"eval_|test_|predict_|train_runtime$")
+_TRAINING = re.compile(r"(?:train\w*\s*:?)?", re.IGNORECASE)
+_MAX_WAITING = 4096
+_MAX_LINES = 1000
+"""Of a row that pprint has spread."""
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A row whose step is not known yet."""
+
+    values: list[tuple[str, float]]
+    line: Line
+    apart: bool
+    """Not of a training step: it has the step of the row before."""
+    epoch: float | None
+
+
+class HFRowReader(LineReader):
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self._waiting: list[_Waiting] = []
+        self._bars = False
+        self._last = 0
+        self._interval: int | None = None
+        self._begun: list[str] = []
+        """Lines of a row that is printed over several."""
+
+    def read(self, line: Line) -> bool:
+        text = line.message
+        if text.startswith("{"):
+            self._begun = []
+        elif not self._begun or not text.startswith(("'", '"')):
+            return self._bar(text, line)
+        if text.endswith(",") and len(self._begun) < _MAX_LINES:
+            self._begun.append(text)
+            return True
+        row = printed_dict(" ".join([*self._begun, text]))
+        self._begun = []
+        return row is not None and not _KEYS.isdisjoint(row) and self._row(row, line)
+
+    def _row(self, row: dict[str, float | str], line: Line) -> bool:
+        values = list(numbers(row))
+        for key in STEP_KEYS:
+            found = step_of(row[key]) if key in row and key != "epoch" else None
+            if found:
+                step, total = found
+                self.sink.progress(step, total or 0)
+                return self.sink.row(((name, value) for name, value in values if name != key), step, line)
+        if not values:
+            return False
+        epoch = row.get("epoch")
+        apart = all(_APART.match(key) or key == "epoch" for key in row) or "train_runtime" in row
+        self._waiting.append(_Waiting(values, line, apart, epoch if isinstance(epoch, float) else None))
+        if not self._bars or len(self._waiting) >= _MAX_WAITING:
+            self.flush()
+        return True
+
+    def _bar(self, text: str, line: Line) -> bool:
+        found = BAR.match(text)
+        if found is None or not _TRAINING.fullmatch(found["name"].strip()):
+            return False
+        self._bars = True
+        if self._waiting:
+            done = int(found["done"])
+            self._give(done)
+            self.sink.progress(done, int(found["total"]))
+        return False
+
+    def flush(self) -> None:
+        self._give(None)
+
+    def _give(self, done: int | None) -> None:
+        """Gives the rows that wait; the last of them is of step `done`, where that is known."""
+        rows, self._waiting = self._waiting, []
+        if not rows:
+            return
+        training = [row for row in rows if not row.apart]
+        steps = self._steps(training, done)
+        for row in rows:
+            if not row.apart:
+                step = steps.pop(0)
+                if self._last and step > self._last:
+                    self._interval = step - self._last
+                self._last = step
+            elif done is not None and (row is rows[-1] or not self._last):
+                self._last = max(self._last, done)
+            self.sink.row(row.values, self._last, row.line)
+
+    def _steps(self, rows: list[_Waiting], done: int | None) -> list[int]:
+        count = len(rows)
+        interval = self._interval or 1
+        if done is None or not rows:
+            return [self._last + interval * (index + 1) for index in range(count)]
+        last = rows[-1].epoch
+        if self._interval is None and last and all(row.epoch is not None for row in rows):
+            return [round(done * (row.epoch or 0.0) / last) for row in rows]
+        return [max(0, done - interval * (count - 1 - index)) for index in range(count)]
+
+
+FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it"), HFRowReader, order=24)

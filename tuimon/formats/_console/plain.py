@@ -1,0 +1,123 @@
+"""The lines that people write themselves: a step, then names and numbers.
+
+    Step 10 (samples: 40): loss=0.5000, reward=0.1000, lr=1.00e-05
+    global_step 1/60 rollout_time 0.055s reward 0.1937 loss -0.07035
+    Epoch [1/10], Step [100/600], Loss: 0.5                 step 100 of epoch 1: (1 - 1) * 600 + 100
+    Train Epoch: 1 [640/60000 (1%)]  Loss: 2.29
+    Epoch 3: Train Loss: 0.5 Val Loss: 0.6                  names may be of several words
+
+The message has to begin with the step, or with at most three words before it. Names stay as written; a line that says
+that it is of a validation ("Validation step 5: loss 0.3") gives val/<name>, for its names are those of the training.
+Names and numbers are joined by "=", ":" or a blank; blanks count only if the whole line is made of such pairs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tuimon.formats._console import Family, LineReader
+from tuimon.formats._console._line import Line
+from tuimon.formats._console._values import NUMBER
+
+_MAX_LENGTH = 1 << 16
+_BAR = "%|"
+"""Behind a progress bar stand the metrics of whenever: see progress_bar."""
+_COUNT = r"\W{0,4}(\d{1,18})(?:\s?(?:/|of)\s?(\d{1,18}))?(?![\w.]*\d)"
+_LEAD = re.compile(
+    rf"\W{{0,4}}((?:[A-Za-z]{{1,20}}\W{{1,3}}){{0,3}}?)"
+    rf"((?:global|train(?:ing)?|update|optim\w*)?[_ -]?(?:step|iter(?:ation)?|update|epoch|episode)s?)\b{_COUNT}",
+    re.IGNORECASE | re.ASCII,
+)
+_SECOND = re.compile(
+    rf"[\s,;|:\])-]{{0,4}}(?:(?:global[_ ])?(?:step|iter(?:ation)?|batch)s?\b{_COUNT}|\[(\d{{1,18}})/(\d{{1,18}}))",
+    re.IGNORECASE | re.ASCII,
+)
+_VALIDATION = re.compile(r"\b(val(?:id(?:ation)?)?|eval(?:uation)?|test)\b", re.IGNORECASE)
+_UNIT = r"(?:%|ms|s|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s|tok/s|samples?/s)?"
+_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|)\]}}]|$)(?!,\d{{3}}(?!\d))"
+_JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
+_TILE = re.compile(rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_VALUE}", re.IGNORECASE | re.ASCII)
+_DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
+_WORDS = frozenset(
+    {"of", "in", "at", "took", "for", "to", "after", "from", "and", "on", "with", "by", "is", "was", "done"}
+)
+_CLOCK = re.compile(r":\s|:\d|=", re.ASCII)
+"""In what would be a name: it is the rest of "time: 12:30:01"."""
+_MAX_NAME = 60
+
+
+class PlainReader(LineReader):
+    def read(self, line: Line) -> bool:
+        text = line.message
+        found = _LEAD.match(text) if len(text) <= _MAX_LENGTH and _BAR not in text else None
+        if found is None:
+            return False
+        lead, kind, step, at = found[1], found[2].lower(), int(found[3]), found.end()
+        total = int(found[4]) if found[4] else None
+        epoch: int | None = None
+        if "epoch" in kind:
+            inner = _SECOND.match(text, at)
+            if inner:
+                at = inner.end()
+                epoch, (step, total) = step, _within(step, inner, total)
+        values = list(_pairs(text[at:]))
+        if not values:
+            return False
+        if validation := _VALIDATION.search(lead):
+            prefix = (
+                "eval/"
+                if validation[1].lower().startswith("eval")
+                else "test/"
+                if validation[1].lower() == "test"
+                else "val/"
+            )
+            values = [(prefix + name, value) for name, value in values]
+        elif epoch is not None:
+            values.append(("epoch", float(epoch)))
+        if total:
+            self.sink.progress(step, total)
+        return self.sink.row(values, step, line)
+
+
+def _within(epoch: int, inner: re.Match[str], epochs: int | None) -> tuple[int, int | None]:
+    """(step counted from the first epoch, how many there will be) of a step within an epoch."""
+    done, size = int(inner[1] or inner[3]), inner[2] or inner[4]
+    if not size:
+        return done, None
+    return max(0, epoch - 1) * int(size) + done, epochs * int(size) if epochs else None
+
+
+def _pairs(text: str) -> Iterator[tuple[str, float]]:
+    return iter(_tiles(text) or _joined(text))
+
+
+def _tiles(text: str) -> list[tuple[str, float]]:
+    """The pairs of a text that is made of nothing else."""
+    values, at = [], len(text) - len(text.lstrip(" ):],-|>"))
+    while at < len(text):
+        found = _TILE.match(text, at)
+        if found is None or found[1].lower() in _WORDS:
+            return []
+        values.append((found[1], float(found[2])))
+        at = found.end()
+    return values
+
+
+def _joined(text: str) -> list[tuple[str, float]]:
+    """The pairs of a text that are joined by = or :, whatever stands between them."""
+    values, behind = [], 0
+    for found in _JOINED.finditer(text):
+        name = _DELIMITER.split(text[max(behind, found.start() - 2 * _MAX_NAME) : found.start()])[-1].strip(" .:-")
+        behind = found.end()
+        if name[:1].isalpha() and len(name) <= _MAX_NAME and name.count(" ") < 4 and not _CLOCK.search(name):
+            values.append((name, float(found[1])))
+    return values
+
+
+FAMILY = Family(
+    "plain",
+    ("step", "Step", "STEP", "iter", "Iter", "ITER", "poch", "EPOCH", "pisode", "pdate"),
+    PlainReader,
+    order=90,
+)

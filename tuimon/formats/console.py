@@ -1,0 +1,119 @@
+"""Console text: what a trainer printed, into a file, through `tee`, through Ray, or through a logging module.
+
+Lines end with "\\n"; a carriage return begins a line anew (progress bars), and each state that is drawn counts as a
+line of its own here. Terminal controls and Ray's prefixes are taken off. Which line gives which points is said in the
+modules of the package _console, one a trainer. Numbers are as printed, so they are rounded where the trainer rounds.
+
+The text itself is given as Fact("console", …), the last lines of each piece, and how the training ended as
+Fact("state", …).
+Bytes that are not UTF-8 are replaced; a line of more than 16 MiB is passed over and told as damage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tuimon.formats import Format
+from tuimon.formats._console import Family, Sink, families
+from tuimon.formats._console._line import Line
+from tuimon.formats._console._outcome import Outcome
+from tuimon.formats._console._recognise import is_text, says_console, speaks_of_training, wants_name
+from tuimon.formats._console._tail import TextTail
+from tuimon.formats._lines import LineSplitter
+from tuimon.model.points import Damage, Item, Points
+
+MAX_ROW = 2 << 20
+"""Bytes. A longer line is a dump of prompts and no row of metrics: it is text only."""
+
+
+class ConsoleDecoder:
+    """A StreamDecoder that shows each line to the families whose marks it holds."""
+
+    def __init__(self, own: Sequence[Family] = ()) -> None:
+        """own: families of a user, asked among the known ones by their order."""
+        self._lines = LineSplitter()
+        self._tail = TextTail()
+        self._sink = Sink()
+        self._outcome = Outcome()
+        asked = sorted([*families(), *own], key=lambda family: family.order)
+        self._readers = [(tuple(mark.encode() for mark in f.marks), f.reader(self._sink)) for f in asked]
+
+    @property
+    def skippable(self) -> int:
+        return 0
+
+    def skipped(self, count: int) -> None:
+        self._lines.skipped(count)
+
+    def feed(self, data: bytes) -> Sequence[Item]:
+        damage: list[Item] = []
+        for part in self._lines.feed(data.replace(b"\r", b"\n")):
+            if isinstance(part, Damage):
+                damage.append(part)
+            else:
+                self._read(part[1])
+        return [*self._sink.take(), *damage, *self._outcome.take(), *self._tail.feed(data)]
+
+    def flush(self) -> Sequence[Item]:
+        pending = self._lines.pending()
+        if pending.rstrip().endswith((b"}", b"]")):  # a dictionary or a progress bar: it says itself that it is whole
+            self._lines.take()
+            self._read([pending])
+        for _, reader in self._readers:
+            reader.flush()
+        return [*self._sink.take(), *self._outcome.take()]
+
+    def _read(self, lines: list[bytes]) -> None:
+        """Lines that have ended. Those without any mark, nearly all of a chatty log, cost next to nothing."""
+        block = b"\n".join(lines)
+        awake = [(marks, reader.read) for marks, reader in self._readers if _holds(block, marks)]
+        told = _holds(block, Outcome.marks)
+        if not awake and not told and not self._outcome.watching:
+            return
+        for raw in lines:
+            if not raw or len(raw) > MAX_ROW:
+                continue
+            line: Line | None = None
+            if self._outcome.watching:
+                self._outcome.follow(raw)
+            if told and _holds(raw, Outcome.marks):
+                line = Line(raw)
+                self._outcome.read(line)
+            for marks, read in awake:
+                if _holds(raw, marks):
+                    line = line or Line(raw)
+                    if self._used(read, line):
+                        break
+
+    def _used(self, read: Callable[[Line], bool], line: Line) -> bool:
+        before = len(self._sink)
+        used = read(line)
+        if len(self._sink) > before:
+            self._outcome.went_on(self._sink.last_row)
+        return used
+
+
+def _holds(text: bytes, marks: tuple[bytes, ...]) -> bool:
+    for mark in marks:  # a loop: half the time of any() over a generator  # noqa: SIM110
+        if mark in text:
+            return True
+    return False
+
+
+def matches(name: str, head: bytes) -> bool:
+    if not is_text(head):
+        return False
+    if says_console(name) or speaks_of_training(name, head):
+        return True
+    decoder = ConsoleDecoder()
+    return any(isinstance(item, Points) for item in (*decoder.feed(head), *decoder.flush()))
+
+
+FORMAT = Format(
+    id="console",
+    title="console log",
+    rank=10,
+    matches=matches,
+    decoder=ConsoleDecoder,
+    wants_name=wants_name,
+)
