@@ -8,7 +8,7 @@ import sys
 import time
 
 from tuimon import config
-from tuimon.commands import EXIT_OK, Command
+from tuimon.commands import EXIT_NOTHING, EXIT_OK, Command
 from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import NothingFound
 
@@ -50,30 +50,23 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _watch(paths: list[str], settings: config.Settings, wait: bool) -> int:
-    from tuimon.monitor.process import ReaderProcess
+    from tuimon.monitor.spawn import spawn
 
-    monitor = ReaderProcess(paths, poll=settings.poll, interval=settings.interval)
+    reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval)
+    from tuimon.monitor.process import ReaderProcess  # the reader reads while this is imported
+    from tuimon.tui.app import run
+
+    monitor = ReaderProcess(paths, poll=settings.poll, interval=settings.interval, spawned=reader)
     monitor.start()
     try:
-        from tuimon.tui.app import run  # the reader reads while this imports
-
-        if not wait:
-            monitor.wait_for_first(10.0)
-            _require_streams(monitor, paths)
-        return run(monitor, settings)
+        code = run(monitor, settings, wait)
     finally:
         monitor.close()
+    if code == EXIT_NOTHING:
+        from tuimon.monitor.local import open_run
 
-
-def _require_streams(monitor: object, paths: list[str]) -> None:
-    """Raises NothingFound when the reader has looked everywhere and there was no log."""
-    from tuimon.monitor.process import ReaderProcess
-    from tuimon.reader.collect import nothing_found
-
-    assert isinstance(monitor, ReaderProcess)
-    snapshot = monitor.snapshot()
-    if snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
-        raise nothing_found(paths)
+        open_run(*paths)  # says what was looked for, and what was met instead
+    return code
 
 
 def _wait_for_logs(paths: list[str], interval: float) -> None:

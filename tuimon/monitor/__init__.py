@@ -7,7 +7,25 @@ LocalMonitor reads in this process (commands, tests, scripts); ReaderProcess rea
 store has changed (the screen). Both give snapshots of the same store.
 """
 
-from tuimon.monitor.local import LocalMonitor, follow, open_run
-from tuimon.monitor.process import ReaderProcess
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tuimon.monitor.local import LocalMonitor, follow, open_run
+    from tuimon.monitor.process import ReaderProcess
 
 __all__ = ["LocalMonitor", "ReaderProcess", "follow", "open_run"]
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when asked for (PEP 562): the reader's process is started before the rest is imported."""
+    if name == "ReaderProcess":
+        from tuimon.monitor.process import ReaderProcess
+
+        return ReaderProcess
+    if name in __all__:
+        from tuimon.monitor import local
+
+        return getattr(local, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,18 +10,14 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import IO
 
-import tuimon
 from tuimon.detectors import check_all
 from tuimon.errors import TuimonError
 from tuimon.model.events import Notice, Progress, StreamFound
+from tuimon.monitor.spawn import Spawned, spawn
 from tuimon.store import Snapshot, Store
 from tuimon.text import clean
 from tuimon.vocabulary import merge_key
@@ -42,24 +38,25 @@ class ReaderProcess:
         *,
         poll: bool = False,
         interval: float = 1.0,
+        spawned: Spawned | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        self.paths = [os.path.abspath(path) for path in paths]
+        """spawned: a reader of these paths that has been started already."""
         self.on_change = on_change
-        self._options = [*(["--poll"] if poll else []), "--interval", str(interval)]
+        self._arguments = ([os.path.abspath(path) for path in paths], poll, interval)
+        self._reader = spawned
         self._store = Store(merge_key)
         self._closing = threading.Event()
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._keep_running, name="receiver", daemon=True)
-        self._process: subprocess.Popen[bytes] | None = None
         self._checked = 0.0
         self._unchecked = False
         self._notices: list[Notice] = []
 
     def start(self) -> None:
-        """To be called before the screen takes the terminal (and before its imports: the two overlap)."""
-        self._process, errors = self._spawn()
-        self._errors = errors
+        """To be called before the screen takes the terminal."""
+        if self._reader is None:
+            self._reader = spawn(*self._arguments)
         self._thread.start()
 
     def wait_for_first(self, timeout: float) -> bool:
@@ -71,57 +68,36 @@ class ReaderProcess:
 
     @property
     def process_id(self) -> int | None:
-        return self._process.pid if self._process else None
+        return self._reader.process.pid if self._reader else None
 
     def close(self) -> None:
         """Ends the reader and the thread."""
         self._closing.set()
-        process = self._process
-        if process is not None:
-            _close(process)
+        reader = self._reader
+        if reader is not None:
+            _close(reader.process)
         if self._thread.is_alive():
             self._thread.join(timeout=5)
-        if process is not None and process.stdout is not None and not self._thread.is_alive():
-            process.stdout.close()
-            self._errors.close()
-
-    def _spawn(self) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
-        errors = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
-        environment = dict(os.environ)
-        package = str(Path(tuimon.__file__).parent.parent)
-        if package == str(Path.cwd()):  # run from a checkout that is not installed; -P leaves the directory out
-            environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH"))))
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tuimon.reader", *self._options, "--", *self.paths],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=environment,
-            start_new_session=True,  # the terminal's signals are for the screen
-        )
-        return process, errors
+        if reader is not None and not self._thread.is_alive():
+            _release(reader)
 
     def _keep_running(self) -> None:
         deaths = 0
-        process, errors = self._process, self._errors
-        assert process is not None
         while True:
+            reader = self._reader
+            assert reader is not None
             started = time.monotonic()
             try:
-                self._receive(process)
-                problem = _last_words(errors, process)
+                self._receive(reader.process)
+                problem = _last_words(reader)
             except TuimonError as error:
                 problem = error.message
-                _close(process)
             except Exception as error:  # noqa: BLE001  the thread's border: it becomes a visible notice
                 problem = f"{type(error).__name__}: {error}"
-                _close(process)
+            _close(reader.process)
             if self._closing.is_set():
                 return
-            errors.close()
-            assert process.stdout is not None
-            process.stdout.close()
-            _close(process)
+            _release(reader)
             deaths = 0 if time.monotonic() - started > 60 else deaths + 1
             pause = RESTART_AFTER[min(deaths, len(RESTART_AFTER) - 1)]
             self._say(
@@ -133,8 +109,7 @@ class ReaderProcess:
             )
             if self._closing.wait(pause):
                 return
-            process, errors = self._spawn()
-            self._process, self._errors = process, errors
+            self._reader = spawn(*self._arguments)
 
     def _say(self, notice: Notice) -> None:
         self._notices.append(notice)
@@ -188,12 +163,18 @@ def _close(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _last_words(errors: IO[bytes], process: subprocess.Popen[bytes]) -> str:
+def _release(reader: Spawned) -> None:
+    if reader.process.stdout is not None:
+        reader.process.stdout.close()
+    reader.errors.close()
+
+
+def _last_words(reader: Spawned) -> str:
     """Why a reader ended: the last line of its standard error, or its exit status."""
-    status = process.wait()
-    errors.seek(0, os.SEEK_END)
-    errors.seek(max(0, errors.tell() - 4096))
-    lines = errors.read().decode("utf-8", "replace").strip().splitlines()
+    status = reader.process.wait()
+    reader.errors.seek(0, os.SEEK_END)
+    reader.errors.seek(max(0, reader.errors.tell() - 4096))
+    lines = reader.errors.read().decode("utf-8", "replace").strip().splitlines()
     if lines:
         return lines[-1]
     return f"killed by signal {-status}" if status < 0 else f"exit status {status}"

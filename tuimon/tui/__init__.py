@@ -2,7 +2,6 @@
 
 app.py       the application: a monitor, its changes, the run that is shown
 board.py     the dashboard: panels placed on pages
-layout.py    where panels go: pure arithmetic
 box.py       one panel as a widget: view -> rows -> changed cells
 actions.py   every action with its keys and its help
 themes.py    what a role looks like

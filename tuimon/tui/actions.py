@@ -36,7 +36,7 @@ ACTIONS = (
     Action("down", "down,j", "down", "Select the panel below"),
     Action("up", "up,k", "up", "Select the panel above"),
     Action("right", "right,l", "right", "Select the panel to the right"),
-    Action("notes", "a", "alerts", "Alerts, what is read and from where, what was skipped", True),
+    Action("notes", "a", "alerts", "Alerts, notices, and every file that is read", True),
     Action("pause", "p", "pause", "Hold the picture; reading goes on. Again: show what has come"),
     Action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII"),
     Action("theme", "t", "theme", "Colours for a dark, a light or a 16-colour terminal"),

@@ -29,6 +29,8 @@ from tuimon.tui.filtering import matching
 from tuimon.tui.screens import HelpScreen, NotesScreen
 from tuimon.tui.themes import THEMES
 
+NOTHING_FOUND = 3
+"""The exit code when there is no log, and none is waited for."""
 TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
 
@@ -57,12 +59,14 @@ class TuimonApp(App[None], inherit_bindings=False):
     #filter { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     """
 
-    def __init__(self, monitor: ReaderProcess, settings: Settings) -> None:
+    def __init__(self, monitor: ReaderProcess, settings: Settings, wait: bool = True) -> None:
+        """wait: stay although there is no log yet; else leave with exit code 3 once all has been looked through."""
         self._actions = actions.with_user_keys(settings.keys)
         super().__init__(ansi_color=True)
         self.animation_level = "none"
         self._monitor = monitor
         self._settings = settings
+        self._wait = wait
         self._symbols = terminal.symbols(settings.symbols)
         self.theme_name = terminal.theme(settings.theme)
         self._frames = FrameCache()
@@ -137,7 +141,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         else:
             self._draw()
 
-    def on_resize(self) -> None:
+    def on_panel_box_resized(self) -> None:
+        """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
@@ -146,9 +151,10 @@ class TuimonApp(App[None], inherit_bindings=False):
         if not self._paused:
             self._snapshot = self._monitor.snapshot()
         snapshot, now = self._snapshot, time.time()
+        if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
+            self.exit(return_code=NOTHING_FOUND)
         run = self.run_shown
-        if self.board.show(self._panels(run)):
-            self.call_after_refresh(self._draw)
+        self.board.show(self._panels(run))
         theme = self.theme_name
         self.header.update(run, now, self._symbols, theme, False)
         self.board.update(run, now, self._symbols, theme)
@@ -303,9 +309,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.action_suspend_process()
 
     def _redraw(self) -> None:
-        """After a key: at once, and once more when a changed layout has settled."""
+        """After a key: at once. Boxes that get another size by it ask for more themselves."""
         self._draw()
-        self.call_after_refresh(self._draw)
 
     # ------------------------------------------------------------------ the palette
 
@@ -319,9 +324,9 @@ class TuimonApp(App[None], inherit_bindings=False):
             )
 
 
-def run(monitor: ReaderProcess, settings: Settings) -> int:
+def run(monitor: ReaderProcess, settings: Settings, wait: bool) -> int:
     """Shows the dashboard until a person leaves it. Returns the exit code."""
-    app = TuimonApp(monitor, settings)
+    app = TuimonApp(monitor, settings, wait)
     try:
         app.run(mouse=settings.mouse)
     finally:

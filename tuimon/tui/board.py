@@ -1,4 +1,4 @@
-"""The dashboard: panels on pages. layout.py says where panels go; there are widgets for the present page alone, and
+"""The dashboard: panels on pages. draw.layout says where panels go; there are widgets for the present page alone, and
 they are used again for the next one, so a run of ten thousand metrics costs what a page of charts costs.
 """
 
@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual.app import ComposeResult
 from textual.containers import Container
 from textual.geometry import NULL_OFFSET, NULL_SPACING, Region
 from textual.geometry import Size as Cells
@@ -13,11 +14,14 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
 from tuimon.draw import FrameCache
+from tuimon.draw.layout import Box, Page, Wish, neighbour, pages
 from tuimon.model.views import Symbols
 from tuimon.panels import Panel
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
-from tuimon.tui.layout import Box, Page, Wish, neighbour, pages
+
+FIRST_BOXES = 10
+"""Made with the board, so that the first page need not wait for its widgets."""
 
 
 class _Placed(Layout):
@@ -42,7 +46,7 @@ class Board(Container):
     def __init__(self, frames: FrameCache) -> None:
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
-        self.boxes: list[PanelBox] = []
+        self.boxes = [PanelBox(frames) for _ in range(FIRST_BOXES)]
         """One for each place of the page; more may be there, unused."""
         self.places: Page = ()
         self.page = 0
@@ -51,8 +55,13 @@ class Board(Container):
         """Index of the panel that keys act upon."""
         self.zoomed = False
         self._frames = frames
+        for box in self.boxes:
+            box.display = False
 
         self._placed = _Placed()
+
+    def compose(self) -> ComposeResult:
+        yield from self.boxes
 
     @property
     def layout(self) -> Layout:

@@ -32,6 +32,12 @@ class PanelBox(Widget):
             self.box = box
             self.zoom = zoom
 
+    class Resized(Message):
+        """The box has another size. However many are posted, one is handled."""
+
+        def can_replace(self, message: Message) -> bool:
+            return isinstance(message, PanelBox.Resized)
+
     def __init__(self, frames: FrameCache) -> None:
         super().__init__()
         self.panel: Panel | None = None
@@ -80,6 +86,7 @@ class PanelBox(Widget):
 
     def on_resize(self) -> None:
         self._rows = ()
+        self.post_message(self.Resized())
 
 
 def _selected(row: Row) -> Row:

@@ -1,0 +1,34 @@
+"""The benchmarks: `python -m tests.bench` names them, `python -m tests.bench NAME …` runs some, `all` runs each.
+
+Every one compares side by side in one run and prints ratios: the absolute figures belong to the machine and the hour.
+"""
+
+from __future__ import annotations
+
+import ast
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+def main(names: list[str]) -> int:
+    sys.path.insert(0, str(FOLDER.parent))
+    known = {module.name: module for module in pkgutil.iter_modules([str(FOLDER)]) if not module.name.startswith("_")}
+    unknown = [name for name in names if name not in (*known, "all")]
+    if not names or unknown:
+        for name in known:
+            told = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))) or ""
+            print(f"  {name:<14} {told.splitlines()[0]}")
+        return 2 if unknown else 0
+    failed = 0
+    for name in list(known) if "all" in names else names:
+        print(f"\n== {name}", flush=True)
+        failed |= subprocess.run([sys.executable, "-m", f"tests.bench.{name}"], check=False).returncode
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""Starting the reader's process. Imports next to nothing: the reader starts before anything else is loaded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO
+
+import tuimon
+
+
+@dataclass(frozen=True, slots=True)
+class Spawned:
+    """A reader that has been started."""
+
+    process: subprocess.Popen[bytes]
+    errors: IO[bytes]
+    """Its standard error."""
+
+
+def spawn(paths: Sequence[str], poll: bool, interval: float) -> Spawned:
+    """Starts `python -m tuimon.reader` on the paths, with pipes for its frames and its lifeline."""
+    errors = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
+    environment = dict(os.environ)
+    package = os.path.dirname(os.path.dirname(os.path.abspath(tuimon.__file__)))
+    if package == os.path.abspath("."):  # run from a checkout that is not installed; -P leaves the directory out
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH"))))
+    options = [*(["--poll"] if poll else []), "--interval", str(interval)]
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "tuimon.reader", *options, "--", *paths],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=environment,
+        start_new_session=True,  # the terminal's signals are for the screen
+    )
+    return Spawned(process, errors)
