@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.tui.layout import Box, Wish, neighbour, pages
+from tuimon.draw.layout import Box, Wish, neighbour, pages
 
 WISHES = st.lists(st.builds(Wish, st.sampled_from(["chart", "bars", "heat", "text"]), st.integers(0, 20)), max_size=30)
 
@@ -18,8 +18,10 @@ def test_every_panel_has_one_place_inside_the_screen(width: int, height: int, wi
     for page in made:
         taken: set[tuple[int, int]] = set()
         for box in page:
-            assert 0 <= box.x and box.x + box.width <= max(width, 1)
-            assert 0 <= box.y and box.y + box.height <= max(height, 1)
+            assert box.x >= 0
+            assert box.y >= 0
+            assert box.x + box.width <= max(width, 1)
+            assert box.y + box.height <= max(height, 1)
             cells = {(x, y) for x in range(box.x, box.x + box.width) for y in range(box.y, box.y + box.height)}
             assert not cells & taken, "two panels overlap"
             taken |= cells

@@ -174,12 +174,29 @@ def test_a_long_curve_says_how_much_of_it_is_seen_and_keeps_its_spike() -> None:
     assert np.nanmax(view.lines[0].envelope.high) == 40.0
 
 
-def test_at_most_four_lines_the_others_counted() -> None:
+@pytest.mark.parametrize(("rows", "lines"), [(6, 2), (12, 3), (16, 4), (50, 4)])
+def test_a_line_for_each_four_rows_at_most_four_the_others_counted(rows: int, lines: int) -> None:
     names = ["reward", "eval/reward"] + [f"rewards/part_{i}/mean" for i in range(6)]
-    view = chart(run_of({name: constant(float(i)) for i, name in enumerate(names)}), "reward")
-    assert [line.label for line in view.lines] == ["reward", "val", "part_0", "part_1"] or len(view.lines) == 4
-    assert "+4 more" in view.note
+    run = run_of({name: constant(float(i)) for i, name in enumerate(names)})
+    view = panel("reward").view(run, Size(80, rows), START, Symbols.BRAILLE)
+    assert isinstance(view, ChartView)
+    assert len(view.lines) == lines
+    assert view.lines[1].label == "val"
+    assert f"+{8 - lines} more" in view.note
     assert view.headline[0][0] == "0"
+
+
+def test_one_thing_under_several_names_is_one_line() -> None:
+    store = store_of({"critic/score/mean": constant(1.0), "critic/rewards/mean": constant(0.0)})
+    store.apply(StreamFound(9, 0, "training_log.json", "/run/training_log.json", "training_log", 30, "", 9))
+    store.apply(MetricsFound(9, 0, ("train_history/reward",)))
+    steps = np.arange(1, 6)
+    counts, times = np.array([5], np.uint32), np.full(5, np.nan)
+    store.apply(Columns(9, np.array([0], np.uint32), counts, steps, np.ones(5), times))
+    view = panel("reward").view(store.snapshot().runs[0], Size(80, 20), START, Symbols.BRAILLE)
+    assert isinstance(view, ChartView)
+    assert len(view.lines) == 1, "the score; not the normalised reward, not the document's"
+    assert "+2 more" in view.note
 
 
 def test_what_cannot_stand_beside_a_line_is_counted_only() -> None:
@@ -287,9 +304,9 @@ def test_the_step_is_the_sum_of_its_parts_and_nothing_is_counted_twice() -> None
     assert [part for part, _ in train.detail] == [
         "1 m",
         "50 %",
-        "1 m",
-        "1 m",
         "0 %",
+        "1 m",
+        "1 m",
         "execute 90 % onload 7 % offload 3 %",
     ]
     assert text(view.sentence).startswith("train_step takes 50 % of 2 m")
@@ -334,7 +351,7 @@ def test_a_phase_that_slows_down_is_named_with_its_numbers() -> None:
     view = bars(run)
     assert text(view.sentence) == "actor_train.train_step takes 69 % of a 1 m 40 s step, +38 % since step 301"
     train = next(bar for bar in view.bars if bar.label == "actor_train.train_step")
-    assert train.detail[4] == ("+38 %", Role.WARNING)
+    assert train.detail[2] == ("+38 %", Role.WARNING)
 
 
 def test_median_and_95th_percentile_are_of_the_recent_hundred_points() -> None:
@@ -344,8 +361,8 @@ def test_median_and_95th_percentile_are_of_the_recent_hundred_points() -> None:
     recent = np.arange(201, 301)
     said = [part for part, _ in gen.detail]
     assert said[0] == "5 m"
-    assert said[2] == draw.numbers.format_duration(float(np.percentile(recent, 50)))
-    assert said[3] == draw.numbers.format_duration(float(np.percentile(recent, 95)))
+    assert said[3] == draw.numbers.format_duration(float(np.percentile(recent, 50)))
+    assert said[4] == draw.numbers.format_duration(float(np.percentile(recent, 95)))
 
 
 def test_a_sparse_phase_keeps_its_last_value_and_is_only_stacked_when_it_ran() -> None:

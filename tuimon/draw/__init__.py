@@ -6,6 +6,7 @@ draw.chart     how many columns a chart wants, how big its canvas is
 draw.limits    limits of axes that are round and stay
 draw.numbers   numbers, durations, bytes, fractions as text
 draw.diff      which cells changed
+draw.layout    where panels go on a page
 """
 
 from __future__ import annotations

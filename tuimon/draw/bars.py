@@ -8,13 +8,13 @@ names one more, the value; a view without column heads gets both.
 from __future__ import annotations
 
 from tuimon.draw.numbers import format_fraction, format_value
-from tuimon.draw.rows import clean_row, exactly, fit_row, join, row_width, title_row
+from tuimon.draw.rows import clean_row, exactly, fit_row, join, paragraph, row_width, title_row
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
 
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII_FILLS = "#=+-%~:o"
-_SHORTEST_NAME = 12
+_SHORTEST_NAME = 20
 
 
 def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
@@ -24,9 +24,10 @@ def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
         rows.append(title_row(view.title, view.headline, size.width))
     rows.append(stacked_bar(view, size.width, symbols))
     room = size.height - len(rows)
-    foot: list[Row] = [clean_row(view.sentence)] if view.sentence and room >= 2 else []
+    spare = room - len(view.bars) - bool(view.columns)  # what the table does not need
+    foot = paragraph(view.sentence, size.width, max(spare - bool(view.note), 1)) if view.sentence and room >= 2 else []
     if view.note and room - len(foot) > min(len(view.bars) + 1, 4):  # rows of the table are worth more than small print
-        foot.append(((clean(view.note), Role.MUTED),))
+        foot += paragraph(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))
     table = _table(view, size.width, room - len(foot), symbols)
     return exactly([*rows, *table, *foot], size.width, size.height)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
-from tuimon.draw.rows import clean_row, exactly, join, row_width, title_row
+from tuimon.draw.rows import exactly, join, paragraph, row_width, title_row
 from tuimon.model.views import HEAT_ROLES, HeatView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
 
@@ -29,10 +29,11 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
     """The rows of a heat map; see tuimon.draw.render."""
     top: list[Row] = [title_row(view.title, view.headline, size.width)] if size.height >= 2 else []
     if not view.rows or not view.columns:
-        return exactly([*top, *_foot(view)], size.width, size.height)
+        return exactly([*top, *_foot(view, size.width, size.height)], size.width, size.height)
     room = size.height - len(top)
     with_head = room >= 3
-    foot = _foot(view)[: max(room - with_head - len(view.rows), 0) or (1 if room >= 5 else 0)]
+    spare = room - with_head - len(view.rows)
+    foot = _foot(view, size.width, spare - 1)[: max(spare, 0) or (1 if room >= 5 else 0)]
     shown = max(min(room - with_head - len(foot), len(view.rows)), 1)
     rows = _keep(len(view.rows), shown - (shown < len(view.rows) and shown > 1), view.peak[0] if view.peak else None)
     grid = _grid(view, rows, size.width, symbols, with_head)
@@ -43,9 +44,10 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
     return exactly([*top, *grid, *scale, *foot], size.width, size.height)
 
 
-def _foot(view: HeatView) -> list[Row]:
-    sentence = [clean_row(view.sentence)] if view.sentence else []
-    return [*sentence, ((clean(view.note), Role.MUTED),)] if view.note else sentence
+def _foot(view: HeatView, width: int, room: int) -> list[Row]:
+    """Sentence and note, on more than one row each where there is room."""
+    made = paragraph(view.sentence, width, max(room - bool(view.note), 1)) if view.sentence else []
+    return made + paragraph(((view.note, Role.MUTED),), width, max(room - len(made), 1)) if view.note else made
 
 
 def _keep(count: int, room: int, peak: int | None) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from tuimon.model.views import Role, Row, Rows, Span
@@ -47,6 +48,20 @@ def fit_row(row: Iterable[Span], width: int) -> Row:
     if left:
         kept.append((" " * left, kept[-1][1] if kept and not kept[-1][1].startswith("heat") else Role.MUTED))
     return join(kept)
+
+
+def paragraph(row: Iterable[Span], width: int, most: int) -> list[Row]:
+    """A row broken at its blanks into at most `most` rows of `width` cells; the last one is cut where more is left."""
+    words = [(word, role) for text, role in clean_row(row) for word in re.findall(r"\S+\s*|\s+", text)]
+    made: list[list[Span]] = [[]]
+    used = 0
+    for word, role in words:
+        if made[-1] and used + cell_width(word.rstrip()) > width and len(made) < most:
+            made.append([])
+            used = 0
+        made[-1].append((word, role))
+        used += cell_width(word)
+    return [join(line) for line in made if line][: max(most, 0)]
 
 
 def _ellipsis(kept: list[Span]) -> str:

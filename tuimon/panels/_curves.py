@@ -30,6 +30,8 @@ _LOG_FROM = 100.0
 _STILL = 0.005
 """A change of less than this part of all that a curve has covered is none."""
 _WINDOW = 512
+_ROWS_A_LINE = 4
+"""A chart has a line for each so many of its rows: more could not be told apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +65,19 @@ class CurvePanel:
         """The chart; without a point, or without the metric, an empty one."""
         curves: list[tuple[str, Meaning, Curve]] = []
         left = 0
+        most = max(2, min(size.height // _ROWS_A_LINE, MAX_LINES))
         for name in self.names(run):
-            if len(curves) == MAX_LINES:
+            if len(curves) == most:
                 left += 1
                 continue
             curve = curve_or_none(run, name)
             if curve is None:
                 continue
             meaning = classify(name)
-            if any(_goes_badly(meaning, curve, other, line) for _, other, line in curves):
+            if any(
+                _goes_badly(meaning, curve, other, line) or _repeats(meaning, curve, other, line)
+                for _, other, line in curves
+            ):
                 left += 1
             else:
                 curves.append((name, meaning, curve))
@@ -84,6 +90,14 @@ def _goes_badly(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> 
     if meaning.concept != other.concept:
         return False
     return meaning.unit != other.unit or (len(curve) == 1 and len(line) > _FEW and meaning.split == other.split)
+
+
+def _repeats(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> bool:
+    """Whether a curve is the same thing as a line once more: in another source's words (the reward of a JSON document
+    beside that of the event files), or a second choice beside the first (the normalised reward beside the score)."""
+    if meaning.concept != other.concept or meaning.split != other.split or meaning.facets != other.facets:
+        return False
+    return curve.sources[:1] != line.sources[:1] or (not meaning.facets and meaning.preference > other.preference)
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from tuimon.panels._timers import Reading, read_timers, timers_of
 from tuimon.store import Run
 
 TITLE = "phase latency"
-COLUMNS = ("phase", "now", "share", "p50", "p95", "drift", "")
+COLUMNS = ("phase", "now", "share", "drift", "p50", "p95", "")
 _SLOWER = 0.2
 """A drift from which a phase is said to have become slower."""
 _UNATTRIBUTED = 0.005
@@ -51,7 +51,7 @@ class PhaseLatency:
         whole = step_time if isfinite(step_time) and step_time > 0 else spent
         bars = _bars(readings, whole, size, symbols)
         if whole - spent > whole * _UNATTRIBUTED:
-            bars.append(Bar("unattributed", whole - spent, Role.FAINT, _plain_detail(whole - spent, whole)))
+            bars.append(Bar("unattributed", whole - spent, Role.MUTED, _plain_detail(whole - spent, whole)))
         headline: Row = ((format_duration(whole), Role.VALUE), (f" at step {step}", Role.MUTED))
         sentence = _bottleneck(top, readings, whole, bool(step_time > 0))
         return BarView(
@@ -121,9 +121,9 @@ def _detail(reading: Reading, whole: float) -> Row:
     return (
         (_seconds(reading.now), Role.VALUE if reading.present else Role.MUTED),
         (share, Role.TEXT),
+        (drift, role),
         (_seconds(reading.p50), Role.MUTED),
         (_seconds(reading.p95), Role.MUTED),
-        (drift, role),
         (_made_of(reading), Role.MUTED),
     )
 

@@ -35,8 +35,9 @@ def merge_key(name: str) -> str:
     """The same key for the same number written under several spellings by one trainer's back ends.
 
     The Hugging Face trainers write eval_loss to the console and to trainer_state.json, eval/loss to TensorBoard, and
-    loss as train/loss, rewards/x/mean as train/rewards/x/mean; ROLL's log keeps the reducer that its trackers cut; MLflow cannot write "@". Two names of one
-    *source* never mean the same: only names of different sources may be joined by this key.
+    loss as train/loss, rewards/x/mean as train/rewards/x/mean; ROLL's log keeps the reducer that its trackers cut;
+    MLflow cannot write "@". Two names of one *source* never mean the same: only names of different sources may be
+    joined by this key.
     """
     split, rest = section_of(without_reducer(name))
     rest = _MLFLOW_AT.sub("@", rest)

@@ -1,0 +1,203 @@
+"""Where panels go: pure arithmetic on cells, no widget.
+
+The first page is the dashboard: charts in the order of their relevance, beside or above the panels that explain the
+step (phases, memory). What does not fit goes to further pages. Below 100 columns panels stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+GAP = 2
+"""Blank columns between two panels side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A panel's place, in cells."""
+
+    index: int
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a panel asks for."""
+
+    kind: str
+    """chart | bars | heat | text."""
+    rows: int = 0
+    """Rows it can use; 0: as many as there are (charts)."""
+
+
+Page = tuple[Box, ...]
+
+_LEAST = {"chart": 6, "bars": 5, "heat": 5, "text": 3}
+_SIDE_BY_SIDE = 100
+
+
+def pages(width: int, height: int, wishes: Sequence[Wish]) -> tuple[Page, ...]:
+    """The panels on as many pages as it takes. Every box lies within width × height; at least one page."""
+    if width < 1 or height < 1 or not wishes:
+        return ((),)
+    charts = [i for i, wish in enumerate(wishes) if wish.kind == "chart"]
+    others = [i for i, wish in enumerate(wishes) if wish.kind != "chart"]
+    if width >= 160 and others:
+        first, charts, others = _beside(width, height, wishes, charts, others)
+    elif width >= _SIDE_BY_SIDE:
+        first, charts, others = _above(width, height, wishes, charts, others)
+    else:
+        first, charts, others = _stacked(width, height, wishes, charts, others)
+    made = [tuple(first)] if first else []
+    rest = others + charts
+    while rest:
+        page, rest = _grid(width, height, wishes, rest)
+        made.append(tuple(page))
+    return tuple(made) or ((),)
+
+
+Split = tuple[list[Box], list[int], list[int]]
+
+
+def _beside(width: int, height: int, wishes: Sequence[Wish], charts: list[int], others: list[int]) -> Split:
+    """Wide: charts in two columns, the explaining panels in a third."""
+    if not charts:
+        boxes, left = _column(0, 0, width, height, wishes, others)
+        return boxes, [], left
+    side = max(56, width * 36 // 100)
+    aside, left = _column(width - side, 0, side, height, wishes, others)
+    main = width - side - GAP
+    columns = 1 if len(charts) == 1 else 2
+    rows = min(-(-len(charts) // columns), max(1, height // 11))
+    shown, later = charts[: rows * columns], charts[rows * columns :]
+    below = max(box.y + box.height for box in aside) + 1
+    more = later[: max(0, height - below) // 9]  # what the explaining panels do not need goes to further charts
+    if more:
+        aside += _cells(width - side, below, side, height - below, more, 1, len(more))
+    return _cells(0, 0, main, height, shown, columns, rows) + aside, later[len(more) :], left
+
+
+def _above(width: int, height: int, wishes: Sequence[Wish], charts: list[int], others: list[int]) -> Split:
+    """Medium: charts in rows of three, below them the explaining panels side by side."""
+    below = others[:2]
+    foot = 0
+    if below:
+        wanted = max(wishes[i].rows or 12 for i in below)
+        foot = height if not charts else min(wanted, max(_LEAST["bars"], height * 2 // 5))
+        if foot >= height and charts:  # too low for both: the charts first
+            below, foot = [], 0
+    body = height - foot
+    boxes: list[Box] = []
+    shown: list[int] = []
+    if charts:
+        columns = min(3, len(charts))
+        rows = min(-(-len(charts) // columns), max(1, body // 10))
+        shown = charts[: rows * columns]
+        boxes = _cells(0, 0, width, body, shown, columns, rows)
+    if below:
+        boxes += _cells(0, body, width, foot, below, len(below), 1)
+    return boxes, charts[len(shown) :], others[len(below) :]
+
+
+def _stacked(width: int, height: int, wishes: Sequence[Wish], charts: list[int], others: list[int]) -> Split:
+    """Narrow: the first chart over the whole width, the next two side by side where they fit, then one other panel."""
+    boxes: list[Box] = []
+    foot = 0
+    used: list[int] = []
+    if others and height >= 18 and charts:
+        foot = min(wishes[others[0]].rows or 6, max(_LEAST["bars"], height // 4))
+        used = others[:1]
+    body = height - foot
+    pairs = width >= 60
+    rows: list[list[int]] = []
+    queue = list(charts)
+    while queue and (len(rows) + 1) * _LEAST["chart"] <= body:
+        take = 2 if rows and pairs and len(queue) > 1 else 1
+        rows.append(queue[:take])
+        queue = queue[take:]
+    if not charts:
+        boxes, left = _column(0, 0, width, height, wishes, others)
+        return boxes, [], left
+    if not rows:
+        rows, queue, body, used = [charts[:1]], charts[1:], height, []
+    y = 0
+    for number, row in enumerate(rows):
+        tall = (body - y) // (len(rows) - number)
+        if number == 0 and len(rows) > 1:
+            tall = min(body - y - _LEAST["chart"] * (len(rows) - 1), tall + 1)
+        boxes += _cells(0, y, width, tall, row, len(row), 1)
+        y += tall
+    if used:
+        boxes.append(Box(used[0], 0, body, width, foot))
+    return boxes, queue, others[len(used) :]
+
+
+def _column(
+    x: int, y: int, width: int, height: int, wishes: Sequence[Wish], panels: list[int]
+) -> tuple[list[Box], list[int]]:
+    """Panels below each other, each with the rows it can use; those that do not fit are given back."""
+    shown: list[int] = []
+    need = 0
+    for index in panels:
+        least = _LEAST[wishes[index].kind]
+        if need + least > height and shown:
+            break
+        shown.append(index)
+        need += least
+    boxes = []
+    bottom = y + height
+    for number, index in enumerate(shown):
+        later = sum(_LEAST[wishes[i].kind] + 1 for i in shown[number + 1 :])
+        rows = min(wishes[index].rows or bottom - y, max(1, bottom - y - later))
+        boxes.append(Box(index, x, y, width, rows))
+        y += rows + (1 if number + 1 < len(shown) else 0)
+    return boxes, panels[len(shown) :]
+
+
+def _grid(width: int, height: int, wishes: Sequence[Wish], panels: list[int]) -> tuple[list[Box], list[int]]:
+    """A page of equal cells."""
+    columns = 1 if width < 60 else 2 if width < 120 else 3
+    rows = max(1, height // 10 if columns > 1 else height // 8)
+    if any(wishes[i].kind != "chart" for i in panels[: columns * rows]):
+        columns = min(columns, 2)
+    shown = panels[: columns * rows]
+    columns = min(columns, len(shown))
+    rows = -(-len(shown) // columns)
+    return _cells(0, 0, width, height, shown, columns, rows), panels[len(shown) :]
+
+
+def _cells(x: int, y: int, width: int, height: int, panels: Sequence[int], columns: int, rows: int) -> list[Box]:
+    """Panels in rows × columns of equal cells, rows filled first; the last row's panels share its width."""
+    boxes = []
+    for number, index in enumerate(panels):
+        row, column = divmod(number, columns)
+        inside = min(columns, len(panels) - row * columns)
+        left = x + (width + GAP) * column // inside
+        right = x + (width + GAP) * (column + 1) // inside - GAP
+        top, bottom = y + height * row // rows, y + height * (row + 1) // rows
+        boxes.append(Box(index, left, top, max(1, right - left), max(1, bottom - top)))
+    return boxes
+
+
+def neighbour(page: Page, current: int, direction: str) -> int | None:
+    """The index of the panel that lies next to panel `current` in a direction, None at the edge."""
+    here = next((box for box in page if box.index == current), None)
+    if here is None:
+        return page[0].index if page else None
+    best: tuple[float, int] | None = None
+    for box in page:
+        if box.index == current:
+            continue
+        dx = (box.x + box.width / 2) - (here.x + here.width / 2)
+        dy = ((box.y + box.height / 2) - (here.y + here.height / 2)) * 2
+        ahead, aside = {"left": (-dx, dy), "right": (dx, dy), "up": (-dy, dx), "down": (dy, dx)}[direction]
+        if ahead <= 0.5 or abs(aside) > 2 * ahead:
+            continue
+        distance = ahead + 2 * abs(aside)
+        if best is None or distance < best[0]:
+            best = (distance, box.index)
+    return None if best is None else best[1]
