@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -90,20 +91,16 @@ def test_values_keep_their_bits() -> None:
 
 @given(st.binary(max_size=300))
 def test_garbage_raises_wire_error_or_waits(garbage: bytes) -> None:
-    try:
+    with suppress(WireError):
         FrameDecoder().feed(garbage)
-    except WireError:
-        pass
 
 
 @given(st.sampled_from(EVENTS), st.data())
 def test_a_changed_byte_never_raises_anything_but_wire_error(event: Event, data: st.DataObject) -> None:
     frame = bytearray(encode(event))
     frame[data.draw(st.integers(8, len(frame) - 1))] ^= data.draw(st.integers(1, 255))
-    try:
+    with suppress(WireError):
         FrameDecoder().feed(bytes(frame))
-    except WireError:
-        pass
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,269 @@
+"""The command line: exit codes, streams, and what each subcommand prints, held against what was logged."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import tuimon
+from tuimon.commands import commands, main
+
+
+def run(*arguments: str, expect: int = 0, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """The real program in a process of its own; neither of its streams is a terminal."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tuimon", *arguments], capture_output=True, text=True, timeout=60, input=stdin
+    )
+    assert done.returncode == expect, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A run as a trainer leaves it: JSON lines with a NaN, and the Qwen3-VL document."""
+    rows = [{"step": s, "timestamp": 1.7e9 + s, "train/loss": 1 / (s + 1), "train/lr": 1e-05} for s in range(10)]
+    text = "".join(json.dumps(row) + "\n" for row in rows) + '{"step": 10, "train/loss": NaN}\n'
+    run = tmp_path / "grpo-7b"
+    (run / "logs").mkdir(parents=True)
+    (run / "logs" / "metrics.jsonl").write_text(text)
+    document = {
+        "config": {"model_path": "Qwen/Qwen3-VL-2B", "learning_rate": 1e-05, "nested": {"a": 1}},
+        "train_history": [{"step": s, "reward": s / 4, "kl": 0.01} for s in range(0, 12, 2)],
+        "val_history": [{"step": 10, "val_reward": 2.5}],
+        "best_checkpoint": {"step": 10, "val_reward": 2.5, "path": "outputs/best"},
+    }
+    (run / "training_log.json").write_text(json.dumps(document))
+    return run
+
+
+# ---------------------------------------------------------------------- what is there, what is not
+
+
+def test_version_and_help_import_nothing_heavy() -> None:
+    assert run("--version").stdout == f"tuimon {tuimon.__version__}\n"
+    assert run("-V").stdout == f"tuimon {tuimon.__version__}\n"
+    code = "import sys; from tuimon.commands import main; main([{}]); print(sorted(sys.modules), file=sys.stderr)"
+    for argument in ("'--version'", "'summary', '-h'"):
+        done = subprocess.run([sys.executable, "-c", code.format(argument)], capture_output=True, text=True)
+        for heavy in ("textual", "numpy", "plotext", "orjson", "watchdog", "psutil"):
+            assert f"'{heavy}'" not in done.stderr, f"{argument} imports {heavy}"
+
+
+def test_help_shows_examples_and_every_command() -> None:
+    text = run("--help").stdout
+    assert "examples:" in text
+    for name in commands():
+        assert name in text
+        assert run(name, "-h").stdout.startswith("usage: tuimon")
+
+
+@pytest.mark.parametrize("command", ["", "summary", "export", "doctor"])
+def test_a_path_that_is_not_there_is_exit_3(tmp_path: Path, command: str) -> None:
+    missing = str(tmp_path / "nowhere" / "run")
+    done = run(*filter(None, (command, missing)), expect=3)
+    assert "nowhere" in done.stderr
+    assert "--wait" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["", "summary", "export"])
+def test_a_directory_without_logs_is_exit_3_and_says_what_was_looked_for(tmp_path: Path, command: str) -> None:
+    (tmp_path / "notes.json").write_text('{"a": "b"}')
+    (tmp_path / "weights.bin").write_bytes(bytes(100))
+    done = run(*filter(None, (command, str(tmp_path))), expect=3)
+    assert "notes.json: not a metric log" in done.stderr
+    assert "TensorBoard event file" in done.stderr
+
+
+def test_a_binary_file_is_exit_3(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(os.urandom(5000))
+    assert "not a metric log" in run("summary", str(path), expect=3).stderr
+
+
+def test_an_empty_log_is_waited_for_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "events.out.tfevents.1.host.1.0").touch()
+    assert "waiting" in run("summary", str(tmp_path)).stdout
+
+
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["summary", "--nonsense"], ["export", "x", "--format", "pdf"]])
+def test_what_does_not_exist_is_exit_2(arguments: list[str]) -> None:
+    assert "-h" in run(*arguments, expect=2).stderr
+
+
+def test_a_setting_that_is_wrong_is_exit_2(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUIMON_THEME", "pink")
+    assert "theme" in run(str(logs), expect=2).stderr
+
+
+# ---------------------------------------------------------------------- summary
+
+
+def test_without_a_terminal_the_summary_is_printed(logs: Path) -> None:
+    done = run(str(logs))
+    assert "Metrics" in done.stdout
+    assert "no terminal" in done.stderr
+
+
+def test_the_summary_tells_what_was_logged(logs: Path) -> None:
+    text = run("summary", str(logs)).stdout
+    assert "Qwen/Qwen3-VL-2B" in text
+    assert "nested.a" in text
+    assert "outputs/best" in text
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.startswith("  train")}
+    assert rows["train/lr"][:3] == ["10", "9", "1.00e-05"]
+    assert rows["train/loss"][:3] == ["11", "10", "NaN"]
+    assert "1 NaN" in text
+    assert rows["train_history/reward"][:5] == ["6", "10", "2.500", "2.500", "10"]
+    assert "train/loss is NaN" in text
+
+
+def test_the_summary_for_programs(logs: Path) -> None:
+    document = json.loads(run("summary", "--json", str(logs)).stdout)
+    assert document["schema"] == 1
+    [one] = document["runs"]
+    metrics = {metric["name"]: metric for metric in one["metrics"]}
+    assert metrics["train/loss"]["last"] == "NaN"
+    assert metrics["train/loss"]["min"] == {"step": 9, "value": 0.1}
+    assert metrics["train/loss"]["nan"] == 1
+    assert metrics["train_history/reward"]["mean"] == 1.25
+    assert one["config"]["learning_rate"] == 1e-05
+    assert one["best_checkpoint"]["path"] == "outputs/best"
+    assert [alert["metric"] for alert in document["alerts"]] == ["train/loss"]
+
+
+def test_once_prints_the_charts(logs: Path) -> None:
+    text = run("--once", "--width", "90", "--height", "50", str(logs)).stdout
+    assert "reward" in text
+    assert "⠁" <= max(text) <= "⣿" or any("⠀" <= c <= "⣿" for c in text)
+    assert all(len(line) <= 90 for line in text.splitlines())
+    plain = run("--once", "--symbols", "ascii", "--width", "60", str(logs)).stdout
+    assert "reward" in plain
+
+
+# ---------------------------------------------------------------------- export
+
+
+def exported(logs: Path, *options: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in run("export", str(logs), "--format", "jsonl", *options).stdout.splitlines()]
+
+
+def test_export_by_source_is_every_point_as_logged(logs: Path) -> None:
+    points = exported(logs, "--by-source")
+    loss = [p for p in points if p["metric"] == "train/loss"]
+    assert [p["step"] for p in loss] == list(range(11))
+    assert [p["value"] for p in loss] == [*(1 / (s + 1) for s in range(10)), "NaN"]
+    assert loss[3]["wall_time"] == 1.7e9 + 3
+    assert loss[10]["wall_time"] is None
+    assert {p["source"] for p in points} == {"logs/metrics.jsonl", "training_log.json"}
+
+
+def test_export_of_curves(logs: Path) -> None:
+    points = exported(logs)
+    assert {p["run"] for p in points} == {"grpo-7b"}
+    assert [p["value"] for p in points if p["metric"] == "train_history/reward"] == [0, 0.5, 1, 1.5, 2, 2.5]
+
+
+def test_export_as_csv(logs: Path, tmp_path: Path) -> None:
+    target = tmp_path / "points.csv"
+    run("export", str(logs), "--by-source", "-o", str(target))
+    with target.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    loss = [row for row in rows if row["metric"] == "train/loss"]
+    assert [float(row["value"]) for row in loss][:10] == [1 / (s + 1) for s in range(10)]
+    assert loss[10]["value"] == "nan"
+    assert loss[10]["wall_time"] == ""
+    run("export", str(logs), "-o", str(target), expect=2)
+    run("export", str(logs), "-o", str(target), "--force")
+    assert not list(tmp_path.glob(".tuimon-*"))
+
+
+def test_a_name_like_a_formula_is_neutralised_and_a_number_is_not(tmp_path: Path) -> None:
+    rows = '{"step": 1, "=cmd()": -0.5, "a,b\\"c": 1}\n'
+    (tmp_path / "metrics.jsonl").write_text(rows)
+    got = list(csv.reader(io.StringIO(run("export", str(tmp_path)).stdout)))
+    assert ["'=cmd()", "1", "-0.5"] in [row[1:4] for row in got]
+    assert 'a,b"c' in [row[1] for row in got]
+
+
+def test_output_that_cannot_be_written_is_said(logs: Path) -> None:
+    done = run("export", str(logs), "-o", "/proc/nothing/here.csv", expect=1)
+    assert "cannot be written" in done.stderr
+
+
+def test_a_pipe_that_closes_is_no_error(logs: Path) -> None:
+    command = f"{sys.executable} -m tuimon export {logs} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+# ---------------------------------------------------------------------- doctor, damage
+
+
+def test_doctor_tells_what_was_read_skipped_and_damaged(logs: Path) -> None:
+    (logs / "notes.json").write_text('{"a": "b"}')
+    os.mkfifo(logs / "training_log.jsonl")
+    with (logs / "logs" / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"step": 11, {{{\n{"step": 12, "train/loss": 0.05}\n')
+    text = run("doctor", str(logs)).stdout
+    assert "training_log.json  [training_log]" in text
+    assert "1 record(s) lost" in text
+    assert "notes.json: not a metric log" in text
+    assert "FIFO" in text
+    assert run("doctor", "--strict", str(logs), expect=5).stdout
+    assert run("summary", "--strict", str(logs), expect=5).stdout
+    assert [p["step"] for p in exported(logs, "--by-source") if p["metric"] == "train/loss"][-2:] == [10, 12]
+
+
+def test_nothing_is_written_below_the_run(logs: Path) -> None:
+    def state() -> dict[str, tuple[int, int]]:
+        return {str(p): (p.stat().st_mtime_ns, p.stat().st_ino) for p in [logs, *logs.rglob("*")]}
+
+    before = state()
+    for arguments in ([str(logs)], ["summary", str(logs)], ["doctor", str(logs)], ["export", str(logs)]):
+        run(*arguments)
+    assert state() == before
+
+
+# ---------------------------------------------------------------------- waiting, demo
+
+
+def test_wait_waits_for_a_path_that_appears_later(tmp_path: Path) -> None:
+    path = tmp_path / "later" / "metrics.jsonl"
+
+    def appear() -> None:
+        time.sleep(1.0)
+        path.parent.mkdir()
+        path.write_text('{"step": 1, "loss": 2}\n')
+
+    thread = threading.Thread(target=appear)
+    thread.start()
+    assert "loss" in run("--wait", str(path.parent)).stdout
+    thread.join()
+
+
+def test_the_demo_trains_and_shows(tmp_path: Path) -> None:
+    text = run("demo", "--once", "--steps", "12", "-o", str(tmp_path / "demo")).stdout
+    assert "reward" in text
+    assert "GPU memory" in text
+    assert (tmp_path / "demo").is_dir()
+
+
+def test_a_demo_that_cannot_start_says_why(tmp_path: Path) -> None:
+    assert "did not start" in run("demo", "--once", "--inject", "fire@3", expect=1).stderr
+
+
+def test_main_returns_the_exit_code(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(logs)]) == 0
+    assert "train/loss" in capsys.readouterr().out

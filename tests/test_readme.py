@@ -1,0 +1,82 @@
+"""What the README says is so: its keys are the registry's, its formats those there are, its commands run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from tuimon import config
+from tuimon.commands import commands
+from tuimon.formats import all_formats
+from tuimon.tui.actions import ACTIONS, key_names
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def between(name: str) -> str:
+    found = re.search(rf"<!-- {name} -->\n(.*?)<!-- /{name} -->", README, re.DOTALL)
+    assert found, f"README.md has no {name} section"
+    return found[1].strip()
+
+
+def keys_table() -> str:
+    rows = "".join(f"| `{key_names(action.keys)}` | {action.help} |\n" for action in ACTIONS)
+    return f"| key | what it does |\n| --- | --- |\n{rows}".strip()
+
+
+def formats_table() -> str:
+    supported = [one for one in all_formats() if not one.unsupported]
+    rows = "".join(
+        f"| {one.title} | `{one.id}` |\n" for one in sorted(supported, key=lambda one: (-one.rank, one.title))
+    )
+    return f"| log | id |\n| --- | --- |\n{rows}".strip()
+
+
+def test_the_keys_are_those_of_the_registry() -> None:
+    assert between("keys") == keys_table(), f"put this into README.md:\n{keys_table()}"
+
+
+def test_the_formats_are_those_there_are() -> None:
+    assert between("formats") == formats_table(), f"put this into README.md:\n{formats_table()}"
+
+
+def test_every_command_it_names_exists_and_every_command_is_named() -> None:
+    named = set(re.findall(r"^    tuimon (\w+) ", README, re.MULTILINE))
+    assert named <= set(commands())
+    assert set(commands()) - named <= {"watch"}
+
+
+def test_every_setting_is_told_with_its_default() -> None:
+    block = re.search(r"```toml\n(.*?)```", README, re.DOTALL)
+    assert block
+    told = tomllib.loads(block[1])
+    settings = config.Settings()
+    for field in fields(settings):
+        if field.name != "keys":
+            assert told[field.name] == getattr(settings, field.name), field.name
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\((?!http)([^)]+)\)", README))
+def test_what_it_links_to_is_there(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+def test_the_two_commands_are_one_line_each() -> None:
+    blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        assert block.count("\n") == 1
+        assert shlex.split(block)[0] == "python3"
+
+
+if __name__ == "__main__":  # writes the two tables into the README
+    text = README
+    for name, table in (("keys", keys_table()), ("formats", formats_table())):
+        text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", rf"\1{table}\n\2", text, flags=re.DOTALL)
+    (ROOT / "README.md").write_text(text, "utf-8")
