@@ -198,9 +198,21 @@ async def test_a_run_that_does_not_exist_yet_is_waited_for(tmp_path: Path) -> No
     async with opened(path) as (app, pilot):
         await pilot.pause(0.5)
         assert app.run_shown is None
+        await until(app, pilot, lambda s: "waiting for a log" in s and "later" in s)
         path.mkdir()
+        (path / "events.out.tfevents.1.host.1.0").touch()
+        await until(app, pilot, lambda s: "waiting for the first point" in s)
         (path / "metrics.jsonl").write_text(rows(1, 2, 3))
         await until(app, pilot, lambda s: "step 3" in s)
+
+
+async def test_a_filter_that_matches_nothing_says_so(log: Path) -> None:
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "KL" in s)
+        await pilot.press("slash", "z", "z", "z")
+        await until(app, pilot, lambda s: "no metric matches" in s)
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "KL" in s)
 
 
 async def test_hostile_names_are_shown_and_obeyed_by_nobody(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_a_long_curve_says_how_much_of_it_is_seen_and_keeps_its_spike() -> None:
 def test_a_line_for_each_four_rows_at_most_four_the_others_counted(rows: int, lines: int) -> None:
     names = ["reward", "eval/reward"] + [f"rewards/part_{i}/mean" for i in range(6)]
     run = run_of({name: constant(float(i)) for i, name in enumerate(names)})
-    view = panel("reward").view(run, Size(80, rows), START, Symbols.BRAILLE)
+    view = panel("reward").view(run, Size(120, rows), START, Symbols.BRAILLE)
     assert isinstance(view, ChartView)
     assert len(view.lines) == lines
     assert view.lines[1].label == "val"

@@ -43,7 +43,8 @@ class ReaderProcess:
     ) -> None:
         """spawned: a reader of these paths that has been started already."""
         self.on_change = on_change
-        self._arguments = ([os.path.abspath(path) for path in paths], poll, interval)
+        self.paths = [os.path.abspath(path) for path in paths]
+        self._arguments = (self.paths, poll, interval)
         self._reader = spawned
         self._store = Store(merge_key)
         self._closing = threading.Event()

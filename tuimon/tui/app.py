@@ -28,6 +28,7 @@ from tuimon.tui.box import PanelBox
 from tuimon.tui.filtering import matching
 from tuimon.tui.screens import HelpScreen, NotesScreen
 from tuimon.tui.themes import THEMES
+from tuimon.tui.waiting import Waiting
 
 NOTHING_FOUND = 3
 """The exit code when there is no log, and none is waited for."""
@@ -86,6 +87,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         header.assign(header_panel())
         yield header
         yield Board(self._frames)
+        yield Waiting(self._monitor.paths)
         yield AlertBar()
         line = Input(id="filter", placeholder="part of a metric's name; * and ? match anything", compact=True)
         line.display = False
@@ -96,6 +98,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         for action in self._actions:
             self.bind(action.keys, f"tuimon_{action.id}", description=action.label, show=False)
         self.board = self.query_one(Board)
+        self.waiting = self.query_one(Waiting)
         self.alert_bar = self.query_one(AlertBar)
         self.key_bar = self.query_one(KeyBar)
         self.header = self.query_one("#header", PanelBox)
@@ -120,8 +123,11 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._draw_soon()
 
     def _tick(self) -> None:
-        if not self._paused:
-            self._draw()
+        """Time alone changes the header (a state, an ETA), nothing else."""
+        if not self._paused and self._monitor.snapshot().version == self._snapshot.version:
+            self.header.update(self.run_shown, time.time(), self._symbols, self.theme_name, False)
+        elif not self._paused:
+            self._draw_soon()
 
     def _draw_soon(self) -> None:
         """Now, or when the frame rate allows; later while a slow terminal has frames waiting."""
@@ -154,7 +160,12 @@ class TuimonApp(App[None], inherit_bindings=False):
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.exit(return_code=NOTHING_FOUND)
         run = self.run_shown
-        self.board.show(self._panels(run))
+        panels = self._panels(run)
+        self.board.show(panels)
+        self.board.display = bool(panels)
+        self.waiting.display = not panels
+        if not panels:
+            self.waiting.update(snapshot, self._query if run is not None else None, self.theme_name)
         theme = self.theme_name
         self.header.update(run, now, self._symbols, theme, False)
         self.board.update(run, now, self._symbols, theme)
