@@ -10,9 +10,10 @@ from pathlib import Path
 
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding
+from textual.containers import Horizontal
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from tuimon.config import Settings
 from tuimon.draw import FrameCache
@@ -57,7 +58,9 @@ class TuimonApp(App[None], inherit_bindings=False):
     * { scrollbar-size: 0 0; }
     Screen { background: ansi_default; color: ansi_default; layout: vertical; }
     #header { height: 2; }
-    #filter { height: 1; border: none; padding: 0; background: ansi_default; color: ansi_default; }
+    #filter-bar { height: 1; }
+    #filter-prompt { width: auto; color: ansi_bright_blue; }
+    #filter { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     """
 
     def __init__(self, monitor: ReaderProcess, settings: Settings, wait: bool = True) -> None:
@@ -89,9 +92,10 @@ class TuimonApp(App[None], inherit_bindings=False):
         yield Board(self._frames)
         yield Waiting(self._monitor.paths)
         yield AlertBar()
-        line = Input(id="filter", placeholder="part of a metric's name; * and ? match anything", compact=True)
-        line.display = False
-        yield line
+        with Horizontal(id="filter-bar") as bar:
+            bar.display = False
+            yield Static(" filter / ", id="filter-prompt", markup=False)
+            yield Input(id="filter", placeholder="part of a metric's name; * and ? match anything", compact=True)
         yield KeyBar(self._actions)
 
     def on_mount(self) -> None:
@@ -103,6 +107,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.key_bar = self.query_one(KeyBar)
         self.header = self.query_one("#header", PanelBox)
         self.filter_line = self.query_one("#filter", Input)
+        self.filter_bar = self.query_one("#filter-bar")
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, self._ended_by, number)
@@ -212,7 +217,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     def action_tuimon_back(self) -> None:
         if len(self.screen_stack) > 1:
             self.pop_screen()
-        elif self.filter_line.display:
+        elif self.filter_bar.display:
             self._end_filter("")
         elif self.board.zoomed:
             self.board.zoom(False)
@@ -225,12 +230,12 @@ class TuimonApp(App[None], inherit_bindings=False):
     def action_tuimon_filter(self) -> None:
         self.board.zoom(False)
         self.filter_line.value = self._query or ""
-        self.filter_line.display = True
+        self.filter_bar.display = True
         self.filter_line.focus()
         self._redraw()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        if self.filter_line.display:
+        if self.filter_bar.display:
             self._query = event.value or None
             self._redraw()
 
@@ -240,7 +245,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _end_filter(self, query: str) -> None:
         self._query = query or None
-        self.filter_line.display = False
+        self.filter_bar.display = False
         self.set_focus(None)
 
     def action_tuimon_metrics(self) -> None:
