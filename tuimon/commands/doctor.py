@@ -11,8 +11,13 @@ from tuimon.commands._shared import add_paths, checked_paths
 from tuimon.text import clean
 
 
+SKIPPED = 30
+"""Skipped files that are named without --all."""
+
+
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
+    parser.add_argument("--all", action="store_true", help="name every file that was skipped")
     parser.add_argument("--strict", action="store_true", help="exit 5 when a log was damaged or could not be read")
 
 
@@ -48,8 +53,11 @@ def _run(options: argparse.Namespace) -> int:
             partly |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
     if not collector.followed:
         print("no metric log was found")
-    for path, reason in collector.skipped:
+    shown = collector.skipped if options.all else collector.skipped[:SKIPPED]
+    for path, reason in shown:
         print(f"skipped  {clean(path)}: {reason}")
+    if len(shown) < len(collector.skipped):
+        print(f"skipped  … and {len(collector.skipped) - len(shown)} more files (--all names them)")
     for problem in collector.problems:
         print(f"problem  {clean(problem.path)}: {problem.reason}" + (f"; {problem.hint}" if problem.hint else ""))
         partly = True
