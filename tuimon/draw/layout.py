@@ -38,6 +38,8 @@ Page = tuple[Box, ...]
 
 _LEAST = {"chart": 6, "bars": 5, "heat": 5, "text": 3}
 _SIDE_BY_SIDE = 100
+_CHART_ROWS = 11
+"""A chart on a large screen has as many rows at least."""
 
 
 def pages(width: int, height: int, wishes: Sequence[Wish]) -> tuple[Page, ...]:
@@ -71,13 +73,17 @@ def _beside(width: int, height: int, wishes: Sequence[Wish], charts: list[int], 
     side = max(56, width * 36 // 100)
     aside, left = _column(width - side, 0, side, height, wishes, others)
     main = width - side - GAP
-    columns = 1 if len(charts) == 1 else 2
-    rows = min(-(-len(charts) // columns), max(1, height // 11))
-    shown, later = charts[: rows * columns], charts[rows * columns :]
     below = max(box.y + box.height for box in aside) + 1
-    more = later[: max(0, height - below) // 9]  # what the explaining panels do not need goes to further charts
+    free = max(0, height - below)  # what the explaining panels do not need goes to charts
+    columns = 1 if len(charts) == 1 else 2
+    rows = most = max(1, height // _CHART_ROWS)
+    for rows in range(1, most + 1):  # as few rows as hold them all: the higher a chart, the more it tells
+        if columns * rows + free // max(height // rows, _CHART_ROWS) >= len(charts):
+            break
+    shown, later = charts[: rows * columns], charts[rows * columns :]
+    more = later[: free // max(height // rows, _CHART_ROWS - 2)]
     if more:
-        aside += _cells(width - side, below, side, height - below, more, 1, len(more))
+        aside += _cells(width - side, below, side, free, more, 1, len(more))
     return _cells(0, 0, main, height, shown, columns, rows) + aside, later[len(more) :], left
 
 
