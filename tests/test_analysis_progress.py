@@ -206,3 +206,90 @@ def test_the_epoch_is_the_newest_logged_not_an_older_saved_one():
     counts, times = np.array([36], np.uint32), np.full(36, np.nan)
     store.apply(Columns(0, np.array([0], np.uint32), counts, steps, steps * 0.0025, times))
     assert progress_inputs(store.snapshot().runs[0]).epoch == 36 * 0.0025
+
+
+def test_what_is_measured_of_the_machine_is_no_progress():
+    """A tracker samples the machine more often than an RL run steps, on a clock of its own."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "run.wandb", "/run/run.wandb", "wandb", 50, "", 0))
+    store.apply(MetricsFound(0, 0, ("system/cpu", "gpu/0/memory_usage", "__swanlab__.cpu.pct", "train/loss", "eval")))
+    store.apply(FactFound(0, Fact("metrics", {"gpu/0/memory_usage": {"system": True}})))
+    steps, times = np.arange(20) * 5, 1.7e9 + np.arange(20) * 300.0
+    samples, sampled = np.arange(400) * 15_000, 1.7e9 + np.arange(400) * 15.0
+    for metric in range(3):
+        store.apply(Columns(0, np.array([metric], np.uint32), np.array([400], np.uint32), samples, sampled, sampled))
+    only_machine = progress_inputs(store.snapshot().runs[0])
+    assert (only_machine.step, only_machine.cadence) == (None, None)
+    for metric in (3, 4):
+        rows = slice(None) if metric == 3 else slice(0, 2)
+        ids, counts = np.array([metric], np.uint32), np.array([len(steps[rows])], np.uint32)
+        store.apply(Columns(0, ids, counts, steps[rows], times[rows], times[rows]))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert (known.step, known.first_step) == (95, 0)
+    assert known.cadence.seconds_per_step == pytest.approx(60.0)
+
+
+# ---------------------------------------------------------------- updates of the model and training steps
+
+MINIBATCHES = 4
+
+
+def rlinf(global_steps, config=None, console=False, minibatches=MINIBATCHES):
+    """What RLinf logs: losses at each minibatch, timers and rewards once a global step, all at the end of it."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "tensorboard", "/run/tensorboard", "tensorboard", 40, "", 0))
+    store.apply(MetricsFound(0, 0, ("time/step", "rollout/rewards", "actor/training/actor/policy_loss")))
+    if config:
+        store.apply(FactFound(0, Fact("config", config)))
+    if console:
+        store.apply(StreamFound(1, 0, "run.log", "/run/run.log", "console", 10, "", 0))
+        store.apply(MetricsFound(1, 0, ("reward", "loss")))
+        store.apply(FactFound(1, Fact("progress", {"step": 1, "total": 60})))
+    for number in range(global_steps):
+        wall = 1.7e9 + number * 90.0
+        for stream in range(1 + console):
+            each = minibatches if stream == 0 else 1
+            first = number * minibatches if stream == 0 else number + 1
+            counts = np.array([1, 1, each] if stream == 0 else [1, 1], np.uint32)
+            steps = np.array([first, first, *range(first, first + each)] if stream == 0 else [first, first])
+            times = wall + np.arange(len(steps)) * 0.001
+            store.apply(Columns(stream, np.arange(len(counts), dtype=np.uint32), counts, steps, steps * 1.0, times))
+    return store.snapshot().runs[0]
+
+
+@pytest.mark.parametrize("done", [2, 14, 15, 16, 30, 59, 60])
+@pytest.mark.parametrize("told", [{"config": {"runner": {"max_steps": 60}}}, {"console": True}])
+def test_updates_are_not_taken_for_training_steps(done, told):
+    """60 updates are 15 of 60 global steps: no end that is too early, and never step 239 of 60."""
+    run = rlinf(done, **told)
+    now = run.last_wall_time + 200  # the next global step may take a while
+    found = report(progress_inputs(run), now)
+    assert (found.step, found.total) == (done, 60)
+    assert found.state == ("finished" if done == 60 else "running")
+    assert found.updates == MINIBATCHES
+    if done > 5:
+        assert found.seconds_per_step == pytest.approx(90.0, rel=0.01)
+    if 5 < done < 60:
+        assert found.eta_seconds == pytest.approx(max((60 - done) * 90.0 - 200, 0.0), rel=0.05)
+
+
+def test_after_the_first_training_step_nobody_knows_how_many_updates_one_is():
+    found = report(progress_inputs(rlinf(1, {"max_steps": 60})), 1.7e9)
+    assert (found.total, found.state) == (None, "running")
+    assert report(progress_inputs(rlinf(1, console=True)), 1.7e9).total == 60
+
+
+def test_a_total_that_the_run_has_passed_counts_something_else():
+    found = report(replace(KNOWN, step=239, total=60), LAST + 1)
+    assert (found.total, found.state) == (None, "running")
+    assert report(replace(KNOWN, step=60, total=60), LAST + 1).state == "finished"
+    assert report(replace(KNOWN, step=61, total=60), LAST + 1).state == "finished", (
+        "counted from 1, or one more at the end"
+    )
+
+
+def test_one_update_a_step_is_a_step():
+    found = report(progress_inputs(rlinf(30, {"max_steps": 60}, minibatches=1)), 1.7e9 + 29 * 90)
+    assert (found.step, found.total, found.updates) == (29, 60, 1)

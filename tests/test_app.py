@@ -248,3 +248,20 @@ async def test_quit(log: Path) -> None:
         await pilot.press("q")
         await pilot.pause(0.2)
         assert app.return_code == 0
+
+
+async def test_x_goes_through_the_axes_that_the_run_has(tmp_path: Path) -> None:
+    path = tmp_path / "run_a" / "metrics.jsonl"
+    path.parent.mkdir()
+    made = [
+        json.dumps({"step": s, "loss": 1 / (s + 1), "epoch": s / 4, "timestamp": 1.8e9 + 60 * s}) for s in range(20)
+    ]
+    path.write_text("\n".join(made) + "\n")
+    async with opened(path) as (app, pilot):
+        assert " by " not in text(app).splitlines()[-1]
+        for axis, seen in (("time", "2027-01-15"), ("duration", "15 m"), ("epoch", "epoch")):
+            await pilot.press("x")
+            shown = await until(app, pilot, lambda screen, axis=axis: f"by {axis}" in screen.splitlines()[-1])
+            assert seen in shown
+        await pilot.press("x")
+        await until(app, pilot, lambda screen: " by " not in screen.splitlines()[-1])

@@ -116,6 +116,13 @@ def test_time_ticks_stand_on_the_full_local_unit(span: float, form: str) -> None
         assert form != "%m-%d" or moment.hour == 0
 
 
+@pytest.mark.usefixtures("time_zone")
+def test_midnight_is_labelled_with_its_date() -> None:
+    start = datetime(2026, 10, 1, 9, 30).timestamp()
+    labels = [label for _, label in axis_ticks(Axis(start, start + 2 * 86400, kind="time"), 8)]
+    assert labels == ["12:00", "18:00", "10-02", "06:00", "12:00", "18:00", "10-03", "06:00"]
+
+
 @given(st.floats(-1e9, 1e9), st.floats(1e-6, 1e9), st.integers(1, 12))
 def test_ticks_are_few_within_the_limits_and_told_apart(low: float, span: float, n: int) -> None:
     assume(span > abs(low) * 1e-9)  # finer is taken for a constant by y_limits long before

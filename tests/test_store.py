@@ -362,5 +362,45 @@ def test_two_spellings_in_one_source_are_two_metrics():
     run = store.snapshot().runs[0]
     assert set(run.metrics) == {"train/loss", "loss"}
     assert run.curve("train/loss").steps.tolist() == [0, 1, 2]
-    assert run.curve("loss").steps.tolist() == [9]
+    assert run.curve_from("loss", "events").steps.tolist() == [9]
     assert run.provenance("loss") == (("events", 1), ("state.json", 2))
+
+
+def with_sources(**sources):
+    """A run of one stream for each source: its rank, and the steps of each of its metrics."""
+    store = Store(merge_key)
+    store.apply(RunFound(0, "run", "/run"))
+    for stream, (source, (rank, metrics)) in enumerate(sources.items()):
+        store.apply(found(stream, source=source, rank=rank))
+        store.apply(MetricsFound(stream, 0, tuple(metrics)))
+        store.apply(columns(stream, [s for steps in metrics.values() for s in steps], list(map(len, metrics.values()))))
+    return store.snapshot().runs[0]
+
+
+def test_sources_that_count_steps_otherwise_do_not_tell_where_the_run_stands():
+    timesteps = range(512, 20_481, 512)
+    run = with_sources(
+        monitor=(20, {"r": range(249), "l": range(249), "t": range(249)}),
+        events=(40, {"train/loss": timesteps, "time/fps": timesteps}),
+        progress=(30, {"train/loss": timesteps, "time/iterations": timesteps}),
+    )
+    assert run.last_step == 20_480
+    assert (run.last_step_of("monitor"), run.last_step_of("progress"), run.last_step_of("none")) == (248, 20_480, None)
+    assert [run.counts_alike(one) for one in ("events", "progress", "monitor", "none")] == [True, True, False, True]
+    assert run.main_metrics == {"train/loss", "time/fps", "time/iterations"}
+    assert run.busiest_metrics[0] in run.main_metrics
+    assert set(run.busiest_metrics[-3:]) == {"r", "l", "t"}
+
+
+def test_a_source_without_a_common_metric_that_stands_at_the_same_step_counts_alike():
+    run = with_sources(events=(40, {"loss": range(100), "lr": range(100)}), document=(30, {"val": range(0, 101, 10)}))
+    assert run.counts_alike("document")
+    assert run.main_metrics == {"loss", "lr", "val"}
+
+
+def test_the_best_source_speaks_for_the_run_unless_it_has_next_to_nothing():
+    hparams = (50, {"hp_metric": [0]})
+    run = with_sources(wandb=hparams, table=(20, {"loss": range(50), "acc": range(50)}))
+    assert run.last_step == 49
+    only = with_sources(wandb=hparams)
+    assert (only.last_step, only.busiest_metrics) == (0, ("hp_metric",))

@@ -34,6 +34,8 @@ class ProgressInputs:
     first_step: int | None = None
     total: int | None = None
     """Steps that the training is set to."""
+    updates: int = 1
+    """Logged steps that make one of these; 0 where it is not known, so that no total can be compared."""
     epoch: float = math.nan
     total_epochs: float = math.nan
     cadence: Cadence | None = None
@@ -56,6 +58,8 @@ class ProgressReport:
 
     step: int | None
     total: int | None
+    updates: int
+    """Points of the log's own axis that are one step; 1 where steps are what is logged."""
     epoch: float
     seconds_per_step: float
     """Usual, without pauses."""
@@ -94,6 +98,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     return ProgressReport(
         known.step,
         total,
+        max(known.updates, 1),
         known.epoch,
         cadence.seconds_per_step if cadence else math.nan,
         eta,
@@ -123,11 +128,12 @@ def _state(known: ProgressInputs, age: float) -> tuple[str, str]:
         return told, known.told_evidence or f"its log says that it {told}"
     if known.points == 0:
         return "waiting", "no point yet"
-    if known.step is not None and known.total is not None:
-        if known.step >= known.total:
-            return "finished", f"step {known.step} of {known.total} reached"
-        if known.first_step == 0 and known.step == known.total - 1 and age > tolerated:
-            return "finished", f"step {known.step} reached, the last of {known.total} counted from 0"
+    total = _total(known) if known.total is not None else None
+    if known.step is not None and total is not None:
+        if known.step >= total:
+            return "finished", f"step {known.step} of {total} reached"
+        if known.first_step == 0 and known.step == total - 1 and age > tolerated:
+            return "finished", f"step {known.step} reached, the last of {total} counted from 0"
     if not math.isfinite(age):
         return "unknown", "neither its points nor its files say when they were written"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
@@ -135,7 +141,7 @@ def _state(known: ProgressInputs, age: float) -> tuple[str, str]:
         # The time, not the age: a screen that shows it need not be drawn again every second.
         last = f"last point at {time_of_day(_newest(known))}"
         return "running", f"{last}, {usual}" if known.cadence else last
-    of_total = f" (step {known.step} of {known.total})" if known.total is not None and known.step is not None else ""
+    of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
     seen_alive = known.watched_since <= _newest(known)
     if seen_alive or (known.cadence and age <= max(_FRESH * tolerated, 3600.0)):
         return "stalled", f"no new point for {silence(age)}, {usual}{of_total}"
@@ -147,9 +153,11 @@ def _newest(known: ProgressInputs) -> float:
 
 
 def _total(known: ProgressInputs) -> int | None:
-    """Steps in all, from the epochs where nobody says it."""
+    """Steps in all, from the epochs where nobody says it; None where what is said counts something else, as the step
+    has gone past it."""
     if known.total is not None or known.step is None:
-        return known.total
+        wrong = known.updates == 0 or (known.step is not None and (known.step - 1) > (known.total or 0))
+        return None if wrong else known.total
     if known.epoch > 0 and known.total_epochs >= known.epoch:
         return round(known.step * known.total_epochs / known.epoch)
     return None

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.progress import ProgressInputs
+from tuimon.analysis.updates import Updates, updates_a_step
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
 
@@ -34,17 +36,26 @@ def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs
 
     `watched_since`: when the caller began to follow it, seconds since the epoch; NaN when nobody does.
     """
-    told = dict(_progress(run))
+    told, by = _progress(run)
     state = run.latest("state")
-    curve, pace = _clock(run)
+    updates = updates_a_step(run, _busiest(run))
+    last_step, told_step = _last_step(run), run.last_step_of(by)
+    if told_step is not None and run.counts_alike(by):
+        updates = Updates()  # the total is one of what is logged
+    if last_step is not None and updates.each > 1:
+        last_step = last_step // updates.each + 1
+    if told_step is not None and not run.counts_alike(by):  # it counts otherwise: only its own steps are of its total
+        last_step, updates = told_step, replace(updates, each=max(updates.each, 1))
+    curve, pace = _clock(run, updates)
     step = _whole(told.get("step"))
-    if run.last_step is not None and (step is None or run.last_step > step):
-        step = run.last_step
+    if last_step is not None and (step is None or last_step > step):
+        step = last_step
     return ProgressInputs(
         points=run.point_count,
         step=step,
-        first_step=int(curve.steps[0]) if curve is not None else None,
+        first_step=int(curve.steps[0]) + (updates.each > 1) if curve is not None else None,
         total=_whole(told.get("total")) or _total(run.config),
+        updates=updates.each,
         epoch=_epoch(run, _whole(told.get("step")), _number(told.get("epoch"))),
         total_epochs=_number(told.get("total_epochs")),
         cadence=pace,
@@ -57,11 +68,40 @@ def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs
     )
 
 
-def _clock(run: Run) -> tuple[Curve | None, Cadence | None]:
-    """The busiest curve that tells a pace, and that pace; where none does, the busiest."""
-    busiest = [run.curve(metric) for metric in run.busiest_metrics[:_CLOCKS]]
+def _busiest(run: Run) -> tuple[str, ...]:
+    """The metrics of the longest series, the first of all, of those that tell of the training: what a tracker measures
+    of the machine has a clock of its own, and goes on when the training does not."""
+    told = {
+        metric
+        for fact in run.facts("metrics")
+        for metric, known in fact.value.items()
+        if isinstance(known, Mapping) and known.get("system")
+    }
+    return tuple(metric for metric in _main(run) if metric not in told and classify(metric).panel != "machine")
+
+
+def _main(run: Run) -> tuple[str, ...]:
+    return tuple(metric for metric in run.busiest_metrics if metric in run.main_metrics)
+
+
+def _last_step(run: Run) -> int | None:
+    """Where the training stands: Run.last_step, but of the metrics that tell of the training."""
+    busiest = _busiest(run)
+    if len(busiest) == len(_main(run)):
+        return run.last_step
+    curves = [run.curve(metric) for metric in busiest[:_CLOCKS]]
+    return max((int(curve.steps[-1]) for curve in curves if len(curve) * 4 >= len(curves[0])), default=None)
+
+
+def _clock(run: Run, updates: Updates) -> tuple[Curve | None, Cadence | None]:
+    """The busiest curve that tells a pace, and that pace; where none does, the busiest.
+
+    Of a run that logs updates, a curve with one point for each step: its updates come in bursts.
+    """
+    metrics = _busiest(run) if updates.each == 1 else (*updates.sparse, *_busiest(run))
+    busiest = [run.curve(metric) for metric in metrics[:_CLOCKS]]
     for curve in busiest:
-        pace = cadence(curve.steps, curve.wall_times, curve.restarts)
+        pace = cadence(curve.steps // max(updates.each, 1), curve.wall_times, curve.restarts)
         if pace is not None:
             return curve, pace
     return (busiest[0] if busiest else None), None
@@ -78,12 +118,15 @@ def _epoch(run: Run, told_step: int | None, told: float) -> float:
     return told
 
 
-def _progress(run: Run) -> Iterator[tuple[str, Any]]:
-    """Each item as last told; a later fact may name only some of them."""
-    for fact in run.facts("progress"):
-        for key, value in fact.value.items():
-            if value is not None:
-                yield key, value
+def _progress(run: Run) -> tuple[dict[str, Any], str]:
+    """Each item as last told (a later fact may name only some of them), and who told the total, "" for nobody."""
+    told: dict[str, Any] = {}
+    by = ""
+    for source, fact in run.told("progress"):
+        known = {key: value for key, value in fact.value.items() if value is not None}
+        told |= known
+        by = source if "total" in known else by
+    return told, by
 
 
 def _total(config: Mapping[str, Any]) -> int | None:

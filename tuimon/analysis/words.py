@@ -39,3 +39,11 @@ def time_of_day(when: float) -> str:
         return time.strftime("%H:%M:%S", time.localtime(when))
     except (OverflowError, ValueError, OSError):
         return "a time beyond the clock"
+
+
+def day(when: float) -> str:
+    """Local date: "2026-11-21"; "" where the calendar has none. `when`: seconds since the epoch."""
+    try:
+        return time.strftime("%Y-%m-%d", time.localtime(when))
+    except (OverflowError, ValueError, OSError):
+        return ""

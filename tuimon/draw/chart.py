@@ -70,10 +70,15 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
 
 
 def _head(view: ChartView, width: int, symbols: Symbols, note: str) -> Row:
+    """Title, legend and headline; of the headline the last value alone where the legend needs the room."""
     named = [line for line in view.lines if line.label] if len(view.lines) > 1 else []
     legend: list[Row] = [((f"{_DOT[symbols]} {line.label}", line.role),) for line in named]
     small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
-    return title_row(view.title, view.headline, width, [small[0], *legend, small[1]])
+    headline = clean_row(view.headline)
+    needed = cell_width(clean(view.title)) + sum(row_width(clean_row(one)) + 2 for one in legend) + 2
+    if legend and needed + row_width(headline) > width >= needed + row_width(headline[:1]):
+        headline = headline[:1]
+    return title_row(view.title, headline, width, [small[0], *legend, small[1]])
 
 
 def _body(view: ChartView, cells: int, rows: int, symbols: Symbols) -> list[Row]:

@@ -1,7 +1,7 @@
 """Where an axis has its ticks and what they say: few, round, and with as many decimals as tell them apart.
 
 Steps are 1, 2 or 5 times a power of ten; whole for training steps; powers of 1024 for bytes; the clock's and the
-calendar's own for times (a tick is on the full minute, the full hour, midnight, in local time).
+calendar's own for times (a tick is on the full minute, the full hour, midnight, in local time; midnight is a date).
 """
 
 from __future__ import annotations
@@ -154,6 +154,12 @@ def _time_ticks(low: float, high: float, n: int) -> list[tuple[float, str]]:
         step = local[1] - local[0] if len(local) > 1 else 1.0
         form = "%H:%M:%S" if step < 60 else "%H:%M" if step < _DAY else "%m-%d"
         ticks = [tick - time.localtime(tick - offset).tm_gmtoff for tick in local]  # the offset changes twice a year
-        return [(tick, time.strftime(form, time.localtime(round(tick)))) for tick in ticks if low <= tick <= high]
+        return [(tick, _time_label(tick, form)) for tick in ticks if low <= tick <= high]
     except (OverflowError, ValueError, OSError):  # not a date that the calendar knows
         return list(zip(ticks := nice_ticks(low, high, n), tick_labels(ticks), strict=True))
+
+
+def _time_label(tick: float, form: str) -> str:
+    local = time.localtime(round(tick))
+    midnight = form == "%H:%M" and local.tm_hour == local.tm_min == 0
+    return time.strftime("%m-%d" if midnight else form, local)

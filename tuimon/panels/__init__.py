@@ -60,8 +60,11 @@ class Panel(Protocol):
         """Whether it has something to say about this run. Cheap: asked at every new metric."""
         ...
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> View:
-        """What it says, reduced to `size`. `now`: seconds since the epoch. Any size >= 0 × 0 will do."""
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> View:
+        """What it says, reduced to `size`. `now`: seconds since the epoch. Any size >= 0 × 0 will do.
+
+        axis: what charts are drawn against, one of run.axes(); a panel without such an axis does not mind it.
+        """
         ...
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from tuimon.analysis.trend import change
+from tuimon.analysis.words import day
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits, y_limits
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Span, Symbols
 from tuimon.panels._labels import labels_of
 from tuimon.panels._marks import marks_of
+from tuimon.panels._notes import note_of
 from tuimon.panels._select import by_concept, curve_or_none, lines_of
-from tuimon.panels._text import change_span, plural, thousands, unit_text
-from tuimon.store import Curve, Run
+from tuimon.panels._text import change_span, unit_text
+from tuimon.store import Curve, Run, Scale
 from tuimon.vocabulary import Meaning, classify
 
 MAX_LINES = 4
@@ -31,7 +33,13 @@ _STILL = 0.005
 """A change of less than this part of all that a curve has covered is none."""
 _WINDOW = 512
 _ROWS_A_LINE = 4
-"""A chart has a line for each so many of its rows: more could not be told apart."""
+_COLUMNS_A_LINE = 25
+"""A chart has a line for each so many of its rows and columns, two at least: more could not be told apart."""
+_X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step")
+_X_KINDS |= {"time": "time", "duration": "duration"}
+_X_LABELS = {"step": "", "duration": "since its start"}
+"""What stands at an axis that does not say its own name."""
+_DAY = 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +69,19 @@ class CurvePanel:
         """The metrics of the run that belong here, those that deserve a line first."""
         return self.metrics or lines_of(run.metrics, self.concepts)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> ChartView:
+    def _on_one_axis(self, run: Run) -> tuple[str, ...]:
+        """Without those that count steps otherwise than the main sources, where these have some, too."""
+        names = self.names(run)
+        main = tuple(name for name in names if name in run.main_metrics)
+        return _busiest_first(run, main or names)
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> ChartView:
         """The chart; without a point, or without the metric, an empty one."""
         curves: list[tuple[str, Meaning, Curve]] = []
-        left = 0
-        most = max(2, min(size.height // _ROWS_A_LINE, MAX_LINES))
-        for name in self.names(run):
+        names = self._on_one_axis(run)
+        left = len(self.names(run)) - len(names)
+        most = max(2, min(size.height // _ROWS_A_LINE, size.width // _COLUMNS_A_LINE, MAX_LINES))
+        for name in names:
             if len(curves) == most:
                 left += 1
                 continue
@@ -81,7 +96,27 @@ class CurvePanel:
                 left += 1
             else:
                 curves.append((name, meaning, curve))
-        return chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts)
+        return chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts, axis)
+
+
+def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
+    """Of metrics that mean the same (the loss of each step, and its mean over each epoch) the one with most points
+    first; the others in their order."""
+    alike: dict[object, list[str]] = {}
+    for name in names:
+        meaning = classify(name)
+        key = (meaning.concept, meaning.split, meaning.preference, *sorted(meaning.facets.items()))
+        alike.setdefault(key if len(alike.get(key, ())) < MAX_LINES else name, []).append(name)
+    place: dict[str, str] = {}
+    for group in alike.values():
+        if len(group) > 1:
+            place |= zip(group, sorted(group, key=lambda name: -_points(run, name)), strict=True)
+    return tuple(place.get(name, name) for name in names)
+
+
+def _points(run: Run, name: str) -> int:
+    curve = curve_or_none(run, name)
+    return len(curve) if curve else 0
 
 
 def _goes_badly(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> bool:
@@ -115,34 +150,56 @@ def chart_of(
     scale: str = "linear",
     left: int = 0,
     concepts: Sequence[str] = (),
+    axis: str = "step",
+    label: Callable[[str], str] = lambda name: "",
 ) -> ChartView:
-    """A chart of these curves (the first leads), with marks, headline and note. `left`: metrics without a line."""
-    drawn = [(name, meaning, curve, factor_of(meaning, curve)) for name, meaning, curve in curves if len(curve)]
-    if not drawn:
-        return ChartView(title, (), Axis(0.0, 1.0, kind="step"), Axis(0.0, 1.0), (), note="no points yet")
-    ends = [limits for *_, curve, _ in drawn if (limits := curve.limits()) is not None]
-    low, high = x_limits(min(a for a, _ in ends), max(b for _, b in ends), "step")
+    """A chart of these curves (the first leads), with marks, headline and note. `left`: metrics without a line.
+
+    axis: one of run.axes(); any other is taken for step. label: what a metric's line is called, "" as usual.
+    """
+    along = run.scale(axis if axis in run.axes() else "step") if axis != "step" else Scale("step")
+    x_kind = _X_KINDS.get(along.name, "number")
+    placed = [
+        (name, meaning, curve, factor_of(meaning, curve), span)
+        for name, meaning, curve in curves
+        if len(curve) and (span := curve.limits(along)) is not None
+    ]
+    if not placed:
+        nowhere = f"no point of it has a place on the axis {along.name}" if any(len(c) for *_, c in curves) else ""
+        empty = Axis(0.0, 1.0, kind=x_kind)
+        return ChartView(title, (), empty, Axis(0.0, 1.0), (), note=nowhere or "no points yet")
+    left += sum(len(curve) > 0 for *_, curve in curves) - len(placed)
+    drawn, ends = [one[:-1] for one in placed], [one[-1] for one in placed]
+    low, high = x_limits(min(a for a, _ in ends), max(b for _, b in ends), x_kind)
     columns = plot_columns(max(size.width, 1), symbols)
-    envelopes = [scaled(curve.envelope(low, high, columns), factor) for *_, curve, factor in drawn]
+    envelopes = [scaled(curve.envelope(low, high, columns, along), factor) for *_, curve, factor in drawn]
     labels = labels_of([(name, meaning) for name, meaning, *_ in drawn])
     longest = max(curve.finite_count for *_, curve, _ in drawn)
     lines = tuple(
-        Line(label, role, envelope, _is_sparse(curve, longest, columns))
-        for label, role, envelope, (*_, curve, _) in zip(labels, SERIES_ROLES, envelopes, drawn, strict=False)
+        Line(label(name) or usual, role, envelope, _is_sparse(curve, longest, columns))
+        for usual, role, envelope, (name, _, curve, _) in zip(labels, SERIES_ROLES, envelopes, drawn, strict=False)
     )
-    y_scale = _scale_of(scale, [curve for *_, curve, _ in drawn])
+    only_curves = [curve for *_, curve, _ in drawn]
+    y_scale = _scale_of(scale, only_curves)
     y_low, y_high = y_limits(envelopes, y_scale)
     name, leading, curve, factor = drawn[0]
     return ChartView(
         title,
         headline_of(curve, _in_context(run, leading), factor, symbols),
-        Axis(low, high, kind="step"),
+        Axis(low, high, kind=x_kind, label=_x_label(along.name, low, high)),
         Axis(y_low, y_high, y_scale, label=name if len(drawn) == 1 and name != title else ""),
         lines,
-        marks_of(run, [curve for *_, curve, _ in drawn], low, high, columns, concepts),
-        note_of([curve for *_, curve, _ in drawn], envelopes, left),
+        marks_of(run, only_curves, along, low, high, columns, concepts),
+        note_of(run, only_curves, [factor for *_, factor in drawn], envelopes, left),
         columns,
     )
+
+
+def _x_label(axis: str, low: float, high: float) -> str:
+    """The name of an axis; of a time of day, the day it is of (longer ones have dates for ticks)."""
+    if axis == "time":
+        return day(low) if high - low < _DAY else ""
+    return _X_LABELS.get(axis, axis)
 
 
 def _is_sparse(curve: Curve, longest: int, columns: int) -> bool:
@@ -210,34 +267,3 @@ def recent_change(curve: Curve) -> float | None:
     finite = int(np.isfinite(recent).sum())
     found = change(recent, min(-(-tenth // stride), finite // 2))
     return found.difference if found else None
-
-
-def note_of(curves: Sequence[Curve], envelopes: Sequence[Envelope], left: int) -> str:
-    """What a chart owes its reader: what is not finite, what is hidden, what is thinned, what is left out."""
-    parts: list[str] = []
-    nans, infinities = sum(c.nan_count for c in curves), sum(c.infinity_count for c in curves)
-    if nans:
-        parts.append(f"{thousands(nans)} NaN")
-    if infinities:
-        parts.append(f"{thousands(infinities)} Inf")
-    superseded = max(curves, key=lambda c: c.superseded)
-    if superseded.superseded:
-        said = f"{plural(superseded.superseded, 'point')} superseded"
-        if len(superseded.restarts):
-            said += f" by a restart at step {superseded.steps[superseded.restarts[-1]]}"
-        parts.append(said)
-    elif len(superseded.restarts):
-        parts.append(f"restart at step {superseded.steps[superseded.restarts[-1]]}")
-    total = sum(c.finite_count for c in curves)
-    shown = sum(_points_shown(envelope) for envelope in envelopes)
-    if shown < total:
-        parts.append(f"{thousands(shown)} of {plural(total, 'point')}")
-    if left:
-        parts.append(f"+{left} more")
-    return ", ".join(parts)
-
-
-def _points_shown(envelope: Envelope) -> int:
-    """Each column shows its lowest and its highest point."""
-    filled = np.isfinite(envelope.low)
-    return int(filled.sum() + (envelope.low[filled] != envelope.high[filled]).sum())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tuimon.model.views import Mark
-from tuimon.store import Curve, Run
+from tuimon.store import Curve, Run, Scale
 from tuimon.vocabulary import classify
 
 _FEW_RESTARTS = 2
@@ -18,20 +18,23 @@ _STEP_KEYS = ("step", "global_step", "best_global_step")
 
 
 def marks_of(
-    run: Run, curves: Sequence[Curve], low: float, high: float, columns: int, concepts: Sequence[str]
+    run: Run, curves: Sequence[Curve], scale: Scale, low: float, high: float, columns: int, concepts: Sequence[str]
 ) -> tuple[Mark, ...]:
-    """The marks of a chart from x = low to x = high: at most one of a kind in a column."""
+    """The marks of a chart from x = low to x = high: at most one of a kind in a column, one for each restart."""
     marks: list[Mark] = []
     for curve in curves:
-        marks += _not_finite(curve, low, high, columns)
-        marks += _restarts(curve)
+        marks += _not_finite(curve, scale, low, high, columns)
+    densest = max(curves, key=len)
+    steps = sorted({step for curve in curves for step in restart_steps(run, curve)})
+    named = len(steps) <= _FEW_RESTARTS
+    marks += [Mark(densest.x_at(step, scale), "restart", f"restart {step}" if named else "") for step in steps]
     best = best_step(run, concepts)
-    if best is not None and low <= best <= high:
-        marks.append(Mark(float(best), "best", f"best {best}"))
-    return tuple(dict.fromkeys(marks))
+    if best is not None:
+        marks.append(Mark(densest.x_at(best, scale), "best", f"best {best}"))
+    return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
 
 
-def _not_finite(curve: Curve, low: float, high: float, columns: int) -> Iterator[Mark]:
+def _not_finite(curve: Curve, scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:
     """A mark for each column with a NaN, and for each with an infinity.
 
     A run of values that are not finite is of the kind of its first, so the cost is that of the runs, not of the points.
@@ -39,11 +42,13 @@ def _not_finite(curve: Curve, low: float, high: float, columns: int) -> Iterator
     starts, ends = curve.tally.bad_starts, curve.tally.bad_ends
     if not len(starts):
         return
-    x = np.arange(len(curve), dtype=np.float64) if curve.ordinal else curve.steps
-    width = (high - low) / columns
-    first = np.clip((x[starts] - low) / width, 0, columns - 1).astype(np.int64)
-    last = np.clip((x[ends - 1] - low) / width, 0, columns - 1).astype(np.int64)
+    begin, end = curve.x_of(starts, scale), curve.x_of(ends - 1, scale)
     of_nan = np.isnan(curve.values[starts])
+    known = np.isfinite(begin) & np.isfinite(end)
+    begin, end, of_nan = begin[known], end[known], of_nan[known]
+    width = (high - low) / columns
+    first = np.clip((np.minimum(begin, end) - low) / width, 0, columns - 1).astype(np.int64)
+    last = np.clip((np.maximum(begin, end) - low) / width, 0, columns - 1).astype(np.int64)
     for kind, chosen in (("nan", of_nan), ("infinity", ~of_nan)):
         covered = np.zeros(columns + 1, np.int64)
         np.add.at(covered, first[chosen], 1)
@@ -52,12 +57,26 @@ def _not_finite(curve: Curve, low: float, high: float, columns: int) -> Iterator
             yield Mark(low + (column + 0.5) * width, kind)
 
 
-def _restarts(curve: Curve) -> Iterator[Mark]:
-    if curve.ordinal:
-        return
-    steps = np.unique(curve.steps[curve.restarts]).tolist()
-    for step in steps:
-        yield Mark(float(step), "restart", f"restart {step}" if len(steps) <= _FEW_RESTARTS else "")
+def restart_steps(run: Run, curve: Curve) -> list[int]:
+    """The steps at which the training began again, as far as the curve shows it.
+
+    A metric that is seldom logged has its first point some steps after a restart: then the metric that is logged most
+    often tells where it was.
+    """
+    if curve.ordinal or not len(curve.restarts):
+        return []
+    own = np.unique(curve.steps[curve.restarts])
+    told = own
+    if run.busiest_metric is not None:
+        busiest = run.curve(run.busiest_metric)
+        told = np.unique(busiest.steps[busiest.restarts])
+    place = np.searchsorted(told, own, "right") - 1
+    found = []
+    for step, at in zip(own.tolist(), place.tolist(), strict=True):
+        before = int(told[at]) if at >= 0 else step
+        between = np.searchsorted(curve.steps, [before, step], "left")
+        found.append(before if between[0] == between[1] else step)
+    return found
 
 
 def best_step(run: Run, concepts: Sequence[str]) -> int | None:

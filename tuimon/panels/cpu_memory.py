@@ -28,7 +28,7 @@ class CpuMemory:
         """Whether the run logs memory of its processes."""
         return "cpu.memory" in by_concept(run.metrics)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> ChartView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> ChartView:
         """A line for each of the phases whose processes are largest; the note has what else was logged."""
         resident: list[tuple[float, tuple[int, str], str]] = []
         virtual = 0.0
@@ -43,12 +43,10 @@ class CpuMemory:
                 resident.append((-last.value, phase_order(tag.phase), name))
         chosen = [name for *_, name in sorted(resident)]
         curves = [(name, classify(name), run.curve(name)) for name in chosen[:MAX_LINES]]
-        view = chart_of(run, TITLE, curves, size, symbols, left=len(chosen) - len(curves))
-        lines = tuple(
-            replace(line, label=_label(name) or line.label) for line, (name, *_) in zip(view.lines, curves, strict=True)
-        )
+        left = len(chosen) - len(curves)
+        view = chart_of(run, TITLE, curves, size, symbols, left=left, axis=axis, label=_label)
         said = [f"virtual {format_value(virtual, 'GiB')}"] if virtual else []
-        return replace(view, lines=lines, note=", ".join(filter(None, [*said, view.note])))
+        return replace(view, note=", ".join(filter(None, [*said, view.note])))
 
 
 def _label(name: str) -> str:

@@ -42,7 +42,7 @@ class GpuMemory:
         known = by_concept(run.metrics)
         return any(concept in known for concept in self.concepts) or is_roll(run)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> HeatView | TextView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> HeatView | TextView:
         """Fractions as a heat map; a table of GiB where the log has no fractions; else why there is nothing."""
         table = gpu_table(run.metrics)
         if not table.phases:

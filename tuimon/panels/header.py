@@ -43,7 +43,7 @@ class Header:
         """Always."""
         return True
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> TextView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> TextView:
         """Two rows: name, state and evidence; then what is known of pace and end, as much as there is room for."""
         said = report(_inputs(run), now)
         state: Row = (_state(said, symbols),)
@@ -86,6 +86,8 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
         at = clock(said.finish_time, now)
         left = format_duration(_steady(said.eta_seconds))
         yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {at}", Role.MUTED))
+    if said.updates > 1:
+        yield ((f"{said.updates} updates a step", Role.MUTED),)
     if math.isfinite(said.last_age):
         yield ((_AGE, Role.MUTED), (time_of_day(now - said.last_age), Role.TEXT))
     speed = _speed(run)

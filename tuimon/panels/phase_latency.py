@@ -39,7 +39,7 @@ class PhaseLatency:
         """Whether the run has timers of phases; a single one is a curve like any other."""
         return len(timers_of(run.metrics)) > 1
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols) -> BarView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> BarView:
         """The newest complete step. The bar holds the parts of the step; what lies inside them is in the table only."""
         found = read_timers(run)
         if found is None:

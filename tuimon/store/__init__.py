@@ -4,12 +4,14 @@
     snapshot = store.snapshot()                    copies nothing; any thread may read it while writing goes on
     snapshot.runs[0].curve("train/loss").envelope(low, high, columns)
 
-The public names are Store, Snapshot, Run, StreamState, Curve and Sample.
+The public names are Store, Snapshot, Run, StreamState, Curve, Disagreement, Scale and Sample.
 """
 
+from tuimon.store.axes import Scale
+from tuimon.store.compare import Disagreement
 from tuimon.store.curve import Curve, Sample
 from tuimon.store.run import Run, StreamState
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.store import Store
 
-__all__ = ["Curve", "Run", "Sample", "Snapshot", "Store", "StreamState"]
+__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Store", "StreamState"]

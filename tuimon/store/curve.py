@@ -13,6 +13,8 @@ import numpy.typing as npt
 from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Envelope
 from tuimon.store import envelope as columns_of
+from tuimon.store.axes import Scale, named
+from tuimon.store.compare import Disagreement
 from tuimon.store.pyramid import Pyramid
 from tuimon.store.tally import Indices, Tally
 
@@ -83,12 +85,16 @@ class Curve:
     superseded: int
     """Points that a later segment hides, or that the log took back."""
     sources: tuple[str, ...]
-    """Names of the sources that hold this metric; the first is the one drawn."""
+    """Names of the sources that hold this metric, the best first: it is drawn, and the others where it has no point."""
     origin: float
     """Wall time at which the run begins: 0 of the axis "duration"; NaN if unknown."""
     tally: Tally
     _index: CurveIndex
+    filled: int = 0
+    """Points that come from another source than the first, which has none there."""
     _hidden: Callable[[], tuple[Steps, Floats]] | None = None
+    _disagreement: Callable[[], Disagreement | None] | None = None
+    _disagreed: list[Disagreement | None] = field(default_factory=list)
     _by_time: list[_TimeOrder | None] = field(default_factory=list)
 
     @classmethod
@@ -105,6 +111,8 @@ class Curve:
         sources: tuple[str, ...] = (),
         origin: float | None = None,
         hidden: Callable[[], tuple[Steps, Floats]] | None = None,
+        disagreement: Callable[[], Disagreement | None] | None = None,
+        filled: int = 0,
     ) -> Curve:
         """A curve over arrays of equal length, which are not copied; steps must ascend."""
         if wall_times is None:
@@ -126,7 +134,9 @@ class Curve:
             origin,
             tally,
             index,
+            filled,
             hidden,
+            disagreement,
         )
 
     def __len__(self) -> int:
@@ -182,54 +192,86 @@ class Curve:
         at = int(np.searchsorted(self.steps, step, "right")) - 1
         return float(self.values[at]) if at >= 0 else float("nan")
 
+    @property
+    def disagreement(self) -> Disagreement | None:
+        """Where another source of the metric first says something else than what is drawn; None when none does, or
+        there is no other. Worked out at the first call."""
+        return self.find_disagreement()
+
+    def find_disagreement(self) -> Disagreement | None:
+        """The same."""
+        if not self._disagreed:
+            self._disagreed.append(self._disagreement() if self._disagreement else None)
+        return self._disagreed[0]
+
     def superseded_points(self) -> tuple[Steps, Floats]:
         """Steps and values of the points that are not drawn, in logged order, for a ghost. Worked out at each call."""
         return self._hidden() if self._hidden else (np.empty(0, np.int64), np.empty(0))
 
-    def limits(self, axis: str = "step") -> tuple[float, float] | None:
+    def limits(self, axis: str | Scale = "step") -> tuple[float, float] | None:
         """Where the first and the last point stand on an axis; None when none does."""
-        if axis == "step":
-            if len(self) == 0:
-                return None
-            return (0.0, len(self) - 1.0) if self.ordinal else (float(self.steps[0]), float(self.steps[-1]))
-        times = self._times(axis).times
-        return (float(times[0] - self._zero(axis)), float(times[-1] - self._zero(axis))) if len(times) else None
+        scale = _scale(axis)
+        if scale.is_time:
+            times = self._times().times - self._zero(scale)
+            return (float(times[0]), float(times[-1])) if len(times) else None
+        x = self.x_of(np.array([0, len(self) - 1]), scale) if len(self) else np.empty(0)
+        if scale.is_counter and len(x) and np.isnan(x[0]) and not np.isnan(x[1]):
+            x[0] = scale.counts[0]
+        return (float(x[0]), float(x[1])) if len(x) and np.isfinite(x).all() else None
 
-    def points_inside(self, low: float, high: float, axis: str = "step") -> int:
+    def x_of(self, rows: Indices, axis: str | Scale = "step") -> Floats:
+        """Where the points of these rows stand; NaN for those that stand nowhere."""
+        scale = _scale(axis)
+        if scale.is_time:
+            return np.asarray(self.wall_times[rows] - self._zero(scale))
+        if self.ordinal and not scale.is_counter:
+            return rows.astype(np.float64)
+        return scale.at(self.steps[rows])
+
+    def x_at(self, step: int, axis: str | Scale = "step") -> float:
+        """Where a step stands, though it may have no point: by time, where the next point, or else the last, does."""
+        scale = _scale(axis)
+        if not scale.is_time:
+            return float(scale.at(np.array([step]))[0])
+        at = min(int(np.searchsorted(self.steps, step, "left")), len(self) - 1)
+        return float(self.x_of(np.array([at]), scale)[0]) if at >= 0 else float("nan")
+
+    def points_inside(self, low: float, high: float, axis: str | Scale = "step") -> int:
         """How many points have low <= x <= high."""
         edges = self._edges(low, high, 1, axis)
         return int(edges[-1] - edges[0])
 
-    def envelope(self, low: float, high: float, columns: int, axis: str = "step") -> Envelope:
+    def envelope(self, low: float, high: float, columns: int, axis: str | Scale = "step") -> Envelope:
         """The curve between two x values as `columns` columns of equal width, each with its right border left out but
         for the last. Exact: a column's low and high are those of the points in it, however many they are.
 
-        axis: step | time (wall time) | duration (seconds since `origin`). ValueError for another one, and unless
-        low < high are finite and columns >= 1.
+        axis: step | time (wall time) | duration (seconds since `origin`), or any that Run.scale gives. ValueError for
+        another one, and unless low < high are finite and columns >= 1.
         """
-        edges = self._edges(low, high, columns, axis)
-        if axis == "step":
+        scale = _scale(axis)
+        edges = self._edges(low, high, columns, scale)
+        if not scale.is_time:
             return self._index.reduce(self.values, edges, self.restarts, self.tally)
-        by_time = self._times(axis)
+        by_time = self._times()
         return by_time.index.reduce(by_time.values, edges, by_time.restarts, by_time.tally)
 
-    def _edges(self, low: float, high: float, columns: int, axis: str) -> Indices:
-        borders = columns_of.borders(low, high, columns)
-        if axis == "step":
+    def _edges(self, low: float, high: float, columns: int, axis: str | Scale) -> Indices:
+        scale, borders = _scale(axis), columns_of.borders(low, high, columns)
+        if scale.is_counter:
+            return scale.edges(self.steps, borders)
+        if not scale.is_time:
             if self.ordinal:
                 return columns_of.ordinal_edges(len(self), borders)
-            return columns_of.step_edges(self.steps, borders)
-        times = self._times(axis).times
+            return columns_of.step_edges(self.steps, borders + scale.zero)
+        times = self._times().times
         if len(times) == 0:
             return np.zeros(columns + 1, np.int64)
-        return columns_of.time_edges(times, borders + self._zero(axis))
+        return columns_of.time_edges(times, borders + self._zero(scale))
 
-    def _zero(self, axis: str) -> float:
-        return self.origin if axis == "duration" and np.isfinite(self.origin) else 0.0
+    def _zero(self, scale: Scale) -> float:
+        return self.origin if scale.name == "duration" and np.isfinite(self.origin) else 0.0
 
-    def _times(self, axis: str) -> _TimeOrder:
-        if axis not in ("time", "duration"):
-            raise ValueError(f"no axis {axis!r}: step, time or duration")
+    def _times(self) -> _TimeOrder:
         if not self._by_time:
             self._by_time.append(self._order_by_time())
         found = self._by_time[0]
@@ -247,6 +289,10 @@ class Curve:
         values, index = self.values[rows], CurveIndex()
         restarts = np.flatnonzero(np.isin(rows, self.restarts))
         return _TimeOrder(times[rows], values, restarts[restarts > 0], index.tally(values), index)
+
+
+def _scale(axis: str | Scale) -> Scale:
+    return axis if isinstance(axis, Scale) else named(axis)
 
 
 def _read_only(array: npt.NDArray[Number]) -> npt.NDArray[Number]:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tuimon.store.counting import Counting, counting
 from tuimon.store.records import StreamView
 from tuimon.store.segments import Part
 from tuimon.store.series import Series
@@ -51,8 +52,12 @@ class RunIndex:
     """The name of its entry."""
     keys: dict[str, str]
     """The merge key of every name as written."""
+    counting: Counting
+    """Which of its sources count steps alike."""
     metrics: tuple[str, ...] | None = None
     """Names of the entries that have points; they stay the same as long as the structure does."""
+    main: tuple[frozenset[int], frozenset[str]] | None = None
+    """Groups that count as the main sources do, and the names of their entries."""
 
 
 def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeKey) -> RunIndex:
@@ -80,7 +85,10 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
     rows = np.array([row for row, _, _ in found], np.int64)
     positions = np.array([position for _, position, _ in found], np.int64)
     names = tuple(entries[keys[series.name]].name for _, _, series in found)
-    return RunIndex(structure, entries, rows, positions, names, keys)
+    alike = counting(
+        [(streams[at].found.source, streams[at].found.rank, keys[series.name]) for _, at, series in found]
+    )  # fmt: skip
+    return RunIndex(structure, entries, rows, positions, names, keys, alike)
 
 
 def _keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[str, str]:

@@ -10,7 +10,9 @@ from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.store.series import Body
 
 if TYPE_CHECKING:
+    from tuimon.store.compare import Comparison
     from tuimon.store.curve import Curve
+    from tuimon.store.fill import Filled
     from tuimon.store.index import RunIndex
     from tuimon.store.join import Joined
 
@@ -70,8 +72,12 @@ class ViewCache:
     index: RunIndex | None = None
     joined: dict[tuple[str, str], Joined] = field(default_factory=dict)
     """By (source, name)."""
-    curves: dict[tuple[str, str], tuple[Joined, Curve]] = field(default_factory=dict)
-    """The last curve made of each of them: a metric that has not grown need not be drawn up again."""
+    curves: dict[tuple[str, str], tuple[tuple[object, ...], Curve]] = field(default_factory=dict)
+    """The last curve made of each of them, and what it was made of: one that has not grown need not be made again."""
+    comparisons: dict[tuple[str, str, str, str], Comparison] = field(default_factory=dict)
+    """By the (source, name) of the best and of another source of a metric."""
+    filled: dict[tuple[str, str], tuple[tuple[object, ...], Filled | None, Curve]] = field(default_factory=dict)
+    """By the (source, name) of the best: the same for curves to which other sources add points."""
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from heapq import merge
 from typing import Any
 
@@ -13,19 +13,21 @@ import numpy.typing as npt
 
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
+from tuimon.store.axes import COUNTERS, Scale, counter, counters_among
+from tuimon.store.compare import usual_stride
 from tuimon.store.curve import Curve
-from tuimon.store.index import Candidate, Entry, MergeKey, RunIndex, SourceOrder, build_index, order_sources, part
-from tuimon.store.join import hidden, join
+from tuimon.store.drawn import Drawn
+from tuimon.store.index import Entry, MergeKey, RunIndex, build_index
 from tuimon.store.records import StreamView, ViewCache
-from tuimon.store.segments import Part
+from tuimon.store.shares import Shares, Table
+from tuimon.store.tally import Indices
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
-    """One row a series: what the owner has published."""
-
-    lengths: npt.NDArray[np.int64]
-    last_steps: npt.NDArray[np.int64]
+_BUSIEST = 12
+"""Metrics that are asked where a run begins."""
+_NEAR = 0.2
+"""Sources without a common metric whose last steps differ by no more than this part are taken to count alike."""
+_BEGINS_LATE = 2
+"""A run whose first step is more than so many strides from 0 was not begun there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Run:
         self._arrived = arrived  # facts from this number on are not ours yet
         self._cache = cache
         self._merge_key = merge_key
-        self._curves: dict[tuple[str, str], Curve] = {}
+        self._shares = Shares(streams, table, cache)
 
     def __repr__(self) -> str:
         return f"<Run {self.id} {self.name!r} version {self.version}>"
@@ -96,15 +98,55 @@ class Run:
         """When the newest of its files was last changed."""
         return max(_known(view.status.modified for view in self._streams if view.status), default=float("nan"))
 
-    @cached_property
+    @property
     def last_step(self) -> int | None:
         """Where the training stands: the largest last step among the metrics that are logged often.
 
         Often: at least a quarter as many points as the most. So a validation at a step that a resumed run has not
-        reached again, a stray point and a metric with an axis of its own do not count.
+        reached again, a stray point and a metric with an axis of its own do not count; nor do sources that count steps
+        otherwise than the main ones.
         """
+        return self._last_steps.get(self._main_count)
+
+    def last_step_of(self, source: str) -> int | None:
+        """The same as that source counts steps; None where it holds no metric."""
+        return self._last_steps.get(self._index.counting.of_source.get(source, -1))
+
+    def counts_alike(self, source: str) -> bool:
+        """Whether a step of that source is a step of the main ones; true for one that holds no metric."""
+        return self._index.counting.of_source.get(source, self._main_count) in self._alike
+
+    @cached_property
+    def _lengths(self) -> Indices:
+        """Points of every series of the index."""
+        rows = self._index.rows
+        known = rows < len(self._table.lengths)
+        if not known.any():
+            return np.zeros(len(rows), np.int64)
+        return np.where(known, self._table.lengths[np.where(known, rows, 0)], 0)
+
+    @cached_property
+    def _main_count(self) -> int:
+        return self._index.counting.main(self._lengths)
+
+    @cached_property
+    def _alike(self) -> frozenset[int]:
+        """The groups that count as the main one does: itself, and those that stand at about the same step."""
+        here = self._last_steps.get(self._main_count, 0)
+        near = max(abs(here) * _NEAR, 1)
+        return frozenset({self._main_count, *(g for g, step in self._last_steps.items() if abs(step - here) <= near)})
+
+    @cached_property
+    def _counts_main(self) -> npt.NDArray[np.bool_]:
+        """Whether it counts as the main sources do, for every series of the index."""
+        counting = self._index.counting
+        return np.isin(counting.group[counting.metric], list(self._alike))
+
+    @cached_property
+    def _last_steps(self) -> Mapping[int, int]:
+        """By group of sources that count alike."""
         newest = np.zeros(len(self._streams), np.bool_)
-        for order in self._sources.values():
+        for order in self._shares.sources.values():
             told = [
                 writer
                 for at, writer in zip(order.positions, order.writers, strict=True)
@@ -112,14 +154,21 @@ class Run:
             ]
             for at, writer in zip(order.positions, order.writers, strict=True):
                 newest[at] = writer in told[-1:]
-        index = self._index
-        rows = index.rows[newest[index.positions] & (index.rows < len(self._table.lengths))]
-        lengths = self._table.lengths[rows]
-        if not lengths.any():
-            return None
-        return int(self._table.last_steps[rows[(lengths > 0) & (lengths * 4 >= lengths.max())]].max())
+        counting, rows, lengths = self._index.counting, self._index.rows, self._lengths
+        seen = np.flatnonzero(newest[self._index.positions] & (lengths > 0))
+        groups = counting.group[counting.metric[seen]]
+        most = np.zeros(len(counting.ranks), np.int64)
+        np.maximum.at(most, groups, lengths[seen])
+        often = lengths[seen] * 4 >= most[groups]
+        last = np.full(len(counting.ranks), np.iinfo(np.int64).min)
+        np.maximum.at(last, groups[often], self._table.last_steps[rows[seen[often]]])
+        return {group: int(last[group]) for group in np.unique(groups).tolist()}
 
     # Metrics
+
+    @cached_property
+    def _drawn(self) -> Drawn:
+        return Drawn(self._shares, self._cache, self.first_wall_time)
 
     @property
     def busiest_metric(self) -> str | None:
@@ -128,124 +177,62 @@ class Run:
 
     @cached_property
     def busiest_metrics(self) -> tuple[str, ...]:
-        """All metrics, those of the longest series first: they tell the pace of the run."""
-        drawn = dict.fromkeys(self.metrics)
-        index = self._index
-        known = index.rows < len(self._table.lengths)
-        lengths = np.where(known, self._table.lengths[np.where(known, index.rows, 0)], 0) if drawn else np.empty(0)
-        order = dict.fromkeys(index.names[at] for at in np.argsort(-lengths, kind="stable").tolist())
+        """All metrics, those of the longest series first: they tell the pace of the run. Those that only sources hold
+        which count steps otherwise come last."""
+        drawn, index = dict.fromkeys(self.metrics), self._index
+        order = dict.fromkeys(index.names[at] for at in np.lexsort((-self._lengths, ~self._counts_main)).tolist())
         return tuple(name for name in order if name in drawn)
+
+    @cached_property
+    def main_metrics(self) -> frozenset[str]:
+        """Metrics whose steps are those of the main sources: only they can stand on one axis."""
+        index = self._index
+        if index.main is None or index.main[0] != self._alike:
+            chosen = zip(index.names, self._counts_main.tolist(), strict=True)
+            index.main = self._alike, frozenset(name for name, main in chosen if main)
+        return index.main[1]
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """Names (prefix + name as written) in the order found; without those that have no point left."""
         index = self._index
         if index.metrics is None:
-            index.metrics = tuple(entry.name for entry in index.entries.values() if self._ranked(entry))
+            index.metrics = tuple(entry.name for entry in index.entries.values() if self._shares.ranked(entry))
         if not any(step is not None for view in self._streams for step in view.body.cuts[: view.cut_count]):
             return index.metrics
         return tuple(
-            name for name in index.metrics if any(len(self._drawn(one)) for one in self._ranked(self._entry(name)))
+            name
+            for name in index.metrics
+            if any(self._shares.joined(one).length for one in self._shares.ranked(self._entry(name)))
         )
 
     def curve(self, metric: str) -> Curve:
-        """What is drawn of a metric: its points in its best source. KeyError when the run has no such metric."""
-        ranked = self._ranked(self._entry(metric))
-        if not ranked:
+        """What is drawn of a metric: its points in its best source, and the others' where that one has none.
+
+        KeyError when the run has no such metric."""
+        curve = self._drawn.best(self._shares.ranked(self._entry(metric)))
+        if curve is None:
             raise KeyError(metric)
-        best = next((candidate for candidate in ranked if len(self._drawn(candidate))), None)
-        if best is None:
-            raise KeyError(metric)
-        return self._drawn(best, (best, *(other for other in ranked if other is not best)))
+        return curve
 
     def curve_from(self, metric: str, source: str) -> Curve:
         """The metric as that source holds it. KeyError when it does not."""
-        ranked = self._ranked(self._entry(metric))
-        best = next((candidate for candidate in ranked if candidate.source == source), None)
-        if best is None:
+        ranked = self._shares.ranked(self._entry(metric))
+        one = next((candidate for candidate in ranked if candidate.source == source), None)
+        if one is None:
             raise KeyError((metric, source))
-        return self._drawn(best, (best, *(other for other in ranked if other is not best)))
+        return self._drawn.from_source(one, ranked)
 
     def provenance(self, metric: str) -> tuple[tuple[str, int], ...]:
         """(source, points as logged) of every source that holds the metric, the best first. KeyError as for curve."""
-        return tuple((candidate.source, self._count(candidate)) for candidate in self._ranked(self._entry(metric)))
+        shares = self._shares
+        return tuple((candidate.source, shares.count(candidate)) for candidate in shares.ranked(self._entry(metric)))
 
     def _entry(self, metric: str) -> Entry:
         try:
             return self._index.entries[self._index.keys.get(metric) or self._merge_key(metric)]
         except KeyError:
             raise KeyError(metric) from None
-
-    def _ranked(self, entry: Entry) -> list[Candidate]:
-        """The candidates that have points, the best first."""
-        found = [candidate for candidate in entry.candidates.values() if self._count(candidate)]
-        return found if len(found) < 2 else sorted(found, key=lambda one: (-one.rank, -self._count(one)))
-
-    def _drawn(self, candidate: Candidate, ranked: tuple[Candidate, ...] = ()) -> Curve:
-        key = (candidate.source, candidate.name)
-        with self._cache.lock:
-            curve = self._curves.get(key)
-            if curve is None or (ranked and len(curve.sources) != len(ranked)):
-                curve = self._curves[key] = self._draw(candidate, ranked or (candidate,))
-            return curve
-
-    def _draw(self, candidate: Candidate, ranked: tuple[Candidate, ...]) -> Curve:
-        key = (candidate.source, candidate.name)
-        parts = self._parts(candidate)
-        before = self._cache.joined.get(key)
-        joined = join(parts, before)
-        if before is None or not before.is_newer(parts):
-            self._cache.joined[key] = joined
-        sources = tuple(one.source for one in ranked)
-        last, curve = self._cache.curves.get(key, (None, None))
-        origin = self.first_wall_time
-        if (
-            last is joined
-            and curve is not None
-            and curve.sources == sources
-            and (curve.origin == origin or origin != origin)
-        ):
-            return curve
-        columns, length = joined.columns, joined.length
-        curve = Curve.of(
-            candidate.name,
-            columns.steps[:length],
-            columns.values[:length],
-            columns.wall_times[:length],
-            index=joined.index,
-            restarts=joined.restarts,
-            superseded=joined.superseded,
-            sources=sources,
-            origin=origin,
-            hidden=partial(hidden, parts) if joined.superseded else None,
-        )
-        self._cache.curves[key] = joined, curve
-        return curve
-
-    def _parts(self, candidate: Candidate) -> tuple[Part, ...]:
-        order = self._sources[candidate.source]
-        place = {position: number for number, position in enumerate(order.positions)}
-        return tuple(
-            part(
-                series,
-                self._length(series.id),
-                self._streams[position],
-                order.writers[place[position]],
-                order.purge_behind[place[position]],
-            )
-            for position, series in candidate.series
-            if self._length(series.id)
-        )
-
-    def _count(self, candidate: Candidate) -> int:
-        return sum(self._length(series.id) for _, series in candidate.series)
-
-    def _length(self, row: int) -> int:
-        return int(self._table.lengths[row]) if row < len(self._table.lengths) else 0
-
-    @cached_property
-    def _sources(self) -> dict[str, SourceOrder]:
-        return order_sources(self._streams)
 
     @cached_property
     def _index(self) -> RunIndex:
@@ -257,11 +244,46 @@ class Run:
                     self._cache.index = index
             return index
 
+    # Axes
+
+    @cached_property
+    def _scales(self) -> Mapping[str, Scale]:
+        found = {"step": Scale("step")}
+        steps = [self.curve(metric).steps for metric in self.busiest_metrics[:_BUSIEST]]
+        first = min((int(some[0]) for some in steps), default=0)
+        if steps and first > _BEGINS_LATE * max(usual_stride(steps[0]), 1):
+            found["relative step"] = Scale("relative step", first)
+        if np.isfinite(self.first_wall_time):
+            found |= {name: Scale(name) for name in ("time", "duration")}
+        candidates: dict[str, list[str]] = {name: [] for name in COUNTERS}
+        for name, metric in counters_among(self.metrics):
+            candidates[name].append(metric)
+        for name, metrics in candidates.items():
+            scale = counter(name, (self.curve(metric) for metric in metrics))
+            if scale is not None:
+                found[name] = scale
+        return found
+
+    def axes(self) -> tuple[str, ...]:
+        """What its curves can be drawn against, "step" first; see axes.Scale for all there are."""
+        return tuple(self._scales)
+
+    def scale(self, axis: str) -> Scale:
+        """What Curve.envelope takes as an axis. KeyError when the run has no such axis."""
+        return self._scales[axis]
+
     # Facts
 
     def facts(self, topic: str) -> tuple[Fact, ...]:
         """Everything the logs say about a topic (see model.points.Fact), oldest first."""
         return tuple(fact for _, fact in merge(*(self._told(view, topic) for view in self._streams)))
+
+    def told(self, topic: str) -> tuple[tuple[str, Fact], ...]:
+        """The same, each with the source that says it."""
+        every = (
+            [(number, view.found.source, fact) for number, fact in self._told(view, topic)] for view in self._streams
+        )
+        return tuple((source, fact) for _, source, fact in merge(*every, key=lambda one: one[0]))
 
     def latest(self, topic: str) -> Fact | None:
         """The newest of them."""

@@ -26,8 +26,9 @@ from tuimon.model.events import (
 from tuimon.model.points import Floats
 from tuimon.store.index import MergeKey
 from tuimon.store.records import RunRecord, StreamRecord
-from tuimon.store.run import Run, Table
+from tuimon.store.run import Run
 from tuimon.store.series import Body, Series
+from tuimon.store.shares import Table
 from tuimon.store.snapshot import Snapshot
 
 _NOTICES = 200

@@ -37,6 +37,7 @@ ACTIONS = (
     Action("up", "up,k", "up", "Select the panel above"),
     Action("right", "right,l", "right", "Select the panel to the right"),
     Action("notes", "a", "alerts", "Alerts, notices, and every file that is read", True),
+    Action("axis", "x", "axis", "Draw against the next axis: step, wall time, duration, epoch, samples, tokens"),
     Action("pause", "p", "pause", "Hold the picture; reading goes on. Again: show what has come"),
     Action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII"),
     Action("theme", "t", "theme", "Colours for a dark, a light or a 16-colour terminal"),

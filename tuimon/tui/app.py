@@ -79,6 +79,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._paused = False
         self._query: str | None = None
         self._all_metrics = False
+        self._axis = "step"
         self._drawn = 0.0
         self._draw_waits = False
 
@@ -173,9 +174,10 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.waiting.update(snapshot, self._query if run is not None else None, self.theme_name)
         theme = self.theme_name
         self.header.update(run, now, self._symbols, theme, False)
-        self.board.update(run, now, self._symbols, theme)
+        axis = self._axis_of(run)
+        self.board.update(run, now, self._symbols, theme, axis)
         self.alert_bar.update(snapshot, run, theme)
-        self.key_bar.update(self.board, self._run_index or 0, len(snapshot.runs), self._paused, theme)
+        self.key_bar.update(self.board, self._run_index or 0, len(snapshot.runs), self._paused, theme, axis)
 
     @property
     def run_shown(self) -> Run | None:
@@ -189,6 +191,10 @@ class TuimonApp(App[None], inherit_bindings=False):
                 return newest
             self._run_index = runs.index(newest)
         return runs[min(self._run_index, len(runs) - 1)]
+
+    def _axis_of(self, run: Run | None) -> str:
+        """The axis that a person chose, where the run has it."""
+        return self._axis if self._axis == "step" or (run is not None and self._axis in run.axes()) else "step"
 
     def _panels(self, run: Run | None) -> tuple[Panel, ...]:
         if run is None:
@@ -295,6 +301,14 @@ class TuimonApp(App[None], inherit_bindings=False):
                 self.board.selected = place.index
                 if event.zoom:
                     self.board.zoom(not self.board.zoomed)
+        self._redraw()
+
+    def action_tuimon_axis(self) -> None:
+        run = self.run_shown
+        axes = run.axes() if run is not None else ("step",)
+        self._axis = axes[(axes.index(self._axis_of(run)) + 1) % len(axes)]
+        if len(axes) == 1:
+            self.alert_bar.say("The run tells nothing but steps: neither times nor epochs, samples or tokens")
         self._redraw()
 
     def action_tuimon_pause(self) -> None:

@@ -86,10 +86,12 @@ class KeyBar(_Line):
         super().__init__()
         self._actions = actions
 
-    def update(self, board: Board, run: int, runs: int, paused: bool, theme: str) -> None:
+    def update(self, board: Board, run: int, runs: int, paused: bool, theme: str, axis: str = "step") -> None:
         place: list[Span] = []
         if paused:
             place.append((" paused ", Role.WARNING))
+        if axis != "step":
+            place.append((f" by {axis} ", Role.ACCENT))
         if runs > 1:
             place.append((f" run {run + 1} of {runs} ", Role.ACCENT))
         if board.page_count > 1 and not board.zoomed:

@@ -116,10 +116,10 @@ class Board(Container):
     def on_resize(self) -> None:
         self.place_boxes()
 
-    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str) -> None:
+    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, axis: str = "step") -> None:
         """Draws what has changed on the present page; panels on other pages compute nothing."""
         for box, place in zip(self.boxes, self.places, strict=False):
-            box.update(run, now, symbols, theme, place.index == self.selected and len(self.places) > 1)
+            box.update(run, now, symbols, theme, place.index == self.selected and len(self.places) > 1, axis)
 
     def turn(self, pages: int) -> bool:
         """Goes on or back by pages."""

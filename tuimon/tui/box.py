@@ -52,12 +52,14 @@ class PanelBox(Widget):
             self.panel = panel
             self._rows = ()
 
-    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool) -> None:
+    def update(
+        self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool, axis: str = "step"
+    ) -> None:
         """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen."""
         size = Size(self.size.width, self.size.height)
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
-        rows = render(self.panel.view(run, size, now, symbols), size, symbols, self._frames)
+        rows = render(self.panel.view(run, size, now, symbols, axis), size, symbols, self._frames)
         if selected:
             rows = (_selected(rows[0]), *rows[1:])
         old, self._rows = self._rows, rows

@@ -1,0 +1,86 @@
+"""What each source of a run holds of a metric, as one snapshot knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.store.index import Candidate, Entry, SourceOrder, order_sources, part
+from tuimon.store.join import Joined, join
+from tuimon.store.records import StreamView, ViewCache
+from tuimon.store.segments import Part
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """One row a series: what the owner has published."""
+
+    lengths: npt.NDArray[np.int64]
+    last_steps: npt.NDArray[np.int64]
+
+
+class Shares:
+    """Frozen; knows no curve, so that what is kept of it keeps no curve alive."""
+
+    def __init__(self, streams: Sequence[StreamView], table: Table, cache: ViewCache) -> None:
+        self._streams = streams
+        self._table = table
+        self._cache = cache
+
+    def ranked(self, entry: Entry) -> list[Candidate]:
+        """The candidates that have points, the best first."""
+        found = [candidate for candidate in entry.candidates.values() if self.count(candidate)]
+        return found if len(found) < 2 else sorted(found, key=lambda one: (-one.rank, -self.count(one)))
+
+    def count(self, candidate: Candidate) -> int:
+        """Points as logged."""
+        return sum(self._length(series.id) for _, series in candidate.series)
+
+    def extent(self, candidate: Candidate) -> tuple[int, int, int] | None:
+        """(points, first step, last step) of a candidate of one series in order of its steps, at no cost; else None."""
+        if len(candidate.series) != 1:
+            return None
+        _, series = candidate.series[0]
+        columns, length = series.columns, self._length(series.id)
+        if not 0 < length <= columns.ordered:
+            return None
+        steps = columns.steps
+        return length, int(steps[0]), int(steps[length - 1])
+
+    def parts(self, candidate: Candidate) -> tuple[Part, ...]:
+        """Its streams' shares, in the order in which they were begun."""
+        order = self.sources[candidate.source]
+        place = {position: number for number, position in enumerate(order.positions)}
+        return tuple(
+            part(
+                series,
+                self._length(series.id),
+                self._streams[position],
+                order.writers[place[position]],
+                order.purge_behind[place[position]],
+            )
+            for position, series in candidate.series
+            if self._length(series.id)
+        )
+
+    def joined(self, candidate: Candidate) -> Joined:
+        """Its points as one curve; kept from snapshot to snapshot."""
+        key, parts = (candidate.source, candidate.name), self.parts(candidate)
+        with self._cache.lock:
+            before = self._cache.joined.get(key)
+            joined = join(parts, before)
+            if before is None or not before.is_newer(parts):
+                self._cache.joined[key] = joined
+            return joined
+
+    def _length(self, row: int) -> int:
+        return int(self._table.lengths[row]) if row < len(self._table.lengths) else 0
+
+    @cached_property
+    def sources(self) -> dict[str, SourceOrder]:
+        """The streams of every source, by its name."""
+        return order_sources(self._streams)
