@@ -46,7 +46,9 @@ class Command:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UsageError(message, f"`{self.prog} -h` shows what there is")
+        from tuimon.text import clean
+
+        raise UsageError(clean(message), f"`{self.prog} -h` shows what there is")
 
 
 def commands() -> dict[str, Command]:

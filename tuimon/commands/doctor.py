@@ -10,7 +10,6 @@ from tuimon.commands import EXIT_NOTHING, EXIT_OK, EXIT_PARTLY, Command
 from tuimon.commands._shared import add_paths, checked_paths
 from tuimon.text import clean
 
-
 SKIPPED = 30
 """Skipped files that are named without --all."""
 
@@ -51,6 +50,7 @@ def _run(options: argparse.Namespace) -> int:
                     f"      damaged at byte {one.offset}: {one.reason}; {one.records} record(s) lost, the others kept"
                 )
             partly |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
+    partly |= collector.partly_unreadable
     if not collector.followed:
         print("no metric log was found")
     shown = collector.skipped if options.all else collector.skipped[:SKIPPED]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 
@@ -11,6 +12,9 @@ from tuimon import config
 from tuimon.commands import EXIT_NOTHING, EXIT_OK, Command
 from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import NothingFound
+
+MOST_CELLS = 1000
+"""Of a side of --once: more than any screen has, and no more memory than a screen takes."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +26,15 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--symbols", choices=config.SYMBOLS, help="what charts are drawn with (auto)")
     parser.add_argument("--theme", choices=config.THEMES, help="colours (auto)")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
-    parser.add_argument("--width", type=int, metavar="N", help="columns of --once (the terminal's, or 100)")
-    parser.add_argument("--height", type=int, metavar="N", help="rows of --once (the terminal's, or 40)")
+    parser.add_argument("--width", type=_cells, metavar="N", help="columns of --once (the terminal's, or 100)")
+    parser.add_argument("--height", type=_cells, metavar="N", help="rows of --once (the terminal's, or 40)")
+
+
+def _cells(text: str) -> int:
+    number = int(text) if re.fullmatch("[0-9]{1,4}", text) else 0
+    if not 1 <= number <= MOST_CELLS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_CELLS}")
+    return number
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -3,7 +3,8 @@
 A JSON line is {"source"|"run": …, "metric": …, "step": 12, "value": 0.5, "wall_time": 1795226051.0}; a value that is
 not finite is "NaN", "Infinity" or "-Infinity"; an unknown wall time is null. CSV has the same columns, nan, inf and
 -inf, and an empty cell for an unknown wall time; a text cell that a spreadsheet would take for a formula is led by an
-apostrophe, a number never is. Names are exact in a file or a pipe, and cleaned on a terminal, which they could command.
+apostrophe, a number never is. Steps that are a clock (W&B's system metrics) are in seconds. Names are exact in a file
+or a pipe, and cleaned on a terminal, which they could command.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TextIO
 
-from tuimon.model.points import Floats, Item, Points, Steps
+from tuimon.model.points import Fact, Floats, Item, Points, Steps
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
 _NOT_FINITE = {"nan": '"NaN"', "inf": '"Infinity"', "-inf": '"-Infinity"'}
 
-Labelled = tuple[str, str, Steps, Floats, Floats]
+Labelled = tuple[str, str, Steps | Floats, Floats, Floats]
 """(source or run, metric, steps, values, wall times) of consecutive points of one metric."""
 
 
@@ -34,22 +35,40 @@ def write_curves(snapshot: Snapshot, stream: TextIO, file_format: str) -> None:
 
     def curves() -> Iterator[Labelled]:
         for run in snapshot.runs:
+            clocks = {metric: rate for fact in run.facts("metrics") for metric, rate in _clocks(fact)}
             for metric in run.metrics:
                 curve = run.curve(metric)
-                yield run.name, metric, curve.steps, curve.values, curve.wall_times
+                yield run.name, metric, _told(curve.steps, clocks.get(metric)), curve.values, curve.wall_times
 
     _write("run", curves(), stream, file_format)
 
 
 def _runs_of_a_metric(items: Iterable[tuple[str, Item]]) -> Iterator[Labelled]:
+    clocks: dict[tuple[str, str], float] = {}
     for source, item in items:
+        if isinstance(item, Fact):
+            clocks.update(((source, metric), rate) for metric, rate in _clocks(item))
         if not isinstance(item, Points):
             continue
         ids = item.metric
         borders = [0, *((ids[1:] != ids[:-1]).nonzero()[0] + 1).tolist(), len(ids)]
         for start, end in itertools.pairwise(borders):
-            part = slice(start, end)
-            yield source, item.names[int(ids[start])], item.steps[part], item.values[part], item.wall_times[part]
+            part, metric = slice(start, end), item.names[int(ids[start])]
+            steps = _told(item.steps[part], clocks.get((source, metric)))
+            yield source, metric, steps, item.values[part], item.wall_times[part]
+
+
+def _clocks(fact: Fact) -> Iterator[tuple[str, float]]:
+    """(metric, ticks a second) of the metrics whose steps are a clock."""
+    if fact.topic == "metrics":
+        for metric, known in fact.value.items():
+            if isinstance(known, Mapping) and (rate := known.get("steps_per_second")):
+                yield metric, rate
+
+
+def _told(steps: Steps, rate: float | None) -> Steps | Floats:
+    """Steps as they are, those of a clock in seconds."""
+    return steps if rate is None else steps / rate
 
 
 def _write(owner: str, labelled: Iterable[Labelled], stream: TextIO, file_format: str) -> None:
@@ -71,7 +90,7 @@ def _json_head(owner: str, name: str, metric: str) -> str:
     return f'{{"{owner}": {json.dumps(name)}, "metric": {json.dumps(metric)}, "step": '
 
 
-def _json_line(step: int, value: float, wall_time: float) -> str:
+def _json_line(step: float, value: float, wall_time: float) -> str:
     number = repr(value) if math.isfinite(value) else _NOT_FINITE[str(value)]
     return f'{step}, "value": {number}, "wall_time": {repr(wall_time) if math.isfinite(wall_time) else "null"}}}'
 
@@ -84,7 +103,7 @@ def _csv_head_shown(owner: str, name: str, metric: str) -> str:
     return _csv_head(owner, clean(name), clean(metric))
 
 
-def _csv_line(step: int, value: float, wall_time: float) -> str:
+def _csv_line(step: float, value: float, wall_time: float) -> str:
     return f"{step},{value!r},{wall_time!r}" if math.isfinite(wall_time) else f"{step},{value!r},"
 
 

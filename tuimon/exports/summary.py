@@ -2,7 +2,7 @@
 
 The JSON is one object: {"schema": 1, "runs": [...], "alerts": [...], "notices": [...]}. A value that is not finite is
 the string "NaN", "Infinity" or "-Infinity"; what is unknown is null. Times are seconds since the epoch or seconds.
-Fields are only added within a schema number.
+Fields are only added within a schema number. Secrets in a config are hidden unless they are asked for.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tuimon.analysis.statistics import best, statistics
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.panels import all_panels
+from tuimon.redact import redacted
 from tuimon.store import Curve, Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import Meaning, classify
@@ -80,18 +81,18 @@ def progress_of(run: Run, now: float) -> ProgressReport:
 # ---------------------------------------------------------------------- text
 
 
-def as_text(snapshot: Snapshot, now: float) -> Iterator[str]:
+def as_text(snapshot: Snapshot, now: float, show_secrets: bool = False) -> Iterator[str]:
     """Lines for a person. All foreign text is cleaned."""
     for number, run in enumerate(snapshot.runs):
         if number:
             yield ""
-        yield from _run_text(run, snapshot, now)
+        yield from _run_text(run, snapshot, now, show_secrets)
     for notice in snapshot.notices:
         if notice.level != "info":
             yield f"{notice.level}: {clean(notice.message)}" + (f" ({clean(notice.hint)})" if notice.hint else "")
 
 
-def _run_text(run: Run, snapshot: Snapshot, now: float) -> Iterator[str]:
+def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool) -> Iterator[str]:
     progress = progress_of(run, now)
     yield f"{clean(run.name)}  ({clean(run.path)})"
     yield f"  state       {progress.state}: {clean(progress.evidence)}"
@@ -117,17 +118,13 @@ def _run_text(run: Run, snapshot: Snapshot, now: float) -> Iterator[str]:
     for alert in snapshot.alerts:
         if alert.run == run.id:
             yield f"  {alert.severity:<10}  {clean(alert.message)}"
-    yield from _config_text(run)
-    if run.best_checkpoint:
-        yield ""
-        yield "  Best checkpoint"
-        for key, value in run.best_checkpoint.items():
-            yield f"    {clean(str(key)):<22} {_shown(value)}"
-    if run.final_metrics:
-        yield ""
-        yield "  Final metrics"
-        for key, value in run.final_metrics.items():
-            yield f"    {clean(str(key)):<22} {_shown(value)}"
+    yield from _config_text(_open(run.config, show_secrets))
+    for title, told in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
+        if told:
+            yield ""
+            yield f"  {title}"
+            for key, value in _open(told, show_secrets).items():
+                yield f"    {clean(str(key)):<22} {_shown(value)}"
     yield ""
     head = f"{'points':>8}  {'step':>8}  {'last':>9}  {'best':>9} {'at step':>8}  {'mean':>9}  {'deviation':>9}"
     yield f"  {fit('Metrics', _NAME_WIDTH)}{head}"
@@ -152,8 +149,13 @@ def _odd(curve: Curve) -> str:
     return "  " + ", ".join(said) if said else ""
 
 
-def _config_text(run: Run) -> Iterator[str]:
-    settings = list(_flat(run.config))
+def _open(told: Mapping[str, Any], show_secrets: bool) -> Mapping[str, Any]:
+    """What may be shown of it."""
+    return told if show_secrets else redacted(told)
+
+
+def _config_text(config: Mapping[str, Any]) -> Iterator[str]:
+    settings = list(_flat(config))
     if not settings:
         return
     yield ""
@@ -182,11 +184,11 @@ def _shown(value: object) -> str:
 # ---------------------------------------------------------------------- JSON
 
 
-def as_json(snapshot: Snapshot, now: float) -> str:
+def as_json(snapshot: Snapshot, now: float, show_secrets: bool = False) -> str:
     """The whole snapshot as one JSON object; see the module's docstring."""
     document = {
         "schema": SCHEMA,
-        "runs": [_run_json(run, now) for run in snapshot.runs],
+        "runs": [_run_json(run, now, show_secrets) for run in snapshot.runs],
         "alerts": [
             {
                 "run": alert.run,
@@ -203,7 +205,7 @@ def as_json(snapshot: Snapshot, now: float) -> str:
     return orjson.dumps(_plain(document), option=orjson.OPT_INDENT_2).decode()
 
 
-def _run_json(run: Run, now: float) -> dict[str, Any]:
+def _run_json(run: Run, now: float, show_secrets: bool) -> dict[str, Any]:
     progress = progress_of(run, now)
     return {
         "id": run.id,
@@ -219,9 +221,9 @@ def _run_json(run: Run, now: float) -> dict[str, Any]:
         "first_wall_time": _known(run.first_wall_time),
         "last_wall_time": _known(run.last_wall_time),
         "points": run.point_count,
-        "config": run.config,
-        "best_checkpoint": run.best_checkpoint,
-        "final_metrics": run.final_metrics,
+        "config": _open(run.config, show_secrets),
+        "best_checkpoint": _open(run.best_checkpoint, show_secrets) if run.best_checkpoint else None,
+        "final_metrics": _open(run.final_metrics, show_secrets),
         "sources": [
             {
                 "source": stream.found.source,

@@ -103,7 +103,18 @@ class Format:
     """(path) -> path of the source, where the file is one of many that make up one run and none by itself (one metric a
     file): the file's own, or that of a directory above it."""
     metric_name: Callable[[str], str | None] | None = None
-    """(path) -> name of the one metric that the file holds, where its path tells it, not its bytes."""
+    """(path) -> name of the one metric (or setting) that the file holds, where its path tells it, not its bytes. The
+    decoder gives it as ""."""
+    metric_elsewhere: bool = False
+    """True: neither the file nor its path tells the name of its one metric, but a database near it does; see
+    tuimon.reader.naming. The points come under the name ""."""
+    rewritten_whole: bool = False
+    """True: when another file takes the place of this one, it is the same log corrected, and the points so far are
+    void. Else it goes on where the first one ended, or is a new segment."""
+    describes_run: bool = False
+    """True: it tells of the run in whose directory it lies (a config), and is no log where there is none."""
+    largest: int = 1 << 30
+    """Bytes; a larger document is not read."""
     unsupported: str = ""
     """Not empty: the format is recognised, but not read; what to do instead."""
     supersedes: Callable[[str], str] | None = None

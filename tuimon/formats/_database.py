@@ -15,6 +15,16 @@ def columns(database: sqlite3.Connection, table: str) -> set[str]:
     return {row[1] for row in database.execute(f"pragma table_info({table})")}
 
 
+def readable(database: sqlite3.Connection, query: str) -> tuple[list[tuple[Any, ...]], bool]:
+    """(the rows of a query, up to the first that lies on a damaged page; is there one?)"""
+    rows: list[tuple[Any, ...]] = []
+    try:
+        rows.extend(database.execute(query))  # what came before an error stays
+    except sqlite3.DatabaseError:
+        return rows, True
+    return rows, False
+
+
 class NewRows:
     """The rows of a table that were added since the last time, by their rowid."""
 

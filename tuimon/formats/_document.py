@@ -99,7 +99,7 @@ class RowsDocument:
         return items
 
     def _load_whole(self, data: bytes) -> list[Item]:
-        document = _parse(data)
+        document = parse_document(data)
         content = self._layout(document)
         if content is None:
             raise FormatError("no rows of metrics in this document")
@@ -149,7 +149,7 @@ class RowsDocument:
         return changed
 
 
-def _parse(data: bytes) -> Any:
+def parse_document(data: bytes) -> Any:
     """Raises Unfinished for what may become whole, FormatError for what cannot."""
     start = data[:64].removeprefix(BOM).lstrip(b" \t\r\n")[:1]
     if is_utf16(data):

@@ -187,12 +187,13 @@ class RowTemplate:
             walls[:] = wall[:, self._records]
             steps[:] = step[:, self._records] if isinstance(step, np.ndarray) else step
         raw = [_field(flat, _kind(group.dtype), rows + group.at) for group in self._groups]
-        for group, found in zip(self._groups, raw, strict=True):
-            numbers = (found.astype(np.uint32) << 16).view(np.float32) if group.dtype == "bf" else found
-            if len(self._groups) == 1:
-                values[:] = numbers
-            else:
-                values[:, group.columns] = numbers
+        with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other
+            for group, found in zip(self._groups, raw, strict=True):
+                numbers = (found.astype(np.uint32) << 16).view(np.float32) if group.dtype == "bf" else found
+                if len(self._groups) == 1:
+                    values[:] = numbers
+                else:
+                    values[:, group.columns] = numbers
         crc = self._checksums(flat, rows, wall.view(np.int64), step_bits, raw)
         right = (crc == unmasked(_field(flat, "<u4", rows + self._ends))).all(axis=1)
         return len(right) if right.all() else int(np.argmin(right))

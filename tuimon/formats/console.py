@@ -56,11 +56,14 @@ class ConsoleDecoder:
 
     def flush(self) -> Sequence[Item]:
         pending = self._lines.pending()
-        if pending.rstrip().endswith((b"}", b"]")):  # a dictionary or a progress bar: it says itself that it is whole
-            self._lines.take()
+        before = len(self._sink)
+        whole = pending.rstrip().endswith((b"}", b"]"))  # a dictionary, a progress bar: it may say that it is whole
+        if whole:
             self._read([pending])
         for _, reader in self._readers:
             reader.flush()
+        if whole and len(self._sink) > before:  # else it was the beginning of a line ("[12:00:00]"): its rest will come
+            self._lines.take()
         return [*self._sink.take(), *self._outcome.take()]
 
     def _read(self, lines: list[bytes]) -> None:

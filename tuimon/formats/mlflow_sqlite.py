@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tuimon.formats import Format
-from tuimon.formats._database import NewRows, RunNames, columns
+from tuimon.formats._database import NewRows, RunNames, columns, readable
 from tuimon.formats._row_reader import Names
 from tuimon.formats._rows import seconds
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced
@@ -50,7 +50,8 @@ class MLflowDecoder:
     def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
         """See DatabaseDecoder."""
         news: dict[str, list[Item]] = {}
-        for identity, name, status, end in database.execute(_RUNS) if columns(database, "runs") else ():
+        runs, runs_broken = readable(database, _RUNS) if columns(database, "runs") else ([], False)
+        for identity, name, status, end in runs:
             run = str(identity)
             news[run] = []
             self._run_names.name(run, name)
@@ -59,9 +60,9 @@ class MLflowDecoder:
                 value = {"state": _STATES[status], "evidence": f"MLflow says {status}"}
                 self._tell(news, run, Fact("state", value, wall_time=seconds(end)))
         params: dict[str, dict[str, Any]] = {}
-        if columns(database, "params"):
-            for run, key, value in database.execute(_PARAMS):
-                params.setdefault(str(run), {})[str(key)] = value
+        rows, params_broken = readable(database, _PARAMS) if columns(database, "params") else ([], False)
+        for run, key, value in rows:
+            params.setdefault(str(run), {})[str(key)] = value
         for run, config in params.items():
             self._tell(news, run, Fact("config", config))
         if self._rows.begun_anew(database):
@@ -70,9 +71,10 @@ class MLflowDecoder:
         for batch in self._rows.read(database):
             for run, points in self._points(batch):
                 news.setdefault(run, []).append(points)
-        if self._rows.broken and not self._broken and news:
+        broken = self._rows.broken or runs_broken or params_broken
+        if broken and not self._broken and news:
             news[next(iter(news))].append(Damage(0, 0, "page of the database not readable"))
-        self._broken = self._rows.broken
+        self._broken = broken
         return [(self._run_names.name(run, None), items) for run, items in news.items()]
 
     def _tell(self, news: dict[str, list[Item]], run: str, fact: Fact) -> None:

@@ -4,9 +4,13 @@ JSON lines, one a point, in the order of logging: {"index": step, "data": value,
 as data and are no points; for the forms of data and create_time see _swanlab_values. N is the number of points rounded
 up to a thousand, so a metric's files are read in the order of that number: 1000.log, 2000.log, … 10000.log.
 
+From 0.8 on a file is written anew, under another inode, when a step is logged twice: the last value is in it then.
+
 The bytes do not say which metric it is: the name given here is "", and whoever knows the path puts the metric's name
 in its place. The folder is a number that runs.swanlab (SQLite) knows the name of, or the name itself, percent-encoded
 (before 0.3.12): see tuimon.sources.swanlab_names.
+
+Source: swanboard and swanlab of these versions, and files that they wrote.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from tuimon.model.points import Item, Points
 
 _NAME = re.compile(r"\d+\.log")
 _FIRST = re.compile(rb'\s*\{"index": ?"?-?\d+"?, ?"data": ?')
+_PATH = re.compile(r"(?P<source>.*/logs)/[^/]+/\d+\.log", re.DOTALL)
 _NAMES = ("",)
 
 
@@ -52,6 +57,11 @@ def _read(values: list[Any]) -> list[Item]:
     return [Points(_NAMES, np.zeros(len(rows), np.uint32), *columns)]
 
 
+def _source(path: str) -> str:
+    found = _PATH.fullmatch(path)
+    return found["source"] if found else path
+
+
 FORMAT = Format(
     id="swanlab-log",
     title="SwanLab local log",
@@ -59,4 +69,7 @@ FORMAT = Format(
     matches=_matches,
     decoder=lambda: JSONLines(_read),
     wants_name=_wants,
+    source_path=_source,
+    metric_elsewhere=True,
+    rewritten_whole=True,
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats._database import NewRows, RunNames, columns
+from tuimon.formats._database import NewRows, RunNames, columns, readable
 from tuimon.formats._json import parse
 from tuimon.formats._row_reader import Names, RowReader
 from tuimon.formats._rows import trimmed
@@ -59,11 +59,11 @@ class TrackioDecoder:
         anew = [rows.begun_anew(database) for rows in self._tables.values()]
         if any(anew):
             self._begin_anew(news)
-        self._read_configs(database, news)
+        configs_broken = self._read_configs(database, news)
         for table, rows in self._tables.items():
             for batch in rows.read(database):
                 self._read_rows(table, batch, news)
-        broken = any(rows.broken for rows in self._tables.values())
+        broken = configs_broken or any(rows.broken for rows in self._tables.values())
         if broken and not self._broken and news:
             news[next(iter(news))].append(Damage(0, 0, "page of the database not readable"))
         self._broken = broken
@@ -96,19 +96,21 @@ class TrackioDecoder:
                     news[run].append(Fact("metrics", {name: {"system": True} for name in fresh}))
             news[run] += items
 
-    def _read_configs(self, database: sqlite3.Connection, news: dict[str, list[Item]]) -> None:
+    def _read_configs(self, database: sqlite3.Connection, news: dict[str, list[Item]]) -> bool:
+        """Is a page of them damaged?"""
         there = columns(database, "configs")
         if not there:
-            return
-        for run, name, document in database.execute(
-            f"select {_run_id(there)}, run_name, coalesce(cast(config as blob), x'') from configs"
-        ):
+            return False
+        query = f"select {_run_id(there)}, run_name, coalesce(cast(config as blob), x'') from configs"
+        rows, broken = readable(database, query)
+        for run, name, document in rows:
             known = self._run(run, name, news)
             if document != known.config:
                 known.config = document
                 config = {key: value for key, value in (_parsed(document) or {}).items() if not key.startswith("_")}
                 if config:
                     news[run].append(Fact("config", trimmed(config)))
+        return broken
 
     def _run(self, run: str, name: object, news: dict[str, list[Item]]) -> _Run:
         if run not in self._runs:

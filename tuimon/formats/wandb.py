@@ -14,7 +14,8 @@ _log_blocks; each record is a protobuf message of wandb/proto/wandb_internal.pro
     exit         exit_code=1 runtime=2                  only when the run ended; a killed one has none
     header       version_info=1 {producer=1}            environment: os=1 python=2 program=6 host=12 gpu=18 gpu_count=19
 
-System metrics have no training step: their step is the time since the first of them, in milliseconds.
+System metrics have no training step: their step is the time since the first of them, in milliseconds, which
+Fact("metrics", …) says of each.
 wandb before 0.31 writes the file in whole blocks of 32 KiB, 0.31 every 15 s: what is read lags behind the run.
 """
 
@@ -36,6 +37,7 @@ from tuimon.model.points import Damage, Fact, Item, SegmentStart
 MAGIC = b":W&B\xe1\xbe"
 SYSTEM = "system/"
 """Before the names of what wandb measured of the machine. Their steps are milliseconds, see above."""
+_CLOCK = {"system": True, "steps_per_second": 1000}
 
 _RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name", 9: "notes", 13: "host"}
 _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
@@ -53,6 +55,9 @@ class WandbDecoder:
         self._summary: dict[str, Any] = {}
         self._writer: dict[str, Any] = {"name": "wandb"}
         self._first_stats = math.nan
+        self._machine: set[str] = set()
+        """Names of system metrics that have been told."""
+        self._fresh: list[str] = []
         self._news: list[Item] = []  # what this feed gave besides history
         self._changed: set[str] = set()
 
@@ -79,8 +84,9 @@ class WandbDecoder:
                 self._record(payload)
             except FormatError:
                 self._news.append(Damage(offset, len(payload), "record not readable"))
-        items = self._rows.take() + self._console.take() + self._news + self._documents()
-        self._news = []
+        clocks: list[Item] = [Fact("metrics", dict.fromkeys(self._fresh, _CLOCK))] if self._fresh else []
+        items = clocks + self._rows.take() + self._console.take() + self._news + self._documents()
+        self._fresh, self._news = [], []
         return items
 
     def _documents(self) -> list[Item]:
@@ -193,6 +199,8 @@ class WandbDecoder:
                 values.update(number_leaves(SYSTEM + ".".join(item_path(item)), item_value(item)))
             except FormatError:
                 continue
+        self._fresh += [name for name in values if name not in self._machine]
+        self._machine.update(values)
         elapsed = (time - self._first_stats) * 1000
         self._rows.add_stats(values, 0 if math.isnan(elapsed) else round(elapsed), time)
 

@@ -60,7 +60,9 @@ class Fact:
     value: Mapping[str, Any]
     """Plain JSON values. progress: {"step", "total", "epoch", "total_epochs"} where known;
     state: {"state": "finished" | "crashed" | "running", "evidence": str}; text: {"tag", "text"};
-    metrics: {metric or pattern: {"title", "range", "system", "folder", "step_metric"}} where known;
+    metrics: {metric or pattern: {"title", "range", "system", "folder", "step_metric", "steps_per_second"}} where known,
+    told before their first points (system: measured of the machine, its steps are none of the training;
+    steps_per_second: its steps are a clock that ticks so often);
     console: {"lines": [str, ...], "times": [seconds or None, ...] where known}; writer: {"name", "version", ...}."""
     step: int | None = None
     wall_time: float | None = None

@@ -1,10 +1,14 @@
 """Reading: finds logs, follows them, decodes them and tells what they hold, as events.
 
-    collect.py   which files there are, and one Followed for each
-    follow.py    one file: its tail and its decoder
-    database.py  a database that holds several runs
-    events.py    decoded items -> events
-    process.py   the same as a process that writes frames to its standard output
+    collect.py      which files there are, and one Followed for each
+    recognition.py  what a file is
+    superseding.py  of files that repeat one another the newest
+    strays.py       files without metrics among runs that have some
+    follow.py       one file: its tail and its decoder
+    naming.py       what the one metric of a file is called, where the file does not say it
+    database.py     a database that holds several runs
+    events.py       decoded items -> events
+    process.py      the same as a process that writes frames to its standard output
 
 The public names are Collector and Followed. Nothing here knows a screen, a store or a chart.
 """

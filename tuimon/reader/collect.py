@@ -8,30 +8,32 @@ for event in collector.read(): …      a block of each log that has grown, the 
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tuimon.errors import FormatError, NothingFound
-from tuimon.formats import DatabaseDecoder, Format, all_formats, recognise
+from tuimon.formats import DatabaseDecoder, Format
 from tuimon.model.events import Event, Notice, RunFound, StreamFound, StreamReplaced, StreamStatus
-from tuimon.model.points import Item
+from tuimon.model.points import Item, Points
 from tuimon.reader.database import Database
 from tuimon.reader.events import Announcer
 from tuimon.reader.follow import BLOCK, Followed
+from tuimon.reader.recognition import HEAD, Recognition, nothing_found, wanted
+from tuimon.reader.strays import DESCRIBES_NONE, TEXT_OF_NONE, Stray
+from tuimon.reader.superseding import Newest
 from tuimon.sources import filesystem
-from tuimon.sources.files import explain, open_regular
-from tuimon.sources.runs import GroupedFile, RunGroup, group_runs
+from tuimon.sources.runs import GroupedFile, Member, RunGroup, group_runs
 from tuimon.sources.scan import FoundFile, Problem, Scan, rescan, scan
-from tuimon.sources.sqlite_copy import MAGIC, schema
+from tuimon.sources.swanlab_names import SwanLabNames
 from tuimon.text import clean
 
-HEAD = 4096
-"""Bytes by which a format is recognised."""
+__all__ = ["HEAD", "Collector"]
+
 COMPANION = 10
 """Formats up to this rank (console text) belong to the run they lie beside, and make none of their own there."""
-SAME_SAVE = 60.0
-"""Seconds within which time stamps do not tell which of two copies is the newer (a copied directory)."""
+GRACE = 60.0
+"""Seconds in which a run that has begun may write its first metrics."""
 QUIET = 600.0
 """Seconds without growth after which a log is looked at less often."""
 QUIET_EVERY = 10
@@ -43,10 +45,9 @@ class Collector:
 
     def __init__(self, roots: Sequence[str]) -> None:
         self.roots = [os.path.abspath(root) for root in roots]
-        self.followed: list[Followed] = []
+        self._streams: list[Followed] = []
         """By stream id."""
-        self.skipped: list[tuple[str, str]] = []
-        """(path, reason) of files that looked like a log by their name and are none."""
+        self.recognition = Recognition()
         self.problems: tuple[Problem, ...] = ()
         self._scan: Scan | None = None
         self._announcers: list[Announcer] = []
@@ -55,18 +56,33 @@ class Collector:
         """By path."""
         self._database_runs: dict[str, Database] = {}
         """By the path under which a run of it is followed."""
-        self._undecided: dict[str, tuple[int, float]] = {}
-        """Path -> (size, time of change) when it was last not recognised."""
         self._groups: tuple[RunGroup, ...] = ()
+        self._with_metrics: set[str] = set()
+        """Paths of the groups that hold metrics."""
+        self._strays: dict[str, Stray] = {}
+        self._nothing_more: set[str] = set()
+        """Paths that were understood, and need no second look."""
         self._runs: dict[str, int] = {}
         self._run_names: dict[int, str] = {}
-        self._newest: dict[str, Followed] = {}
-        """Key of superseding files -> the one that is followed."""
+        self._newest = Newest()
         self._retired: set[int] = set()
         self._told_problems: set[Problem] = set()
+        self._told_formats: set[str] = set()
+        """Ids of formats of which it was said that they are not read."""
         self._remote: dict[str, bool] = {}
         self._closed: set[str] = set()
+        self._swanlab_names = SwanLabNames()
         self._round = 0
+
+    @property
+    def followed(self) -> list[Followed]:
+        """All that was ever followed: by stream id, then what is read in silence."""
+        return [*self._streams, *self._silent()]
+
+    @property
+    def skipped(self) -> list[tuple[str, str]]:
+        """(path, reason) of files that looked like a log by their name and are not read."""
+        return self.recognition.skipped
 
     @property
     def directories(self) -> list[str]:
@@ -84,7 +100,10 @@ class Collector:
 
     @property
     def partly_unreadable(self) -> bool:
-        return any(f.damaged or f.status().state in ("unreadable", "unsupported") for f in self.followed)
+        states = ("unreadable", "unsupported")
+        return any(f.damaged or f.status().state in states for f in self.followed) or any(
+            stray.format.unsupported for stray in self._strays.values()
+        )
 
     def progress(self) -> tuple[int, int]:
         """Bytes read and bytes on disk, of all that is followed."""
@@ -100,13 +119,13 @@ class Collector:
 
     def find(self) -> Iterator[Event]:
         """Looks for logs. The first call looks everywhere, later ones where something has changed."""
-        self._scan = scan(self.roots, _wanted) if self._scan is None else rescan(self._scan)
+        self._scan = scan(self.roots, wanted) if self._scan is None else rescan(self._scan)
         self.problems = self._scan.problems
         fresh: list[tuple[FoundFile, Format]] = []
         for file in self._scan.files:
-            if file.path in self._known or file.path in self._databases:
+            if any(file.path in there for there in (self._known, self._databases, self._strays, self._nothing_more)):
                 continue
-            log_format = self._format_of(file)
+            log_format = self.recognition.format_of(file)
             if log_format is None:
                 continue
             decoder = None if log_format.unsupported else log_format.decoder()
@@ -117,10 +136,23 @@ class Collector:
         fresh += self._new_database_runs()
         if fresh:
             yield from self._begin(fresh)
+        yield from self._not_read()
         for problem in self.problems:
             if problem not in self._told_problems:
                 self._told_problems.add(problem)
                 yield Notice("warning", f"{clean(problem.path)}: {problem.reason}", problem.hint)
+
+    def _not_read(self) -> Iterator[Event]:
+        """What is recognised but not read is said, once a format; later where metrics may yet appear beside it."""
+        now = time.time()
+        lost = [(f.path, f.format) for f in self._streams if f.format.unsupported]
+        for path, stray in self._strays.items():
+            if stray.format.unsupported and (not stray.format.describes_run or now - stray.file.modified > GRACE):
+                lost.append((path, stray.format))
+        for path, log_format in lost:
+            if log_format.id not in self._told_formats:
+                self._told_formats.add(log_format.id)
+                yield Notice("warning", f"{clean(path)}: {log_format.title}, not read", log_format.unsupported)
 
     def _new_database_runs(self) -> Iterator[tuple[FoundFile, Format]]:
         for database, log_format, file in self._databases.values():
@@ -130,79 +162,112 @@ class Collector:
                     self._database_runs[path] = database
                     yield replace(file, path=path), log_format
 
-    def _format_of(self, file: FoundFile) -> Format | None:
-        """What a file is, None for what is no log, or not one yet."""
-        look = (file.size, file.modified)
-        try:
-            if file.path in self._undecided:  # an empty file, say: a scan does not see it grow
-                status = os.stat(file.path)
-                look = (status.st_size, status.st_mtime)
-                if self._undecided[file.path] == look:
-                    return None
-            descriptor, status = open_regular(file.path)
-            try:
-                head = os.pread(descriptor, HEAD, 0)
-            finally:
-                os.close(descriptor)
-            if head.startswith(MAGIC):
-                head += schema(file.path)
-        except OSError as error:
-            self._skip(file, look, explain(error))
-            return None
-        except FormatError as error:
-            self._skip(file, look, error.message)
-            return None
-        found = recognise(file.path, head)
-        if found is None:
-            self._skip(file, look, "empty" if status.st_size == 0 else "not a metric log")
-        else:
-            self._undecided.pop(file.path, None)
-            self.skipped = [entry for entry in self.skipped if entry[0] != file.path]
-        return found
-
-    def _skip(self, file: FoundFile, look: tuple[int, float], reason: str) -> None:
-        if file.path not in self._undecided:
-            self.skipped.append((file.path, reason))
-        self._undecided[file.path] = look
-
     def _begin(self, fresh: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
         """Follows new files: their runs are told first, then the streams, in the order of their names."""
         formats = {file.path: (file, log_format) for file, log_format in fresh}
-        every = [_grouped(f.path, f.format) for f in self.followed]
-        every += [_grouped(path, log_format) for path, (_, log_format) in formats.items()]
-        self._groups = group_runs(every, self.roots, self._groups)
+        formats |= {path: (stray.file, stray.format) for path, stray in self._strays.items()}
+        every = {f.path: _grouped(f.path, f.format) for f in self._streams}
+        every |= {path: _grouped(path, log_format) for path, (_, log_format) in formats.items()}
+        announced = [group for group in self._groups if group.path in self._runs]
+        self._groups = group_runs(every.values(), self.roots, announced)
+        self._with_metrics = {g.path for g in self._groups if not all(every[m.path].companion for m in g.members)}
         for group in self._groups:
             members = [m for m in group.members if m.path in formats]
-            members.sort(key=lambda m: m.path)
-            members.sort(key=lambda m: self._age_rank(*formats[m.path]))
-            if not members and group.path not in self._runs:
-                continue
-            yield from self._run(group)
-            for member in members:
-                file, log_format = formats[member.path]
-                if log_format.supersedes is not None and not self._supersede(file, log_format):
-                    continue
-                stream = len(self.followed)
-                found = StreamFound(
-                    stream,
-                    self._runs[group.path],
-                    member.source,
-                    member.path,
-                    log_format.id,
-                    log_format.rank,
-                    member.prefix,
-                    stream,
-                )
-                database = self._database_runs.get(member.path)
-                followed = Followed(found, log_format, file, self._is_remote(member.path), database)
-                self.followed.append(followed)
-                self._announcers.append(Announcer(stream))
-                self._known[member.path] = followed
-                yield found
-                if log_format.unsupported and (status := followed.news()):
-                    yield status
-                if log_format.supersedes is not None:
-                    yield from self._retire_older(followed, log_format)
+            members.sort(key=lambda m: _in_order(m.path))
+            members.sort(key=lambda m: self._newest.order(*formats[m.path]))
+            if not self._makes_run(group, every):
+                for member in members:
+                    stray = self._strays.setdefault(member.path, Stray(group, member, *formats[member.path]))
+                    stray.group, stray.member = group, member
+            elif members or group.path in self._runs:
+                yield from self._run(group)
+                for member in members:
+                    yield from self._follow(group, member, *formats[member.path])
+        for stray in self._strays.values():
+            yield from self._place(stray)
+
+    def _makes_run(self, group: RunGroup, every: Mapping[str, GroupedFile]) -> bool:
+        """Files without metrics are a run only where there are no metrics anywhere."""
+        if group.path in self._runs or group.path in self._with_metrics:
+            return True
+        return not self._with_metrics and not all(every[member.path].beside for member in group.members)
+
+    def _follow(self, group: RunGroup, member: Member, file: FoundFile, log_format: Format) -> Iterator[Event]:
+        """Follow a file as a part of its run."""
+        if log_format.unsupported and log_format.describes_run and group.path in self._with_metrics:
+            self._strays.pop(member.path, None)
+            self.recognition.leave_out(member.path, "its run has metrics")
+            self._nothing_more.add(member.path)
+            return
+        if (newer := self._newest.newer_than(file, log_format)) is not None:
+            self.recognition.skip(file, f"superseded by {clean(newer.path)}")
+            return
+        stray = self._strays.pop(member.path, None)
+        if stray is not None:
+            self.recognition.forgive(member.path)
+            if stray.followed is not None and stray.followed.found.stream >= 0:
+                yield from self._retire(stray.followed, f"in its own run {clean(group.name)} now")
+        followed = self._followed(member, self._runs[group.path], file, log_format)
+        yield from self._announce(followed)
+        if (older := self._newest.put(followed)) is not None:
+            self.recognition.leave_out(older.path, f"superseded by {clean(followed.path)}")
+            yield from self._retire(older, f"superseded by {clean(followed.found.source)}")
+
+    def _followed(self, member: Member, run: int, file: FoundFile, log_format: Format) -> Followed:
+        """run: -1 for text that is read in silence."""
+        stream = len(self._streams) if run >= 0 else -1
+        found = StreamFound(
+            stream, run, member.source, member.path, log_format.id, log_format.rank, member.prefix, stream
+        )
+        database = self._database_runs.get(member.path)
+        return Followed(found, log_format, file, self._swanlab_names, self._is_remote(member.path), database)
+
+    def _announce(self, followed: Followed) -> Iterator[Event]:
+        self._streams.append(followed)
+        self._announcers.append(Announcer(followed.found.stream))
+        self._known[followed.path] = followed
+        yield followed.found
+        if followed.format.unsupported and (status := followed.news()):
+            yield status
+
+    # Files without metrics of their own, among runs that have some: see strays.py.
+
+    def _place(self, stray: Stray) -> Iterator[Event]:
+        """Give a stray to the run that it may tell of; text that none is found for is read in silence."""
+        path = stray.member.path
+        if not stray.is_text:
+            self.recognition.leave_out(path, stray.format.unsupported or DESCRIBES_NONE)
+            return
+        host = self._newest_below(stray.group)
+        if host is None and stray.followed is None:
+            self.recognition.leave_out(path, TEXT_OF_NONE)
+            stray.followed = self._known[path] = self._followed(stray.member, -1, stray.file, stray.format)
+        elif host is not None and host != stray.host:
+            self.recognition.forgive(path)
+            if stray.followed is None or stray.host is None:
+                stray.followed = self._followed(stray.member, host, stray.file, stray.format)
+            else:
+                self._retired.add(stray.followed.found.stream)
+                stray.followed = stray.followed.moved(len(self._streams), host)
+            stray.host = host
+            yield from self._announce(stray.followed)
+
+    def _newest_below(self, above: RunGroup) -> int | None:
+        """Of the runs with metrics below a directory, the one that was written last."""
+        inside = f"{above.path.rstrip('/')}/"
+        runs = {self._runs[path] for path in self._with_metrics if path.startswith(inside)}
+        times = [(max(f.since.modified, f.modified), f.found.run) for f in self._streams if f.found.run in runs]
+        return max(times, default=(0.0, None))[1]
+
+    def _gets_run(self, stray: Stray) -> Iterator[Event]:
+        """It has a point after all: it is a run, with all that lies beside it."""
+        yield from self._run(stray.group)
+        self._with_metrics.add(stray.group.path)
+        beside = [one for one in self._strays.values() if one.group is stray.group]
+        for one in beside:
+            yield from self._follow(one.group, one.member, one.file, one.format)
+        for one in beside:
+            yield from self._read(self._known[one.member.path])
 
     def _run(self, group: RunGroup) -> Iterator[Event]:
         run = self._runs.setdefault(group.path, len(self._runs))
@@ -210,38 +275,12 @@ class Collector:
             self._run_names[run] = group.name
             yield RunFound(run, clean(group.name), group.path)
 
-    def _age_rank(self, file: FoundFile, log_format: Format) -> tuple[int, float, int]:
-        """Of the files that repeat one another the newest is begun first, so the others need not be read at all."""
-        if log_format.supersedes is None:
-            return (0, 0.0, 0)
-        return (1, -(file.modified // SAME_SAVE), -file.size)
-
-    def _supersede(self, file: FoundFile, log_format: Format) -> bool:
-        """Is this the newest of the files that repeat one another? Written at the same time: the longest is."""
-        assert log_format.supersedes is not None
-        known = self._newest.get(log_format.supersedes(file.path))
-        if known is None:
-            return True
-        modified = (
-            max(known.since.modified, known.modified) if known.modified == known.modified else known.since.modified
-        )
-        apart = file.modified - modified
-        newer = apart > 0 if abs(apart) > SAME_SAVE else file.size > max(known.since.size, known.size)
-        if not newer:
-            self._skip(file, (file.size, file.modified), f"superseded by {clean(known.path)}")
-        return newer
-
-    def _retire_older(self, followed: Followed, log_format: Format) -> Iterator[Event]:
-        assert log_format.supersedes is not None
-        key = log_format.supersedes(followed.path)
-        older = self._newest.get(key)
-        self._newest[key] = followed
-        if older is not None:
-            self._retired.add(older.found.stream)
-            self.skipped.append((older.path, f"superseded by {clean(followed.path)}"))
-            yield StreamReplaced(older.found.stream)
-            message = f"superseded by {clean(followed.found.source)}"
-            yield StreamStatus(older.found.stream, "superseded", message, older.size, older.size, older.modified, 0)
+    def _retire(self, followed: Followed, message: str) -> Iterator[Event]:
+        """Another stream takes its place."""
+        stream, size = followed.found.stream, followed.size
+        self._retired.add(stream)
+        yield StreamReplaced(stream)
+        yield StreamStatus(stream, "superseded", message, size, size, followed.modified, 0)
 
     def _is_remote(self, path: str) -> bool:
         directory = os.path.dirname(path)
@@ -267,11 +306,28 @@ class Collector:
         for followed in chosen:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
-            announcer = self._announcers[followed.found.stream]
-            yield from announcer.events(followed.read(BLOCK, closed))
+            yield from self._read(followed, closed)
+
+    def _read(self, followed: Followed, closed: bool = False) -> Iterator[Event]:
+        if self._known.get(followed.path) is not followed:
+            return  # another took its place in this round
+        yield from self._told(followed, followed.read(BLOCK, closed))
+        if followed.found.stream >= 0 and followed.found.stream not in self._retired:
             status = followed.news()
             if status is not None:
                 yield status
+
+    def _told(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
+        """What a file gave, as events."""
+        stray = self._strays.get(followed.path)
+        if stray is not None:
+            items = list(items)
+            if any(isinstance(item, Points) for item in items):
+                yield from self._gets_run(stray)
+                return
+            if followed.found.stream < 0:
+                return
+        yield from self._announcers[followed.found.stream].events(items)
 
     def _at(self, path: str) -> Iterable[Followed]:
         """What is followed at a path: a file, or the runs of a database that has changed, or its -wal."""
@@ -282,12 +338,12 @@ class Collector:
 
     def flush(self) -> Iterator[Event]:
         """After a pause: a last record without its end is taken for whole where that can be told."""
-        for followed in self._live():
-            yield from self._announcers[followed.found.stream].events(followed.flush())
+        for followed in list(self._live()):
+            yield from self._told(followed, followed.flush())
 
     def in_file_order(self) -> Iterator[tuple[str, Item]]:
         """(source, item) of every log from its beginning to its present end, file by file: for exports."""
-        for followed in sorted(self._live(), key=lambda f: f.path):
+        for followed in sorted(self._live(), key=lambda f: _in_order(f.path)):
             while True:
                 for item in followed.read():
                     yield followed.found.source, item
@@ -297,7 +353,11 @@ class Collector:
                 yield followed.found.source, item
 
     def _live(self) -> Iterator[Followed]:
-        return (f for f in self.followed if f.found.stream not in self._retired and not f.format.unsupported)
+        yield from (f for f in self._streams if f.found.stream not in self._retired and not f.format.unsupported)
+        yield from self._silent()
+
+    def _silent(self) -> Iterator[Followed]:
+        return (stray.followed for stray in self._strays.values() if stray.followed and stray.host is None)
 
     def _due(self, followed: Followed) -> bool:
         """Logs that have been quiet for long are looked at less often: a directory of old runs costs little."""
@@ -308,28 +368,17 @@ class Collector:
 def _grouped(path: str, log_format: Format) -> GroupedFile:
     source = log_format.source_path(path) if log_format.source_path else ""
     companion = log_format.rank <= COMPANION
-    return GroupedFile(path, log_format.id, log_format.directory_is_source, companion=companion, source=source)
+    return GroupedFile(
+        path, log_format.id, log_format.directory_is_source, companion, log_format.describes_run, source=source
+    )
 
 
-def _wanted(path: str) -> bool:
-    return any(log_format.wants(path) for log_format in all_formats())
+def _in_order(path: str) -> list[str | int]:
+    """A key that sorts 2000.log before 10000.log."""
+    parts: list[str | int] = list(re.split(r"([0-9]+)", path))
+    parts[1::2] = map(int, parts[1::2])
+    return parts
 
 
 def _known_time(value: float) -> float:
     return value if value == value else float("inf")
-
-
-def nothing_found(
-    roots: Sequence[str], skipped: Sequence[tuple[str, str]] = (), problems: Sequence[Problem] = ()
-) -> NothingFound:
-    """The error that says what was looked for, and what was met instead."""
-    where = ", ".join(clean(root) for root in roots)
-    met = "".join(f"\n        {clean(path)}: {reason}" for path, reason in skipped[:5])
-    met += "".join(f"\n        {clean(problem.path)}: {problem.reason}" for problem in problems[:5])
-    if len(skipped) > 5:
-        met += f"\n        … and {len(skipped) - 5} more (tuimon doctor lists them)"
-    titles = ", ".join(dict.fromkeys(log_format.title for log_format in all_formats()))
-    return NothingFound(
-        f"there is no metric log in {where}{met}",
-        f"looked for: {titles}. `tuimon --wait PATH` waits for a log to appear",
-    )

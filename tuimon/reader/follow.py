@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
 from tuimon.model.events import StreamFound, StreamStatus
-from tuimon.model.points import Damage, Item, Points, SegmentStart
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced, SegmentStart
 from tuimon.reader.database import Database
+from tuimon.reader.naming import metric_name
 from tuimon.sources.document import DocumentFile
 from tuimon.sources.scan import FoundFile
+from tuimon.sources.swanlab_names import SwanLabNames
 from tuimon.sources.tail import Tail
 from tuimon.text import clean
 
@@ -24,6 +27,7 @@ PEEK = 16 << 10
 class Followed:
     """A file that is read as it grows. `read` gives what is new; `status` says how it stands.
 
+    names: what is known of the names of metrics that files do not tell, shared by all files.
     database: the one that it is a run of; the stream's path is then that of the run in it.
     """
 
@@ -32,6 +36,7 @@ class Followed:
         found: StreamFound,
         log_format: Format,
         since: FoundFile,
+        names: SwanLabNames,
         remote: bool = False,
         database: Database | None = None,
     ) -> None:
@@ -45,18 +50,32 @@ class Followed:
         """The first damages, for a person; `damaged` counts all."""
         self.damaged = 0
         self._told: StreamStatus | None = None
-        metric = log_format.metric_name(found.path) if log_format.metric_name else None
-        self._names = None if metric is None else [metric]
-        self._way: _StreamWay | _DocumentWay | _DatabaseWay | _NoWay
-        if database is not None:
-            self._way = _DatabaseWay(database, found.path)
-        elif log_format.unsupported:
-            self._way = _NoWay(since, log_format.unsupported)
-        elif isinstance(decoder := log_format.decoder(), StreamDecoder):
-            self._way = _StreamWay(found.path, log_format, decoder, remote)
-        else:
-            assert isinstance(decoder, DocumentDecoder)
-            self._way = _DocumentWay(found.path, decoder, remote)
+        self._remote = remote
+        self._database = database
+        self._name = metric_name(found.path, log_format, names)
+        self._names: list[str] = []
+        """The table of names of a file that holds one metric."""
+        self._way = self._begin()
+
+    def _begin(self) -> _StreamWay | _DocumentWay | _DatabaseWay | _NoWay:
+        """The way of the bytes, from the file's beginning."""
+        path, log_format = self.found.path, self.format
+        if self._database is not None:
+            return _DatabaseWay(self._database, path)
+        if log_format.unsupported:
+            return _NoWay(self.since, log_format.unsupported)
+        decoder = log_format.decoder()
+        if isinstance(decoder, StreamDecoder):
+            return _StreamWay(path, log_format, decoder, self._remote)
+        assert isinstance(decoder, DocumentDecoder)
+        return _DocumentWay(path, log_format, decoder, self._remote)
+
+    def moved(self, stream: int, run: int) -> Followed:
+        """The same file from here on as another stream, of another run."""
+        other = copy.copy(self)
+        other.found = replace(self.found, stream=stream, run=run, order=stream)
+        other._told = None
+        return other
 
     @property
     def path(self) -> str:
@@ -77,19 +96,44 @@ class Followed:
 
     def read(self, limit: int = BLOCK, closed: bool = False) -> Iterator[Item]:
         """What is new, from at most `limit` bytes of a stream. closed: its writer has just closed or moved it."""
-        for item in self._way.read_new(limit, closed):
+        yield from self._renamed()
+        if self._named:
+            yield from self._known(self._way.read_new(limit, closed))
+
+    def flush(self) -> Iterator[Item]:
+        """What a last record without its end gives, once no more bytes are expected for now."""
+        if not self._named:
+            yield from self._renamed(hurry=True)
+            yield from self._known(self._way.read_new(BLOCK, False))
+        yield from self._known(self._way.flush())
+
+    @property
+    def _named(self) -> bool:
+        return self._name is None or self._name.taken is not None
+
+    def _renamed(self, hurry: bool = False) -> Iterator[Item]:
+        """Looks for the name of the metric. All is read again when it was read under another."""
+        if self._name is None:
+            return
+        if self._name.look(hurry):
+            self._way = self._begin()
+            yield Replaced()
+        if self._name.taken is not None and self._names != [self._name.taken]:
+            self._names = [self._name.taken]
+
+    def _known(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items, damage counted, points and settings under the name that is known of them."""
+        for item in items:
             if isinstance(item, Damage):
                 self.damaged += item.records
                 if len(self.damage) < 20:
                     self.damage.append(item)
-            elif self._names is not None and isinstance(item, Points):
+            elif self._name is not None and isinstance(item, Points):
                 yield replace(item, names=self._names)
+            elif self._name is not None and isinstance(item, Fact) and "" in item.value:
+                yield replace(item, value={self._names[0]: item.value[""]})
             else:
                 yield item
-
-    def flush(self) -> Iterator[Item]:
-        """What a last record without its end gives, once no more bytes are expected for now."""
-        yield from self._way.flush()
 
     def status(self) -> StreamStatus:
         """How the stream stands now."""
@@ -109,7 +153,7 @@ class _StreamWay:
     """Tail to StreamDecoder."""
 
     def __init__(self, path: str, log_format: Format, decoder: StreamDecoder, remote: bool) -> None:
-        self._tail = Tail(path, remote)
+        self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
         self._format = log_format
         self._decoder = decoder
 
@@ -150,7 +194,7 @@ class _StreamWay:
                     decoder = self._format.decoder()
                     assert isinstance(decoder, StreamDecoder)
                     self._decoder = decoder
-                    yield SegmentStart(None, purge=False)
+                    yield Replaced() if self._format.rewritten_whole else SegmentStart(None, purge=False)
                 yield from self._decoder.feed(chunk.data)
                 if self._decoder.skippable:
                     self._decoder.skipped(self._tail.skip(self._decoder.skippable))
@@ -168,8 +212,8 @@ class _StreamWay:
 class _DocumentWay:
     """DocumentFile to DocumentDecoder."""
 
-    def __init__(self, path: str, decoder: DocumentDecoder, remote: bool) -> None:
-        self._file = DocumentFile(path, remote)
+    def __init__(self, path: str, log_format: Format, decoder: DocumentDecoder, remote: bool) -> None:
+        self._file = DocumentFile(path, remote, log_format.largest)
         self._decoder = decoder
         self._problem = ""
         self._loaded = 0

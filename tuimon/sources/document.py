@@ -13,7 +13,7 @@ import os
 from tuimon.sources.files import Signature, explain, fresh, is_gone, open_regular, regular, signature
 
 LIMIT = 1 << 30
-"""Bytes. A document must be held in memory to be parsed; a larger one is refused."""
+"""Bytes. A document must be held in memory to be parsed; a larger one is refused, or one of more than its `limit`."""
 PATIENCE = 8
 """Looks after which a document is given although nothing closes it, or although it never stands still."""
 MAX_DISTANCE = 64
@@ -26,8 +26,9 @@ class DocumentFile:
     The caller parses what `poll` gives and answers with `loaded` or `failed`.
     """
 
-    def __init__(self, path: str, remote: bool = False) -> None:
+    def __init__(self, path: str, remote: bool = False, limit: int = LIMIT) -> None:
         self.path = path
+        self._limit = limit
         self.state = "current"
         """current | gone | unreadable."""
         self.message = ""
@@ -51,8 +52,9 @@ class DocumentFile:
         """All its bytes, when they should be parsed; else None. hint: its writer has just closed or moved it."""
         try:
             status = self._look()
-            if status.st_size > LIMIT:
-                self.state, self.message = "unreadable", f"larger than {LIMIT >> 20} MiB"
+            if status.st_size > self._limit:
+                limit = f"{self._limit >> 20} MiB" if self._limit >> 20 else f"{self._limit >> 10} KiB"
+                self.state, self.message = "unreadable", f"larger than {limit}"
                 return None
             if not self._due(status, hint):
                 return None
@@ -77,8 +79,8 @@ class DocumentFile:
         self._next_trial = 0
 
     def failed(self) -> None:
-        """What `poll` gave last could not be parsed: give it again later."""
-        self._loaded = None
+        """What `poll` gave last could not be parsed: give it again later, the loaded content too if it comes back."""
+        self._loaded, self._loaded_digest = None, b""
         self._next_trial = self._still + min(max(1, self._still), MAX_DISTANCE)
 
     def _look(self) -> os.stat_result:

@@ -14,20 +14,9 @@ from functools import lru_cache
 FACETS = frozenset(
     {"tensorboard", "tensorboard_log", "tensorboard_logs", "tb", "tb_logs", "tblogs", "tfevents", "runs", "log", "logs"}
     | {"lightning_logs", "wandb", "swanlab", "swanlog", "swanlogs", "mlflow", "mlruns", "trackio", "output", "outputs"}
-    | {
-        "csv",
-        "csv_logs",
-        "hparams",
-        "metrics",
-        "monitor",
-        "dvclive",
-        "plots",
-        "checkpoints",
-        "ckpt",
-        "ckpts",
-        "results",
-    }
-    | {"console", "converted_ckpts", "pipeline", "best", "final", "best_model", "latest"}
+    | {"csv", "csv_logs", "hparams", "params", "metrics", "monitor", "dvclive", "plots", "results", "files", "console"}
+    | {"checkpoints", "ckpt", "ckpts", "converted_ckpts", "pipeline", "best", "final", "best_model", "latest"}
+    | {".hydra", ".aim"}
 )
 CONTAINER = "plots"
 """What lies below it, however deep, belongs to the directory that holds it (dvclive/plots/metrics/train/loss.tsv)."""

@@ -14,7 +14,8 @@ A file belongs to the run directory that is left when the facets at the end of i
 3. Twins. Directories whose paths differ only by facets (tb/version_0 and csv/version_0) are one run if their formats
    differ. Lightning's csv/version_0 and mlp/version_0 may be one fit as well, but the names cannot prove it: two runs.
 4. Companions. Files without metrics of their own (console text) join the only run below their directory, or else the
-   nearest above. Where several runs lie below, they stay by themselves.
+   nearest above. Where several runs lie below, they stay by themselves. A config joins the run of its own directory
+   (the facets of that taken away), and no other.
 5. Files of one directory are one run, except metric files named as runs of their own (ppo_seed0.jsonl beside
    ppo_seed1.jsonl).
 
@@ -49,6 +50,8 @@ class GroupedFile:
     """All such files of a directory are one source (event files)."""
     companion: bool = False
     """It goes with a run but makes none: console text."""
+    beside: bool = False
+    """A companion of the run of its own directory, and of no other: a config."""
     source: str = ""
     """Not empty: absolute path of the source that it is a part of; it is no run by itself, whatever its name."""
 
@@ -110,7 +113,9 @@ def _locate(file: GroupedFile, roots: Sequence[str]) -> _Located:
     if file.path == root:
         source = posixpath.basename(file.path)
     else:
-        source = posixpath.relpath(file.source or (directory if file.directory_is_source else file.path), root)
+        whole = file.source or (directory if file.directory_is_source else file.path)
+        inside = whole == root or whole.startswith(root.rstrip("/") + "/")
+        source = posixpath.relpath(whole, root) if inside else "."  # else the path asked for is a part of the source
     below = posixpath.relpath(directory, base)
     parts = () if below == "." else tuple(below.split("/"))
     return _Located(file, source, (base, parts), (base, parts))
@@ -229,12 +234,16 @@ def _join_twins(groups: dict[Home, list[_Located]]) -> None:
     for home in sorted(groups, key=lambda home: (not _has_metrics(groups[home]), home)):
         twins[_bare(home)].append(home)
     for first, *rest in twins.values():
-        formats = {item.file.format for item in groups[first]}
+        formats = _metric_formats(groups[first])
         for home in rest:
-            theirs = {item.file.format for item in groups[home]}
+            theirs = _metric_formats(groups[home])
             if not formats & theirs:
                 formats |= theirs
                 groups[first] += groups.pop(home)
+
+
+def _metric_formats(items: list[_Located]) -> set[str]:
+    return {item.file.format for item in items if not item.file.companion}
 
 
 def _join_companions(groups: dict[Home, list[_Located]]) -> None:
@@ -248,10 +257,12 @@ def _join_companions(groups: dict[Home, list[_Located]]) -> None:
         inside = below.get(_bare(home), [])
         base, parts = home
         above = [(base, parts[:length]) for length in range(len(parts)) if (base, parts[:length]) in runs]
-        if len(inside) == 1:
-            groups[inside[0]] += groups.pop(home)
-        elif not inside and above:
-            groups[above[-1]] += groups.pop(home)
+        joined = inside[0] if len(inside) == 1 else above[-1] if above and not inside else None
+        if joined is not None:
+            items = groups.pop(home)
+            groups[joined] += [item for item in items if not item.file.beside]
+            if left := [item for item in items if item.file.beside]:
+                groups[home] = left
 
 
 def _with_known(groups: dict[Home, list[_Located]], known: Sequence[RunGroup]) -> tuple[RunGroup, ...]:

@@ -9,16 +9,19 @@ others, are in the run's backup.swanlab.
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from tuimon.errors import FormatError
+from tuimon.sources.files import FRESH
 from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
 
-_LOG = re.compile(r"(?P<root>.*)/(?P<run>[^/]+)/logs/(?P<folder>[^/]+)/(?P<number>\d+)\.log")
+_LOG = re.compile(r"(?P<root>.*)/(?P<run>[^/]+)/logs/(?P<folder>[^/]+)/\d+\.log")
 _STATES = {1: "finished", -1: "crashed"}
 
 
@@ -36,17 +39,13 @@ class LoggedRun:
 
 @dataclass(frozen=True, slots=True)
 class LogPath:
-    """The parts of swanlog/<run>/logs/<folder>/<number>.log."""
+    """The parts of swanlog/<run>/logs/<folder>/<number>.log that tell its metric."""
 
     database: str
     """Path of the runs.swanlab that belongs to it; it need not exist."""
     run: str
     """Name of the run directory."""
-    source: str
-    """Path of the run's logs directory: all metrics below it are one source."""
     folder: str
-    number: int
-    """Files of one folder are read in the order of this number."""
 
 
 def log_path(path: str) -> LogPath | None:
@@ -55,7 +54,7 @@ def log_path(path: str) -> LogPath | None:
     if not found:
         return None
     root, run = found["root"], found["run"]
-    return LogPath(f"{root}/runs.swanlab", run, f"{root}/{run}/logs", found["folder"], int(found["number"]))
+    return LogPath(f"{root}/runs.swanlab", run, found["folder"])
 
 
 def swanlab_names(database: str | Path) -> dict[str, LoggedRun]:
@@ -80,23 +79,34 @@ def _runs(connection: sqlite3.Connection) -> dict[str, LoggedRun]:
     return runs
 
 
+@dataclass(slots=True)
+class _Known:
+    """A database as it was last looked at."""
+
+    runs: dict[str, LoggedRun]
+    signature: DatabaseSignature | None = None
+    again: float = math.inf
+    """On the monotonic clock: look again though the signature is the same, as it was too young to be trusted."""
+
+
 class SwanLabNames:
     """The names of all runs below any number of swanlog directories; a database is read again when it has changed."""
 
     def __init__(self) -> None:
-        self._read: dict[str, tuple[DatabaseSignature, dict[str, LoggedRun]]] = {}
+        self._known: dict[str, _Known] = {}
 
     def run(self, path: LogPath) -> LoggedRun | None:
         """What is known of the run of a log file; None where there is no readable runs.swanlab that lists it."""
+        known = self._known.setdefault(path.database, _Known({}))
         try:
             now = database_signature(path.database)
-            known = self._read.get(path.database)
-            if known is None or known[0] != now:
-                known = self._read[path.database] = now, swanlab_names(path.database)
-            return known[1].get(path.run)
+            if now != known.signature or time.monotonic() >= known.again:
+                young = any(time.time() - part[1] / 1e9 < FRESH for part in now if part)
+                known.signature, known.again = now, time.monotonic() + FRESH if young else math.inf
+                known.runs = swanlab_names(path.database)
         except (OSError, FormatError):
-            last = self._read.get(path.database)
-            return last[1].get(path.run) if last else None
+            pass  # what was known before still holds
+        return known.runs.get(path.run)
 
     def metric(self, path: LogPath) -> tuple[str, bool]:
         """(name of a log file's metric, whether it is certain). A number without a name may get one in a moment: its

@@ -55,9 +55,10 @@ class Tail:
     """Follows the file at `path`; it need not exist yet. No descriptor is held between two calls.
 
     remote: on a network file system a stat() may be old, so each look opens the file.
+    by_inode: another inode is another file, even where it begins with the same bytes.
     """
 
-    def __init__(self, path: str, remote: bool = False) -> None:
+    def __init__(self, path: str, remote: bool = False, by_inode: bool = False) -> None:
         self.path = path
         self.state = "current"
         self.message = ""
@@ -65,6 +66,8 @@ class Tail:
         self.offset = 0
         self.modified = float("nan")
         self._remote = remote
+        self._by_inode = by_inode
+        self._inode: tuple[int, int] | None = None
         self._head = b""
         self._lead = b""
         self._settled: Signature | None = None
@@ -128,7 +131,13 @@ class Tail:
         if signature(status) == self._settled:
             return
         self._settled = None
-        restarted = status.st_size < self.offset or os.pread(descriptor, len(self._head), 0) != self._head
+        inode = status.st_dev, status.st_ino
+        restarted = (
+            status.st_size < self.offset
+            or (self._by_inode and self._inode not in (None, inode))
+            or os.pread(descriptor, len(self._head), 0) != self._head
+        )
+        self._inode = inode
         if restarted:
             self._forget()
         given = 0
