@@ -128,6 +128,19 @@ def test_the_legend_and_the_roles_of_cells() -> None:
     assert all(role in {Role.AXIS, RED, BLUE} for row in rows[1:7] for _, role in row)
 
 
+def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
+    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]))
+    headline: Row = (("0.4523", Role.VALUE), (" ", Role.MUTED), ("↓ 0.1234", Role.GOOD))
+    titles = [
+        picture(chart(*lines, title="loss", headline=headline), width, 6).splitlines()[1] for width in (40, 36, 28)
+    ]
+    assert [title.split() for title in titles] == [
+        ["loss", "●", "train", "●", "val", "0.4523", "↓", "0.1234"],
+        ["loss", "●", "train", "●", "val", "0.4523"],
+        ["loss", "●", "train", "●", "val", "0.4523"],
+    ]
+
+
 def test_charts_above_each_other_align() -> None:
     for y in ((0, 1), (-1.23e-7, 4.5e-8), (1e6, 1e6 + 1), (0, 1e308), (-1e308, 1e308), (0, 5e-324)):
         for row in draw.render(chart(Line("", RED, envelope([NAN])), y=y), Size(40, 12))[1:-2]:

@@ -230,7 +230,7 @@ def test_a_damaged_page_costs_what_follows_it(database: Path) -> None:
             continue
         counts.append(sum(map(len, map(rows, found.values()))))
         told = sum(isinstance(item, Damage) for items in found.values() for item in items)
-        assert told == (counts[-1] < whole)
+        assert told == 1 or (told == 0 and counts[-1] == whole)  # the lost rows may be a run's name or parameters
     assert any(0 < count < whole for count in counts)
     assert whole in counts
 

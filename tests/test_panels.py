@@ -255,6 +255,69 @@ def test_a_restart_is_marked_and_what_it_hides_is_counted() -> None:
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
 
+def add_source(store: Store, stream: int, source: str, rank: int, series: Series) -> None:
+    """Another source of the run, without wall times."""
+    store.apply(StreamFound(stream, 0, source, f"/logs/run/{source}", "any", rank, "", stream))
+    store.apply(MetricsFound(stream, 0, tuple(series)))
+    for number, (some, values) in enumerate(series.values()):
+        one, count = np.array([number], np.uint32), np.array([len(some)], np.uint32)
+        steps, times = np.array(some, np.int64), np.full(len(some), np.nan)
+        store.apply(Columns(stream, one, count, steps, np.array(values, np.float64), times))
+
+
+def test_a_disagreement_between_sources_is_said() -> None:
+    steps = range(100)
+    store = store_of({"loss": (steps, [0.51 for _ in steps])})
+    add_source(store, 7, "logs/metrics.jsonl", 30, {"loss": (steps, [0.53 if s >= 40 else 0.51 for s in steps])})
+    note = chart(store.snapshot().runs[0], "loss").note
+    assert note == "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
+    once = store_of({"clipfrac": (steps, [s / 7 for s in steps])})
+    add_source(once, 7, "other.csv", 20, {"clipfrac": (steps, [s / 7 + (s == 9) * 1e-5 for s in steps])})
+    view = metric_panel("clipfrac").view(once.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE)
+    assert view.note.startswith("2 sources disagree at step 9: 1.28571 here, 1.28572 in other.csv")
+
+
+def test_points_of_another_source_are_counted() -> None:
+    store = store_of({"loss": (range(50, 100), [1.0 + s for s in range(50, 100)])})
+    add_source(store, 7, "out/trainer_state.json", 29, {"loss": (range(100), [1.0 + s for s in range(100)])})
+    view = chart(store.snapshot().runs[0], "loss")
+    assert "50 from trainer_state.json" in view.note
+    assert view.x.low == 0
+
+
+def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
+    """Restarted at 42; the first validation after it is at 60."""
+    series = {"train/loss": (range(2, 77, 2), [1.0] * 38), "eval/loss": ([20, 40, 60], [1.0] * 3)}
+    store = store_of(series)
+    store.apply(SegmentStarted(0, 42, False))
+    feed(store, {"train/loss": (range(42, 121, 2), [0.5] * 40), "eval/loss": ([60, 80, 100, 120], [0.5] * 4)}, 0)
+    run = store.snapshot().runs[0]
+    assert [(mark.x, mark.label) for mark in chart(run, "loss").marks] == [(42.0, "restart 42")]
+    alone = metric_panel("eval/loss").view(run, Size(80, 12), START, Symbols.BRAILLE)
+    assert [(mark.x, mark.label) for mark in alone.marks] == [(42.0, "restart 42")]
+    assert "1 point superseded by a restart at step 42" in alone.note
+
+
+def test_what_counts_steps_otherwise_does_not_stand_on_the_same_axis() -> None:
+    """RLinf: the trackers count updates, the console global steps."""
+    each = range(0, 240, 4)
+    store = store_of(
+        {"actor/training/actor/policy_loss": (range(240), [0.1] * 240), "rollout/rewards": (each, [0.5] * 60)}
+    )
+    add_source(store, 7, "run.log", 10, {"reward": (range(1, 61), [0.5] * 60), "val_score": (range(1, 61), [1.0] * 60)})
+    view = chart(store.snapshot().runs[0], "reward")
+    assert len(view.lines) == 1
+    assert view.x.high >= 236
+    only = metric_panel("reward").view(store.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE)
+    assert only.x.high == 60
+
+
+def test_of_metrics_that_mean_the_same_the_one_with_most_points_leads() -> None:
+    """Lightning's loss of a step and its mean over an epoch, which comes first in a CSV file."""
+    run = run_of({"train_loss_epoch": ([49, 99], [1.0, 0.5]), "train_loss_step": (range(4, 100, 5), [2.0] * 20)})
+    assert chart(run, "loss").headline[0] == ("2", Role.VALUE)
+
+
 def test_any_metric_can_be_drawn() -> None:
     run = run_of({"[b]odd[/b] 名\x1b[2J": (range(5), [1, 2, 3, 4, 5])})
     view = metric_panel("[b]odd[/b] 名\x1b[2J").view(run, Size(60, 10), START, Symbols.ASCII)

@@ -26,7 +26,7 @@ def test_nothing_that_is_read_is_executed(word: str) -> None:
 
 
 def test_no_file_is_opened_for_writing_but_what_a_person_asked_for() -> None:
-    """The export's -o, the screenshot key, the null device after a closed pipe; private copies of databases go to a temporary directory."""
+    """The export's -o, the screenshot key, the null device after a closed pipe, private copies of databases."""
     writing = re.compile(
         r"O_RDWR|O_WRONLY|O_CREAT|write_text|write_bytes|open\([^)]*[\"'][wax]b?[\"']|NamedTemporaryFile"
     )

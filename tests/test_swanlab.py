@@ -21,6 +21,7 @@ from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats.swanlab_log import FORMAT as LOG
 from tuimon.formats.swanlab_store import SwanLabStoreDecoder
 from tuimon.model.points import Fact, Item
+from tuimon.sources import swanlab_names as swanlab_names_module
 from tuimon.sources.sqlite_copy import database_signature, private_copy
 from tuimon.sources.swanlab_names import SwanLabNames, log_path, swanlab_names
 
@@ -96,7 +97,7 @@ def test_local_logs_equal_what_was_logged_under_the_names_of_the_database(case: 
         decoder = log.decoder()
         assert isinstance(decoder, StreamDecoder)
         if points := series(decode(decoder, data)).get(""):
-            found[f"{Path(where.source).relative_to(root).as_posix()}::{name}"] = points
+            found[f"{path.parents[1].relative_to(root).as_posix()}::{name}"] = points
     assert found == {key: true_points(points) for key, points in truth.items() if "/logs::" in key}
 
 
@@ -156,12 +157,33 @@ def test_folders_without_a_database(tmp_path: Path) -> None:
     numbered = log_path(f"{tmp_path}/run-a/logs/3/1000.log")
     assert quoted is not None
     assert numbered is not None
-    assert (quoted.source, quoted.number) == (f"{tmp_path}/run-a/logs", 2000)
     assert names.metric(quoted) == ("critic/score mean", True)
     assert names.metric(numbered) == ("logs/3", False)
     assert log_path("/somewhere/else/1000.log") is None
     (tmp_path / "runs.swanlab").write_bytes(b"not a database, but long enough to be looked at as one" * 20)
     assert names.metric(numbered) == ("logs/3", False)
+
+
+def test_what_cannot_be_read_is_copied_once_and_what_was_known_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = tmp_path / "runs.swanlab"
+    with sqlite3.connect(database) as writer:
+        writer.execute("create table experiment (id integer, run_id text, name text, status integer)")
+        writer.execute("create table tag (experiment_id integer, name text, folder text)")
+        writer.execute("insert into experiment values (1, 'run-a', 'first', 0)")
+        writer.execute("insert into tag values (1, 'train/loss', '1')")
+    writer.close()
+    path = log_path(f"{tmp_path}/run-a/logs/1/1000.log")
+    assert path is not None
+    names = SwanLabNames()
+    assert names.metric(path) == ("train/loss", True)
+    read: list[Any] = []
+    monkeypatch.setattr(swanlab_names_module, "swanlab_names", lambda where: read.append(where) or swanlab_names(where))
+    database.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    os.utime(database, (1, 1))
+    assert [names.metric(path) for _ in range(3)] == [("train/loss", True)] * 3
+    assert len(read) == 1
 
 
 def test_a_copy_of_what_is_no_database(tmp_path: Path) -> None:

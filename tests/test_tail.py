@@ -294,3 +294,18 @@ def test_what_was_given_since_the_last_restart_is_the_file(
             for chunk in tail.read_new(limit):
                 given_bytes = chunk.data if chunk.restarted else given_bytes + chunk.data
         assert given_bytes == path.read_bytes()
+
+
+@pytest.mark.parametrize("by_inode", [False, True])
+def test_another_file_with_the_same_beginning(tmp_path: Path, by_inode: bool) -> None:
+    """rsync and write-then-rename look alike: whether the bytes before are the same, only the format knows."""
+    path, tail = tmp_path / "log", Tail(str(tmp_path / "log"), by_inode=by_inode)
+    path.write_bytes(b"a" * 500)
+    assert data(tail) == b"a" * 500
+    other = tmp_path / "other"
+    other.write_bytes(b"a" * 500 + b"more")
+    other.replace(path)
+    assert read(tail) == ([Chunk(b"a" * 500 + b"more", True)] if by_inode else [Chunk(b"more", False)])
+    with path.open("ab") as file:
+        file.write(b"end")
+    assert read(tail) == [Chunk(b"end", False)]

@@ -1,0 +1,459 @@
+"""What every log format owes, tested over all there are: a new format file is under test as soon as it exists.
+
+A format without a sample below tests/data fails. Streams may be cut, torn, damaged and flushed anywhere; documents may
+be met half-written; databases may be damaged. Nothing raises, nothing is told twice, and no number is made up.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import random
+import re
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given as examples
+from hypothesis import settings
+from hypothesis import strategies as st
+from samples import Given, Sample, begins, fed, formats_of, given, kind, lies_in, places, samples, some
+
+import tuimon.formats
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats import DocumentDecoder, Format, StreamDecoder, all_formats, recognise
+from tuimon.model.points import Damage, Item, Points
+from tuimon.reader import Collector
+
+CHECKED = frozenset({"tensorboard", "wandb", "swanlab"})
+"""Formats whose every record has a checksum: of a damaged one nothing may be believed."""
+EVERY_BYTE = 20_000
+"""Bytes. Longer samples are not fed byte by byte."""
+NOISE = 1 << 17
+CHUNK = 1 << 14
+HELD = 24 << 20
+"""Bytes a decoder may hold beyond a small multiple of its input: one line of 16 MiB and its copy."""
+
+
+def cases(wanted: str, count: int, limit: int = 1 << 20) -> list[Sample]:
+    return [sample for log_format in formats_of(wanted) for sample in some(log_format.id, count, limit)]
+
+
+streams = pytest.mark.parametrize("sample", cases("stream", 4), ids=str)
+small_streams = pytest.mark.parametrize("sample", cases("stream", 3, EVERY_BYTE), ids=str)
+stream_formats = pytest.mark.parametrize("log_format", formats_of("stream"), ids=lambda f: f.id)
+documents = pytest.mark.parametrize("sample", cases("document", 4), ids=str)
+databases = pytest.mark.parametrize("sample", cases("database", 2), ids=str)
+
+
+# ---------------------------------------------------------------------- what a format says of itself
+
+
+@pytest.mark.parametrize("log_format", all_formats(), ids=lambda f: f.id)
+def test_every_format_has_a_sample(log_format: Format) -> None:
+    assert samples().get(log_format.id), f"no file below tests/data is recognised as {log_format.id}"
+    if kind(log_format) == "stream":
+        assert any(fed(log_format, s.data).count for s in some(log_format.id, 9))
+
+
+def test_ids_and_titles_are_unique() -> None:
+    assert len({f.id for f in all_formats()}) == len(all_formats())
+    assert len({f.title for f in all_formats() if f.id != "mlflow-meta"}) >= len(all_formats()) - 1
+
+
+@pytest.mark.parametrize("log_format", all_formats(), ids=lambda f: f.id)
+def test_a_format_says_what_it_is(log_format: Format) -> None:
+    assert re.fullmatch(r"[a-z][a-z0-9_-]*", log_format.id)
+    assert 1 <= log_format.rank <= 50
+    assert log_format.title
+    assert kind(log_format)
+
+
+def modules() -> Iterator[str]:
+    for module in pkgutil.iter_modules(tuimon.formats.__path__):
+        if not module.name.startswith("_"):
+            yield module.name
+
+
+@pytest.mark.parametrize("name", modules())
+def test_the_docstring_gives_the_layout_and_its_source(name: str) -> None:
+    """Its own, or that of a part of it which it names; rows of any origin have no source."""
+    words = importlib.import_module(f"tuimon.formats.{name}").__doc__
+    assert words
+    known = {module.name for module in pkgutil.iter_modules(tuimon.formats.__path__)}
+    named = known.intersection(re.findall(r"\b_[a-z_]+\b", words))
+    parts = [importlib.import_module(f"tuimon.formats.{part}") for part in named]
+    parts += [
+        importlib.import_module(inner.name)
+        for part in parts
+        for inner in pkgutil.iter_modules(getattr(part, "__path__", ()), f"{part.__name__}.")
+    ]
+    said = "\n".join([words, *(part.__doc__ or "" for part in parts)])
+    assert re.search(r"\bSources?\b|any other origin", said)
+
+
+@pytest.mark.parametrize("log_format", all_formats(), ids=lambda f: f.id)
+def test_a_sample_is_wanted_by_its_path_and_by_no_better_format(log_format: Format) -> None:
+    for sample in samples()[log_format.id]:
+        assert log_format.wants(f"/{sample.path}")
+        assert recognise(f"/{sample.path}", b"") in (None, *all_formats())
+
+
+# ---------------------------------------------------------------------- streams: cutting
+
+
+def same(ours: Given, whole: Given) -> None:
+    """But for the console's text, whose last lines alone are given of one long piece."""
+    assert ours.series == whole.series
+    assert ours.segments == whole.segments
+    assert ours.lost == whole.lost
+    console = whole.facts.get("console", [])
+    assert not console or ours.facts["console"][-len(console) :] == console
+    assert {**ours.facts, "console": 0} == {**whole.facts, "console": 0}
+
+
+@streams
+@settings(max_examples=15)
+@examples(data=st.data())
+def test_any_cutting_gives_the_same(sample: Sample, data: st.DataObject) -> None:
+    length = len(sample.data)
+    cuts = data.draw(st.lists(st.integers(0, length), max_size=12))
+    piece = data.draw(st.sampled_from([0, 7, 100, 1021, 4096, 32768]))
+    if piece and length // piece <= 2000:
+        cuts += range(piece, length, piece)
+    same(fed(sample.format, sample.data, cuts), fed(sample.format, sample.data))
+
+
+@small_streams
+def test_every_byte_alone_gives_the_same(sample: Sample) -> None:
+    data = sample.data[:EVERY_BYTE]
+    same(fed(sample.format, data, range(len(data))), fed(sample.format, data))
+
+
+def steps_guessed(ours: Given, whole: Given) -> None:
+    """A row of a console may say its step by the progress bar that is drawn behind it: flushed or torn off before that
+    bar, its step is a guess. Where nothing else differs, it is taken for right here."""
+    for metric, points in ours.series.items():
+        logged = whole.series.get(metric, [])
+        if [point[1:] for point in points] == [point[1:] for point in logged[: len(points)]]:
+            ours.series[metric] = logged[: len(points)]
+
+
+@small_streams
+def test_a_flush_gives_nothing_twice_and_loses_nothing(sample: Sample) -> None:
+    whole = fed(sample.format, sample.data)
+    draw = random.Random(2)
+    for place in places(len(sample.data), 60, draw.randrange):
+        cut = fed(sample.format, sample.data, [place], flush_at_cuts=True)
+        if sample.format.id == "console":
+            steps_guessed(cut, whole)
+        assert cut.series == whole.series, place
+        assert cut.segments == whole.segments, place
+        assert cut.lost == whole.lost, place
+    cuts = sorted(draw.randrange(len(sample.data)) for _ in range(200))
+    often = fed(sample.format, sample.data, cuts, flush_at_cuts=True)
+    if sample.format.id == "console":
+        steps_guessed(often, whole)
+    assert often.series == whole.series
+    decoder = sample.format.decoder()
+    assert isinstance(decoder, StreamDecoder)
+    decoder.feed(sample.data)
+    decoder.flush()
+    assert not decoder.flush()
+    assert not [item for item in decoder.feed(b"") if isinstance(item, Points)]
+
+
+# ---------------------------------------------------------------------- streams: torn, damaged, noise
+
+
+@streams
+def test_a_torn_file_gives_the_first_points_of_each_metric(sample: Sample) -> None:
+    whole = fed(sample.format, sample.data)
+    draw = random.Random(3)
+    ends = range(len(sample.data)) if len(sample.data) < 2000 else places(len(sample.data), 40, draw.randrange)
+    for end in ends:
+        torn = fed(sample.format, sample.data[:end])
+        if sample.format.id == "console":
+            steps_guessed(torn, whole)
+        assert begins(torn.series, whole.series), end
+        assert torn.lost <= whole.lost + 1, end
+
+
+def reach(whole: Given) -> int:
+    """How many points one name or number of a text is about: a column below a header, or all that share a step."""
+    rows = Counter(step for points in whole.series.values() for step, _, _ in points)
+    return max([*map(len, whole.series.values()), *rows.values()], default=1)
+
+
+@streams
+def test_one_wrong_byte_costs_little_and_makes_nothing_up(sample: Sample) -> None:
+    whole = fed(sample.format, sample.data)
+    draw = random.Random(4)
+    for place in sorted(draw.randrange(len(sample.data)) for _ in range(60)):
+        bad = bytearray(sample.data)
+        bad[place] ^= draw.choice([0x01, 0x20, 0x80, 0xFF, draw.randrange(1, 256)])
+        found = fed(sample.format, bytes(bad))
+        if sample.format.id in CHECKED:
+            assert lies_in(found.series, whole.series), place
+            assert found.lost <= 2, place
+        else:
+            invented = sum(len(found.series[name]) for name in found.series.keys() - whole.series.keys())
+            assert invented <= 2 * reach(whole), place
+            assert found.count <= whole.count + 2 * reach(whole), place
+
+
+@stream_formats
+@settings(max_examples=30)
+@examples(noise=st.binary(max_size=2000), piece=st.integers(1, 2000), place=st.integers(0, 1 << 20))
+def test_noise_never_raises(log_format: Format, noise: bytes, piece: int, place: int) -> None:
+    sample = some(log_format.id, 3)[0]
+    place %= len(sample.data) + 1
+    for data in (noise, sample.data[:place] + noise, sample.data[:place] + noise + sample.data[place:]):
+        fed(log_format, data, range(piece, len(data), piece))
+
+
+HOSTILE = (
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b'{"step": 1, "loss": ' + b"9" * 6000 + b"}",
+    b'{"step": ' + b"9" * 6000 + b', "loss": 1}',
+    b'{"step": 1e300, "loss": 1e999, "x": -1e999}',
+    b'{"step": -9223372036854775809, "loss": 1}',
+    b'{"step": 9223372036854775808, "loss": 1, "time": 1e308}',
+    b'{"step": true, "loss": {"": {"": 1}}, "": 2}',
+    b'{"step": 3, "\\ud800": 1, "loss": "\\udfff"}',
+    b'{"step": 3, "loss": 1' + b"\0" * 1000 + b"}",
+    b"step,loss\n1," + b"9" * 6000,
+    b"99999999999999999999 99999999999999999999 99999999999999999999",
+    b"1795226147449 " + b"9" * 6000 + b" " + b"9" * 6000,
+    b"step: " + b"9" * 6000 + b" - loss: " + b"9" * 6000,
+    b"Step 99999999999999999999999: {'loss': " + b"(" * 5000 + b"1}",
+    b"| " * 50_000,
+    b"\x1b[" * 50_000,
+    b"100%|" + b"\xe2\x96\x88" * 30_000 + b"| 9/9 [00:00<00:00, loss=1]",
+    b"base64:" + b"A" * 40_000,
+    b'"' * 50_001,
+    b",;\t" * 20_000,
+)
+"""Lines that have brought parsers down: nesting, numbers beyond any type, lone surrogates, near-matches without end."""
+
+
+@stream_formats
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_lines_never_raise_and_cost_no_good_line(log_format: Format, line: bytes) -> None:
+    sample = some(log_format.id, 3, EVERY_BYTE)[-1]
+    whole = fed(log_format, sample.data)
+    if sample.is_text:
+        middle = sample.data.rfind(b"\n", 0, len(sample.data) // 2) + 1
+        found = fed(log_format, sample.data[:middle] + line + b"\n" + sample.data[middle:])
+        assert lies_in(whole.series, found.series)
+    else:
+        middle = len(sample.data) // 2
+        found = fed(log_format, sample.data[:middle] + line + sample.data[middle:])
+        assert lies_in(found.series, whole.series)
+        assert found.count >= fed(log_format, sample.data[:middle]).count
+
+
+@stream_formats
+@pytest.mark.parametrize("noise", ["random", "zeros", "letters", "newlines", "braces", "digits"])
+def test_noise_is_held_in_bounded_memory(log_format: Format, noise: str) -> None:
+    """128 KiB of noise behind a good beginning take less than 24 MiB, and less than 40 times their length."""
+    pattern = {"zeros": b"\0", "letters": b"a", "newlines": b"\n", "braces": b'{"a": 1}', "digits": b"1,2 "}
+    data = random.Random(5).randbytes(NOISE) if noise == "random" else (pattern[noise] * NOISE)[:NOISE]
+    beginning = some(log_format.id, 1)[0].data[: 64 << 10]
+    decoder = log_format.decoder()
+    assert isinstance(decoder, StreamDecoder)
+    decoder.feed(beginning)
+    count = 0
+    tracemalloc.start()
+    try:
+        for at in range(0, NOISE, CHUNK):
+            count += sum(1 for _ in decoder.feed(data[at : at + CHUNK]))
+        decoder.flush()
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < HELD
+    assert peak < 40 * NOISE
+    assert held < 16 * NOISE
+    assert count <= NOISE
+
+
+@stream_formats
+def test_a_line_without_end_is_not_kept(log_format: Format) -> None:
+    """Forty MiB without a newline, or of a record that claims to be as long: at most a line of 16 MiB and copies."""
+    piece = b"x" * (1 << 20)
+    decoder = log_format.decoder()
+    assert isinstance(decoder, StreamDecoder)
+    tracemalloc.start()
+    try:
+        for _ in range(40):
+            decoder.feed(piece)
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < HELD
+    assert peak < 3 * HELD
+
+
+# ---------------------------------------------------------------------- documents
+
+
+def document(log_format: Format) -> DocumentDecoder:
+    decoder = log_format.decoder()
+    assert isinstance(decoder, DocumentDecoder)
+    return decoder
+
+
+@documents
+def test_a_half_written_document_gives_nothing_wrong(sample: Sample) -> None:
+    """Each beginning of it says that it is unfinished, or gives the first points, and the whole gives the rest."""
+    whole = given(document(sample.format).load(sample.data))
+    draw = random.Random(6)
+    known = document(sample.format)
+    known.load(sample.data)
+    for end in places(len(sample.data), 60, draw.randrange):
+        decoder = document(sample.format)
+        items: list[Item] = []
+        try:
+            items += decoder.load(sample.data[:end])
+        except FormatError:
+            items.clear()
+        assert begins(given(items).series, whole.series), end
+        assert not [item for item in items if isinstance(item, Damage)]
+        items += decoder.load(sample.data)
+        assert given(items).series == whole.series, end
+        if end < len(sample.data) - 2 and sample.data[:1] in b"{[":
+            with pytest.raises(Unfinished):
+                known.load(sample.data[:end])
+
+
+@documents
+def test_a_document_that_is_loaded_twice_gives_nothing_new(sample: Sample) -> None:
+    decoder = document(sample.format)
+    assert decoder.load(sample.data)
+    assert not decoder.load(sample.data)
+    assert not [item for item in decoder.load(sample.data + b"\n") if isinstance(item, Points)]
+
+
+@documents
+@settings(max_examples=40)
+@examples(noise=st.binary(max_size=600), place=st.integers(0, 1 << 20), length=st.integers(0, 50))
+def test_a_damaged_document_raises_only_what_is_promised(sample: Sample, noise: bytes, place: int, length: int) -> None:
+    place %= len(sample.data)
+    bad = sample.data[:place] + noise[:length] + sample.data[place + length :]
+    for data in (noise, sample.data + noise, bad):
+        decoder = document(sample.format)
+        decoder.load(sample.data)
+        try:
+            decoder.load(data)
+        except FormatError:
+            assert not decoder.load(sample.data), "what could not be read has changed the state"
+
+
+@documents
+@pytest.mark.parametrize("line", HOSTILE[:10], ids=range(10))
+def test_a_hostile_document_raises_only_what_is_promised(sample: Sample, line: bytes) -> None:
+    for data in (line, b'{"log_history": [' + line + b"]}", b'{"train_history": [' + line + b'], "config": {}}'):
+        decoder = document(sample.format)
+        decoder.load(sample.data)
+        try:
+            decoder.load(data)
+        except FormatError:
+            assert not decoder.load(sample.data)
+
+
+@documents
+def test_a_document_is_made_of_plain_values(sample: Sample) -> None:
+    """What it says beside its points can go through a pipe as JSON."""
+    for fact in given(document(sample.format).load(sample.data)).facts.values():
+        json.dumps(fact)
+
+
+# ---------------------------------------------------------------------- databases, and files of one metric
+
+
+def collected(root: Path) -> tuple[dict[str, Given], Collector]:
+    collector = Collector([str(root)])
+    for _ in collector.find():
+        pass
+    found: dict[str, Given] = {}
+    for source, item in collector.in_file_order():
+        found.setdefault(source, Given()).add([item])
+    return found, collector
+
+
+def placed(root: Path, sample: Sample, data: bytes) -> Path:
+    path = root / sample.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+@databases
+def test_a_database_is_read_and_a_damaged_one_raises_nothing(sample: Sample, tmp_path: Path) -> None:
+    path = placed(tmp_path, sample, sample.data)
+    whole, collector = collected(tmp_path)
+    assert sum(one.count for one in whole.values()) > 50
+    assert not collector.partly_unreadable
+    names = {name for one in whole.values() for name in one.series}
+    draw = random.Random(7)
+    page = 4096
+    for trial in range(15):
+        bad = bytearray(sample.data)
+        at = draw.randrange(len(bad) // page) * page
+        if trial % 3 == 0:
+            bad[at : at + page] = draw.randbytes(page)
+        elif trial % 3 == 1:
+            bad[draw.randrange(len(bad))] ^= 0xFF
+        else:
+            del bad[at:]
+        path.write_bytes(bytes(bad))
+        found, collector = collected(tmp_path)
+        assert len({name for one in found.values() for name in one.series} - names) <= (trial % 3 == 1)
+        lost = sum(one.count for one in found.values()) < sum(one.count for one in whole.values())
+        assert not lost or collector.partly_unreadable or collector.skipped, "lost and not told"
+
+
+named_by_path = [
+    sample
+    for log_format in all_formats()
+    if log_format.metric_name and not log_format.describes_run
+    for sample in some(log_format.id, 3)
+]
+
+
+@pytest.mark.parametrize("sample", named_by_path, ids=str)
+def test_a_file_of_one_metric_is_named_by_its_path(sample: Sample, tmp_path: Path) -> None:
+    placed(tmp_path, sample, sample.data)
+    found, collector = collected(tmp_path)
+    assert [followed.format.id for followed in collector.followed] == [sample.format.id]
+    assert not collector.partly_unreadable
+    assert sample.format.metric_name
+    assert [list(one.series) for one in found.values()] == [[sample.format.metric_name(f"/{sample.path}")]]
+
+
+def test_every_sample_is_read_through_the_collector_as_by_its_decoder(tmp_path: Path) -> None:
+    """One of each stream format, each a run of its own, beside all others."""
+    chosen = [some(log_format.id, 5)[-1] for log_format in formats_of("stream")]
+    for at, sample in enumerate(chosen):
+        placed(tmp_path / f"run_{at}", sample, sample.data)
+    _, collector = collected(tmp_path)
+    read = {followed.path: followed for followed in collector.followed}
+    for at, sample in enumerate(chosen):
+        followed = read[str(tmp_path / f"run_{at}" / sample.path)]
+        assert followed.format is sample.format
+        assert followed.status().read == len(sample.data)
+        assert followed.damaged == fed(sample.format, sample.data).lost
+
+
+def test_some_looks_at_all_sizes() -> None:
+    for id, those in samples().items():
+        sizes = [len(sample.data) for sample in some(id, 4)]
+        assert sizes == sorted(sizes)
+        assert all(a <= b for a, b in pairwise(sizes))
+        assert sizes[-1] == len(those[-1].data) or len(those[-1].data) > 1 << 20

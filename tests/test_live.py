@@ -1,0 +1,384 @@
+"""What happens to real logs while they are watched, under a real reader process: the points are exact afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from event_points import WALL, event, records, scalar, version
+from live import Live, curve, fresh, held
+from samples import Sample, fed, formats_of, lies_in, some
+
+from tuimon.sources.tail import HEAD
+from tuimon.store import Snapshot
+
+Steps = Sequence[int]
+
+
+def value(step: int) -> float:
+    return 1 / (step + 1)
+
+
+def points(steps: Steps) -> list[tuple[int, float]]:
+    return [(step, value(step)) for step in steps]
+
+
+def rows(steps: Steps, metric: str = "loss", **more: object) -> str:
+    return "".join(json.dumps({"step": step, metric: value(step), **more}) + "\n" for step in steps)
+
+
+def append(path: Path, text: str | bytes) -> None:
+    with path.open("ab") as file:
+        file.write(text.encode() if isinstance(text, str) else text)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "run" / "metrics.jsonl"
+    path.parent.mkdir()
+    path.write_text(rows(range(5)))
+    return path
+
+
+@pytest.fixture(params=[False, True], ids=["events", "poll"])
+def live(request: pytest.FixtureRequest, log: Path) -> Iterator[Live]:
+    with Live(log.parent.parent, poll=request.param) as live:
+        live.until_points("loss", points(range(5)))
+        yield live
+
+
+# ---------------------------------------------------------------------- writers that die
+
+
+KILLED = """
+import json, os, signal, sys
+path, begin, end = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+for step in range(begin, end):
+    os.write(file, (json.dumps({"step": step, "loss": 1 / (step + 1)}) + "\\n").encode())
+os.write(file, json.dumps({"step": end, "loss": 1 / (end + 1)}).encode()[:int(sys.argv[4])])
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("torn", [1, 9, 15])
+def test_a_writer_is_killed_inside_a_record_and_started_again(live: Live, log: Path, torn: int) -> None:
+    """The torn record is lost; what the next writer adds, on the same line at first, is not."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(log), "5", "9", str(torn)])
+    assert done.returncode == -signal.SIGKILL
+    live.until_points("loss", points(range(9)))
+    append(log, rows(range(9, 12)))
+    live.until_points("loss", points(range(12)))
+
+
+def test_an_event_file_ends_inside_a_record_and_the_next_begins(tmp_path: Path) -> None:
+    first = tmp_path / "events.out.tfevents.100.host.1.0"
+    first.write_bytes(b"".join(records([version(), *(event(step, scalar("loss", step / 2)) for step in range(4))])))
+    with Live(tmp_path) as live:
+        live.until_points("loss", [(step, step / 2) for step in range(4)])
+        append(first, records([event(4, scalar("loss", 2.0))])[0][:-7])
+        second = tmp_path / "events.out.tfevents.200.host.2.0"
+        again = [event(step, scalar("loss", step / 4), wall=WALL + 50) for step in range(3, 8)]
+        second.write_bytes(b"".join(records([version(), *again])))
+        live.until_points("loss", [*((step, step / 2) for step in range(3)), *((s, s / 4) for s in range(3, 8))])
+
+
+def test_a_table_ends_inside_a_row_and_the_next_writer_goes_on(tmp_path: Path) -> None:
+    table = tmp_path / "metrics.csv"
+    table.write_text("step,loss\n" + "".join(f"{step},{value(step)!r}\n" for step in range(4)) + "4,0.")
+    with Live(tmp_path) as live:
+        live.until_points("loss", points(range(4)))
+        append(table, "".join(f"{step},{value(step)!r}\n" for step in range(5, 8)))
+        wanted = points([*range(4), 6, 7])  # the torn row and the one that was written onto it are one bad row
+        live.until_points("loss", wanted)
+        assert live.snapshot.runs[0].streams[0].status.damaged == 1
+
+
+def test_the_reader_is_killed_and_started_again(live: Live, log: Path) -> None:
+    pid = live.monitor.process_id
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    append(log, rows(range(5, 8)))
+    live.until(lambda snapshot: any("reader stopped" in notice.message for notice in snapshot.notices))
+    live.until_points("loss", points(range(8)))
+    append(log, rows([8]))
+    live.until_points("loss", points(range(9)))
+    assert live.monitor.process_id != pid
+
+
+# ---------------------------------------------------------------------- files that change under the reader
+
+
+def test_truncated_to_nothing_and_written_again(live: Live, log: Path) -> None:
+    with log.open("r+b") as file:
+        file.truncate(0)
+        time.sleep(0.3)
+        file.write(rows(range(3), run="second").encode())
+    live.until_points("loss", points(range(3)))
+    append(log, rows(range(3, 9), run="second"))
+    live.until_points("loss", points(range(9)))
+    assert live.snapshot.runs[0].provenance("loss") == (("run/metrics.jsonl", 14),)
+
+
+def test_replaced_by_a_longer_copy_of_itself(live: Live, log: Path) -> None:
+    copy = log.with_name("metrics.tmp")
+    copy.write_text(rows(range(9)))
+    copy.replace(log)
+    live.until_points("loss", points(range(9)))
+    assert live.snapshot.runs[0].provenance("loss") == (("run/metrics.jsonl", 9),)
+
+
+def test_replaced_by_another_log(live: Live, log: Path) -> None:
+    append(log, rows(range(5, 40)))
+    live.until_points("loss", points(range(40)))
+    copy = log.with_name("metrics.tmp")
+    copy.write_text(rows(range(2, 30), run="second", host="x" * (HEAD // 2)))
+    copy.replace(log)
+    live.until_points("loss", points(range(30)))
+    assert live.snapshot.runs[0].provenance("loss") == (("run/metrics.jsonl", 68),)
+
+
+def test_deleted_and_made_again(live: Live, log: Path) -> None:
+    log.unlink()
+    live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "gone")
+    assert curve(live.snapshot, "loss") == [(step, repr(value(step))) for step in range(5)]
+    log.write_text(rows(range(4, 8), run="second"))
+    live.until_points("loss", points(range(8)))
+
+
+def test_the_directory_is_removed_and_made_again(live: Live, log: Path) -> None:
+    shutil.rmtree(log.parent)
+    live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "gone")
+    log.parent.mkdir()
+    log.write_text(rows(range(3, 7), run="second"))
+    live.until_points("loss", points(range(7)))
+    (log.parent / "more.jsonl").write_text(rows(range(4), "reward"))
+    live.until_points("reward", points(range(4)))
+
+
+def test_all_that_is_watched_is_removed_and_made_again(live: Live, log: Path) -> None:
+    root = log.parent.parent
+    shutil.rmtree(root)
+    live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "gone")
+    log.parent.mkdir(parents=True)
+    log.write_text(rows(range(3, 7), run="second"))
+    live.until_points("loss", points(range(7)))
+
+
+def test_a_new_run_appears(live: Live, log: Path) -> None:
+    second = log.parent.parent / "later" / "logs" / "metrics.jsonl"
+    second.parent.mkdir(parents=True)
+    second.touch()
+    append(second, rows(range(2)))
+    live.until_points("loss", points(range(2)), run=1)
+    append(second, rows([2]))
+    append(log, rows([5]))
+    live.until_points("loss", points(range(3)), run=1)
+    live.until_points("loss", points(range(6)))
+
+
+def test_two_hundred_runs_at_once(live: Live, log: Path) -> None:
+    root = log.parent.parent
+    for number in range(200):
+        path = root / f"sweep_{number:03}" / "metrics.jsonl"
+        path.parent.mkdir()
+        path.write_text(rows([number], "reward") + rows([number + 1], "reward")[:-1])
+    live.until(lambda snapshot: len(snapshot.runs) == 201 and all(run.point_count for run in snapshot.runs))
+    wanted = fresh(root)
+    live.until(lambda snapshot: held(snapshot) == wanted)
+    assert len(wanted) == 201
+    for number in range(0, 200, 13):
+        name = f"sweep_{number:03}/metrics.jsonl"
+        [found] = [points for (source, _), points in wanted.items() if source == name]
+        assert [step for step, _ in found] == [number, number + 1]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_permission_is_taken_and_given_back(live: Live, log: Path) -> None:
+    log.chmod(0)
+    append_as_owner = rows([5])
+    live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "unreadable")
+    log.chmod(0o600)
+    append(log, append_as_owner)
+    live.until_points("loss", points(range(6)))
+
+
+def test_the_disk_is_full_for_a_while(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("no tiny file system can be mounted here")
+    try:
+        log = disk / "metrics.jsonl"
+        ballast = disk / "ballast.bin"
+        ballast.write_bytes(bytes(52 << 10))
+        with Live(disk) as live, log.open("ab", buffering=0) as file:
+            step = 0
+            while True:
+                row = rows([step], note="x" * 90).encode()
+                written = file.write(row) if _room(disk) else 0
+                if written < len(row):
+                    break
+                step += 1
+            assert written or step > 50
+            live.until_points("loss", points(range(step)))
+            ballast.unlink()
+            append(log, rows(range(step, step + 5)))
+            live.until_points("loss", points(range(step + 5)))
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def _room(disk: Path) -> int:
+    status = os.statvfs(disk)
+    return status.f_bavail * status.f_bsize
+
+
+# ---------------------------------------------------------------------- what is no log
+
+
+def test_a_fifo_with_a_logs_name_blocks_nothing(live: Live, log: Path) -> None:
+    os.mkfifo(log.with_name("trainer_log.jsonl"))
+    os.mkfifo(log.parent / "events.out.tfevents.1.host.1.0")
+    append(log, rows([5]))
+    live.until_points("loss", points(range(6)))
+    log.unlink()
+    os.mkfifo(log)
+    live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state in ("gone", "unreadable"))
+    log.unlink()
+    log.write_text(rows(range(8)))
+    live.until_points("loss", points(range(8)))
+
+
+def test_a_loop_of_links_and_a_link_that_leads_nowhere(live: Live, log: Path) -> None:
+    (log.parent / "again").symlink_to(log.parent.parent, target_is_directory=True)
+    (log.parent / "other.jsonl").symlink_to(log.parent / "nowhere.jsonl")
+    append(log, rows([5]))
+    live.until_points("loss", points(range(6)))
+    assert len(live.snapshot.runs) == 1
+
+
+# ---------------------------------------------------------------------- garbage in every format's live file
+
+
+GARBAGE = bytes(range(128, 256)) + b"\0\x01{[\"'" + b"%%" * 40
+
+
+def middle(sample: Sample) -> int:
+    """Where a record ends, near the middle."""
+    data = sample.data
+    if sample.is_text:
+        return data.rfind(b"\n", 0, len(data) // 2 + data.find(b"\n") + 1) + 1
+    if sample.format.id != "tensorboard":
+        return len(data) // 2
+    at = 0
+    while at < len(data) // 2:
+        at += 16 + int.from_bytes(data[at : at + 8], "little")
+    return at
+
+
+live_samples = [some(log_format.id, 3, 120_000)[-1] for log_format in formats_of("stream")]
+
+
+@pytest.mark.parametrize("sample", live_samples, ids=lambda sample: sample.format.id)
+def test_garbage_is_appended_and_good_records_after_it_arrive(sample: Sample, tmp_path: Path) -> None:
+    whole = fed(sample.format, sample.data).series
+    path = tmp_path / sample.path
+    path.parent.mkdir(parents=True)
+    cut = middle(sample)
+    path.write_bytes(sample.data[:cut])
+    end = b"\n" if sample.is_text else b""
+    with Live(tmp_path) as live:
+        live.until(lambda snapshot: read_all(snapshot, path))
+        append(path, GARBAGE + end)
+        live.until(lambda snapshot: read_all(snapshot, path))
+        append(path, sample.data[cut:])
+        live.until(lambda snapshot: read_all(snapshot, path))
+        run = live.settle().runs[0]
+    found = {metric: curve(live.snapshot, metric) for metric in run.metrics}
+    wanted = {metric: [(step, value) for step, value, _ in those] for metric, those in whole.items()}
+    if len(wanted) == len(found) == 1:  # of a file of one metric its place tells the name
+        wanted = dict(zip(found, wanted.values(), strict=True))
+    lost = sum(map(len, wanted.values())) - sum(map(len, found.values()))
+    if sample.is_text or sample.format.id == "tensorboard":
+        assert found == wanted
+    else:
+        assert lies_in(found, wanted)
+        assert lost <= 40, "more than the record that the garbage lies in"
+    assert run.streams[0].status.read == len(sample.data) + len(GARBAGE + end)
+
+
+def read_all(snapshot: Snapshot, path: Path) -> bool:
+    """Has the only log been read to its present end?"""
+    streams = snapshot.runs[0].streams if snapshot.runs else ()
+    status = streams[0].status if streams else None
+    return status is not None and status.read == path.stat().st_size == status.size
+
+
+live_documents = [some(log_format.id, 1)[0] for log_format in formats_of("document")]
+
+
+@pytest.mark.parametrize(
+    "sample", [s for s in live_documents if not s.format.describes_run], ids=lambda sample: sample.format.id
+)
+def test_a_document_is_bad_for_a_while(sample: Sample, tmp_path: Path) -> None:
+    """What it held stays; what it holds when it is good again is all there is."""
+    path = tmp_path / sample.path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(sample.data)
+    wanted = fresh(tmp_path)
+    with Live(tmp_path) as live:
+        live.until(lambda snapshot: snapshot.runs and snapshot.progress.caught_up and held(snapshot) == wanted)
+        for bad in (sample.data + GARBAGE, GARBAGE, b"", sample.data[: len(sample.data) // 2]):
+            path.write_bytes(bad)
+            live.settle(0.4)
+            assert held(live.snapshot) == wanted
+        temporary = path.with_suffix(".tmp")
+        temporary.write_bytes(sample.data)
+        temporary.replace(path)
+        live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "current")
+        assert held(live.settle()) == wanted
+
+
+def test_a_database_grows_and_is_bad_for_a_while(tmp_path: Path) -> None:
+    [sample] = some("mlflow-sqlite", 1)
+    path = tmp_path / sample.path
+    path.parent.mkdir(parents=True)
+    path.write_bytes(sample.data)
+    with Live(tmp_path) as live, contextlib.closing(sqlite3.connect(path)) as writer:
+        live.until(lambda snapshot: held(snapshot) == fresh(tmp_path))
+        writer.execute("pragma journal_mode = wal")
+        [run] = writer.execute("select run_uuid from runs limit 1").fetchone()
+        row = "insert into metrics (key, value, timestamp, run_uuid, step, is_nan) values (?, ?, ?, ?, ?, ?)"
+        for step in range(5):
+            nan = step == 3
+            writer.execute(row, ("new/loss", 0 if nan else value(step), 1795226147449 + step, run, step, nan))
+            writer.commit()
+            time.sleep(0.05)
+        wanted = [(step, "nan" if step == 3 else repr(value(step))) for step in range(5)]
+
+        def grown(snapshot: Snapshot) -> bool:
+            return any(curve(snapshot, "new/loss", at) == wanted for at in range(len(snapshot.runs)))
+
+        live.until(grown)
+        before = held(live.settle())
+        assert before == fresh(tmp_path)
+        writer.execute("pragma wal_checkpoint(truncate)")
+        good = path.read_bytes()
+        path.write_bytes(good[:5000])
+        live.settle(0.5)
+        assert held(live.snapshot) == before
+        path.write_bytes(good)
+        live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "current")
+        assert held(live.settle()) == before

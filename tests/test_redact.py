@@ -1,0 +1,160 @@
+"""Secrets are hidden wherever settings are shown; what only sounds like one is not."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.redact import HIDDEN, is_secret_name, redacted, redacted_text
+
+SECRET_NAMES = """
+api_key apiKey API_KEY WANDB_API_KEY wandb.api_key tracker_kwargs/login_kwargs/api_key openai_api_key key token
+hf_token HF_TOKEN access_token github_token auth_token secret client_secret aws_secret_access_key
+aws_access_key_id password db_password passwd smtp_passwd passphrase auth basic_auth authorization cookie
+session_cookie cookies credentials gcs_credentials api_keys private_key ssh_key encryption_key swanlab_api_key
+SWANLAB_API_KEY master_key hub_token
+"""
+OPEN_NAMES = """
+tokenizer tokenizer_path tokenizer_mode max_tokens max_new_tokens num_tokens num_key_value_heads num_kv_heads
+key_dim pad_token eos_token bos_token unk_token image_token pad_token_id eos_token_id additional_special_tokens
+prompt_key reward_fn_key input_key label_key sort_key tokens_per_second token_level_loss author authors keyword
+keys monkey passthrough bypass pass_k path secretary max_token_len stop_token hidden_size lora_target lr
+author_name
+"""
+# not secrets of anybody: made of the alphabets that the issuers publish
+LOOKS = (
+    "sk-proj-abcdEFGH1234ijklMNOP5678",
+    "hf_abcdEFGHijklMNOPqrstUVWXyzABCDEFGH",
+    "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+    "AKIAIOSFODNN7EXAMPLE",
+    "xoxb-1234567890-abcdefghij",
+    "nvapi-abcdefghijklmnopqrstuvwx",
+    "glpat-abcdefghij0123456789",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----",
+    hashlib.sha1(b"a key of W&B").hexdigest(),
+)
+PLAIN = (
+    "Qwen/Qwen2.5-0.5B-Instruct",
+    "/data/models/DeepSeek-R1-Distill-Qwen-1.5B/checkpoint-40",
+    "Qwen2VLForConditionalGeneration",
+    "grpo_Qwen2_5_7B_lr1e-6_bs128_kl0-001_20261121-014812",
+    "run-20261121_014144-4pwtdvy8s3rbo7ox6v2ya",
+    "2026-11-21T01:37:20.123456+00:00",
+    "https://huggingface.co/datasets/openai/gsm8k?split=train",
+    "TransformerDecoderLayerWithCrossAttentionAndRotaryEmbedding",
+    hashlib.sha256(b"data").hexdigest(),
+    "1aa84f0dd0d442049dfd593365bbfd12",
+    "cosine_with_min_lr",
+    "vllm==0.8.5.post1+cu128",
+    "a sentence about the secret of a good learning rate",
+)
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES.split())
+def test_names_of_secrets(name: str) -> None:
+    assert is_secret_name(name)
+    assert redacted({name: "your_wandb_api_key"}) == {name: HIDDEN}
+    assert redacted({name: ["one", "two"]}) == {name: [HIDDEN, HIDDEN]}
+    assert redacted({name: {"inner": "value"}}) == {name: {"inner": HIDDEN}}
+    for value in (3, 1e-6, True, None, ""):
+        assert redacted({name: value}) == {name: value}
+
+
+@pytest.mark.parametrize("name", OPEN_NAMES.split())
+def test_names_that_only_sound_like_it(name: str) -> None:
+    assert not is_secret_name(name)
+    assert redacted({name: "<|endoftext|>"}) == {name: "<|endoftext|>"}
+
+
+@pytest.mark.parametrize("value", LOOKS)
+def test_looks_of_secrets(value: str) -> None:
+    assert redacted({"notes": value}) == {"notes": HIDDEN}
+    [found] = redacted({"notes": [f"use {value} here"]})["notes"]
+    assert found == f"use {HIDDEN} here"
+
+
+@pytest.mark.parametrize("value", PLAIN)
+def test_looks_of_no_secrets(value: str) -> None:
+    assert redacted({"model": value}) == {"model": value}
+    assert redacted_text(value) == value
+
+
+def test_hashes_of_code_and_data_are_shown() -> None:
+    digest = hashlib.sha1(b"a commit").hexdigest()
+    for name in ("git_commit", "commit", "revision", "model_revision", "sha", "data_hash", "gitCommit"):
+        assert redacted({name: digest}) == {name: digest}
+    assert redacted_text(f"at commit {digest}") == f"at commit {digest}"  # in text there is no name to go by
+
+
+def test_given_to_a_secret_name_in_a_text() -> None:
+    for text, wanted in {
+        "python train.py --hf_token abc123 --lr 1e-6": f"python train.py --hf_token {HIDDEN} --lr 1e-6",
+        "+logger.api_key=abc123": f"+logger.api_key={HIDDEN}",
+        "WANDB_API_KEY=abc123 python train.py max_tokens=512": f"WANDB_API_KEY={HIDDEN} python train.py max_tokens=512",
+        '{"api_key": "abc123", "lr": 1}': f'{{"api_key": "{HIDDEN}", "lr": 1}}',
+        "Authorization: Bearer abcdef123456": f"Authorization: {HIDDEN} {HIDDEN}",
+        "postgres://user:pass@host/db": f"postgres://user:{HIDDEN}@host/db",
+        "prompt_key=question use_auth=true": "prompt_key=question use_auth=true",
+        "token: 128": "token: 128",
+    }.items():
+        found = redacted_text(text)
+        assert "abc" not in found
+        assert "pass@" not in found
+        if "Bearer" not in text:
+            assert found == wanted
+
+
+def test_most_random_strings_are_seen() -> None:
+    draw = random.Random(3)
+    letters = string.ascii_letters + string.digits
+    made = ["".join(draw.choices(letters, k=40)) for _ in range(300)]
+    made += [base64.urlsafe_b64encode(draw.randbytes(48)).decode() for _ in range(300)]
+    assert sum(redacted({"x": value})["x"] != value for value in made) > 0.9 * len(made)
+
+
+def test_a_copy_is_made_and_the_settings_stay_as_they_are() -> None:
+    settings = {"a": {"api_key": "x", "list": [{"token": "y"}]}, "lr": 1e-6}
+    before = json.dumps(settings)
+    assert redacted(settings) == {"a": {"api_key": HIDDEN, "list": [{"token": HIDDEN}]}, "lr": 1e-6}
+    assert json.dumps(settings) == before
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_survived(text: str) -> None:
+    assert redacted_text(redacted_text(text)) == redacted_text(text)
+    redacted({text: text})
+
+
+def test_hostile_text_costs_linear_time() -> None:
+    for text in (
+        "a" * 200_000,
+        "a=" * 100_000,
+        "://" * 70_000,
+        "--a " * 50_000,
+        "eyJ" * 70_000,
+        "x: " * 70_000,
+        "sk-" * 60_000,
+    ):
+        redacted_text(text)
+
+
+def test_the_seeds_settings(data: Path) -> None:
+    import yaml
+
+    settings = yaml.safe_load((data / "config" / "roll" / "config.yaml").read_text())
+    found = redacted(settings)
+    text = json.dumps(found)
+    assert "your_wandb_api_key" not in text
+    assert "your_swanlab_api_key" not in text
+    assert found["tracker_kwargs"]["project"] == "roll-experiments"
+    found["tracker_kwargs"] = settings["tracker_kwargs"]
+    assert found == settings
