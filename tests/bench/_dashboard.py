@@ -1,0 +1,215 @@
+"""The real program on a pseudo-terminal, with what it shows and what it costs."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import psutil
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from support.terminal import TUIMON, Terminal
+
+ENVIRONMENT = {"TUIMON_CONFIG": os.devnull, "PYTHONDONTWRITEBYTECODE": "", "TUIMON_THEME": "dark"}
+_CONTROL = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07]*\x07|\x1b[PX^_].*?\x1b\\|\x1b[=>()][0-9A-B]?|[\r\n]")
+_UNFINISHED = re.compile(r"\x1b[^A-Za-z]{0,30}\Z")
+
+
+class Grid:
+    """The cells that a terminal would show. Knows what Textual sends: cursor moves, colours, text, clearing."""
+
+    def __init__(self, width: int, height: int) -> None:
+        self.width, self.height = width, height
+        self.text = [[" "] * width for _ in range(height)]
+        self.looks = [[""] * width for _ in range(height)]
+        """The colours of each cell, as the sequence that set them."""
+        self._x = self._y = 0
+        self._look = ""
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        data = self._rest + data
+        whole = len(data)
+        while whole and len(data) - whole < 4 and (data[whole - 1] & 0xC0) == 0x80:
+            whole -= 1
+        if whole and data[whole - 1] >= 0xC0:
+            whole -= 1
+        if len(data[whole:].decode("utf-8", "ignore")):  # the last character was whole after all
+            whole = len(data)
+        text, self._rest = data[:whole].decode("utf-8", "replace"), data[whole:]
+        cut = _UNFINISHED.search(text)
+        if cut:
+            self._rest, text = text[cut.start() :].encode() + self._rest, text[: cut.start()]
+        at = 0
+        for control in _CONTROL.finditer(text):
+            self._write(text[at : control.start()])
+            self._obey(control)
+            at = control.end()
+        self._write(text[at:])
+
+    def _write(self, text: str) -> None:
+        for character in text:
+            if self._x < self.width and self._y < self.height:
+                self.text[self._y][self._x] = character
+                self.looks[self._y][self._x] = self._look
+            self._x += 1
+
+    def _obey(self, control: re.Match[str]) -> None:
+        whole, numbers, name = control.group(0), control.group(1) or "", control.group(2)
+        if whole == "\r":
+            self._x = 0
+        elif whole == "\n":
+            self._x, self._y = 0, self._y + 1
+        elif name in ("H", "f"):
+            row, _, column = numbers.partition(";")
+            self._y, self._x = int(row or 1) - 1, int(column or 1) - 1
+        elif name == "J":
+            self.text = [[" "] * self.width for _ in range(self.height)]
+        elif name == "m":
+            self._look = numbers
+
+    def __str__(self) -> str:
+        return "\n".join("".join(row) for row in self.text)
+
+    def find(self, text: str) -> tuple[int, int] | None:
+        """(row, column) of a text."""
+        for y, row in enumerate(self.text):
+            x = "".join(row).find(text)
+            if x >= 0:
+                return y, x
+        return None
+
+    @property
+    def braille(self) -> int:
+        """How many cells a curve covers."""
+        return sum("\u2800" < character <= "\u28ff" for row in self.text for character in row)
+
+
+class Dashboard:
+    """`tuimon PATH` on a terminal of its own. rate: bytes a second that the terminal takes; 0: as fast as they come."""
+
+    def __init__(
+        self,
+        paths: Sequence[str | Path],
+        size: tuple[int, int] = (120, 40),
+        rate: float = 0.0,
+        program: Sequence[str] = TUIMON,
+    ) -> None:
+        self.grid = Grid(*size)
+        self.terminal = Terminal([*program, *map(str, paths)], size, ENVIRONMENT)
+        self.started = self.terminal.started
+        self._fed = 0
+        self._rate = rate
+        self._free_at = 0.0
+
+    @property
+    def pid(self) -> int:
+        return self.terminal.process.pid
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        """The screen's and the reader's."""
+        screen = psutil.Process(self.pid)
+        return [screen, *screen.children(recursive=True)]
+
+    @property
+    def sent(self) -> int:
+        """Bytes to the terminal so far."""
+        return len(self.terminal.output)
+
+    def pump(self, seconds: float) -> None:
+        """Lets the terminal take what comes within some seconds."""
+        end = time.monotonic() + seconds
+        while True:
+            now = time.monotonic()
+            if self._rate and now < self._free_at:
+                time.sleep(min(self._free_at, end) - now if end > now else 0)
+            before = self.sent
+            self.terminal.read(max(0.0, min(0.002, end - time.monotonic())))
+            if self._rate:
+                self._free_at = max(self._free_at, now) + (self.sent - before) / self._rate
+            if self.sent > before:
+                self.grid.feed(bytes(self.terminal.output[self._fed :]))
+                self._fed = self.sent
+            if time.monotonic() >= end:
+                return
+
+    def until(self, condition: Callable[[Grid], object], seconds: float = 60.0) -> float:
+        """Seconds from now until the grid is so. AssertionError with the screen when it never is."""
+        begun = time.monotonic()
+        while not condition(self.grid):
+            assert time.monotonic() - begun < seconds, f"it never came; the screen is\n{self.grid}"
+            assert self.terminal.process.poll() is None, f"it ended; the screen is\n{self.grid}"
+            self.pump(0.002)
+        return time.monotonic() - begun
+
+    def settle(self, quiet: float = 1.0, most: float = 30.0) -> None:
+        """Until no byte has come, and next to no CPU time was used, for a while."""
+        end = time.monotonic() + most
+        while time.monotonic() < end:
+            sent, used = self.sent, self.cpu()
+            self.pump(quiet)
+            if self.sent == sent and self.cpu() - used < 0.05 * quiet:
+                return
+
+    def press(self, key: str) -> None:
+        self.terminal.type(key)
+
+    def cpu(self) -> float:
+        """CPU seconds of both processes so far."""
+        return sum(sum(process.cpu_times()[:2]) for process in self.processes)
+
+    def shares(self, seconds: float) -> tuple[float, float]:
+        """Percent of a core that screen and reader use over some seconds."""
+        before = [_run_time(process.pid) for process in self.processes]
+        begun = time.monotonic()
+        self.pump(seconds)
+        taken = time.monotonic() - begun
+        after = [_run_time(process.pid) for process in self.processes]
+        screen, *readers = ((b - a) / taken * 100 for a, b in zip(before, after, strict=True))
+        return screen, sum(readers)
+
+    def main_thread(self) -> float:
+        """CPU seconds of the thread that draws, so far."""
+        return _thread_time(self.pid, self.pid)
+
+    def memory(self) -> tuple[float, float]:
+        """(proportional set size, resident set size) of both processes in MB: the one shares out shared pages."""
+        full = [process.memory_full_info() for process in self.processes]
+        return sum(one.pss for one in full) / 1e6, sum(one.rss for one in full) / 1e6
+
+    def watches(self) -> int:
+        """inotify watches that both processes hold."""
+        found = 0
+        for process in self.processes:
+            for path in Path(f"/proc/{process.pid}/fdinfo").iterdir():
+                found += path.read_text().count("inotify wd:")
+        return found
+
+    def __enter__(self) -> Dashboard:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.terminal.process.poll() is None and kind is None:
+            self.terminal.process.terminate()
+            end = time.monotonic() + 3
+            while self.terminal.process.poll() is None and time.monotonic() < end:
+                self.terminal.read(0.02)
+        self.terminal.__exit__(kind, error, trace)
+
+
+def _run_time(pid: int) -> float:
+    """CPU seconds of a process, in nanoseconds where the kernel counts them: cpu_times() counts hundredths."""
+    return sum(_thread_time(pid, int(task.name)) for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+def _thread_time(pid: int, thread: int) -> float:
+    return int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text().split()[0]) / 1e9
