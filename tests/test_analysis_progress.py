@@ -130,7 +130,7 @@ def test_a_file_that_still_changes_is_a_sign_of_life():
 def test_without_wall_times_the_files_speak():
     known = ProgressInputs(points=5, step=5, last_change=1000.0)
     assert report(known, 1100.0).state == "running"
-    assert report(known, 1100.0).evidence == f"last point at {time_of_day(1000.0)}"
+    assert report(known, 1100.0).evidence == f"files changed at {time_of_day(1000.0)}"
     assert report(known, 1000.0 + 86400).evidence == "no new point for 1 d"
     assert report(replace(known, last_change=NAN), 1100.0).state == "unknown"
     assert math.isnan(report(replace(known, last_change=NAN), 1100.0).last_age)
@@ -293,3 +293,10 @@ def test_a_total_that_the_run_has_passed_counts_something_else():
 def test_one_update_a_step_is_a_step():
     found = report(progress_inputs(rlinf(30, {"max_steps": 60}, minibatches=1)), 1.7e9 + 29 * 90)
     assert (found.step, found.total, found.updates) == (29, 60, 1)
+
+
+def test_what_is_said_is_the_age_of_the_point_not_of_a_touched_file():
+    touched = replace(KNOWN, last_wall_time=LAST, last_change=LAST + 36_000)
+    found = report(touched, LAST + 36_000 + 90_000)
+    assert found.state == "quiet"
+    assert found.evidence.startswith("no new point for 1 d 11 h")

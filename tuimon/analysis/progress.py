@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from tuimon.analysis.cadence import Cadence
-from tuimon.analysis.words import duration, silence, time_of_day
+from tuimon.analysis.words import duration, last_sign, silence
 
 _SILENCE = 4.0
 """Usual intervals without a point before anything is said about it …"""
@@ -82,7 +82,9 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     """What can be said at `now`, seconds since the epoch."""
     age = now - _newest(known)
     age = 0.0 if age < 0 else age  # a clock ahead of ours says: just now
-    state, evidence = _state(known, age)
+    # The sign of life may be a file touched later (a copy); what is said is how long there was no point.
+    since = max(0.0, now - known.last_wall_time) if math.isfinite(known.last_wall_time) else age
+    state, evidence = _state(known, age, since)
     total = _total(known)
     cadence = known.cadence
     eta, eta_range = math.nan, (math.nan, math.nan)
@@ -118,7 +120,7 @@ def tolerated_silence(cadence: Cadence | None) -> float:
     return max(_SILENCE * cadence.interval, 1.5 * cadence.longest_pause, _SHORTEST_SILENCE)
 
 
-def _state(known: ProgressInputs, age: float) -> tuple[str, str]:
+def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     tolerated = tolerated_silence(known.cadence)
     told = known.told_state
     goes_on = (
@@ -139,13 +141,13 @@ def _state(known: ProgressInputs, age: float) -> tuple[str, str]:
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
     if age <= tolerated:
         # The time, not the age: a screen that shows it need not be drawn again every second.
-        last = f"last point at {time_of_day(_newest(known))}"
+        last = last_sign(known.last_wall_time, known.last_change)
         return "running", f"{last}, {usual}" if known.cadence else last
     of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
     seen_alive = known.watched_since <= _newest(known)
     if seen_alive or (known.cadence and age <= max(_FRESH * tolerated, 3600.0)):
-        return "stalled", f"no new point for {silence(age)}, {usual}{of_total}"
-    return "quiet", f"no new point for {silence(age)}{of_total}"
+        return "stalled", f"no new point for {silence(since)}, {usual}{of_total}"
+    return "quiet", f"no new point for {silence(since)}{of_total}"
 
 
 def _newest(known: ProgressInputs) -> float:

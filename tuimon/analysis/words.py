@@ -47,3 +47,12 @@ def day(when: float) -> str:
         return time.strftime("%Y-%m-%d", time.localtime(when))
     except (OverflowError, ValueError, OSError):
         return ""
+
+
+def last_sign(last_point: float, last_change: float) -> str:
+    """The newest sign of life in words: "last point at 17:42:03", or when its files last changed where no log tells
+    when its points were written; "" where nobody knows. Seconds since the epoch, NaN unknown."""
+    known = last_point if math.isfinite(last_point) else last_change
+    if not math.isfinite(known):
+        return ""
+    return f"{'last point' if math.isfinite(last_point) else 'files changed'} at {time_of_day(known)}"

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.words import time_of_day
+from tuimon.analysis.words import day, last_sign, time_of_day
 from tuimon.draw.numbers import format_duration, format_fraction, format_value
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._select import by_concept, curve_or_none
@@ -27,7 +27,6 @@ _ROLES = {
 }
 _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")
 _GAP: Span = ("  ", Role.MUTED)
-_AGE = "last point at "
 _DAY = 86400.0
 
 
@@ -58,7 +57,7 @@ class Header:
         named = ((fit(name, min(cell_width(name), max(room, size.width // 2, 1)), keep="end"), Role.TITLE),)
         first = _fill([named, state, evidence], size.width)
         if evidence and evidence[0] in first:
-            facts = [fact for fact in facts if fact[0][0] != _AGE]  # said already
+            facts = [fact for fact in facts if not fact[0][0].endswith(" at ") or fact[0][0] == "ETA "]  # said already
         return TextView("", (first, _fill(facts, size.width)))
 
 
@@ -88,8 +87,13 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
         yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {at}", Role.MUTED))
     if said.updates > 1:
         yield ((f"{said.updates} updates a step", Role.MUTED),)
-    if math.isfinite(said.last_age):
-        yield ((_AGE, Role.MUTED), (time_of_day(now - said.last_age), Role.TEXT))
+    if last := last_sign(run.last_wall_time, run.last_change):
+        when = run.last_wall_time if math.isfinite(run.last_wall_time) else run.last_change
+        yield (
+            (last.removesuffix(time_of_day(when)), Role.MUTED),
+            (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),
+            (time_of_day(when), Role.TEXT),
+        )
     speed = _speed(run)
     if speed:
         yield ((speed, Role.TEXT),)
