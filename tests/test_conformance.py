@@ -45,6 +45,10 @@ def cases(wanted: str, count: int, limit: int = 1 << 20) -> list[Sample]:
 
 streams = pytest.mark.parametrize("sample", cases("stream", 4), ids=str)
 small_streams = pytest.mark.parametrize("sample", cases("stream", 3, EVERY_BYTE), ids=str)
+consoles = [sample for sample in samples()["console"] if len(sample.data) <= EVERY_BYTE]
+flushed_streams = pytest.mark.parametrize(
+    "sample", dict.fromkeys([*cases("stream", 3, EVERY_BYTE), *consoles]), ids=str
+)
 stream_formats = pytest.mark.parametrize("log_format", formats_of("stream"), ids=lambda f: f.id)
 documents = pytest.mark.parametrize("sample", cases("document", 4), ids=str)
 databases = pytest.mark.parametrize("sample", cases("database", 2), ids=str)
@@ -143,11 +147,13 @@ def steps_guessed(ours: Given, whole: Given) -> None:
             ours.series[metric] = logged[: len(points)]
 
 
-@small_streams
+@flushed_streams
 def test_a_flush_gives_nothing_twice_and_loses_nothing(sample: Sample) -> None:
     whole = fed(sample.format, sample.data)
     draw = random.Random(2)
-    for place in places(len(sample.data), 60, draw.randrange):
+    ends = [found.end() for found in re.finditer(rb"[}\]\n]", sample.data)]  # where a record looks whole
+    anywhere = [draw.randrange(len(sample.data)) for _ in range(25)]
+    for place in (*draw.sample(ends, min(25, len(ends))), *anywhere):
         cut = fed(sample.format, sample.data, [place], flush_at_cuts=True)
         if sample.format.id == "console":
             steps_guessed(cut, whole)

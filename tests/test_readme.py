@@ -33,9 +33,10 @@ def keys_table() -> str:
 def formats_table() -> str:
     supported = [one for one in all_formats() if not one.unsupported]
     rows = "".join(
-        f"| {one.title} | `{one.id}` |\n" for one in sorted(supported, key=lambda one: (-one.rank, one.title))
+        f"| {one.title} | {one.writers} | `{one.id}` |\n"
+        for one in sorted(supported, key=lambda one: (-one.rank, one.title))
     )
-    return f"| log | id |\n| --- | --- |\n{rows}".strip()
+    return f"| log | written by | id |\n| --- | --- | --- |\n{rows}".strip()
 
 
 def test_the_keys_are_those_of_the_registry() -> None:

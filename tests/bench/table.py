@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import os
 import platform
 import sys
 import tempfile
@@ -44,8 +45,13 @@ def main() -> int:
     failed = [row for row in found if row.verdict == "NOT MET"]
     aims = sum(row.verdict == "aim" for row in found)
     print(f"{len(found)} figures: {aims} reach the aim, {len(failed)} are not met; {time.monotonic() - begun:.0f} s")
+    busy = os.getloadavg()[1]
+    print(
+        f"{os.cpu_count()} cores, load {busy:.1f}; what a person waits for is wall time: judge it where load is below 1"
+    )
     if options.json:
-        machine = {"python": platform.python_version(), "machine": platform.machine(), "full": options.full}
+        machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
+        machine |= {"load": busy, "full": options.full}
         options.json.write_text(json.dumps({**machine, "rows": [row.as_json() for row in found]}, indent=1))
     return 0
 

@@ -86,6 +86,8 @@ class Format:
     """Short, stable: "tensorboard"."""
     title: str
     """For a person: "TensorBoard event file"."""
+    writers: str
+    """Who writes it; with a version where files of that version were read back: "W&B 0.17 and 0.31"."""
     rank: int
     """Which source of a run is best when several hold a metric: store 50, event file 40, JSON 30, CSV 20, text 10."""
     matches: Callable[[str, bytes], bool]

@@ -12,6 +12,7 @@ from tuimon.formats import Format, not_read
 FORMAT = Format(
     id="aim",
     title="Aim repository",
+    writers="Aim",
     rank=1,
     matches=lambda name, head: True,
     decoder=not_read,

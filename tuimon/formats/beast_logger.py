@@ -118,6 +118,7 @@ def matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="beast_logger",
     title="Beast-Logger records",
+    writers="beast_logger 0.1.4",
     rank=30,
     matches=matches,
     decoder=BeastDecoder,

@@ -59,6 +59,7 @@ def matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="clearml",
     title="ClearML offline metrics",
+    writers="ClearML, offline mode",
     rank=30,
     matches=matches,
     decoder=decoder,

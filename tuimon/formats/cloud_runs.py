@@ -20,6 +20,7 @@ def _cloud(id: str, title: str, path: str, advice: str) -> Format:
     return Format(
         id=id,
         title=title,
+        writers="",
         rank=1,
         matches=lambda name, head: head.lstrip().startswith(b"{"),
         decoder=not_read,

@@ -29,6 +29,7 @@ def matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="config-json",
     title="config (JSON)",
+    writers="config.json, args.json, training_args.json of a run",
     rank=4,
     matches=matches,
     decoder=lambda: ConfigDocument(lambda data: parse_document(data.rstrip(b" \t\r\n\0"))),

@@ -41,6 +41,7 @@ def matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="config-yaml",
     title="config (YAML)",
+    writers="config.yaml, hparams.yaml, params.yaml, .hydra, W&B and SwanLab files",
     rank=5,
     matches=matches,
     decoder=lambda: ConfigDocument(parse),

@@ -115,6 +115,8 @@ def matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="console",
     title="console log",
+    writers="ROLL, RLinf, AgentJet, Trinity, verl, TRL, transformers 4 and 5, slime, OpenRLHF, NeMo-RL, prime-rl, "
+    "torchtitan, torchtune, Megatron, SB3, Keras, lines of k=v",
     rank=10,
     matches=matches,
     decoder=ConsoleDecoder,

@@ -107,6 +107,7 @@ def _holds_metrics(header: Header, rows: list[list[bytes]]) -> bool:
 FORMAT = Format(
     id="csv",
     title="CSV table",
+    writers="Lightning 2.6, SB3 2.9, Keras 3.15, Ultralytics, Ray, any table with a step",
     rank=20,
     matches=matches,
     decoder=TableDecoder,

@@ -46,6 +46,7 @@ def matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="json_rows",
     title="JSON document of rows",
+    writers="any JSON document with a list of rows",
     rank=28,
     matches=matches,
     decoder=lambda: RowsDocument(layout),

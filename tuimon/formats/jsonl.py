@@ -81,6 +81,7 @@ def _parsed(line: bytes) -> Any:
 FORMAT = Format(
     id="jsonl",
     title="JSON lines",
+    writers="LLaMA-Factory, ms-swift, verl, SB3 2.9, Ray, torchtune, prime-rl, any logger of an object a line",
     rank=30,
     matches=matches,
     decoder=decoder,

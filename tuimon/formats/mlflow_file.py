@@ -101,6 +101,7 @@ def _name(path: str) -> str | None:
 FORMAT = Format(
     id="mlflow-file",
     title="MLflow file store",
+    writers="MLflow 3.17",
     rank=45,
     matches=lambda name, head: not head or _LINE.match(head) is not None,
     decoder=MetricLines,

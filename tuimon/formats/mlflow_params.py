@@ -44,6 +44,7 @@ def _name(path: str) -> str | None:
 FORMAT = Format(
     id="mlflow-params",
     title="MLflow parameter",
+    writers="MLflow 3.17: settings of a run",
     rank=3,
     matches=lambda name, head: bool(head),
     decoder=ParameterDocument,

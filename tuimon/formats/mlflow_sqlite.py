@@ -105,6 +105,7 @@ class MLflowDecoder:
 FORMAT = Format(
     id="mlflow-sqlite",
     title="MLflow database",
+    writers="MLflow 3.17",
     rank=45,
     matches=lambda name, head: _TABLE.search(head) is not None,
     decoder=MLflowDecoder,

@@ -30,6 +30,7 @@ def layout(document: Any) -> Content | None:
 FORMAT = Format(
     id="roll_worker_state",
     title="ROLL worker state",
+    writers="ROLL",
     rank=29,
     matches=lambda name, head: _NAME.fullmatch(name) is not None,
     decoder=lambda: RowsDocument(layout),

@@ -254,6 +254,7 @@ _READERS = {
 FORMAT = Format(
     id="swanlab",
     title="SwanLab run file",
+    writers="SwanLab 0.7 and 0.10: store v1 and v2; v0 by its layout",
     rank=50,
     matches=lambda name, head: head.startswith(MAGIC),
     wants_name=lambda name: name.endswith(".swanlab"),

@@ -165,6 +165,7 @@ class EventFileDecoder:
 FORMAT = Format(
     id="tensorboard",
     title="TensorBoard event file",
+    writers="torch 2.13, transformers, Lightning, SB3, TensorFlow, ROLL, RLinf: any scalar summary",
     rank=40,
     # The name says it, so that a damaged file is told to be one; a compressed copy is no event file.
     matches=lambda name, head: not head.startswith(b"\x1f\x8b"),

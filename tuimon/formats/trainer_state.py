@@ -40,6 +40,7 @@ def supersedes(path: str) -> str:
 FORMAT = Format(
     id="trainer_state",
     title="Hugging Face trainer_state.json",
+    writers="transformers 4.57 and 5.23, TRL 1.16",
     rank=29,
     matches=lambda name, head: name.endswith("trainer_state.json"),
     decoder=lambda: RowsDocument(layout),

@@ -36,6 +36,7 @@ def is_history(value: Any) -> bool:
 FORMAT = Format(
     id="training_log",
     title="training_log.json",
+    writers="the Qwen3-VL scripts: LoRA, GRPO, DPO",
     rank=30,
     matches=lambda name, head: name == "training_log.json",
     decoder=lambda: RowsDocument(layout),

@@ -243,6 +243,7 @@ _READERS = {
 FORMAT = Format(
     id="wandb",
     title="W&B run file",
+    writers="W&B 0.17 and 0.31, online and offline directories",
     rank=50,
     matches=lambda name, head: head.startswith(MAGIC),
     wants_name=lambda name: name.endswith(".wandb"),
