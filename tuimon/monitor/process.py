@@ -132,6 +132,8 @@ class ReaderProcess:
             if not data:
                 return
             events = decoder.feed(data)
+            if not events:  # a part of a frame: nothing to tell
+                continue
             for event in events:
                 fresh.apply(event)
             if fresh is not self._store:

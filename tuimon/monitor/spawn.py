@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
@@ -11,6 +13,9 @@ from dataclasses import dataclass
 from typing import IO
 
 import tuimon
+
+PIPE_SIZE = 1 << 20
+"""Bytes that the pipe holds: at 64 KiB a history comes in so many pieces that reading them delays the screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,4 +43,7 @@ def spawn(paths: Sequence[str], poll: bool, interval: float) -> Spawned:
         env=environment,
         start_new_session=True,  # the terminal's signals are for the screen
     )
+    assert process.stdout is not None
+    with contextlib.suppress(AttributeError, OSError):  # Linux alone has it; the user's limit may be lower
+        fcntl.fcntl(process.stdout.fileno(), fcntl.F_SETPIPE_SZ, PIPE_SIZE)
     return Spawned(process, errors)

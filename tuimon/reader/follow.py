@@ -156,6 +156,8 @@ class _StreamWay:
         self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
         self._format = log_format
         self._decoder = decoder
+        self._block = BLOCK
+        """Bytes asked for at once; little after a hop."""
 
     @property
     def size(self) -> int:
@@ -182,11 +184,11 @@ class _StreamWay:
         return clean(self._tail.message)
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        block = BLOCK
         while limit > 0:
-            hopped = False
-            for chunk in self._tail.read_new(min(block, limit)):
+            hopped = grew = False
+            for chunk in self._tail.read_new(min(self._block, limit)):
                 limit -= len(chunk.data)
+                grew = True
                 if chunk.restarted and isinstance(self._decoder, RestartableDecoder):
                     self._decoder.restart()
                 elif chunk.restarted:
@@ -200,10 +202,9 @@ class _StreamWay:
                     self._decoder.skipped(self._tail.skip(self._decoder.skippable))
                     hopped = True
                     break
-            else:
-                if block == BLOCK:
-                    return
-            block = PEEK if hopped else BLOCK
+            self._block = PEEK if hopped else min(BLOCK, self._block * 4)
+            if not grew:
+                return
 
     def flush(self) -> Iterator[Item]:
         yield from self._decoder.flush()

@@ -17,6 +17,8 @@ from tuimon.model.events import Event, Progress, Watching
 from tuimon.reader.collect import Collector
 from tuimon.sources.watch import Watcher
 
+TOGETHER = 1 << 16
+"""Bytes of frames that are written at once, at least."""
 FLUSH_AFTER = 1.0
 """Seconds of quiet after which a last record without its end is taken for whole."""
 
@@ -102,10 +104,18 @@ class _Session:
             self._tell([progress])
 
     def _tell(self, events: Iterable[Event]) -> bool:
-        told = False
+        """Frames that come together are written together: the screen draws once for them."""
+        frames: list[bytes] = []
+        size, told = 0, False
         for event in events:
-            _write(wire.encode(event))
+            frames.append(wire.encode(event))
+            size += len(frames[-1])
             told = True
+            if size >= TOGETHER:
+                _write(b"".join(frames))
+                frames, size = [], 0
+        if frames:
+            _write(b"".join(frames))
         return told
 
 
