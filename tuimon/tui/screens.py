@@ -51,27 +51,25 @@ class _Listing(ModalScreen[None]):
     """
     BINDINGS = [("q,escape,question_mark,a", "app.pop_screen")]  # noqa: RUF012  Textual's way
 
-    def __init__(self, theme: str) -> None:
+    def __init__(self, rows: list[Row], theme: str) -> None:
         super().__init__()
+        self._rows = rows
         self._theme = theme
 
-    def rows(self) -> list[Row]:
-        raise NotImplementedError
-
     def compose(self) -> ComposeResult:
-        yield _Rows(self.rows(), self._theme)
+        yield _Rows(self._rows, self._theme)
 
 
 class HelpScreen(_Listing):
     """Every action, its keys, what it does."""
 
     def __init__(self, actions: tuple[Action, ...], theme: str) -> None:
-        super().__init__(theme)
-        self._actions = actions
+        super().__init__(self._told(actions), theme)
 
-    def rows(self) -> list[Row]:
+    @staticmethod
+    def _told(actions: tuple[Action, ...]) -> list[Row]:
         found: list[Row] = [(("Keys", Role.TITLE),), ()]
-        found += [((fit(key_names(a.keys), 16), Role.ACCENT), (a.help, Role.TEXT)) for a in self._actions]
+        found += [((fit(key_names(a.keys), 16), Role.ACCENT), (a.help, Role.TEXT)) for a in actions]
         found += [
             (),
             (
@@ -80,8 +78,8 @@ class HelpScreen(_Listing):
                     Role.MUTED,
                 ),
             ),
-            (("action = key. The actions: " + ", ".join(a.id for a in self._actions[:10]) + ",", Role.MUTED),),
-            ((", ".join(a.id for a in self._actions[10:]) + ".", Role.MUTED),),
+            (("action = key. The actions: " + ", ".join(a.id for a in actions[:10]) + ",", Role.MUTED),),
+            ((", ".join(a.id for a in actions[10:]) + ".", Role.MUTED),),
             (),
             (
                 (
@@ -98,12 +96,10 @@ class NotesScreen(_Listing):
     """Alerts, notices, and every file that is read."""
 
     def __init__(self, snapshot: Snapshot, run: Run | None, theme: str) -> None:
-        super().__init__(theme)
-        self._snapshot = snapshot
-        self._run = run
+        super().__init__(self._told(snapshot, run), theme)
 
-    def rows(self) -> list[Row]:
-        snapshot, run = self._snapshot, self._run
+    @staticmethod
+    def _told(snapshot: Snapshot, run: Run | None) -> list[Row]:
         found: list[Row] = [(("Alerts", Role.TITLE),)]
         for alert in snapshot.alerts:
             role = Role.CRITICAL if alert.severity == "critical" else Role.WARNING
