@@ -213,3 +213,37 @@ def places(length: int, count: int, draw: Callable[[int], int]) -> list[int]:
     margin = MARGIN[length > SHORT]
     near = {*range(min(margin, length)), *range(max(0, length - margin), length)}
     return sorted(near | {draw(length) for _ in range(count)})
+
+
+# ---------------------------------------------------------------------- what is fed to them
+
+
+HOSTILE = (
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b'{"step": 1, "loss": ' + b"9" * 6000 + b"}",
+    b'{"step": ' + b"9" * 6000 + b', "loss": 1}',
+    b'{"step": 1e300, "loss": 1e999, "x": -1e999}',
+    b'{"step": -9223372036854775809, "loss": 1}',
+    b'{"step": 9223372036854775808, "loss": 1, "time": 1e308}',
+    b'{"step": true, "loss": {"": {"": 1}}, "": 2}',
+    b'{"step": 3, "\\ud800": 1, "loss": "\\udfff"}',
+    b'{"step": 3, "loss": 1' + b"\0" * 1000 + b"}",
+    b"step,loss\n1," + b"9" * 6000,
+    b"99999999999999999999 99999999999999999999 99999999999999999999",
+    b"1795226147449 " + b"9" * 6000 + b" " + b"9" * 6000,
+    b"step: " + b"9" * 6000 + b" - loss: " + b"9" * 6000,
+    b"Step 99999999999999999999999: {'loss': " + b"(" * 5000 + b"1}",
+    b"| " * 50_000,
+    b"\x1b[" * 50_000,
+    b"100%|" + b"\xe2\x96\x88" * 30_000 + b"| 9/9 [00:00<00:00, loss=1]",
+    b"base64:" + b"A" * 40_000,
+    b'"' * 50_001,
+    b",;\t" * 20_000,
+)
+"""Lines that have brought parsers down: nesting, numbers beyond any type, lone surrogates, near-matches without end."""
+
+
+def cases(wanted: str, count: int, limit: int = 1 << 20) -> list[Sample]:
+    """So many samples of each format of that kind."""
+    return [sample for log_format in formats_of(wanted) for sample in some(log_format.id, count, limit)]

@@ -10,6 +10,7 @@ Source: clearml 2.1 (backend_interface/metrics, offline mode) and a session that
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tuimon.errors import FormatError
@@ -22,7 +23,8 @@ from tuimon.model.points import Item, PointsBuilder
 _SCALAR = "training_stats_scalar"
 
 
-def decoder() -> JSONLines:
+def reader() -> Callable[[list[Any]], list[Item]]:
+    """Turns the parsed lines of one log into items."""
     points = PointsBuilder()
 
     def read(lines: list[Any]) -> list[Item]:
@@ -32,7 +34,11 @@ def decoder() -> JSONLines:
                     _add(points, event)
         return points.take()
 
-    return JSONLines(read)
+    return read
+
+
+def decoder() -> JSONLines:
+    return JSONLines(reader())
 
 
 def _add(points: PointsBuilder, event: dict[str, Any]) -> None:

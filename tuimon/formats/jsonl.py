@@ -21,7 +21,7 @@ import re
 from typing import Any
 
 from tuimon.errors import FormatError
-from tuimon.formats import Format
+from tuimon.formats import Format, clearml
 from tuimon.formats._json import BOM, is_utf16, parse
 from tuimon.formats._lines import JSONLines
 from tuimon.formats._row_reader import Names, RowReader
@@ -38,9 +38,14 @@ _NUMBER = re.compile(rb'"\s*:\s*(?:-?\d|NaN|-?Infinity)')
 
 def decoder() -> JSONLines:
     reader = RowReader(Names())
+    read_events = clearml.reader()
 
     def read(values: list[Any]) -> list[Item]:
-        return reader.read([value for value in values if type(value) is dict])
+        rows = [value for value in values if type(value) is dict]
+        if len(rows) == len(values):
+            return reader.read(rows)
+        # ClearML's log has the name of others, and is taken for one of them while it is empty
+        return reader.read(rows) + read_events([value for value in values if type(value) is list])
 
     return JSONLines(read)
 
