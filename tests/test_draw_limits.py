@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.draw.limits import hold_limits, x_limits, y_limits
+from tuimon.draw.limits import x_limits, y_limits
 from tuimon.model.views import Envelope
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -54,16 +54,6 @@ def test_limits_are_round(values: tuple[float, ...], scale: str, limits: tuple[f
 
 def test_an_included_value_is_held() -> None:
     assert y_limits([envelope(1.0, 2.0)], include=[0.0]) == (0.0, 2.1)
-
-
-def test_limits_grow_at_once_and_shrink_late() -> None:
-    held = hold_limits(None, (0.0, 1.0))
-    assert hold_limits(held, (-3.0, 0.5)) == (-3.0, 1.0)
-    assert hold_limits(held, (0.0, 0.6)) == (0.0, 1.0)
-    assert hold_limits(held, (0.0, 0.4)) == (0.0, 0.4)
-    assert hold_limits((1e-4, 1.0), (1e-3, 1.0), "log") == (1e-4, 1.0)
-    assert hold_limits((1e-4, 1.0), (0.1, 1.0), "log") == (0.1, 1.0)
-    assert hold_limits((-1e308, 1e308), (0.0, 1.0)) == (0.0, 1.0)
 
 
 @given(finite, st.floats(0, 1e300), st.sampled_from(["step", "number", "time", "duration"]))

@@ -13,7 +13,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tuimon.draw.numbers import (
-    format_age,
     format_bytes,
     format_count,
     format_duration,
@@ -68,7 +67,6 @@ def test_other_quantities() -> None:
         "0 B", "1023 B", "1.0 KiB", "812 MiB", "23.4 GiB", "1.0 GiB",
     ]  # fmt: skip
     assert [format_fraction(f) for f in (0.614, 0.004, 1.03, 0, math.nan)] == ["61 %", "0.4 %", "103 %", "0 %", "NaN"]
-    assert [format_age(s) for s in (0.4, 42, 200, 7300, 200000)] == ["now", "42 s ago", "3 m ago", "2 h ago", "2 d ago"]
     assert format_value(3.2, "tok/s") == "3.200 tok/s"
 
 

@@ -85,7 +85,7 @@ def test_the_screen_says_so(aim: Path) -> None:
     monitor.update()
     snapshot = monitor.snapshot()
     [run] = snapshot.runs
-    rows = ["".join(text for text, _ in row) for row in NotesScreen(snapshot, run, "dark").rows()]
+    rows = ["".join(text for text, _ in row) for row in NotesScreen(snapshot, run, "dark").rows]
     assert sum(ADVICE in row for row in rows) == 2  # under the notices, and at the file
     assert any("unsupported" in row and ".aim/run_metadata.sqlite" in row for row in rows)
     bar = AlertBar()._content(snapshot, run)

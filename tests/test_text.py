@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.text import MAX_COMBINING, cell_width, clean, clean_lines, fit
+from tuimon.text import MAX_COMBINING, cell_width, clean, fit
 
 ATTACKS = [
     "\x1b]0;owned\x07",
@@ -72,7 +72,3 @@ def test_fit_keeps_what_says_most() -> None:
     assert fit("critic/score/mean", 11, "end") == "…score/mean"
     assert fit("critic/score/mean", 11, "ends") == "crit…e/mean"
     assert fit("准确率", 4) == "准… "
-
-
-def test_lines() -> None:
-    assert clean_lines("a\tb\n\x1b[31mred\n") == ["a       b", "␛[31mred"]

@@ -42,11 +42,6 @@ def clean(text: str, limit: int = 4096) -> str:
     return _COMBINING.sub(lambda found: found[0][:MAX_COMBINING], text)
 
 
-def clean_lines(text: str, limit: int = 65536) -> list[str]:
-    """Lines of foreign text, each cleaned; tabs become spaces."""
-    return [clean(line.expandtabs(8)) for line in text[:limit].splitlines()]
-
-
 def cell_width(text: str) -> int:
     """How many terminal cells `clean`ed text takes: 2 for wide and full-width characters, 0 for combining marks."""
     if text.isascii():

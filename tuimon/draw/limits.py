@@ -74,21 +74,6 @@ def _log_limits(low: float, high: float) -> Limits:
     return min([*lows[-1:], low]), min(max([*highs[:1], high]), _MOST)
 
 
-def hold_limits(previous: Limits | None, wanted: Limits, scale: str = "linear") -> Limits:
-    """Hysteresis: the limits to use now. Grows at once; shrinks when less than half of the axis is still needed."""
-    if previous is None:
-        return wanted
-    grown = min(previous[0], wanted[0]), max(previous[1], wanted[1])
-    return wanted if _length(wanted, scale) < 0.5 * _length(grown, scale) else grown
-
-
-def _length(limits: Limits, scale: str) -> float:
-    low, high = limits
-    if scale == "log":
-        return math.log10(high) - math.log10(low) if low > 0 else math.inf
-    return high / 2 - low / 2  # halves: the difference of two large numbers may be infinite
-
-
 def x_limits(first: float, last: float, kind: str = "step") -> Limits:
     """Limits from the first to a round value ahead of the last x (both finite, first <= last).
 

@@ -103,15 +103,3 @@ def format_duration(seconds: float) -> str:
 def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
     first, rest = divmod(seconds, large)
     return f"{first} {large_name} {rest // small} {small_name}" if rest // small else f"{first} {large_name}"
-
-
-def format_age(seconds: float) -> str:
-    """How long ago, in one unit: now, 42 s ago, 3 m ago, 2 d ago."""
-    if not math.isfinite(seconds):
-        return nonfinite(seconds)
-    if seconds < 1.5:
-        return "now"
-    for size, name in ((86400, "d"), (3600, "h"), (60, "m"), (1, "s")):
-        if seconds >= size:
-            return f"{int(seconds // size)} {name} ago"
-    return "now"

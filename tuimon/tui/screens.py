@@ -53,11 +53,11 @@ class _Listing(ModalScreen[None]):
 
     def __init__(self, rows: list[Row], theme: str) -> None:
         super().__init__()
-        self._rows = rows
+        self.rows = rows
         self._theme = theme
 
     def compose(self) -> ComposeResult:
-        yield _Rows(self._rows, self._theme)
+        yield _Rows(self.rows, self._theme)
 
 
 class HelpScreen(_Listing):
