@@ -103,7 +103,7 @@ async def test_a_truncated_file_keeps_what_was_read(log: Path) -> None:
         await until(app, pilot, lambda s: "step 19" in s)
         log.write_text(rows(5, 6))
         await until(app, pilot, lambda s: "step 6" in s and "superseded" in s)
-        [run] = app._snapshot.runs
+        [run] = app.snapshot.runs
         assert run.curve("reward").steps.tolist() == [0, 1, 2, 3, 4, 5, 6]
         assert run.point_count == 22 * 3
 
@@ -237,7 +237,7 @@ async def test_a_reader_that_is_killed_is_started_again_and_nothing_is_doubled(l
             file.write(rows(20))
         await until(app, pilot, lambda s: "step 20" in s)
         assert app._monitor.process_id != first
-        [run] = app._snapshot.runs
+        [run] = app.snapshot.runs
         assert run.curve("reward").steps.tolist() == list(range(21))
         assert run.point_count == 21 * 3
 

@@ -13,7 +13,7 @@ from tuimon.draw import FrameCache, render
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols
-from tuimon.panels import all_panels, header_panel, metric_panel
+from tuimon.panels import Look, all_panels, header_panel, metric_panel
 from tuimon.store import Curve, Scale, Store
 
 START = datetime(2026, 11, 21, 10, 0).timestamp()
@@ -43,7 +43,7 @@ def run_of(series, **options):
 
 
 def view(run, axis, metric="loss", size=SIZE):
-    return metric_panel(metric).view(run, size, START, Symbols.BRAILLE, axis)
+    return metric_panel(metric).view(run, size, START, Symbols.BRAILLE, Look(axis))
 
 
 def rows(run, axis, metric="loss", size=SIZE):
@@ -195,7 +195,7 @@ def test_marks_stand_where_their_steps_do():
         ("duration", 3000.0, 86400 + 4800.0, 3600.0),
         ("time", START + 3000, START + 86400 + 4800, START + 3600),
     ):
-        drawn = panel.view(run, Size(80, 14), START, Symbols.BRAILLE, axis)
+        drawn = panel.view(run, Size(80, 14), START, Symbols.BRAILLE, Look(axis))
         width = (drawn.x.high - drawn.x.low) / drawn.columns
         places = {mark.kind: mark.x for mark in drawn.marks}
         assert places["restart"] == restart
@@ -218,5 +218,5 @@ def test_every_panel_takes_every_axis_at_every_size(axis, size):
     run = run_of({name: (range(900, 1000), [s * (i + 1.0) for s in STEPS]) for i, name in enumerate(names)})
     assert axis in run.axes()
     for panel in (*all_panels(), header_panel()):
-        drawn = render(panel.view(run, size, START, Symbols.BRAILLE, axis), size, Symbols.BRAILLE, FrameCache())
+        drawn = render(panel.view(run, size, START, Symbols.BRAILLE, Look(axis)), size, Symbols.BRAILLE, FrameCache())
         assert len(drawn) == size.height

@@ -8,7 +8,7 @@ import pytest
 
 from tuimon import config
 from tuimon.errors import UsageError
-from tuimon.tui.actions import ACTIONS, with_user_keys
+from tuimon.tui.actions import all_actions, with_user_keys
 
 
 def written(tmp_path: Path, text: str) -> dict[str, str]:
@@ -55,6 +55,6 @@ def test_keys_of_unknown_actions_are_refused() -> None:
 
 
 def test_no_default_key_is_taken_by_tmux_screen_or_the_terminal() -> None:
-    keys = [key for action in ACTIONS for key in action.keys.split(",")]
+    keys = [key for action in all_actions() for key in action.keys.split(",")]
     assert len(keys) == len(set(keys)), "one key, two actions"
     assert not {f"ctrl+{letter}" for letter in "absqhijm"} & set(keys)

@@ -13,7 +13,7 @@ import pytest
 from tuimon import config
 from tuimon.commands import commands
 from tuimon.formats import all_formats
-from tuimon.tui.actions import ACTIONS, key_names
+from tuimon.tui.actions import all_actions, key_names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -26,7 +26,7 @@ def between(name: str) -> str:
 
 
 def keys_table() -> str:
-    rows = "".join(f"| `{key_names(action.keys)}` | {action.help} |\n" for action in ACTIONS)
+    rows = "".join(f"| `{key_names(action.keys)}` | {action.help} |\n" for action in all_actions())
     return f"| key | what it does |\n| --- | --- |\n{rows}".strip()
 
 

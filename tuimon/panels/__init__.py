@@ -16,11 +16,12 @@ from typing import Protocol, runtime_checkable
 
 from tuimon.model.views import Size, Symbols, View
 from tuimon.panels._curves import CurvePanel, metric_panel
+from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._select import leftovers
 from tuimon.registry import discover
 from tuimon.store import Run
 
-__all__ = ["CurvePanel", "Panel", "all_panels", "arrange", "header_panel", "metric_panel", "remaining"]
+__all__ = ["PLAIN", "CurvePanel", "Look", "Panel", "all_panels", "arrange", "header_panel", "metric_panel", "remaining"]
 
 HEADER = "header"
 MOST_SINGLE = 40
@@ -60,10 +61,10 @@ class Panel(Protocol):
         """Whether it has something to say about this run. Cheap: asked at every new metric."""
         ...
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> View:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> View:
         """What it says, reduced to `size`. `now`: seconds since the epoch. Any size >= 0 × 0 will do.
 
-        axis: what charts are drawn against, one of run.axes(); a panel without such an axis does not mind it.
+        look: how charts are looked at; what a panel has no use for it does not mind.
         """
         ...
 

@@ -15,6 +15,7 @@ from tuimon.draw.limits import x_limits, y_limits
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Span, Symbols
 from tuimon.panels._labels import labels_of
+from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._marks import marks_of
 from tuimon.panels._notes import note_of
 from tuimon.panels._select import by_concept, curve_or_none, lines_of
@@ -75,7 +76,7 @@ class CurvePanel:
         main = tuple(name for name in names if name in run.main_metrics)
         return _busiest_first(run, main or names)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> ChartView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> ChartView:
         """The chart; without a point, or without the metric, an empty one."""
         curves: list[tuple[str, Meaning, Curve]] = []
         names = self._on_one_axis(run)
@@ -96,7 +97,7 @@ class CurvePanel:
                 left += 1
             else:
                 curves.append((name, meaning, curve))
-        return chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts, axis)
+        return chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts, look)
 
 
 def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
@@ -150,14 +151,15 @@ def chart_of(
     scale: str = "linear",
     left: int = 0,
     concepts: Sequence[str] = (),
-    axis: str = "step",
+    look: Look = PLAIN,
     label: Callable[[str], str] = lambda name: "",
 ) -> ChartView:
     """A chart of these curves (the first leads), with marks, headline and note. `left`: metrics without a line.
 
-    axis: one of run.axes(); any other is taken for step. label: what a metric's line is called, "" as usual.
+    label: what a metric's line is called, "" as usual.
     """
-    along = run.scale(axis if axis in run.axes() else "step") if axis != "step" else Scale("step")
+    axis = look.axis_of(run)
+    along = run.scale(axis) if axis != "step" else Scale("step")
     x_kind = _X_KINDS.get(along.name, "number")
     placed = [
         (name, meaning, curve, factor_of(meaning, curve), span)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._curves import MAX_LINES, chart_of
+from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._memory import phase_order
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.store import Run
@@ -28,7 +29,7 @@ class CpuMemory:
         """Whether the run logs memory of its processes."""
         return "cpu.memory" in by_concept(run.metrics)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> ChartView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> ChartView:
         """A line for each of the phases whose processes are largest; the note has what else was logged."""
         resident: list[tuple[float, tuple[int, str], str]] = []
         virtual = 0.0
@@ -44,7 +45,7 @@ class CpuMemory:
         chosen = [name for *_, name in sorted(resident)]
         curves = [(name, classify(name), run.curve(name)) for name in chosen[:MAX_LINES]]
         left = len(chosen) - len(curves)
-        view = chart_of(run, TITLE, curves, size, symbols, left=left, axis=axis, label=_label)
+        view = chart_of(run, TITLE, curves, size, symbols, left=left, look=look, label=_label)
         said = [f"virtual {format_value(virtual, 'GiB')}"] if virtual else []
         return replace(view, note=", ".join(filter(None, [*said, view.note])))
 

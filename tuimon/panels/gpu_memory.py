@@ -10,6 +10,7 @@ import numpy as np
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
+from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._memory import MemoryTable, gpu_table
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.store import Run
@@ -42,7 +43,7 @@ class GpuMemory:
         known = by_concept(run.metrics)
         return any(concept in known for concept in self.concepts) or is_roll(run)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> HeatView | TextView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> HeatView | TextView:
         """Fractions as a heat map; a table of GiB where the log has no fractions; else why there is nothing."""
         table = gpu_table(run.metrics)
         if not table.phases:

@@ -13,6 +13,7 @@ from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.words import day, last_sign, time_of_day
 from tuimon.draw.numbers import format_duration, format_fraction, format_value
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
+from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.panels._text import thousands, unit_text
 from tuimon.store import Run
@@ -42,7 +43,7 @@ class Header:
         """Always."""
         return True
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> TextView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> TextView:
         """Two rows: name, state and evidence; then what is known of pace and end, as much as there is room for."""
         said = report(_inputs(run), now)
         state: Row = (_state(said, symbols),)

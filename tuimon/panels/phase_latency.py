@@ -10,6 +10,7 @@ import numpy as np
 
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
+from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent
 from tuimon.panels._timers import Reading, read_timers, timers_of
@@ -39,7 +40,7 @@ class PhaseLatency:
         """Whether the run has timers of phases; a single one is a curve like any other."""
         return len(timers_of(run.metrics)) > 1
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, axis: str = "step") -> BarView:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> BarView:
         """The newest complete step. The bar holds the parts of the step; what lies inside them is in the table only."""
         found = read_timers(run)
         if found is None:

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Iterable
-from pathlib import Path
+from functools import partial
 
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding
@@ -17,18 +17,15 @@ from textual.widgets import Input, Static
 
 from tuimon.config import Settings
 from tuimon.draw import FrameCache
-from tuimon.model.views import Symbols
 from tuimon.monitor import ReaderProcess
 from tuimon.panels import Panel, arrange, header_panel, metric_panel
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean
 from tuimon.tui import _textual, actions, terminal
 from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.filtering import matching
-from tuimon.tui.screens import HelpScreen, NotesScreen
-from tuimon.tui.themes import THEMES
+from tuimon.tui.state import ViewState
 from tuimon.tui.waiting import Waiting
 
 NOTHING_FOUND = 3
@@ -50,7 +47,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     TITLE = "tuimon"
     AUTO_FOCUS = ""  # the filter line would take every letter
     BINDINGS = [  # noqa: RUF012  Textual's way. These two work while a line is being typed, too.
-        Binding("ctrl+c", "tuimon_quit", show=False, priority=True),
+        Binding("ctrl+c", "do('quit')", show=False, priority=True),
         Binding("ctrl+z", "tuimon_suspend", show=False, priority=True),
     ]
     ENABLE_COMMAND_PALETTE = True
@@ -65,21 +62,16 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def __init__(self, monitor: ReaderProcess, settings: Settings, wait: bool = True) -> None:
         """wait: stay although there is no log yet; else leave with exit code 3 once all has been looked through."""
-        self._actions = actions.with_user_keys(settings.keys)
+        self.actions = actions.with_user_keys(settings.keys)
+        self._action_of = {action.id: action for action in self.actions}
         super().__init__(ansi_color=True)
         self.animation_level = "none"
         self._monitor = monitor
         self._settings = settings
         self._wait = wait
-        self._symbols = terminal.symbols(settings.symbols)
-        self.theme_name = terminal.theme(settings.theme)
+        self.state = ViewState(terminal.symbols(settings.symbols), terminal.theme(settings.theme))
         self._frames = FrameCache()
-        self._snapshot: Snapshot = monitor.snapshot()
-        self._run_index: int | None = None
-        self._paused = False
-        self._query: str | None = None
-        self._all_metrics = False
-        self._axis = "step"
+        self.snapshot: Snapshot = monitor.snapshot()
         self._drawn = 0.0
         self._draw_waits = False
 
@@ -97,11 +89,11 @@ class TuimonApp(App[None], inherit_bindings=False):
             bar.display = False
             yield Static(" filter / ", id="filter-prompt", markup=False)
             yield Input(id="filter", placeholder="part of a metric's name; * and ? match anything", compact=True)
-        yield KeyBar(self._actions)
+        yield KeyBar(self.actions)
 
     def on_mount(self) -> None:
-        for action in self._actions:
-            self.bind(action.keys, f"tuimon_{action.id}", description=action.label, show=False)
+        for action in self.actions:
+            self.bind(action.keys, f"do({action.id!r})", description=action.label, show=False)
         self.board = self.query_one(Board)
         self.waiting = self.query_one(Waiting)
         self.alert_bar = self.query_one(AlertBar)
@@ -125,14 +117,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.post_message(Changed())
 
     def on_changed(self) -> None:
-        if not self._paused:
+        if not self.state.paused:
             self._draw_soon()
 
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else."""
-        if not self._paused and self._monitor.snapshot().version == self._snapshot.version:
-            self.header.update(self.run_shown, time.time(), self._symbols, self.theme_name, False)
-        elif not self._paused:
+        if not self.state.paused and self._monitor.snapshot().version == self.snapshot.version:
+            self.header.update(self.run_shown, time.time(), self.state.symbols, self.state.theme, False)
+        elif not self.state.paused:
             self._draw_soon()
 
     def _draw_soon(self) -> None:
@@ -160,9 +152,9 @@ class TuimonApp(App[None], inherit_bindings=False):
     def _draw(self) -> None:
         """Everything that is visible, from one snapshot."""
         self._drawn = time.monotonic()
-        if not self._paused:
-            self._snapshot = self._monitor.snapshot()
-        snapshot, now = self._snapshot, time.time()
+        if not self.state.paused:
+            self.snapshot = self._monitor.snapshot()
+        snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.exit(return_code=NOTHING_FOUND)
         run = self.run_shown
@@ -171,129 +163,77 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.display = bool(panels)
         self.waiting.display = not panels
         if not panels:
-            self.waiting.update(snapshot, self._query if run is not None else None, self.theme_name)
-        theme = self.theme_name
-        self.header.update(run, now, self._symbols, theme, False)
-        axis = self._axis_of(run)
-        self.board.update(run, now, self._symbols, theme, axis)
+            self.waiting.update(snapshot, self.state.query if run is not None else None, self.state.theme)
+        theme = self.state.theme
+        self.header.update(run, now, self.state.symbols, theme, False)
+        look = self.state.look
+        self.board.update(run, now, self.state.symbols, theme, look)
         self.alert_bar.update(snapshot, run, theme)
-        self.key_bar.update(self.board, self._run_index or 0, len(snapshot.runs), self._paused, theme, axis)
+        self.key_bar.update(
+            self.board, self.state.run or 0, len(snapshot.runs), self.state.paused, theme, look.axis_of(run)
+        )
 
     @property
     def run_shown(self) -> Run | None:
         """The run that a person chose, or the one that grew last."""
-        runs = self._snapshot.runs
+        runs = self.snapshot.runs
         if not runs:
             return None
-        if self._run_index is None:
+        if self.state.run is None:
             newest = max(runs, key=lambda run: (run.last_change, run.point_count))
             if newest.point_count == 0:
                 return newest
-            self._run_index = runs.index(newest)
-        return runs[min(self._run_index, len(runs) - 1)]
-
-    def _axis_of(self, run: Run | None) -> str:
-        """The axis that a person chose, where the run has it."""
-        return self._axis if self._axis == "step" or (run is not None and self._axis in run.axes()) else "step"
+            self.state.run = runs.index(newest)
+        return runs[min(self.state.run, len(runs) - 1)]
 
     def _panels(self, run: Run | None) -> tuple[Panel, ...]:
         if run is None:
             return ()
-        if self._query:
-            return tuple(metric_panel(name) for name in matching(run.metrics, self._query))
-        if self._all_metrics:
+        if self.state.query:
+            return tuple(metric_panel(name) for name in matching(run.metrics, self.state.query))
+        if self.state.all_metrics:
             return tuple(metric_panel(name) for name in run.metrics)
         return arrange(run)
 
-    # ------------------------------------------------------------------ actions
+    # ------------------------------------------------------------------ what actions use
 
-    def action_tuimon_quit(self) -> None:
-        self.exit(return_code=0)
+    def action_do(self, id: str) -> None:
+        """A key or the palette asks for an action."""
+        self._action_of[id].do(self)
 
-    def action_tuimon_help(self) -> None:
-        self.push_screen(HelpScreen(self._actions, self.theme_name))
+    def action_tuimon_suspend(self) -> None:
+        self.action_suspend_process()
 
-    def action_tuimon_notes(self) -> None:
-        self.push_screen(NotesScreen(self._snapshot, self.run_shown, self.theme_name))
+    def redraw(self) -> None:
+        """After a key: at once. Boxes that get another size by it ask for more themselves."""
+        self._draw()
 
-    def action_tuimon_zoom(self) -> None:
-        self.board.zoom(not self.board.zoomed)
-        self._redraw()
+    def say(self, message: str) -> None:
+        """Tells what a key did."""
+        self.alert_bar.say(message)
+        self._draw()
 
-    def action_tuimon_back(self) -> None:
-        if len(self.screen_stack) > 1:
-            self.pop_screen()
-        elif self.filter_bar.display:
-            self._end_filter("")
-        elif self.board.zoomed:
-            self.board.zoom(False)
-        elif self._query:
-            self._query = None
-        elif self._all_metrics:
-            self._all_metrics = False
-        self._redraw()
-
-    def action_tuimon_filter(self) -> None:
-        self.board.zoom(False)
-        self.filter_line.value = self._query or ""
+    def begin_filter(self) -> None:
+        """Opens the line in which a filter is typed."""
+        self.filter_line.value = self.state.query or ""
         self.filter_bar.display = True
         self.filter_line.focus()
-        self._redraw()
+        self._draw()
 
-    def on_input_changed(self, event: Input.Changed) -> None:
-        if self.filter_bar.display:
-            self._query = event.value or None
-            self._redraw()
-
-    def on_input_submitted(self, event: Input.Submitted) -> None:
-        self._end_filter(event.value)
-        self._redraw()
-
-    def _end_filter(self, query: str) -> None:
-        self._query = query or None
+    def end_filter(self, query: str) -> None:
+        """Closes it. query: what to filter by; "" nothing."""
+        self.state.query = query or None
         self.filter_bar.display = False
         self.set_focus(None)
 
-    def action_tuimon_metrics(self) -> None:
-        self._all_metrics = not self._all_metrics
-        self._query = None
-        self.board.zoom(False)
-        self._redraw()
+    def on_input_changed(self, event: Input.Changed) -> None:
+        if self.filter_bar.display:
+            self.state.query = event.value or None
+            self._draw()
 
-    def action_tuimon_next_page(self) -> None:
-        self.board.turn(1)
-        self._redraw()
-
-    def action_tuimon_previous_page(self) -> None:
-        self.board.turn(-1)
-        self._redraw()
-
-    def action_tuimon_next_run(self) -> None:
-        self._choose_run(1)
-
-    def action_tuimon_previous_run(self) -> None:
-        self._choose_run(-1)
-
-    def _choose_run(self, step: int) -> None:
-        if self._snapshot.runs:
-            self._run_index = ((self._run_index or 0) + step) % len(self._snapshot.runs)
-            self._redraw()
-
-    def action_tuimon_left(self) -> None:
-        self._move("left")
-
-    def action_tuimon_right(self) -> None:
-        self._move("right")
-
-    def action_tuimon_up(self) -> None:
-        self._move("up")
-
-    def action_tuimon_down(self) -> None:
-        self._move("down")
-
-    def _move(self, direction: str) -> None:
-        self.board.move(direction)
-        self._redraw()
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.end_filter(event.value)
+        self._draw()
 
     def on_panel_box_selected(self, event: PanelBox.Selected) -> None:
         for box, place in zip(self.board.boxes, self.board.places, strict=False):
@@ -301,56 +241,17 @@ class TuimonApp(App[None], inherit_bindings=False):
                 self.board.selected = place.index
                 if event.zoom:
                     self.board.zoom(not self.board.zoomed)
-        self._redraw()
-
-    def action_tuimon_axis(self) -> None:
-        run = self.run_shown
-        axes = run.axes() if run is not None else ("step",)
-        self._axis = axes[(axes.index(self._axis_of(run)) + 1) % len(axes)]
-        if len(axes) == 1:
-            self.alert_bar.say("The run tells nothing but steps: neither times nor epochs, samples or tokens")
-        self._redraw()
-
-    def action_tuimon_pause(self) -> None:
-        self._paused = not self._paused
-        self._redraw()
-
-    def action_tuimon_symbols(self) -> None:
-        order = list(Symbols)
-        self._symbols = order[(order.index(self._symbols) + 1) % len(order)]
-        self._redraw()
-
-    def action_tuimon_theme(self) -> None:
-        order = list(THEMES)
-        self.theme_name = order[(order.index(self.theme_name) + 1) % len(order)]
-        self._redraw()
-
-    def action_tuimon_screenshot(self) -> None:
-        path = Path(time.strftime("tuimon-%Y%m%d-%H%M%S.svg"))
-        try:
-            path.write_text(self.export_screenshot(title="tuimon"), "utf-8")
-        except OSError as error:
-            self.alert_bar.say(clean(f"The screenshot was not saved: {error}"))
-        else:
-            self.alert_bar.say(f"Screenshot saved: {path}")
-        self._redraw()
-
-    def action_tuimon_suspend(self) -> None:
-        self.action_suspend_process()
-
-    def _redraw(self) -> None:
-        """After a key: at once. Boxes that get another size by it ask for more themselves."""
         self._draw()
 
     # ------------------------------------------------------------------ the palette
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette offers the same actions as the keys."""
-        for action in self._actions:
+        for action in self.actions:
             yield SystemCommand(
                 f"{action.label} ({actions.key_names(action.keys)})",
                 action.help,
-                getattr(self, f"action_tuimon_{action.id}"),
+                partial(action.do, self),
             )
 
 

@@ -84,7 +84,7 @@ class KeyBar(_Line):
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
         super().__init__()
-        self._actions = actions
+        self._actions = sorted((one for one in actions if one.footer), key=lambda one: one.footer)
 
     def update(self, board: Board, run: int, runs: int, paused: bool, theme: str, axis: str = "step") -> None:
         place: list[Span] = []
@@ -99,7 +99,7 @@ class KeyBar(_Line):
         room = self.size.width - sum(cell_width(text) for text, _ in place)
         keys: list[Span] = []
         for action in self._actions:
-            if not action.footer or (action.id == "next_run" and runs < 2):
+            if action.id == "next_run" and runs < 2:
                 continue
             key = f" {key_names(action.keys.split(',')[0])}"
             need = cell_width(key) + 2 + len(action.label)

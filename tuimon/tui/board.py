@@ -16,7 +16,7 @@ from textual.widget import Widget
 from tuimon.draw import FrameCache
 from tuimon.draw.layout import Box, Page, Wish, neighbour, pages
 from tuimon.model.views import Symbols
-from tuimon.panels import Panel
+from tuimon.panels import PLAIN, Look, Panel
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
 
@@ -116,10 +116,10 @@ class Board(Container):
     def on_resize(self) -> None:
         self.place_boxes()
 
-    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, axis: str = "step") -> None:
+    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, look: Look = PLAIN) -> None:
         """Draws what has changed on the present page; panels on other pages compute nothing."""
         for box, place in zip(self.boxes, self.places, strict=False):
-            box.update(run, now, symbols, theme, place.index == self.selected and len(self.places) > 1, axis)
+            box.update(run, now, symbols, theme, place.index == self.selected and len(self.places) > 1, look)
 
     def turn(self, pages: int) -> bool:
         """Goes on or back by pages."""

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from tuimon.draw import FrameCache, render
 from tuimon.draw.diff import changed_spans
 from tuimon.model.views import Role, Row, Rows, Size, Symbols
-from tuimon.panels import Panel
+from tuimon.panels import PLAIN, Look, Panel
 from tuimon.store import Run
 from tuimon.tui import themes
 
@@ -53,13 +53,13 @@ class PanelBox(Widget):
             self._rows = ()
 
     def update(
-        self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool, axis: str = "step"
+        self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool, look: Look = PLAIN
     ) -> None:
         """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen."""
         size = Size(self.size.width, self.size.height)
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
-        rows = render(self.panel.view(run, size, now, symbols, axis), size, symbols, self._frames)
+        rows = render(self.panel.view(run, size, now, symbols, look), size, symbols, self._frames)
         if selected:
             rows = (_selected(rows[0]), *rows[1:])
         old, self._rows = self._rows, rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from textual.app import ComposeResult
 from textual.geometry import Size
@@ -68,10 +69,12 @@ class HelpScreen(_Listing):
 
     @staticmethod
     def _told(actions: tuple[Action, ...]) -> list[Row]:
-        found: list[Row] = [(("Keys", Role.TITLE),), ()]
-        found += [((fit(key_names(a.keys), 16), Role.ACCENT), (a.help, Role.TEXT)) for a in actions]
+        found: list[Row] = []
+        for section, some in groupby(actions, key=lambda action: action.section):
+            found += [((section, Role.TITLE),)]
+            found += [((fit(key_names(a.keys), 16), Role.ACCENT), (a.help, Role.TEXT)) for a in some]
+            found += [()]
         found += [
-            (),
             (
                 (
                     "Ctrl+p opens the palette with the same actions. Keys can be changed in config.toml, under [keys]:",

@@ -1,0 +1,26 @@
+"""What a person has chosen to see; all that is needed to show the same again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tuimon.model.views import Symbols
+from tuimon.panels import Look
+
+
+@dataclass(slots=True)
+class ViewState:
+    """Changed by actions alone."""
+
+    symbols: Symbols
+    theme: str
+    """dark | light | ansi."""
+    look: Look = field(default_factory=Look)
+    """How charts are looked at."""
+    run: int | None = None
+    """The index of the run that is shown; None: the one that grew last."""
+    query: str | None = None
+    """What was typed into the filter; None or "": no filter."""
+    all_metrics: bool = False
+    """A chart for every metric, instead of the dashboard."""
+    paused: bool = False
