@@ -70,6 +70,10 @@ class CurvePanel:
         """The metrics of the run that belong here, those that deserve a line first."""
         return self.metrics or lines_of(run.metrics, self.concepts)
 
+    def leading(self, run: Run) -> Curve | None:
+        """The curve whose last value is the headline; None where the run has none."""
+        return next((curve for name in self._on_one_axis(run) if (curve := curve_or_none(run, name)) is not None), None)
+
     def _on_one_axis(self, run: Run) -> tuple[str, ...]:
         """Without those that count steps otherwise than the main sources, where these have some, too."""
         names = self.names(run)

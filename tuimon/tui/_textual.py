@@ -13,3 +13,11 @@ def backlog(app: App[Any]) -> int:
     writer = getattr(getattr(app, "_driver", None), "_writer_thread", None)
     queue = getattr(writer, "_queue", None)
     return int(queue.qsize()) if queue is not None else 0
+
+
+def write(app: App[Any], text: str) -> None:
+    """Bytes of our own to the terminal, in order with Textual's. Its public way, copy_to_clipboard, does not wrap what
+    a multiplexer must pass on. Without a terminal (a test's, say) nothing is written."""
+    driver = getattr(app, "_driver", None)
+    if driver is not None:
+        driver.write(text)

@@ -93,7 +93,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         for action in self.actions:
-            self.bind(action.keys, f"do({action.id!r})", description=action.label, show=False)
+            if action.keys:
+                self.bind(action.keys, f"do({action.id!r})", description=action.label, show=False)
         self.board = self.query_one(Board)
         self.waiting = self.query_one(Waiting)
         self.alert_bar = self.query_one(AlertBar)

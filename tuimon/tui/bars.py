@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -12,6 +14,8 @@ from tuimon.tui.actions import Action, key_names
 from tuimon.tui.board import Board
 from tuimon.tui.box import strip
 
+LONG_ENOUGH = 4.0
+"""Seconds to read a sentence."""
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
 
@@ -42,11 +46,12 @@ class AlertBar(_Line):
         super().__init__()
         self.display = False
         self._said = ""
-        self._said_at = -1
+        self._said_at = 0.0
+        self._said_of = -1
 
     def say(self, message: str) -> None:
-        """What a key did; stays until the store changes."""
-        self._said, self._said_at = message, -1
+        """What a key did; it stays long enough to be read, and on until the store changes."""
+        self._said, self._said_at, self._said_of = message, time.monotonic(), -1
 
     def update(self, snapshot: Snapshot, run: Run | None, theme: str) -> None:
         row = self._content(snapshot, run)
@@ -55,11 +60,11 @@ class AlertBar(_Line):
 
     def _content(self, snapshot: Snapshot, run: Run | None) -> Row:
         if self._said:
-            if self._said_at not in (-1, snapshot.version):
-                self._said = ""
-            else:
-                self._said_at = snapshot.version
+            if self._said_of == -1:
+                self._said_of = snapshot.version
+            if self._said_of == snapshot.version or time.monotonic() < self._said_at + LONG_ENOUGH:
                 return ((f" i {self._said}", Role.ACCENT),)
+            self._said = ""
         alerts = [alert for alert in snapshot.alerts if run is not None and alert.run == run.id]
         order = ("critical", "warning", "info")
         if alerts:

@@ -25,7 +25,8 @@ class Action:
 
     id: str
     keys: str
-    """Comma-separated, Textual's names. None is taken by tmux, screen or a terminal's flow control."""
+    """Comma-separated, Textual's names. None is taken by tmux, screen or a terminal's flow control. "": the palette has
+    it, and a person may give it a key."""
     label: str
     """For the footer: one word."""
     help: str
@@ -46,8 +47,8 @@ NAMES |= {"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "left": "←", 
 
 
 def key_names(keys: str) -> str:
-    """Keys as a person reads them: "PgDn space n"."""
-    return " ".join(NAMES.get(key, key.replace("ctrl+", "Ctrl+")) for key in keys.split(","))
+    """Keys as a person reads them: "PgDn space n"; the palette's for an action that has none."""
+    return " ".join(NAMES.get(key, key.replace("ctrl+", "Ctrl+")) for key in (keys or "ctrl+p").split(","))
 
 
 def with_user_keys(changes: Mapping[str, str]) -> tuple[Action, ...]:
