@@ -73,7 +73,7 @@ async def test_a_long_series_goes_into_a_file(log: Path, tmp_path: Path, monkeyp
     log.write_text(rows(*range(9000)))
     monkeypatch.chdir(tmp_path)
     async with opened(log.parent) as (app, pilot):
-        await until(app, pilot, lambda s: "step 8999" in s)
+        await until(app, pilot, lambda s: "9 000 points" in s)
         await pilot.press("Y")
         await until(app, pilot, lambda s: "saved to tuimon-" in s)
     [saved] = tmp_path.glob("tuimon-*.tsv")
