@@ -37,12 +37,12 @@ class StreamDecoder(Protocol):
 
     @property
     def skippable(self) -> int:
-        """How many of the bytes that come next will be thrown away unread (a big image record). 0 mostly."""
-        ...
+        """How many of the bytes that come next will be thrown away unread (a big image record)."""
+        return 0
 
     def skipped(self, count: int) -> None:
         """The reader has moved on by `count` <= skippable bytes instead of feeding them."""
-        ...
+        return
 
 
 @runtime_checkable

@@ -36,7 +36,7 @@ _ESCAPE = re.compile(
 
 
 def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
+    return int(digits) if len(digits.lstrip("-")) <= _EXACT_DIGITS else float(digits)
 
 
 _TOLERANT = json.JSONDecoder(strict=False, parse_int=_integer)

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from tuimon.errors import FormatError
+from tuimon.formats import StreamDecoder
 from tuimon.formats._json import parse, parse_broken
 from tuimon.model.points import Damage, Item
 
@@ -63,10 +64,6 @@ class LineSplitter:
         self._pending.clear()
         return at
 
-    def skipped(self, count: int) -> None:
-        """`count` bytes of the log will never come here."""
-        self._offset += count
-
     def _keep(self, data: bytes) -> None:
         if self._passing:
             self._passing += len(data)
@@ -94,20 +91,13 @@ def _too_long(offset: int, length: int) -> Damage:
     return Damage(offset, length, f"line longer than {MAX_LINE >> 20} MiB")
 
 
-class JSONLines:
+class JSONLines(StreamDecoder):
     """A StreamDecoder of JSON lines. `read` turns the values of lines, in file order, into items."""
 
     def __init__(self, read: Callable[[list[Any]], list[Item]]) -> None:
         self._read = read
         self._lines = LineSplitter()
         self._first_key: str | None = None
-
-    @property
-    def skippable(self) -> int:
-        return 0
-
-    def skipped(self, count: int) -> None:
-        self._lines.skipped(count)
 
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []

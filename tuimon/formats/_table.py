@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tuimon.errors import FormatError
+from tuimon.formats import RestartableDecoder
 from tuimon.formats._json import BOM, parse
 from tuimon.formats._lines import LineSplitter
 from tuimon.formats._rewrites import RowMemory, row_hashes
@@ -31,20 +32,13 @@ from tuimon.formats._table_rows import Batch, Rows
 from tuimon.model.points import Damage, Item, Points, SegmentStart
 
 
-class TableDecoder:
+class TableDecoder(RestartableDecoder):
     """A RestartableDecoder of one table."""
 
     def __init__(self) -> None:
         self._names = Names()
         self._memory = RowMemory()
         self.restart()
-
-    @property
-    def skippable(self) -> int:
-        return 0
-
-    def skipped(self, count: int) -> None:
-        """Never called: nothing is skippable."""
 
     def restart(self) -> None:
         """See RestartableDecoder."""

@@ -20,7 +20,7 @@ from math import isnan
 from typing import Any
 
 from tuimon.errors import FormatError
-from tuimon.formats import Format
+from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._json import parse
 from tuimon.formats._lines import LineSplitter
 from tuimon.formats._rows import number, seconds
@@ -34,7 +34,7 @@ _UNPACKED = 4096
 """Bytes unpacked of a rollout: enough for its header, and no room for a bomb."""
 
 
-class BeastDecoder:
+class BeastDecoder(StreamDecoder):
     """A StreamDecoder: a line that names the time, then a line that is a record."""
 
     def __init__(self) -> None:
@@ -42,13 +42,6 @@ class BeastDecoder:
         self._points = PointsBuilder()
         self._time = float("nan")
         self._evaluations: dict[str, int] = {}
-
-    @property
-    def skippable(self) -> int:
-        return 0
-
-    def skipped(self, count: int) -> None:
-        self._lines.skipped(count)
 
     def feed(self, data: bytes) -> Sequence[Item]:
         items: list[Item] = []

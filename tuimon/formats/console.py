@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tuimon.formats import Format
+from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._console import Family, Sink, families
 from tuimon.formats._console._line import Line
 from tuimon.formats._console._outcome import Outcome
@@ -26,7 +26,7 @@ MAX_ROW = 2 << 20
 """Bytes. A longer line is a dump of prompts and no row of metrics: it is text only."""
 
 
-class ConsoleDecoder:
+class ConsoleDecoder(StreamDecoder):
     """A StreamDecoder that shows each line to the families whose marks it holds."""
 
     def __init__(self, own: Sequence[Family] = ()) -> None:
@@ -37,13 +37,6 @@ class ConsoleDecoder:
         self._outcome = Outcome()
         asked = sorted([*families(), *own], key=lambda family: family.order)
         self._readers = [(tuple(mark.encode() for mark in f.marks), f.reader(self._sink)) for f in asked]
-
-    @property
-    def skippable(self) -> int:
-        return 0
-
-    def skipped(self, count: int) -> None:
-        self._lines.skipped(count)
 
     def feed(self, data: bytes) -> Sequence[Item]:
         damage: list[Item] = []

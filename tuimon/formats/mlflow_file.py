@@ -16,29 +16,23 @@ from itertools import groupby
 
 import numpy as np
 
-from tuimon.formats import Format
+from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._lines import LineSplitter
+from tuimon.formats._mlflow_folder import RunFolder
 from tuimon.formats._table_cells import read_cells
 from tuimon.model.points import Damage, Item, Points
 
-_PATH = re.compile(r"(?P<source>.*/[0-9a-f]{32}/metrics)/(?P<name>.+)", re.DOTALL)
+_FOLDER = RunFolder("metrics")
 _LINE = re.compile(rb"\d{10,16} [-+]?(?:\d|\.\d|nan|inf)\S*(?: -?\d+(?: \S+){0,2})?\r?\n?", re.IGNORECASE)
 _NAMES = ("",)
 _FIELDS = 3
 
 
-class MetricLines:
+class MetricLines(StreamDecoder):
     """A StreamDecoder of one metric, without its name."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()
-
-    @property
-    def skippable(self) -> int:
-        return 0
-
-    def skipped(self, count: int) -> None:
-        """Never called: nothing is skippable."""
 
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []
@@ -88,16 +82,6 @@ def _points(rows: Sequence[bytes], fields: int, offset: int) -> list[Item]:
     return items
 
 
-def _source(path: str) -> str:
-    found = _PATH.fullmatch(path)
-    return found["source"] if found else path
-
-
-def _name(path: str) -> str | None:
-    found = _PATH.fullmatch(path)
-    return found["name"] if found else None
-
-
 FORMAT = Format(
     id="mlflow-file",
     title="MLflow file store",
@@ -105,7 +89,7 @@ FORMAT = Format(
     rank=45,
     matches=lambda name, head: not head or _LINE.match(head) is not None,
     decoder=MetricLines,
-    wants_path=lambda path: _PATH.fullmatch(path) is not None,
-    source_path=_source,
-    metric_name=_name,
+    wants_path=_FOLDER.holds,
+    source_path=_FOLDER.source,
+    metric_name=_FOLDER.name,
 )

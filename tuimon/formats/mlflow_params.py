@@ -7,12 +7,11 @@ Source: mlflow/store/tracking/file_store.py, and files that it wrote.
 
 from __future__ import annotations
 
-import re
-
 from tuimon.formats import Format
+from tuimon.formats._mlflow_folder import RunFolder
 from tuimon.model.points import Fact, Item, Replaced
 
-_PATH = re.compile(r"(?P<source>.*/[0-9a-f]{32}/params)/(?P<name>.+)", re.DOTALL)
+_FOLDER = RunFolder("params")
 
 
 class ParameterDocument:
@@ -31,16 +30,6 @@ class ParameterDocument:
         return [*items, Fact("config", {"": value})]
 
 
-def _source(path: str) -> str:
-    found = _PATH.fullmatch(path)
-    return found["source"] if found else path
-
-
-def _name(path: str) -> str | None:
-    found = _PATH.fullmatch(path)
-    return found["name"] if found else None
-
-
 FORMAT = Format(
     id="mlflow-params",
     title="MLflow parameter",
@@ -48,9 +37,9 @@ FORMAT = Format(
     rank=3,
     matches=lambda name, head: bool(head),
     decoder=ParameterDocument,
-    wants_path=lambda path: _PATH.fullmatch(path) is not None,
-    source_path=_source,
-    metric_name=_name,
+    wants_path=_FOLDER.holds,
+    source_path=_FOLDER.source,
+    metric_name=_FOLDER.name,
     describes_run=True,
     largest=64 << 10,
 )

@@ -27,13 +27,13 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
+from tuimon.formats._block_decoder import BlockDecoder
 from tuimon.formats._console_lines import ConsoleLines
 from tuimon.formats._json import parse
-from tuimon.formats._log_blocks import LogBlocks
 from tuimon.formats._message import Message
 from tuimon.formats._protobuf import BYTES, VARINT, fields, signed, varint
 from tuimon.formats._swanlab_values import number, seconds, step
-from tuimon.model.points import Damage, Fact, Item, PointsBuilder
+from tuimon.model.points import Fact, Item, PointsBuilder
 
 MAGIC = b":SWL\xd6\xe1"
 SYSTEM = "__swanlab__."
@@ -45,52 +45,32 @@ _VERSION = re.compile(r"swanlab version (\d[\w.]*)")
 _STATES = {1: "finished", 2: "crashed", 3: "crashed"}
 
 
-class SwanLabStoreDecoder:
+class SwanLabStoreDecoder(BlockDecoder):
     """A StreamDecoder of one run file, of any version."""
 
     def __init__(self) -> None:
-        self._blocks = LogBlocks(MAGIC)
+        super().__init__(MAGIC)
         self._points = PointsBuilder()
         self._console = ConsoleLines()
         self._writer: dict[str, Any] = {"name": "swanlab"}
         self._writer_told: dict[str, Any] = {}
         self._metrics: dict[str, dict[str, Any]] = {}
-        self._news: list[Item] = []
         self._time_bytes, self._time = b"", math.nan
 
-    @property
-    def skippable(self) -> int:
-        return 0
+    def _record(self, record: bytes) -> None:
+        if record[:1] == b"{":
+            self._json_record(record)
+        else:
+            self._protobuf_record(record)
 
-    def skipped(self, count: int) -> None:
-        """Never called: nothing is skippable."""
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._decode(self._blocks.feed(data))
-
-    def flush(self) -> list[Item]:
-        return self._decode(self._blocks.flush())
-
-    def _decode(self, records: list[tuple[int, bytes] | Damage]) -> list[Item]:
-        for record in records:
-            if isinstance(record, Damage):
-                self._news.append(record)
-                continue
-            offset, payload = record
-            try:
-                if payload[:1] == b"{":
-                    self._json_record(payload)
-                else:
-                    self._protobuf_record(payload)
-            except FormatError:
-                self._news.append(Damage(offset, len(payload), "record not readable"))
+    def _take(self) -> list[Item]:
         items = self._points.take() + self._console.take() + self._news
         if self._metrics:
             items.append(Fact("metrics", self._metrics))
+            self._metrics = {}
         if self._writer != self._writer_told and len(self._writer) > 1:
             self._writer_told = dict(self._writer)
             items.append(Fact("writer", self._writer_told))
-        self._news, self._metrics = [], {}
         return items
 
     def _protobuf_record(self, record: bytes) -> None:

@@ -27,12 +27,12 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
+from tuimon.formats._block_decoder import BlockDecoder
 from tuimon.formats._console_lines import ConsoleLines
-from tuimon.formats._log_blocks import LogBlocks
 from tuimon.formats._message import Message
 from tuimon.formats._protobuf import BYTES, fields, varint
 from tuimon.formats._wandb_history import HistoryRows, item_path, item_value, number_leaves
-from tuimon.model.points import Damage, Fact, Item, SegmentStart
+from tuimon.model.points import Fact, Item, SegmentStart
 
 MAGIC = b":W&B\xe1\xbe"
 SYSTEM = "system/"
@@ -44,11 +44,11 @@ _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
 _INTERNAL = "_wandb"
 
 
-class WandbDecoder:
+class WandbDecoder(BlockDecoder):
     """A StreamDecoder of one `.wandb` file."""
 
     def __init__(self) -> None:
-        self._blocks = LogBlocks(MAGIC)
+        super().__init__(MAGIC)
         self._rows = HistoryRows()
         self._console = ConsoleLines()
         self._config: dict[str, Any] = {}
@@ -58,36 +58,12 @@ class WandbDecoder:
         self._machine: set[str] = set()
         """Names of system metrics that have been told."""
         self._fresh: list[str] = []
-        self._news: list[Item] = []  # what this feed gave besides history
         self._changed: set[str] = set()
 
-    @property
-    def skippable(self) -> int:
-        return 0
-
-    def skipped(self, count: int) -> None:
-        """Never called: nothing is skippable."""
-
-    def feed(self, data: bytes) -> list[Item]:
-        return self._decode(self._blocks.feed(data))
-
-    def flush(self) -> list[Item]:
-        return self._decode(self._blocks.flush())
-
-    def _decode(self, records: list[tuple[int, bytes] | Damage]) -> list[Item]:
-        for record in records:
-            if isinstance(record, Damage):
-                self._news.append(record)
-                continue
-            offset, payload = record
-            try:
-                self._record(payload)
-            except FormatError:
-                self._news.append(Damage(offset, len(payload), "record not readable"))
+    def _take(self) -> list[Item]:
         clocks: list[Item] = [Fact("metrics", dict.fromkeys(self._fresh, _CLOCK))] if self._fresh else []
-        items = clocks + self._rows.take() + self._console.take() + self._news + self._documents()
-        self._fresh, self._news = [], []
-        return items
+        self._fresh = []
+        return clocks + self._rows.take() + self._console.take() + self._news + self._documents()
 
     def _documents(self) -> list[Item]:
         """What was learned of the run, each as it now is."""
