@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,81 +13,10 @@ import psutil
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from support.grid import Grid
 from support.terminal import TUIMON, Terminal
 
 ENVIRONMENT = {"TUIMON_CONFIG": os.devnull, "PYTHONDONTWRITEBYTECODE": "", "TUIMON_THEME": "dark"}
-_CONTROL = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|\x1b\][^\x07]*\x07|\x1b[PX^_].*?\x1b\\|\x1b[=>()][0-9A-B]?|[\r\n]")
-_UNFINISHED = re.compile(r"\x1b[^A-Za-z]{0,30}\Z")
-
-
-class Grid:
-    """The cells that a terminal would show. Knows what Textual sends: cursor moves, colours, text, clearing."""
-
-    def __init__(self, width: int, height: int) -> None:
-        self.width, self.height = width, height
-        self.text = [[" "] * width for _ in range(height)]
-        self.looks = [[""] * width for _ in range(height)]
-        """The colours of each cell, as the sequence that set them."""
-        self._x = self._y = 0
-        self._look = ""
-        self._rest = b""
-
-    def feed(self, data: bytes) -> None:
-        data = self._rest + data
-        whole = len(data)
-        while whole and len(data) - whole < 4 and (data[whole - 1] & 0xC0) == 0x80:
-            whole -= 1
-        if whole and data[whole - 1] >= 0xC0:
-            whole -= 1
-        if len(data[whole:].decode("utf-8", "ignore")):  # the last character was whole after all
-            whole = len(data)
-        text, self._rest = data[:whole].decode("utf-8", "replace"), data[whole:]
-        cut = _UNFINISHED.search(text)
-        if cut:
-            self._rest, text = text[cut.start() :].encode() + self._rest, text[: cut.start()]
-        at = 0
-        for control in _CONTROL.finditer(text):
-            self._write(text[at : control.start()])
-            self._obey(control)
-            at = control.end()
-        self._write(text[at:])
-
-    def _write(self, text: str) -> None:
-        for character in text:
-            if self._x < self.width and self._y < self.height:
-                self.text[self._y][self._x] = character
-                self.looks[self._y][self._x] = self._look
-            self._x += 1
-
-    def _obey(self, control: re.Match[str]) -> None:
-        whole, numbers, name = control.group(0), control.group(1) or "", control.group(2)
-        if whole == "\r":
-            self._x = 0
-        elif whole == "\n":
-            self._x, self._y = 0, self._y + 1
-        elif name in ("H", "f"):
-            row, _, column = numbers.partition(";")
-            self._y, self._x = int(row or 1) - 1, int(column or 1) - 1
-        elif name == "J":
-            self.text = [[" "] * self.width for _ in range(self.height)]
-        elif name == "m":
-            self._look = numbers
-
-    def __str__(self) -> str:
-        return "\n".join("".join(row) for row in self.text)
-
-    def find(self, text: str) -> tuple[int, int] | None:
-        """(row, column) of a text."""
-        for y, row in enumerate(self.text):
-            x = "".join(row).find(text)
-            if x >= 0:
-                return y, x
-        return None
-
-    @property
-    def braille(self) -> int:
-        """How many cells a curve covers."""
-        return sum("\u2800" < character <= "\u28ff" for row in self.text for character in row)
 
 
 class Dashboard:
@@ -213,3 +141,6 @@ def _run_time(pid: int) -> float:
 
 def _thread_time(pid: int, thread: int) -> float:
     return int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_text().split()[0]) / 1e9
+
+
+__all__ = ["ENVIRONMENT", "Dashboard", "Grid"]

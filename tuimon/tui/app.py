@@ -259,6 +259,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 def run(monitor: ReaderProcess, settings: Settings, wait: bool) -> int:
     """Shows the dashboard until a person leaves it. Returns the exit code."""
     app = TuimonApp(monitor, settings, wait)
+    _textual.send_changed_cells()
     try:
         app.run(mouse=settings.mouse)
     finally:

@@ -1,0 +1,90 @@
+"""Sending the changed cells alone leaves the terminal as Textual's own updates, which send more, leave it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from support.grid import Grid
+from textual._compositor import ChopsUpdate
+from textual.screen import Screen
+
+from tuimon.config import Settings
+from tuimon.monitor import ReaderProcess
+from tuimon.tui import _textual
+from tuimon.tui.app import TuimonApp
+
+SIZE = (120, 40)
+OWN = ChopsUpdate.render_segments
+"""Textual's own."""
+KEYS = ("l", "j", "enter", "x", "enter", "question_mark", "escape", "m", "n", "slash", "o", "escape", "t", "t", "p")
+
+
+class Twice(TuimonApp):
+    """Two terminals: the first is sent Textual's own updates, the second those of changed cells alone."""
+
+    renders = (OWN, _textual._changed_cells)
+
+    def __init__(self, monitor: ReaderProcess, settings: Settings) -> None:
+        super().__init__(monitor, settings)
+        self.grids = Grid(*SIZE), Grid(*SIZE)
+        self.parts: list[tuple[int, ...]] = []
+        """How much each was sent by each partial update."""
+
+    def _display(self, screen: Screen[Any], renderable: Any) -> None:
+        if isinstance(renderable, ChopsUpdate):
+            sent = [render(renderable, self.console) for render in self.renders]
+            self.parts.append(tuple(map(len, sent)))
+        else:
+            sent = [renderable.render_segments(self.console) if renderable is not None else ""] * 2
+        for grid, text in zip(self.grids, sent, strict=True):
+            grid.feed(text.encode())
+        super()._display(screen, renderable)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[ReaderProcess]:
+    monitor = ReaderProcess([str(path)], interval=0.1)
+    monitor.start()
+    try:
+        assert monitor.wait_for_first(20)
+        yield monitor
+    finally:
+        monitor.close()
+
+
+def row(step: int) -> str:
+    values = {"reward": (step * 7) % 11, "loss/部分": (step * 3) % 5, "loss": 1 / (step + 1), "kl": 0.01 * step}
+    return json.dumps({"step": step, "timestamp": 1.7e9 + step, "timing_s/gen": step % 9, **values}) + "\n"
+
+
+def seen(grid: Grid) -> list[list[tuple[str, str]]]:
+    """Each cell with its colours; of a blank these show only where it has a background."""
+    return [
+        [(text, look if text != " " or ";48;" in look else "") for text, look in zip(*both, strict=True)]
+        for both in zip(grid.text, grid.looks, strict=True)
+    ]
+
+
+async def test_changed_cells_alone_leave_the_same_screen(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(map(row, range(100))))
+    with reading(tmp_path) as monitor:
+        app = Twice(monitor, Settings(theme="dark", symbols="braille"))
+        async with app.run_test(size=SIZE) as pilot:
+            for number, key in enumerate(KEYS):
+                for step in range(100 + number * 20, 120 + number * 20, 5):
+                    with log.open("a") as file:
+                        file.write("".join(map(row, range(step, step + 5))))
+                    await pilot.pause(0.05)
+                await pilot.press(key)
+                await pilot.pause(0.05)
+                whole, cells = map(seen, app.grids)
+                assert cells == whole, f"after {key}"
+    assert app.grids[0].find("部分") is not None
+    assert len(app.parts) > len(KEYS)
+    whole, cells = map(sum, zip(*app.parts, strict=True))
+    assert cells < whole
