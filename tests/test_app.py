@@ -35,13 +35,13 @@ def log(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def opened(
-    path: Path, size: tuple[int, int] = (120, 40), settings: Settings | None = None
+    path: Path, size: tuple[int, int] = (120, 40), settings: Settings | None = None, views: Path | None = None
 ) -> AsyncIterator[tuple[TuimonApp, Pilot[None]]]:
     monitor = ReaderProcess([str(path)], interval=0.2)
     monitor.start()
     try:
         assert monitor.wait_for_first(20)
-        app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"))
+        app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"), views=views)
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
             yield app, pilot

@@ -25,6 +25,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", type=float, metavar="S", help="seconds between two looks at the files (1.0)")
     parser.add_argument("--symbols", choices=config.SYMBOLS, help="what charts are drawn with (auto)")
     parser.add_argument("--theme", choices=config.THEMES, help="colours (auto)")
+    parser.add_argument("--fresh", action="store_true", help="not as you left it last time: the view of a path is kept")
     parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
     parser.add_argument("--width", type=_cells, metavar="N", help="columns of --once (the terminal's, or 100)")
     parser.add_argument("--height", type=_cells, metavar="N", help="rows of --once (the terminal's, or 40)")
@@ -57,10 +58,10 @@ def _run(options: argparse.Namespace) -> int:
             _wait_for_logs(paths, settings.interval)
         say("tuimon: this is no terminal to draw on; here is the summary (`tuimon --once` prints the charts)")
         return print_summary(paths, as_json=False)
-    return _watch(paths, settings, options.wait)
+    return _watch(paths, settings, options.wait, options.fresh)
 
 
-def _watch(paths: list[str], settings: config.Settings, wait: bool) -> int:
+def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool) -> int:
     from tuimon.monitor.spawn import spawn
 
     reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval)
@@ -70,7 +71,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool) -> int:
     monitor = ReaderProcess(paths, poll=settings.poll, interval=settings.interval, spawned=reader)
     monitor.start()
     try:
-        code = run(monitor, settings, wait)
+        code = run(monitor, settings, wait, fresh)
     finally:
         monitor.close()
     if code == EXIT_NOTHING:

@@ -16,12 +16,23 @@ from typing import Protocol, runtime_checkable
 
 from tuimon.model.views import Size, Symbols, View
 from tuimon.panels._curves import CurvePanel, metric_panel
-from tuimon.panels._look import PLAIN, Look
+from tuimon.panels._look import PLAIN, Look, passing
 from tuimon.panels._select import leftovers
 from tuimon.registry import discover
 from tuimon.store import Run
 
-__all__ = ["PLAIN", "CurvePanel", "Look", "Panel", "all_panels", "arrange", "header_panel", "metric_panel", "remaining"]
+__all__ = [
+    "PLAIN",
+    "CurvePanel",
+    "Look",
+    "Panel",
+    "all_panels",
+    "arrange",
+    "header_panel",
+    "metric_panel",
+    "passing",
+    "remaining",
+]
 
 HEADER = "header"
 MOST_SINGLE = 40

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tuimon.store import Run
+
+Value = TypeVar("Value")
+
+
+def passing(default: Value) -> Value:
+    """A field that is not kept from one start to the next."""
+    made: Value = field(default=default, metadata={"passing": True})
+    return made
 
 
 @dataclass(frozen=True, slots=True)

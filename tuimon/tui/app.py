@@ -6,7 +6,9 @@ import asyncio
 import signal
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding
@@ -20,7 +22,7 @@ from tuimon.draw import FrameCache
 from tuimon.monitor import ReaderProcess
 from tuimon.panels import Panel, arrange, header_panel, metric_panel
 from tuimon.store import Run, Snapshot
-from tuimon.tui import _textual, actions, terminal
+from tuimon.tui import _textual, actions, saved_view, terminal
 from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
@@ -60,8 +62,13 @@ class TuimonApp(App[None], inherit_bindings=False):
     #filter { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
     """
 
-    def __init__(self, monitor: ReaderProcess, settings: Settings, wait: bool = True) -> None:
-        """wait: stay although there is no log yet; else leave with exit code 3 once all has been looked through."""
+    def __init__(
+        self, monitor: ReaderProcess, settings: Settings, wait: bool = True, views: Path | None = None
+    ) -> None:
+        """wait: stay although there is no log yet; else leave with exit code 3 once all has been looked through.
+
+        views: the directory in which the view of each path is kept; None: it begins fresh, and is not kept.
+        """
         self.actions = actions.with_user_keys(settings.keys)
         self._action_of = {action.id: action for action in self.actions}
         super().__init__(ansi_color=True)
@@ -69,7 +76,10 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._monitor = monitor
         self._settings = settings
         self._wait = wait
-        self.state = ViewState(terminal.symbols(settings.symbols), terminal.theme(settings.theme))
+        self._views = views
+        self._begun = ViewState(terminal.symbols(settings.symbols), terminal.theme(settings.theme))
+        begun = replace(self._begun)
+        self.state = saved_view.restored(begun, monitor.paths, views) if views else begun
         self._frames = FrameCache()
         self.snapshot: Snapshot = monitor.snapshot()
         self._drawn = 0.0
@@ -170,9 +180,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         look = self.state.look
         self.board.update(run, now, self.state.symbols, theme, look)
         self.alert_bar.update(snapshot, run, theme)
-        self.key_bar.update(
-            self.board, self.state.run or 0, len(snapshot.runs), self.state.paused, theme, look.axis_of(run)
-        )
+        typing = self.filter_bar.display
+        self.key_bar.update(self.state, self.board, len(snapshot.runs), look.axis_of(run), typing)
 
     @property
     def run_shown(self) -> Run | None:
@@ -255,15 +264,23 @@ class TuimonApp(App[None], inherit_bindings=False):
                 partial(action.do, self),
             )
 
+    # ------------------------------------------------------------------ the next start
 
-def run(monitor: ReaderProcess, settings: Settings, wait: bool) -> int:
-    """Shows the dashboard until a person leaves it. Returns the exit code."""
-    app = TuimonApp(monitor, settings, wait)
+    def keep_view(self) -> None:
+        """For the next start on the same paths."""
+        if self._views:
+            saved_view.keep(self.state, self._begun, self._monitor.paths, self._views)
+
+
+def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False) -> int:
+    """Shows the dashboard until a person leaves it. Returns the exit code. fresh: not as it was left last time."""
+    app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory())
     _textual.send_changed_cells()
     try:
         app.run(mouse=settings.mouse)
     finally:
         monitor.on_change = lambda: None
+        app.keep_view()
     return app.return_code or 0
 
 

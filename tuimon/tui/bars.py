@@ -13,9 +13,11 @@ from tuimon.text import cell_width, clean, fit
 from tuimon.tui.actions import Action, key_names
 from tuimon.tui.board import Board
 from tuimon.tui.box import strip
+from tuimon.tui.state import ViewState
 
 LONG_ENOUGH = 4.0
 """Seconds to read a sentence."""
+_MOST_OF_A_QUERY = 20
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
 
@@ -91,14 +93,17 @@ class KeyBar(_Line):
         super().__init__()
         self._actions = sorted((one for one in actions if one.footer), key=lambda one: one.footer)
 
-    def update(self, board: Board, run: int, runs: int, paused: bool, theme: str, axis: str = "step") -> None:
+    def update(self, state: ViewState, board: Board, runs: int, axis: str, typing: bool) -> None:
+        """axis: what charts are drawn against. typing: the filter is on the screen already, as it is typed."""
         place: list[Span] = []
-        if paused:
+        if state.query and not typing:
+            place.append((f" /{clean(state.query, _MOST_OF_A_QUERY)} ", Role.ACCENT))
+        if state.paused:
             place.append((" paused ", Role.WARNING))
         if axis != "step":
             place.append((f" by {axis} ", Role.ACCENT))
         if runs > 1:
-            place.append((f" run {run + 1} of {runs} ", Role.ACCENT))
+            place.append((f" run {(state.run or 0) + 1} of {runs} ", Role.ACCENT))
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.size.width - sum(cell_width(text) for text, _ in place)
@@ -112,7 +117,7 @@ class KeyBar(_Line):
                 break
             keys += [(key, Role.ACCENT), (f" {action.label} ", Role.MUTED)]
             room -= need
-        self.draw((*keys, (" " * max(0, room), Role.MUTED), *place), theme)
+        self.draw((*keys, (" " * max(0, room), Role.MUTED), *place), state.theme)
 
 
 def _filled(row: Row, width: int) -> Row:

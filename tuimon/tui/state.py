@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tuimon.model.views import Symbols
-from tuimon.panels import Look
+from tuimon.panels import Look, passing
 
 
 @dataclass(slots=True)
 class ViewState:
-    """Changed by actions alone."""
+    """Changed by actions alone. What is no `passing` field is kept for the next start, see saved_view."""
 
     symbols: Symbols
     theme: str
     """dark | light | ansi."""
     look: Look = field(default_factory=Look)
     """How charts are looked at."""
-    run: int | None = None
+    run: int | None = passing(None)
     """The index of the run that is shown; None: the one that grew last."""
     query: str | None = None
     """What was typed into the filter; None or "": no filter."""
     all_metrics: bool = False
     """A chart for every metric, instead of the dashboard."""
-    paused: bool = False
+    paused: bool = passing(False)
