@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     home = tmp_path_factory.mktemp("home")
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
-    for name in ("TUIMON_CONFIG", "TUIMON_THEME", "TUIMON_SYMBOLS", "TUIMON_POLL", "NO_COLOR", "COLORFGBG"):
+    for name in [name for name in os.environ if name.startswith("TUIMON_")] + ["NO_COLOR", "COLORFGBG"]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")

@@ -7,6 +7,7 @@ executed, and a run's own directory is never looked at for one.
     symbols = "braille"       # braille | block | ascii
     poll = false
     interval = 1.0
+    console_patterns = ["it {step} | loss {loss}"]
     [keys]
     quit = "q"                # action = key, or a comma-separated list of keys
 """
@@ -41,6 +42,9 @@ class Settings:
     frame_rate: float = 10.0
     """Redraws a second at most."""
     mouse: bool = True
+    console_patterns: tuple[str, ...] = ()
+    """How the lines of one's own trainer look: "it {step} | loss {loss} | {}lr={lr}". In the file a list; in
+    TUIMON_CONSOLE_PATTERNS one a line. What a pattern may hold is said in tuimon/formats/_console/_own.py."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """action -> key or keys; see `tuimon --help` and the ? screen for the actions."""
 
@@ -82,6 +86,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def _from_text(example: object, text: str) -> object:
+    if isinstance(example, tuple):
+        return list(filter(None, map(str.strip, text.split("\n"))))
     if isinstance(example, bool):
         return text.lower() in ("1", "true", "yes", "on")
     if isinstance(example, float):
@@ -96,6 +102,10 @@ def _set(settings: Settings, name: str, value: Any, where: str) -> Settings:
     wanted = type(getattr(settings, name))
     if wanted is float and type(value) is int:
         value = float(value)
+    if wanted is tuple:
+        if not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+            raise UsageError(f"{where}: {name} is a list of texts, not {value!r}")
+        value = tuple(value)
     if not isinstance(value, wanted) and not (name == "keys" and isinstance(value, dict)):
         raise UsageError(f"{where}: {name} must be a {wanted.__name__}, not {value!r}")
     if name == "keys" and not all(isinstance(k, str) and isinstance(v, str) for k, v in value.items()):

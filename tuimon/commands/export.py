@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import TextIO, cast
 
+from tuimon import config
 from tuimon.commands import EXIT_OK, EXIT_PARTLY, Command
 from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import TuimonError, UsageError
@@ -38,7 +39,7 @@ def _run(options: argparse.Namespace) -> int:
     paths = checked_paths(options.paths)
     partly = False
     if options.by_source:
-        collector = Collector(paths)
+        collector = Collector(paths, config.load().console_patterns)
         for _ in collector.find():
             pass
         collector.require_something()

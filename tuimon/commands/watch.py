@@ -64,11 +64,18 @@ def _run(options: argparse.Namespace) -> int:
 def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool) -> int:
     from tuimon.monitor.spawn import spawn
 
-    reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval)
+    patterns = settings.console_patterns
+    if patterns:
+        from tuimon.formats.console import with_patterns
+
+        with_patterns(patterns)  # a wrong one is said here, not by a reader that ends
+    reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval, patterns)
     from tuimon.monitor.process import ReaderProcess  # the reader reads while this is imported
     from tuimon.tui.app import run
 
-    monitor = ReaderProcess(paths, poll=settings.poll, interval=settings.interval, spawned=reader)
+    monitor = ReaderProcess(
+        paths, poll=settings.poll, interval=settings.interval, console_patterns=patterns, spawned=reader
+    )
     monitor.start()
     try:
         code = run(monitor, settings, wait, fresh)

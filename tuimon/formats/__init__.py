@@ -138,9 +138,10 @@ def all_formats() -> tuple[Format, ...]:
     return formats
 
 
-def recognise(path: str, head: bytes) -> Format | None:
+def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -> Format | None:
     """The format of a file by its path (or its name alone) and first bytes, see Format.matches; the highest rank wins
-    where several match."""
+    where several match. formats: those there are, where they are not all_formats()."""
     name = posixpath.basename(path)
-    matching = [f for f in all_formats() if f.wants(path) and f.matches(name, head)]
+    known = all_formats() if formats is None else formats
+    matching = [f for f in known if f.wants(path) and f.matches(name, head)]
     return max(matching, key=lambda f: f.rank, default=None)

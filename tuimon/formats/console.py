@@ -2,7 +2,8 @@
 
 Lines end with "\\n"; a carriage return begins a line anew (progress bars), and each state that is drawn counts as a
 line of its own here. Terminal controls and Ray's prefixes are taken off. Which line gives which points is said in the
-modules of the package _console, one a trainer. Numbers are as printed, so they are rounded where the trainer rounds.
+modules of the package _console, one a trainer; a user's own are patterns of the settings (_console/_own.py). Numbers
+are as printed, so they are rounded where the trainer rounds.
 
 The text itself is given as Fact("console", …), the last lines of each piece, and how the training ended as
 Fact("state", …).
@@ -12,11 +13,13 @@ Bytes that are not UTF-8 are replaced; a line of more than 16 MiB is passed over
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._console import Family, Sink, families
 from tuimon.formats._console._line import Line
 from tuimon.formats._console._outcome import Outcome
+from tuimon.formats._console._own import own_family
 from tuimon.formats._console._recognise import is_text, says_console, speaks_of_training, wants_name
 from tuimon.formats._console._tail import TextTail
 from tuimon.formats._lines import LineSplitter
@@ -96,12 +99,12 @@ def _holds(text: bytes, marks: tuple[bytes, ...]) -> bool:
     return False
 
 
-def matches(name: str, head: bytes) -> bool:
+def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
     if not is_text(head):
         return False
     if says_console(name) or speaks_of_training(name, head):
         return True
-    decoder = ConsoleDecoder()
+    decoder = ConsoleDecoder(own)
     return any(isinstance(item, Points) for item in (*decoder.feed(head), *decoder.flush()))
 
 
@@ -115,3 +118,10 @@ FORMAT = Format(
     decoder=ConsoleDecoder,
     wants_name=wants_name,
 )
+
+
+def with_patterns(patterns: Sequence[str]) -> Format:
+    """The format that knows the lines of a user's own trainer as well; for the patterns see _console/_own.py. Raises
+    UsageError for what is no pattern."""
+    own = [own_family(patterns)]
+    return replace(FORMAT, matches=lambda name, head: matches(name, head, own), decoder=lambda: ConsoleDecoder(own))

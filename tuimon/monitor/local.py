@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Sequence
 
+from tuimon import config
 from tuimon.detectors import check_all
 from tuimon.errors import NothingFound
 from tuimon.reader import Collector
@@ -18,7 +19,8 @@ class LocalMonitor:
     """Collector and store in one process; `update` reads what is new."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        self.collector = Collector([os.fspath(path) for path in paths])
+        """The patterns of console lines are those of the user's settings."""
+        self.collector = Collector([os.fspath(path) for path in paths], config.load().console_patterns)
         self.store = Store(merge_key)
 
     def update(self) -> bool:

@@ -38,13 +38,14 @@ class ReaderProcess:
         *,
         poll: bool = False,
         interval: float = 1.0,
+        console_patterns: Sequence[str] = (),
         spawned: Spawned | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
         """spawned: a reader of these paths that has been started already."""
         self.on_change = on_change
         self.paths = [os.path.abspath(path) for path in paths]
-        self._arguments = (self.paths, poll, interval)
+        self._arguments = (self.paths, poll, interval, console_patterns)
         self._reader = spawned
         self._store = Store(merge_key)
         self._closing = threading.Event()

@@ -27,7 +27,7 @@ class Spawned:
     """Its standard error."""
 
 
-def spawn(paths: Sequence[str], poll: bool, interval: float) -> Spawned:
+def spawn(paths: Sequence[str], poll: bool, interval: float, console_patterns: Sequence[str] = ()) -> Spawned:
     """Starts `python -m tuimon.reader` on the paths, with pipes for its frames and its lifeline."""
     errors = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
     environment = dict(os.environ)
@@ -35,6 +35,7 @@ def spawn(paths: Sequence[str], poll: bool, interval: float) -> Spawned:
     if package == os.path.abspath("."):  # run from a checkout that is not installed; -P leaves the directory out
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (package, environment.get("PYTHONPATH"))))
     options = [*(["--poll"] if poll else []), "--interval", str(interval)]
+    options += [f"--console-pattern={pattern}" for pattern in console_patterns]
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "tuimon.reader", *options, "--", *paths],
         stdin=subprocess.PIPE,

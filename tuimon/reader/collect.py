@@ -43,11 +43,12 @@ QUIET_EVERY = 10
 class Collector:
     """Finds logs, groups them into runs, follows them. Everything it tells is an Event."""
 
-    def __init__(self, roots: Sequence[str]) -> None:
+    def __init__(self, roots: Sequence[str], console_patterns: Sequence[str] = ()) -> None:
+        """console_patterns: of a user's own console lines, see Settings. Raises UsageError for what is none."""
         self.roots = [os.path.abspath(root) for root in roots]
         self._streams: list[Followed] = []
         """By stream id."""
-        self.recognition = Recognition()
+        self.recognition = Recognition(console_patterns)
         self.problems: tuple[Problem, ...] = ()
         self._scan: Scan | None = None
         self._announcers: list[Announcer] = []

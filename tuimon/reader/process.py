@@ -28,13 +28,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("roots", nargs="+")
     parser.add_argument("--poll", action="store_true")
     parser.add_argument("--interval", type=float, default=1.0)
+    parser.add_argument("--console-pattern", action="append", default=[])
     options = parser.parse_args(arguments)
     os.nice(5)  # the training comes first
     watcher = Watcher(poll=options.poll, interval=options.interval)
     stop = threading.Event()
     threading.Thread(target=_lifeline, args=(stop, watcher), name="lifeline", daemon=True).start()
     try:
-        _Session(Collector(options.roots), watcher, options.interval).run(stop)
+        _Session(Collector(options.roots, options.console_pattern), watcher, options.interval).run(stop)
     except BrokenPipeError:
         return 0
     finally:

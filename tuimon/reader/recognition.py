@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from tuimon.errors import FormatError, NothingFound
-from tuimon.formats import Format, all_formats, recognise
+from tuimon.formats import Format, all_formats, console, recognise
 from tuimon.sources.files import explain, open_regular
 from tuimon.sources.scan import FoundFile, Problem
 from tuimon.sources.sqlite_copy import MAGIC, schema
@@ -24,7 +24,12 @@ def wanted(path: str) -> bool:
 class Recognition:
     """Tells formats; a file that is not recognised is looked at again once it has changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, console_patterns: Sequence[str] = ()) -> None:
+        """console_patterns: of a user's own console lines."""
+        self._formats = all_formats()
+        if console_patterns:
+            own = console.with_patterns(console_patterns)
+            self._formats = tuple(own if known is console.FORMAT else known for known in self._formats)
         self._left_out: dict[str, str] = {}
         self._undecided: dict[str, tuple[int, float]] = {}
         """Path -> (size, time of change) when it was last not recognised."""
@@ -56,7 +61,7 @@ class Recognition:
         except FormatError as error:
             self.skip(file, error.message, look)
             return None
-        found = recognise(file.path, head)
+        found = recognise(file.path, head, self._formats)
         if found is None:
             self.skip(file, "empty" if status.st_size == 0 else "not a metric log", look)
         else:

@@ -2,8 +2,8 @@
 
 A family names the marks that its lines hold, as they are in the file, so that lines without any are never looked at,
 and makes a reader: an object that keeps what it must remember of one log (the step, an open table) and gives what it
-reads to the Sink. A line is shown to the readers in their order until one of them has used it. A pattern that a user
-has written in a config is a family like any other: `Family("mine", marks, lambda sink: MyReader(pattern, sink))`.
+reads to the Sink. A line is shown to the readers in their order until one of them has used it. The
+patterns that a user has written in the settings are a family like any other, made by _own.
 """
 
 from __future__ import annotations
