@@ -74,7 +74,7 @@ class DatabaseDecoder(Protocol):
     def read(self, database: sqlite3.Connection) -> Sequence[tuple[str, Sequence[Item]]]:
         """(name of a run, what is new of it since the last call) for each run in it, known or new, in their order; no
         two names are alike, and a run keeps its name. database: a copy of the present state. An sqlite3.Error passes
-        through."""
+        through. Raises FormatError where no run can be read for damage."""
         ...
 
 

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+DAMAGED = "page of the database not readable"
 ROWS = 50_000
 """Rows handed on at once: bounds the memory that their Python values take."""
 

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats._database import NewRows, RunNames, columns, readable
+from tuimon.formats._database import DAMAGED, NewRows, RunNames, columns, readable
 from tuimon.formats._row_reader import Names
 from tuimon.formats._rows import seconds
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced
@@ -72,8 +73,10 @@ class MLflowDecoder:
             for run, points in self._points(batch):
                 news.setdefault(run, []).append(points)
         broken = self._rows.broken or runs_broken or params_broken
-        if broken and not self._broken and news:
-            news[next(iter(news))].append(Damage(0, 0, "page of the database not readable"))
+        if broken and not news:
+            raise FormatError(DAMAGED)
+        if broken and not self._broken:
+            news[next(iter(news))].append(Damage(0, 0, DAMAGED))
         self._broken = broken
         return [(self._run_names.name(run, None), items) for run, items in news.items()]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats._database import NewRows, RunNames, columns, readable
+from tuimon.formats._database import DAMAGED, NewRows, RunNames, columns, readable
 from tuimon.formats._json import parse
 from tuimon.formats._row_reader import Names, RowReader
 from tuimon.formats._rows import trimmed
@@ -64,8 +64,10 @@ class TrackioDecoder:
             for batch in rows.read(database):
                 self._read_rows(table, batch, news)
         broken = configs_broken or any(rows.broken for rows in self._tables.values())
-        if broken and not self._broken and news:
-            news[next(iter(news))].append(Damage(0, 0, "page of the database not readable"))
+        if broken and not news:
+            raise FormatError(DAMAGED)
+        if broken and not self._broken:
+            news[next(iter(news))].append(Damage(0, 0, DAMAGED))
         self._broken = broken
         return [(self._run_names.name(run, None), items) for run, items in news.items()]
 

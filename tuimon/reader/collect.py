@@ -11,12 +11,11 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from tuimon.formats import DatabaseDecoder, Format
 from tuimon.model.events import Event, Notice, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Item, Points
-from tuimon.reader.database import Database
+from tuimon.reader.database import Databases
 from tuimon.reader.events import Announcer
 from tuimon.reader.follow import BLOCK, Followed
 from tuimon.reader.recognition import HEAD, Recognition, nothing_found, wanted
@@ -53,10 +52,7 @@ class Collector:
         self._scan: Scan | None = None
         self._announcers: list[Announcer] = []
         self._known: dict[str, Followed] = {}
-        self._databases: dict[str, tuple[Database, Format, FoundFile]] = {}
-        """By path."""
-        self._database_runs: dict[str, Database] = {}
-        """By the path under which a run of it is followed."""
+        self._databases = Databases()
         self._groups: tuple[RunGroup, ...] = ()
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""
@@ -68,8 +64,8 @@ class Collector:
         self._newest = Newest()
         self._retired: set[int] = set()
         self._told_problems: set[Problem] = set()
-        self._told_formats: set[str] = set()
-        """Ids of formats of which it was said that they are not read."""
+        self._told_unread: set[str] = set()
+        """Ids of formats, and paths of databases, of which it was said that they are not read."""
         self._remote: dict[str, bool] = {}
         self._closed: set[str] = set()
         self._swanlab_names = SwanLabNames()
@@ -82,8 +78,8 @@ class Collector:
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
-        """(path, reason) of files that looked like a log by their name and are not read."""
-        return self.recognition.skipped
+        """(path, reason) of files that looked like a log by their name and are not read, or hold no run yet."""
+        return [*self.recognition.skipped, *self._databases.silent()]
 
     @property
     def directories(self) -> list[str]:
@@ -102,8 +98,10 @@ class Collector:
     @property
     def partly_unreadable(self) -> bool:
         states = ("unreadable", "unsupported")
-        return any(f.damaged or f.status().state in states for f in self.followed) or any(
-            stray.format.unsupported for stray in self._strays.values()
+        return (
+            any(self._databases.unreadable())
+            or any(f.damaged or f.status().state in states for f in self.followed)
+            or any(stray.format.unsupported for stray in self._strays.values())
         )
 
     def progress(self) -> tuple[int, int]:
@@ -131,10 +129,10 @@ class Collector:
                 continue
             decoder = None if log_format.unsupported else log_format.decoder()
             if isinstance(decoder, DatabaseDecoder):
-                self._databases[file.path] = Database(file.path, decoder), log_format, file
+                self._databases.add(file, log_format, decoder)
             else:
                 fresh.append((file, log_format))
-        fresh += self._new_database_runs()
+        fresh += self._databases.new_runs()
         if fresh:
             yield from self._begin(fresh)
         yield from self._not_read()
@@ -150,18 +148,14 @@ class Collector:
         for path, stray in self._strays.items():
             if stray.format.unsupported and (not stray.format.describes_run or now - stray.file.modified > GRACE):
                 lost.append((path, stray.format))
+        for path, why in self._databases.unreadable():
+            if path not in self._told_unread:
+                self._told_unread.add(path)
+                yield Notice("warning", f"{clean(path)}: {why}")
         for path, log_format in lost:
-            if log_format.id not in self._told_formats:
-                self._told_formats.add(log_format.id)
+            if log_format.id not in self._told_unread:
+                self._told_unread.add(log_format.id)
                 yield Notice("warning", f"{clean(path)}: {log_format.title}, not read", log_format.unsupported)
-
-    def _new_database_runs(self) -> Iterator[tuple[FoundFile, Format]]:
-        for database, log_format, file in self._databases.values():
-            database.poll()
-            for path in database.runs:
-                if path not in self._known:
-                    self._database_runs[path] = database
-                    yield replace(file, path=path), log_format
 
     def _begin(self, fresh: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
         """Follows new files: their runs are told first, then the streams, in the order of their names."""
@@ -220,7 +214,7 @@ class Collector:
         found = StreamFound(
             stream, run, member.source, member.path, log_format.id, log_format.rank, member.prefix, stream
         )
-        database = self._database_runs.get(member.path)
+        database = self._databases.of(member.path)
         return Followed(found, log_format, file, self._swanlab_names, self._is_remote(member.path), database)
 
     def _announce(self, followed: Followed) -> Iterator[Event]:
@@ -332,7 +326,7 @@ class Collector:
 
     def _at(self, path: str) -> Iterable[Followed]:
         """What is followed at a path: a file, or the runs of a database that has changed, or its -wal."""
-        database, *_ = self._databases.get(path.removesuffix("-wal"), (None,))
+        database = self._databases.at(path)
         if database is not None:
             return [self._known[run] for run in database.runs if run in self._known]
         return [self._known[path]] if path in self._known else []
