@@ -424,8 +424,8 @@ def test_median_and_95th_percentile_are_of_the_recent_hundred_points() -> None:
     recent = np.arange(201, 301)
     said = [part for part, _ in gen.detail]
     assert said[0] == "5 m"
-    assert said[3] == draw.numbers.format_duration(float(np.percentile(recent, 50)))
-    assert said[4] == draw.numbers.format_duration(float(np.percentile(recent, 95)))
+    assert said[4] == draw.numbers.format_duration(float(np.percentile(recent, 50)))
+    assert said[5] == draw.numbers.format_duration(float(np.percentile(recent, 95)))
 
 
 def test_a_sparse_phase_keeps_its_last_value_and_is_only_stacked_when_it_ran() -> None:

@@ -2,6 +2,7 @@
 
 statistics.py       mean, deviation, median, robust spread, best value
 trend.py            is it rising, how fast, and is that more than noise
+shift.py            has it moved since, and with what other metric
 smoothing.py        the curve under the noise
 cadence.py          how long a step takes
 progress.py         where a run stands, when it ends, whether it lives

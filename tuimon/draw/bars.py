@@ -2,7 +2,8 @@
 
 The table has the name of each part and the spans of its detail as columns aligned right. Where the view names two
 columns more than a detail has spans (besides the name) the value and its share of the total come between; where it
-names one more, the value; a view without column heads gets both.
+names one more, the value; a view without column heads gets both. Where the table leaves room enough, the waterfall
+stands beside it: each part from where it begins to where it ends.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from tuimon.text import cell_width, clean, fit
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII_FILLS = "#=+-%~:o"
 _SHORTEST_NAME = 20
+_WATERFALL_FROM = 18
+"""Cells that a waterfall needs."""
+_LONGEST_WATERFALL = 80
 
 
 def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
@@ -94,7 +98,38 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
         cells.insert(
             0, [("  " + clean(view.columns[0]), Role.MUTED), *((clean(c), Role.MUTED) for c in view.columns[1:])]
         )
-    return _aligned(cells[:height], width)
+    rows = _aligned(cells[:height], width)
+    return _with_waterfall(rows, view, total, width, symbols, with_head)
+
+
+def _with_waterfall(
+    rows: list[Row], view: BarView, total: float, width: int, symbols: Symbols, with_head: bool
+) -> list[Row]:
+    """The rows of the table, each with its part's place in the whole behind it, where there is room."""
+    used = max(map(row_width, rows))
+    room = min(width - used - 2, _LONGEST_WATERFALL)
+    if room < _WATERFALL_FROM or not 0 < total < float("inf") or not any(bar.edges for bar in view.bars):
+        return rows
+    made = rows[:with_head]
+    for number, row in enumerate(rows[with_head:]):
+        bar = view.bars[number] if number < len(view.bars) else None
+        gap: Row = ((" " * (used + 2 - row_width(row)), Role.MUTED),)
+        made.append(join(row, gap, _placed(bar, number, total, room, symbols)) if bar and bar.edges else row)
+    return made
+
+
+def _placed(bar: Bar, index: int, total: float, room: int, symbols: Symbols) -> Row:
+    """One row of a waterfall. What is too short to be seen is a thin line."""
+    plain = symbols is Symbols.ASCII
+    work, side, thin = (_ASCII_FILLS[index % len(_ASCII_FILLS)], ".", "|") if plain else ("█", "▒", "▏")
+    at = [min(max(edge / total * room, 0.0), room) for edge in bar.edges]
+    first, last = round(at[0]), round(at[-1])
+    if last <= first:
+        cell = min(int(at[0]), room - 1)
+        return ((" " * cell, Role.MUTED), (thin, bar.role))
+    inner = (round(at[1]), round(at[2])) if len(at) == 4 else (first, last)
+    text = "".join(work if inner[0] <= cell < inner[1] else side for cell in range(first, last))
+    return ((" " * first, Role.MUTED), (text, bar.role))
 
 
 def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> list[Span]:

@@ -146,6 +146,9 @@ class Bar:
     role: Role
     detail: Row = ()
     """What the table says beside it: share, p50, p95, drift."""
+    edges: tuple[float, ...] = ()
+    """Where it lies in the whole, for a waterfall: begin and end, in the unit of the view; four of them: begin, end of
+    its first side, begin of its last side, end (a phase with its onload and its offload); () for none."""
 
 
 @dataclass(frozen=True, slots=True)

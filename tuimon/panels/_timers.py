@@ -9,15 +9,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tuimon.model.points import Floats
+from tuimon.analysis.shift import Shift, shift
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Phase, is_nested, phase_of
 
 RECENT = 100
-"""Points of a timer that its median and its 95th percentile are taken over."""
-_DRIFT_FROM = 8
-_DRIFT_WINDOW = 20
+"""Points of a timer that its median and its 95th percentile are taken over, and its second drift."""
 _SPARSE = 1.5
 """A timer is sparse when its points lie this much farther apart than those of most timers."""
 
@@ -62,6 +60,18 @@ def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class Drift:
+    """How much longer a phase takes than it did."""
+
+    ratio: float
+    """0.38: 38 % longer."""
+    since: int
+    """The step that it is compared with."""
+    sure: bool
+    """Whether it stands out from the noise."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What a timer says at the step that is shown."""
 
@@ -72,9 +82,10 @@ class Reading:
     """Whether it has a point at that step."""
     p50: float
     p95: float
-    drift: float
-    """How much longer it takes than `since`, as a fraction; NaN when there is too little to tell."""
-    since: int
+    drift: Drift | None
+    """How much longer it takes than when the run began; None when there is too little to tell."""
+    lately: Drift | None
+    """The same over its last hundred points; None where there are not more."""
     every: int
     """A sparse timer has a point every so many steps; 0 for one that is not, -1 for one that ran once, steps ago."""
     parts: Mapping[str, float]
@@ -112,7 +123,8 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     seen = curve.values[max(end - RECENT, 0) : end]
     finite = seen[np.isfinite(seen)]
     p50, p95 = np.percentile(finite, (50, 95)).tolist() if len(finite) else (float("nan"), float("nan"))
-    drift, since = _drift(curve.values[:end])
+    drift = _drift(curve, shift(curve.values[:end]))
+    lately = _drift(curve, shift(curve.values[:end], end - RECENT)) if end > RECENT else None
     now = float(curve.values[end - 1]) if end else float("nan")
     every = round(gap / usual) if usual and gap > usual * _SPARSE else 0
     if usual and gap == 0.0 and not present:
@@ -124,19 +136,10 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
             at = int(np.searchsorted(inner.steps, curve.steps[end - 1], "right")) - 1
             if at >= 0 and inner.steps[at] == curve.steps[end - 1] and np.isfinite(inner.values[at]):
                 parts[part] = float(inner.values[at])
-    first = int(curve.steps[since]) if since >= 0 else 0
-    return Reading(timer, now, present, p50, p95, drift, first, every, MappingProxyType(parts))
+    return Reading(timer, now, present, p50, p95, drift, lately, every, MappingProxyType(parts))
 
 
-def _drift(values: Floats) -> tuple[float, int]:
-    """(fraction, index of the point since): median of the newest points against that of the oldest of the recent."""
-    count = min(len(values), RECENT)
-    if count < _DRIFT_FROM:
-        return float("nan"), -1
-    window = min(_DRIFT_WINDOW, count // 4)
-    recent = values[-count:]
-    before, after = recent[:window], recent[-window:]
-    before, after = before[np.isfinite(before)], after[np.isfinite(after)]
-    if not len(before) or not len(after) or np.median(before) <= 0:
-        return float("nan"), -1
-    return float(np.median(after) / np.median(before) - 1), len(values) - count
+def _drift(curve: Curve, moved: Shift | None) -> Drift | None:
+    if moved is None or not np.isfinite(moved.ratio):
+        return None
+    return Drift(moved.ratio, int(curve.steps[moved.since]), moved.significant)

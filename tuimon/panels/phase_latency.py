@@ -1,25 +1,24 @@
-"""Where the time of a step goes: the newest step as one stacked bar, its phases as a table, the bottleneck named."""
+"""Where the time of a step goes: the newest step as one stacked bar, its phases in their order as a table, with the
+waterfall of the step beside it where there is room, and the bottleneck named."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, isnan, nan
+from math import isfinite, nan
 
 import numpy as np
 
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
+from tuimon.panels._bottleneck import SLOWER, bottleneck, phase_name, spent
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent
-from tuimon.panels._timers import Reading, read_timers, timers_of
+from tuimon.panels._timers import Drift, Reading, read_timers, timers_of
 from tuimon.store import Run
 
 TITLE = "phase latency"
-COLUMNS = ("phase", "now", "share", "drift", "p50", "p95", "")
-_SLOWER = 0.2
-"""A drift from which a phase is said to have become slower."""
 _UNATTRIBUTED = 0.005
 """Unattributed time of less than this part of a step is rounding."""
 _OVERLAP = 0.01
@@ -47,17 +46,19 @@ class PhaseLatency:
             return BarView(TITLE, (), (), 0.0, note="no points yet")
         step, readings = found
         top = [reading for reading in readings if not reading.timer.parent]
-        spent = sum(_stacked(reading) for reading in top)
+        timed = sum(spent(reading) for reading in top)
         step_time = step_seconds(run, step)
-        whole = step_time if isfinite(step_time) and step_time > 0 else spent
-        bars = _bars(readings, whole, size, symbols)
-        if whole - spent > whole * _UNATTRIBUTED:
-            bars.append(Bar("unattributed", whole - spent, Role.MUTED, _plain_detail(whole - spent, whole)))
+        whole = step_time if isfinite(step_time) and step_time > 0 else timed
+        hundred = any(reading.lately for reading in readings)
+        bars = _bars(readings, whole, size, symbols, hundred)
+        if whole - timed > whole * _UNATTRIBUTED:
+            rest = _plain_detail(whole - timed, whole, hundred)
+            bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest, (timed, whole)))
         headline: Row = ((format_duration(whole), Role.VALUE), (f" at step {step}", Role.MUTED))
-        sentence = _bottleneck(top, readings, whole, bool(step_time > 0))
-        return BarView(
-            TITLE, headline, tuple(bars), max(whole, spent), COLUMNS, sentence, _note(whole, spent, step_time > 0)
-        )
+        sentence = bottleneck(run, readings, step, whole, step_time > 0)
+        columns = ("phase", "now", "share", "drift", *(("last 100",) if hundred else ()), "p50", "p95", "")
+        note = _note(whole, timed, step_time > 0)
+        return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
 
 
 def step_seconds(run: Run, step: int) -> float:
@@ -80,58 +81,73 @@ def step_seconds(run: Run, step: int) -> float:
     return nan
 
 
-def _stacked(reading: Reading) -> float:
-    return reading.now if reading.present and isfinite(reading.now) and reading.now > 0 else 0.0
-
-
-def _bars(readings: Sequence[Reading], whole: float, size: Size, symbols: Symbols) -> list[Bar]:
+def _bars(readings: Sequence[Reading], whole: float, size: Size, symbols: Symbols, hundred: bool) -> list[Bar]:
     """A bar a part of the step; one without length for what lies inside a part, where there are rows enough.
 
-    Where there are fewer rows than parts, the smallest parts become one.
+    Where there are fewer rows than parts, the smallest parts become one. In the waterfall each part begins where the
+    one before it ends: the logs tell how long a phase took, in what order they come is the vocabulary's.
     """
     top = [reading for reading in readings if not reading.timer.parent]
     room = max(size.height - _FIXED_ROWS, 2)
     with_children = room > len(readings)
-    small = frozenset(r.timer.metric for r in sorted(top, key=_stacked)[: len(top) - room + 1] if len(top) > room)
+    small = frozenset(r.timer.metric for r in sorted(top, key=spent)[: len(top) - room + 1] if len(top) > room)
     roles = {reading.timer.metric: SERIES_ROLES[i % len(SERIES_ROLES)] for i, reading in enumerate(top)}
     bars = []
+    begin = inside = 0.0
     for reading in readings:
         parent = reading.timer.parent
         if reading.timer.metric in small:
             continue
+        name, detail = phase_name(reading), _detail(reading, whole, hundred)
         if not parent:
-            bars.append(Bar(_name(reading), _stacked(reading), roles[reading.timer.metric], _detail(reading, whole)))
+            bars.append(Bar(name, spent(reading), roles[reading.timer.metric], detail, _edges(reading, begin)))
+            inside, begin = begin, begin + spent(reading)
         elif with_children:
             corner = "  - " if symbols is Symbols.ASCII else "  └ "
-            bars.append(Bar(corner + _name(reading), 0.0, Role.MUTED, _detail(reading, whole)))
+            bars.append(Bar(corner + name, 0.0, Role.MUTED, detail, _edges(reading, inside)))
+            inside += spent(reading) if parent in roles else 0.0
     if small:
-        seconds = sum(_stacked(reading) for reading in top if reading.timer.metric in small)
-        bars.append(Bar(f"{len(small)} others", seconds, Role.MUTED, _plain_detail(seconds, whole)))
+        seconds = sum(spent(reading) for reading in top if reading.timer.metric in small)
+        others = _plain_detail(seconds, whole, hundred)
+        bars.append(Bar(f"{len(small)} others", seconds, Role.MUTED, others, (begin, begin + seconds)))
     return bars
 
 
-def _name(reading: Reading) -> str:
-    phase = reading.timer.phase
-    return f"{phase.domain}: {phase.name}" if phase.domain else phase.name
+def _edges(reading: Reading, begin: float) -> tuple[float, ...]:
+    """Where a phase begins and ends in the step; with the end of its onload and the start of its offload between."""
+    end = begin + spent(reading)
+    if end == begin:
+        return ()
+    onload, offload = reading.parts.get("onload", 0.0), reading.parts.get("offload", 0.0)
+    if onload + offload <= 0 or onload + offload > spent(reading):
+        return (begin, end)
+    return (begin, begin + onload, end - offload, end)
 
 
-def _detail(reading: Reading, whole: float) -> Row:
+def _detail(reading: Reading, whole: float, hundred: bool) -> Row:
     share = format_fraction(reading.now / whole) if reading.present and whole > 0 else ""
-    drift = "" if isnan(reading.drift) else signed_percent(reading.drift)
-    role = Role.WARNING if reading.drift >= _SLOWER else Role.GOOD if reading.drift <= -_SLOWER else Role.MUTED
     return (
         (_seconds(reading.now), Role.VALUE if reading.present else Role.MUTED),
         (share, Role.TEXT),
-        (drift, role),
+        _drifted(reading.drift),
+        *((_drifted(reading.lately),) if hundred else ()),
         (_seconds(reading.p50), Role.MUTED),
         (_seconds(reading.p95), Role.MUTED),
         (_made_of(reading), Role.MUTED),
     )
 
 
-def _plain_detail(seconds: float, whole: float) -> Row:
+def _drifted(drift: Drift | None) -> Span:
+    """Coloured only where it is more than noise."""
+    if drift is None:
+        return "", Role.MUTED
+    bad, good = drift.sure and drift.ratio >= SLOWER, drift.sure and drift.ratio <= -SLOWER
+    return signed_percent(drift.ratio), Role.WARNING if bad else Role.GOOD if good else Role.MUTED
+
+
+def _plain_detail(seconds: float, whole: float, hundred: bool) -> Row:
     share: Span = (format_fraction(seconds / whole) if whole > 0 else "", Role.TEXT)
-    return ((format_duration(seconds), Role.VALUE), share, *[("", Role.MUTED)] * 4)
+    return ((format_duration(seconds), Role.VALUE), share, *[("", Role.MUTED)] * (4 + hundred))
 
 
 def _seconds(seconds: float) -> str:
@@ -147,27 +163,6 @@ def _made_of(reading: Reading) -> str:
     if not reading.parts or reading.now <= 0:
         return ""
     return " ".join(f"{part} {format_fraction(value / reading.now)}" for part, value in reading.parts.items())
-
-
-def _bottleneck(top: Sequence[Reading], readings: Sequence[Reading], whole: float, timed: bool) -> Row:
-    """actor_train.train_step takes 61 % of a 96.6 s step, +38 % since step 200"""
-    most = max(top, key=_stacked)
-    taken = _stacked(most)
-    if not taken or whole <= 0:
-        return ()
-    step = f"a {format_duration(whole)} step" if timed else f"{format_duration(whole)} of timed phases"
-    said: list[Span] = [
-        (_name(most), Role.ACCENT),
-        (f" takes {format_fraction(taken / whole)} of {step}", Role.TEXT),
-    ]
-    inner = [reading for reading in readings if reading.timer.parent == most.timer.metric and reading.present]
-    biggest = max(inner, key=_stacked, default=None)
-    if biggest is not None and taken / 2 <= _stacked(biggest) <= taken:
-        said.append((f", {format_fraction(_stacked(biggest) / taken)} of it in {_name(biggest)}", Role.TEXT))
-    if abs(most.drift) >= 0.05:
-        role = Role.WARNING if most.drift >= _SLOWER else Role.TEXT
-        said.append((f", {signed_percent(most.drift)} since step {most.since}", role))
-    return tuple(said)
 
 
 def _note(whole: float, spent: float, timed: bool) -> str:
