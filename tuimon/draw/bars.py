@@ -9,7 +9,7 @@ stands beside it: each part from where it begins to where it ends.
 from __future__ import annotations
 
 from tuimon.draw.numbers import format_fraction, format_value
-from tuimon.draw.rows import clean_row, exactly, fit_row, join, paragraph, row_width, title_row
+from tuimon.draw.rows import clean_row, exactly, join, paragraph, row_width, title_row
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
 
@@ -17,7 +17,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII_FILLS = "#=+-%~:o"
 _SHORTEST_NAME = 20
 _WATERFALL_FROM = 18
-"""Cells that a waterfall needs."""
+"""Cells that a waterfall needs; from twice as many on the last column, what an operation is made of, gives way to it:
+the waterfall shows the same."""
 _LONGEST_WATERFALL = 80
 
 
@@ -29,7 +30,8 @@ def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
     rows.append(stacked_bar(view, size.width, symbols))
     room = size.height - len(rows)
     spare = room - len(view.bars) - bool(view.columns)  # what the table does not need
-    foot = paragraph(view.sentence, size.width, max(spare - bool(view.note), 1)) if view.sentence and room >= 2 else []
+    lines = max(spare - bool(view.note), 2 if room >= 4 else 1)
+    foot = paragraph(view.sentence, size.width, lines) if view.sentence and room >= 2 else []
     if view.note and room - len(foot) > min(len(view.bars) + 1, 4):  # rows of the table are worth more than small print
         foot += paragraph(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))
     table = _table(view, size.width, room - len(foot), symbols)
@@ -98,7 +100,8 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
         cells.insert(
             0, [("  " + clean(view.columns[0]), Role.MUTED), *((clean(c), Role.MUTED) for c in view.columns[1:])]
         )
-    rows = _aligned(cells[:height], width)
+    placed = any(bar.edges for bar in view.bars)
+    rows = _aligned(cells[:height], width, 2 * _WATERFALL_FROM + 2 if placed else 0)
     return _with_waterfall(rows, view, total, width, symbols, with_head)
 
 
@@ -139,12 +142,19 @@ def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> li
     return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *mine[:own], *clean_row(bar.detail)]
 
 
-def _aligned(table: list[list[Span]], width: int) -> list[Row]:
-    """Columns aligned right, two blanks apart, as many as leave the names readable; names left, cut if need be."""
+def _aligned(table: list[list[Span]], width: int, beside: int = 0) -> list[Row]:
+    """Columns aligned right, two blanks apart, as many as leave the names readable; names left, cut if need be.
+
+    beside: cells for which the last column is left out, where that is enough to have them.
+    """
     count = max(len(row) for row in table)
     widths = [max((cell_width(row[c][0]) for row in table if c < len(row)), default=0) for c in range(count)]
     while count > 1 and sum(w + 2 for w in widths[1:count]) + min(widths[0], _SHORTEST_NAME + 2) > width:
         count -= 1
+    if beside and count == len(widths) > 1:
+        used = sum(widths) + 2 * (count - 1)
+        if used + beside > width >= used - widths[-1] - 2 + beside:
+            count -= 1
     name = min(widths[0], max(width - sum(w + 2 for w in widths[1:count]), 0))
     rows: list[Row] = []
     for row in table:
@@ -152,5 +162,5 @@ def _aligned(table: list[list[Span]], width: int) -> list[Row]:
         for column in range(1, count):
             text, role = row[column] if column < len(row) else ("", Role.MUTED)
             parts.append((" " * (widths[column] + 2 - cell_width(text)) + text, role))
-        rows.append(fit_row(parts, max(width, row_width(parts))))
+        rows.append(join(parts))
     return rows

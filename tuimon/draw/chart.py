@@ -7,7 +7,9 @@ By size: from 24 cells of width there are y labels in a gutter of fixed width, f
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
+from tuimon.draw.area import draw_areas
 from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
 from tuimon.draw.marks import Canvas, draw_marks
 from tuimon.draw.raster import glyphs, masks, points, spans
@@ -44,14 +46,14 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         return exactly((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
         return (_sparkline(view, size.width, symbols),)
-    body = _body(view, cells, rows, symbols)
+    body, named = _body(view, cells, rows, symbols)
     bottom: list[Row] = []
     if size.width >= _GUTTER_FROM:
         key = FrameKey(cells, rows, view.x, view.y, size.height >= _X_AXIS_FROM, symbols)
         frame = frames.get(key, build_frame)
         body = [join(((left, Role.AXIS),), row) for left, row in zip(frame.left, body, strict=True)]
         bottom = [((text, Role.AXIS),) for text in frame.bottom]
-    head = [_head(view, size.width, symbols, "" if note_below else view.note)] if size.height >= 2 else []
+    head = [_head(view, size.width, symbols, "" if note_below else view.note, named)] if size.height >= 2 else []
     foot = [((fit(" " * (size.width - cells) + clean(view.note), size.width), Role.MUTED),)] if note_below else []
     drawn = (*head, *body, *bottom)
     return (*drawn, *exactly(foot, size.width, size.height - len(drawn)))
@@ -64,15 +66,16 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
     cells = width - cell_width(title) - row_width(value) - 2
     if cells < 1:
         return fit_row(((title, Role.TITLE),), width)
-    (curve,) = _body(view, cells, 1, symbols)
+    (curve,), _ = _body(view, cells, 1, symbols)
     blank: Row = ((" ", Role.MUTED),)
     return join(((title, Role.TITLE),), blank, curve, blank, value)
 
 
-def _head(view: ChartView, width: int, symbols: Symbols, note: str) -> Row:
-    """Title, legend and headline; of the headline the last value alone where the legend needs the room."""
-    named = [line for line in view.lines if line.label] if len(view.lines) > 1 else []
-    legend: list[Row] = [((f"{_DOT[symbols]} {line.label}", line.role),) for line in named]
+def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: frozenset[str]) -> Row:
+    """Title, legend (but for what is named in the chart) and headline; of the headline the last value alone where the
+    legend needs the room."""
+    lines = [line for line in view.lines if line.label and line.label not in named] if len(view.lines) > 1 else []
+    legend: list[Row] = [((f"{_DOT[symbols]} {line.label}", line.role),) for line in lines]
     small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
     headline = clean_row(view.headline)
     needed = cell_width(clean(view.title)) + sum(row_width(clean_row(one)) + 2 for one in legend) + 2
@@ -81,29 +84,33 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str) -> Row:
     return title_row(view.title, headline, width, [small[0], *legend, small[1]])
 
 
-def _body(view: ChartView, cells: int, rows: int, symbols: Symbols) -> list[Row]:
-    """The canvas: a row of spans for each row of cells, each exactly `cells` wide."""
+def _body(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[list[Row], frozenset[str]]:
+    """The canvas: a row of spans for each row of cells, each exactly `cells` wide; and the labels written on it."""
     shape = glyphs(symbols)
     columns = cells * shape.columns
     dots = np.zeros((rows, cells), dtype=np.uint8)
     owner = np.full((rows, cells), -1, dtype=np.int8)
     canvas = Canvas(np.zeros((rows, cells), dtype=np.uint32), owner, [line.role for line in view.lines])
-    outside = []
+    outside: dict[int, npt.NDArray[np.int32]] = {}
+    areas = any(line.filled for line in view.lines)
+    named = draw_areas(canvas, view.lines, view.y, symbols) if areas else frozenset[str]()
     for index, line in enumerate(view.lines):
+        if line.filled:
+            continue
         top, bottom, beyond = spans(line.envelope, view.y, columns, rows * shape.rows)
         lit = masks(top, bottom, rows, shape)
         dots |= lit
         owner[lit > 0] = index
-        outside.append(beyond)
-    canvas.codes[:] = shape.codes[dots]
+        outside[index] = beyond
+    canvas.codes[:] = np.where(dots > 0, shape.codes[dots], canvas.codes) if areas else shape.codes[dots]
     for index, line in enumerate(view.lines):
         if line.markers:
             _draw_points(canvas, line, index, view, symbols)
-        if outside[index].any():
+        if index in outside and outside[index].any():
             canvas.draw_outside(outside[index].reshape(cells, shape.columns), index, symbols)
     if view.marks:
         draw_marks(canvas, view, symbols)
-    return canvas.rows()
+    return canvas.rows(), named
 
 
 def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbols: Symbols) -> None:

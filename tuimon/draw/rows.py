@@ -61,7 +61,8 @@ def paragraph(row: Iterable[Span], width: int, most: int) -> list[Row]:
             used = 0
         made[-1].append((word, role))
         used += cell_width(word)
-    return [join(line) for line in made if line][: max(most, 0)]
+    ended = [[*line[:-1], (line[-1][0].rstrip(), line[-1][1])] for line in made if line]
+    return [join(line) for line in ended][: max(most, 0)]
 
 
 def _ellipsis(kept: list[Span]) -> str:

@@ -107,6 +107,8 @@ class Line:
     envelope: Envelope
     markers: bool = False
     """True: mark each column that has a point (sparse series such as validation), joined by the line."""
+    filled: bool = False
+    """True: the area between the envelope's low and high is filled; layers upon each other make a stacked area."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _UNATTRIBUTED = 0.005
 """Unattributed time of less than this part of a step is rounding."""
 _OVERLAP = 0.01
 _FIXED_ROWS = 5
-"""Title, bar, head of the table, sentence, note."""
+"""Title, bar, head of the table, sentence, note; or, where rows are few, no head and two rows of the sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PhaseLatency:
         whole = step_time if isfinite(step_time) and step_time > 0 else timed
         hundred = any(reading.lately for reading in readings)
         bars = _bars(readings, whole, size, symbols, hundred)
-        if whole - timed > whole * _UNATTRIBUTED:
+        if whole - timed > whole * _UNATTRIBUTED and len(bars) < max(size.height - _FIXED_ROWS + 1, 2):
             rest = _plain_detail(whole - timed, whole, hundred)
             bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest, (timed, whole)))
         headline: Row = ((format_duration(whole), Role.VALUE), (f" at step {step}", Role.MUTED))

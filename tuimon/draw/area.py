@@ -1,0 +1,93 @@
+"""Filled lines into cells: what lies between an envelope's low and high, layer upon layer, each told by its colour, by
+its texture (a terminal without colours has that alone) and, where it is thick enough, by its name inside it.
+
+A layer's borders are exact to a dot, so layers that share a border leave no gap and do not overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.draw.marks import Canvas
+from tuimon.draw.raster import Glyphs, fit_columns, glyphs, masks, unit_height
+from tuimon.model.points import Floats
+from tuimon.model.views import Axis, Envelope, Line, Symbols
+from tuimon.text import cell_width, clean
+
+Bits = npt.NDArray[np.uint8]
+PLAIN_FILLS = "#=+-%~:o"
+"""What layers are filled with where there are only ASCII characters."""
+_BLANK = ord(" ")
+_DOTS_LIT = np.array([bin(mask).count("1") for mask in range(256)], np.int8)
+
+
+def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbols) -> frozenset[str]:
+    """Fills the canvas with the filled ones of the lines; returns the labels that found room inside their layer."""
+    shape = glyphs(symbols)
+    rows, cells = canvas.codes.shape
+    most = np.zeros((rows, cells), np.int8)
+    bits = np.zeros((rows, cells), np.uint8)
+    for number, (index, line) in enumerate((i, line) for i, line in enumerate(lines) if line.filled):
+        filled = _fill(line.envelope, axis, rows, cells, shape)
+        lit = _DOTS_LIT[filled]
+        bits |= filled & _texture(number, shape)
+        canvas.owner[lit > most] = index
+        most = np.maximum(most, lit)
+    canvas.codes[:] = shape.codes[bits]
+    if symbols is Symbols.ASCII:
+        for index, line in enumerate(lines):
+            if line.filled:
+                canvas.codes[canvas.owner == index] = ord(PLAIN_FILLS[index % len(PLAIN_FILLS)])
+    return frozenset(
+        line.label for index, line in enumerate(lines) if line.filled and _name(canvas, index, clean(line.label))
+    )
+
+
+def _fill(envelope: Envelope, axis: Axis, rows: int, cells: int, shape: Glyphs) -> Bits:
+    """uint8 (rows, cells): the dots between low and high, the line above high left out."""
+    columns, dots = cells * shape.columns, rows * shape.rows
+    envelope, at = fit_columns(envelope, columns)
+    top, bottom = np.full(columns, dots, np.int32), np.full(columns, -1, np.int32)
+    full = np.isfinite(envelope.low) & np.isfinite(envelope.high)
+    top[at[full]] = _border(envelope.high[full], axis, dots)
+    bottom[at[full]] = _border(envelope.low[full], axis, dots) - 1
+    return masks(top, bottom, rows, shape)
+
+
+def _border(values: Floats, axis: Axis, dots: int) -> npt.NDArray[np.int32]:
+    """How many rows of dots lie above each value."""
+    return np.rint(np.clip(1.0 - unit_height(values, axis), 0.0, 1.0) * dots).astype(np.int32)
+
+
+def _texture(number: int, shape: Glyphs) -> np.uint8:
+    """The dots of a cell that a layer lights: all, every other one, the left ones, every other row; then again."""
+    places = [(row, column) for column in range(shape.columns) for row in range(shape.rows)]
+    keep = (
+        lambda row, column: True,
+        lambda row, column: (row + column) % 2 == 0,
+        lambda row, column: column == 0,
+        lambda row, column: row % 2 == 0,
+    )[number % 4]
+    return np.uint8(sum(1 << (row + column * shape.rows) for row, column in places if keep(row, column)))
+
+
+def _name(canvas: Canvas, index: int, label: str) -> bool:
+    """Writes a label into the longest stretch of a row that belongs to the layer alone. False: no stretch has room."""
+    need = len(label) + 4
+    if not label or cell_width(label) != len(label):
+        return False
+    best = (need - 1, 0, 0)
+    for row, owned in enumerate(canvas.owner == index):
+        edges = np.flatnonzero(np.diff(np.concatenate(([False], owned, [False])).astype(np.int8)))
+        for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            best = max(best, (end - begin, row, begin), key=lambda found: found[0])
+    length, row, begin = best
+    if length < need:
+        return False
+    cell = begin + (length - len(label)) // 2
+    for offset, character in enumerate(f" {label} "):
+        canvas.codes[row, cell - 1 + offset] = ord(character)
+    return True

@@ -1,0 +1,144 @@
+"""Where the time of the steps went, over the whole run: the phases as layers of a stacked area."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuimon.draw.chart import plot_columns
+from tuimon.draw.limits import x_limits, y_limits
+from tuimon.draw.numbers import format_duration
+from tuimon.model.points import Floats
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
+from tuimon.panels._look import PLAIN, Look
+from tuimon.panels._marks import marks_of
+from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.panels._text import plural, thousands
+from tuimon.panels._timers import timers_of
+from tuimon.store import Curve, Run, Scale
+
+TITLE = "phase history"
+_MOST_LAYERS = 7
+_LONGEST = 1e12
+"""Seconds; what is more was not measured."""
+_KINDS = {"time": "time", "duration": "duration"}
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseHistory:
+    id: str = "phase_history"
+    title: str = TITLE
+    order: int = 72
+    kind: str = "chart"
+    rows: int = 0
+    concepts: tuple[str, ...] = ()
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the run has timers of more than one part of the step."""
+        return sum(not timer.parent for timer in timers_of(run.metrics)) > 1
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> ChartView:
+        """Each column holds what the phases took when last measured in it; a line tops it where one took more.
+
+        The layers lie in the order of the step and in the colours of the phase latency. Phases beyond seven, the
+        smallest, are one layer.
+        """
+        named = [(timer.phase.name, timer.metric) for timer in timers_of(run.metrics) if not timer.parent]
+        curves = [(name, curve) for name, metric in named if (curve := curve_or_none(run, metric)) is not None]
+        axis = look.axis_of(run)
+        along = run.scale(axis) if axis != "step" else Scale("step")
+        kind = _KINDS.get(axis, "step" if axis == "step" else "number")
+        spans = [span for _, curve in curves if (span := curve.limits(along)) is not None]
+        if not spans:
+            return ChartView(TITLE, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), note="no points yet")
+        low, high = x_limits(min(a for a, _ in spans), max(b for _, b in spans), kind)
+        columns = plot_columns(max(size.width, 1), symbols)
+        measured = [curve.envelope(low, high, columns, along) for _, curve in curves]
+        clock = max(range(len(curves)), key=lambda i: len(curves[i][1]))
+        steps = np.cumsum(np.isfinite(measured[clock].last))
+        layers = _merged([(name, _held(one.last, steps)) for (name, _), one in zip(curves, measured, strict=True)])
+        lines, top = _stacked(layers)
+        peak = top + np.fmax.reduce([_excess(one, steps) for one in measured])
+        lines.append(Line("", Role.MUTED, _flat(np.where(peak > top * 1.001, peak, np.nan))))
+        y_low, y_high = y_limits([_flat(np.append(peak, 0.0))], "linear")
+        densest = curves[clock][1]
+        marks = marks_of(run, [densest], along, low, high, columns, ())
+        return ChartView(
+            TITLE,
+            _headline(run, top),
+            Axis(low, high, kind=kind, label="" if kind == "time" else axis if axis != "step" else ""),
+            Axis(min(y_low, 0.0), y_high, label="s"),
+            tuple(lines),
+            marks,
+            _note(densest, measured[clock]),
+            columns,
+        )
+
+
+def _held(values: Floats, steps: np.ndarray) -> Floats:
+    """Values of columns held to the next step of the run; 0 where the phase did not run, NaN outside the run's steps.
+
+    steps (columns,): how many columns with a step there were so far. The last one is as wide as the one before it.
+    """
+    known = np.flatnonzero(np.isfinite(values))
+    at = np.zeros(int(steps[-1]) + 1) if len(steps) else np.zeros(1)
+    at[steps[known]] = np.clip(values[known], 0.0, _LONGEST)
+    starts = np.flatnonzero(np.diff(steps, prepend=0))
+    end = 2 * starts[-1] - starts[-2] if len(starts) > 1 else len(steps)
+    inside = (steps > 0) & (np.arange(len(steps)) < end)
+    return np.where(inside, at[steps], np.nan)
+
+
+def _excess(envelope: Envelope, steps: np.ndarray) -> Floats:
+    """By how much the highest value of a column is above its last one."""
+    return np.nan_to_num(_held(envelope.high, steps) - _held(envelope.last, steps))
+
+
+def _merged(layers: Sequence[tuple[str, Floats]]) -> list[tuple[str, Role, Floats]]:
+    """At most so many layers: of more, the smallest as one."""
+    roles = [SERIES_ROLES[i % len(SERIES_ROLES)] for i in range(len(layers))]
+    found = [(name, role, values) for (name, values), role in zip(layers, roles, strict=True)]
+    if len(found) <= _MOST_LAYERS:
+        return found
+    by_size = sorted(range(len(found)), key=lambda i: -float(np.nansum(found[i][2])))
+    kept, rest = sorted(by_size[: _MOST_LAYERS - 1]), by_size[_MOST_LAYERS - 1 :]
+    others = np.sum([found[i][2] for i in rest], axis=0)
+    return [*(found[i] for i in kept), (f"{len(rest)} others", Role.MUTED, others)]
+
+
+def _stacked(layers: Sequence[tuple[str, Role, Floats]]) -> tuple[list[Line], Floats]:
+    """A filled line for each layer, and how high they come together."""
+    lines: list[Line] = []
+    base = np.zeros(len(layers[0][2]))
+    for name, role, values in layers:
+        top = base + values
+        lines.append(Line(name, role, Envelope(base, top, base, top, np.zeros(len(base))), filled=True))
+        base = top
+    return lines, base
+
+
+def _flat(values: Floats) -> Envelope:
+    gaps = np.ones(len(values))
+    return Envelope(values, values, values, values, gaps)
+
+
+def _headline(run: Run, top: Floats) -> Row:
+    """The newest step, by its own timer where there is one."""
+    for metric in by_concept(run.metrics).get("time.step", ())[:1]:
+        curve = curve_or_none(run, metric)
+        if curve is not None and curve.last is not None:
+            return ((format_duration(curve.last.value), Role.VALUE), (" a step", Role.MUTED))
+    known = top[np.isfinite(top)]
+    return ((format_duration(float(known[-1])), Role.VALUE), (" timed", Role.MUTED)) if len(known) else ()
+
+
+def _note(curve: Curve, envelope: Envelope) -> str:
+    shown = int(np.isfinite(envelope.last).sum())
+    if shown >= curve.finite_count:
+        return ""
+    return f"{thousands(shown)} of {plural(curve.finite_count, 'step')}; above them, the most that a step took"
+
+
+PANEL = PhaseHistory()
