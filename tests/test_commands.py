@@ -111,7 +111,7 @@ def test_a_setting_that_is_wrong_is_exit_2(logs: Path, monkeypatch: pytest.Monke
 
 def test_without_a_terminal_the_summary_is_printed(logs: Path) -> None:
     done = run(str(logs))
-    assert "Metrics" in done.stdout
+    assert "  Training  " in done.stdout
     assert "no terminal" in done.stderr
 
 

@@ -44,7 +44,8 @@ def statistics(values: Floats, last: int | None = None) -> Statistics:
     # Scaled, so that squares of values near the largest float do not overflow; by a power of two, which rounds nothing.
     scale = math.ldexp(1.0, math.frexp(float(np.abs(finite).max()))[1] - 1)
     scaled = finite / scale
-    deviation = float(scaled.std(ddof=1)) if len(finite) > 1 else 0.0
+    # Equal values do not deviate, though their mean may be rounded.
+    deviation = 0.0 if finite.min() == finite.max() else float(scaled.std(ddof=1))
     median = float(np.median(scaled))
     spread = _MAD_TO_DEVIATION * float(np.median(np.abs(scaled - median)))
     with np.errstate(over="ignore"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import glob
+import math
 import os
 import sys
 from collections.abc import Sequence
@@ -18,8 +20,21 @@ def add_paths(parser: argparse.ArgumentParser, many: str = "*") -> None:
     )
 
 
+def positive_seconds(text: str) -> float:
+    """The type of an option that is a time."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return seconds
+
+
 def checked_paths(paths: Sequence[str]) -> list[str]:
-    """The paths, or the current directory. Raises NothingFound naming the first that does not exist."""
+    """The paths, or the current directory; a pattern that no shell has expanded is. Raises NothingFound naming the
+    first that does not exist."""
+    paths = [one for path in paths for one in _expanded(path)]
     for path in paths:
         if not os.path.lexists(path):
             parent = os.path.dirname(os.path.abspath(path))
@@ -29,6 +44,12 @@ def checked_paths(paths: Sequence[str]) -> list[str]:
                 "`tuimon --wait PATH` waits for a run that has not begun to write",
             )
     return list(paths) or ["."]
+
+
+def _expanded(path: str) -> list[str]:
+    if os.path.lexists(path) or not glob.has_magic(path):
+        return [path]
+    return sorted(glob.glob(path, recursive=True)) or [path]  # noqa: PTH207  the pattern may be absolute
 
 
 def say(message: str) -> None:

@@ -1,0 +1,192 @@
+"""`tuimon summary` against what the seed's own script prints, and against numbers worked out from the logs alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from conftest import DATA
+
+from tuimon.commands import main
+from tuimon.exports.summary import as_text
+from tuimon.exports.summary_json import as_json, schema_text
+from tuimon.monitor.local import open_run
+
+EXPORTS = DATA / "exports"
+NAMED = {
+    "Model": "model_path",
+    "Output": "output_dir",
+    "Epochs": "num_epochs",
+    "Batch Size": "batch_size",
+    "Learning Rate": "learning_rate",
+    "Gradient Accumulation": "gradient_accumulation_steps",
+}
+"""What the seed's script calls a setting -> its name in the log, and in ours."""
+
+
+def text_of(*paths: Path, width: int | None = None, full: bool = False) -> list[str]:
+    return list(as_text(open_run(*paths), time.time(), width=width, full=full))
+
+
+def table_of(lines: list[str]) -> dict[str, list[str]]:
+    """First word of each line -> the words after it."""
+    return {words[0]: words[1:] for line in lines if len(words := line.split()) > 1}
+
+
+def same_number(ours: str, theirs: str) -> bool:
+    """Ours is the value they rounded to four decimals (or it is a text)."""
+    try:
+        return math.isclose(float(ours), float(theirs), abs_tol=5e-5 if "." in theirs else 0)
+    except ValueError:
+        return ours == theirs
+
+
+@pytest.mark.parametrize("kind", ["grpo", "dpo", "lora"])
+def test_every_fact_that_the_seeds_script_prints_is_in_ours(kind: str) -> None:
+    theirs = (EXPORTS / "reference" / f"{kind}.summary.expected").read_text().splitlines()
+    lines = text_of(EXPORTS / f"qwen3vl_{kind}")
+    ours, text = table_of(lines), "\n".join(lines)
+    head, section, checked = "", "", 0
+    for line in theirs:
+        if entries := re.fullmatch(r"(Training|Validation) History: (\d+) entries", line):
+            section, head = "train", entries[1].lower()
+            count = "1 entry" if entries[2] == "1" else f"{entries[2]} entries"
+            assert f"{head:<10}  {count}, the last at step" in text
+        elif line.endswith(":") and not line.startswith(" "):
+            section, head = "other", line
+        elif line.startswith("  ") and section:
+            name, _, value = (part.strip() for part in line.strip().partition(":"))
+            name = NAMED.get(name, name.removeprefix("Final "))
+            if value == "N/A":
+                continue
+            checked += 1
+            if name in ("Step", "Val Step"):
+                assert f"last at step {value}" in text
+            elif name == "Epoch" and section == "train":
+                assert same_number(ours["train_history/epoch"][2], value)
+            elif section == "train":
+                history = "train_history" if head == "training" else "val_history"
+                assert same_number(ours[f"{history}/{name}"][2], value), line
+            else:
+                assert same_number(ours[name.lower() if head == "Best Checkpoint:" else name][0], value), line
+    assert checked >= 8
+
+
+def test_a_small_learning_rate_is_not_rounded_to_nothing() -> None:
+    assert table_of(text_of(EXPORTS / "qwen3vl_grpo"))["train_history/lr"][2] == "1.00e-05"
+    assert "0.0000" in (EXPORTS / "reference" / "grpo.summary.expected").read_text()  # theirs is
+
+
+@pytest.mark.parametrize(("name", "width"), [("qwen3vl_grpo", 110), ("qwen3vl_lora", 110), ("qwen3vl_grpo", 80)])
+def test_the_whole_text(name: str, width: int) -> None:
+    golden = (EXPORTS / f"summary_{name}_{width}.expected").read_text().splitlines()
+    lines = text_of(EXPORTS / name, width=width)
+    assert all(len(line) <= width for line in lines[1:])
+    told = [line for line in lines[1:] if not line.startswith("  state")]  # that depends on the clock
+    assert told == golden
+
+
+def logged(name: str) -> dict[str, list[tuple[int, float]]]:
+    """The points of a training_log.json, by name as tuimon has them."""
+    document = json.loads((EXPORTS / name / "training_log.json").read_text())
+    found: dict[str, list[tuple[int, float]]] = {}
+    for section in ("train_history", "val_history"):
+        for row in document[section]:
+            for key, value in row.items():
+                if key != "step":
+                    found.setdefault(f"{section}/{key}", []).append((row["step"], value))
+    return found
+
+
+@pytest.mark.parametrize("name", ["qwen3vl_grpo", "qwen3vl_dpo", "qwen3vl_grpo_nan", "qwen3vl_lora"])
+def test_the_numbers_are_those_of_the_log(name: str) -> None:
+    document = json.loads(as_json(open_run(EXPORTS / name), time.time()))
+    metrics: dict[str, Any] = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
+    truth = logged(name)
+    assert metrics.keys() == truth.keys()
+    for key, points in truth.items():
+        ours = metrics[key]
+        finite = [value for _, value in points if math.isfinite(value)]
+        assert ours["points"] == len(points)
+        assert ours["nan"] == len(points) - len(finite)
+        assert (ours["last_step"], ours["last"]) == points[-1]
+        assert ours["mean"] == pytest.approx(statistics.fmean(finite), rel=1e-12)
+        assert ours["median"] == pytest.approx(statistics.median(finite), rel=1e-12)
+        if len(finite) > 1:
+            assert ours["variance"] == pytest.approx(statistics.variance(finite), rel=1e-9, abs=1e-30)
+            assert ours["deviation"] == pytest.approx(statistics.stdev(finite), rel=1e-9, abs=1e-30)
+        if ours["best"]:
+            pick = max if ours["concept"].startswith(("reward", "accuracy")) else min
+            if ours["concept"].startswith(("reward", "loss")):
+                assert ours["best"]["value"] == pick(finite)
+    trends = {key: metrics[key]["trend"]["direction"] for key in metrics}
+    if name == "qwen3vl_grpo":
+        assert trends["train_history/reward"] == "rising"
+        assert trends["train_history/loss"] == "falling"
+        assert trends["train_history/lr"] == "flat"
+        slope = metrics["train_history/reward"]["trend"]["slope"]
+        assert slope == pytest.approx(0.01)  # 0.1 in 10 steps, by the log's closed form
+
+
+@pytest.mark.parametrize(
+    "path",
+    [DATA / "tensorboard", DATA / "wandb", DATA / "console", EXPORTS, DATA / "mlflow", DATA / "csv"],
+    ids=lambda path: path.name,
+)
+def test_the_json_is_what_its_schema_says(path: Path) -> None:
+    schema = json.loads(schema_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(as_json(open_run(path), time.time())), schema)
+
+
+def test_several_runs_are_one_table() -> None:
+    lines = text_of(EXPORTS)
+    assert lines[0].split()[:4] == ["4", "runs", "state", "step"]
+    rows = {line.split()[0]: line for line in lines[1:5]}
+    assert sorted(rows) == ["qwen3vl_dpo", "qwen3vl_grpo", "qwen3vl_grpo_nan", "qwen3vl_lora"]
+    for name, row in rows.items():
+        last = next(point[1] for point in reversed(logged(name)["train_history/loss"]))
+        assert any(same_number(word, f"{last:.4f}") for word in row.split())
+    assert any("train_history/loss was NaN first at step 30" in line for line in lines)
+    full = text_of(EXPORTS, full=True)
+    assert full[:5] == lines[:5]
+    assert sum(line.startswith("  Configuration") for line in full) == 4
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_tables_fit_the_terminal(width: int) -> None:
+    lines = [*text_of(EXPORTS / "qwen3vl_grpo", width=width), "", *text_of(EXPORTS, width=width)]
+    tables = [part for part in "\n".join(lines).split("\n\n") if re.match(r"  (Training|Validation) |4 runs", part)]
+    rows = [line for part in tables for line in part.split("\n")]
+    assert len(rows) == 1 + 6 + 1 + 7 + 1 + 4
+    assert all(len(line) <= width for line in rows)
+
+
+def test_a_pattern_that_no_shell_expanded_is_expanded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(EXPORTS / "*" / "training_log.json")]) == 0
+    assert capsys.readouterr().out.startswith("4 runs")
+    assert main(["summary", str(EXPORTS / "nothing*")]) == 3
+
+
+def test_watch_prints_again_what_has_changed(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text('{"step": 1, "loss": 4.5}\n')
+    command = [sys.executable, "-m", "tuimon", "summary", "--watch", "--json", "--interval", "0.05", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        first = json.loads(process.stdout.readline())
+        with log.open("a") as file:
+            file.write('{"step": 2, "loss": 2.25}\n')
+        second = json.loads(process.stdout.readline())
+        process.terminate()
+    assert [one["runs"][0]["metrics"][0]["last"] for one in (first, second)] == [4.5, 2.25]

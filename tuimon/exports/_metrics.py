@@ -1,0 +1,115 @@
+"""What all exports say of a metric: its last value, its best, its statistics, its trend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from tuimon.analysis.progress import ProgressReport, report
+from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.statistics import Statistics, best, statistics
+from tuimon.analysis.trend import Trend, trend
+from tuimon.panels import all_panels
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning, classify
+
+_ASIDE = frozenset({"progress", "machine", "hidden"})
+"""Panels of metrics that tell nothing of how well a model does: they come last, and are no entries of a history."""
+BETTER = {"up": "higher", "down": "lower"}
+"""Direction of a concept -> which of its values is the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """One metric in numbers."""
+
+    name: str
+    meaning: Meaning
+    curve: Curve
+    best: tuple[int, float] | None
+    """(step, value) of the best finite value, where the metric has a good direction."""
+    numbers: Statistics
+    trend: Trend
+    """Over all its points."""
+
+    @property
+    def last(self) -> float:
+        """The last value as logged, finite or not."""
+        return float(self.curve.values[-1])
+
+    @property
+    def last_step(self) -> int:
+        return int(self.curve.steps[-1])
+
+
+def summarise(run: Run, name: str) -> MetricSummary:
+    """One metric of a run. KeyError when the run has no such metric."""
+    meaning, curve = in_context(run, classify(name)), run.curve(name)
+    better = BETTER.get(meaning.direction)
+    top = best(curve.steps, curve.values, better) if better else None
+    return MetricSummary(name, meaning, curve, top, statistics(curve.values), trend(curve.steps, curve.values))
+
+
+def in_context(run: Run, meaning: Meaning) -> Meaning:
+    """The loss of a run that learns from rewards is a surrogate: it has no best."""
+    if meaning.concept == "loss.total" and any(classify(name).concept == "reward.train" for name in run.metrics):
+        return replace(meaning, direction="neutral")
+    return meaning
+
+
+def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
+    """Every metric of a run, in the order of `telling`."""
+    return tuple(summarise(run, name) for name in telling(run.metrics))
+
+
+def telling(metrics: Iterable[str]) -> list[str]:
+    """Names of metrics in the order in which panels show their concepts: those that tell most first."""
+    return sorted(metrics, key=_place)
+
+
+def _place(name: str) -> tuple[bool, int, int, str]:
+    meaning = classify(name)
+    return (meaning.panel in _ASIDE, _places().get(meaning.concept, len(_places())), meaning.preference, name)
+
+
+@cache
+def _places() -> dict[str, int]:
+    """Concept -> where it stands on the screen."""
+    shown = (concept for panel in all_panels() for concept in getattr(panel, "concepts", ()))
+    return {concept: place for place, concept in enumerate(dict.fromkeys(shown))}
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """What a run logged of one half of its data."""
+
+    count: int
+    """Steps at which something of it was logged."""
+    last_step: int
+
+
+def entries(run: Run, split: str) -> Entries | None:
+    """Of the training (split "train") or of the validation ("val"); None where nothing was logged."""
+    logged = [
+        run.curve(name)
+        for name in run.metrics
+        if (meaning := classify(name)).split == split and meaning.panel not in _ASIDE and name in run.main_metrics
+    ]
+    different: list[Curve] = []
+    for curve in sorted(logged, key=len, reverse=True):
+        if not any(np.array_equal(curve.steps, other.steps) for other in different):
+            different.append(curve)
+    if not different:
+        return None
+    if different[0].ordinal:
+        return Entries(len(different[0]), int(different[0].steps[-1]))
+    steps = np.unique(np.concatenate([curve.steps for curve in different]))
+    return Entries(len(steps), int(steps[-1]))
+
+
+def progress_of(run: Run, now: float) -> ProgressReport:
+    """Where the run stands at `now`."""
+    return report(progress_inputs(run), now)
