@@ -91,7 +91,7 @@ def keys(folder: Path, millions: int) -> Iterator[Row]:
     """left and right in turn, while the history loads: until the title of the second chart has another look."""
     found = []
     with _timer_probe.bare() as bare, Dashboard([folder], WIDE) as dashboard:
-        dashboard.until(drawn)
+        dashboard.until(has("loss  train/loss"))
         turns = cycle("lh")
         while dashboard.grid.find(f" {millions} 000 000 points") is None and len(found) < 500:
             found.append(press(dashboard, next(turns)) * 1e3)

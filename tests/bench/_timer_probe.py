@@ -24,7 +24,7 @@ def main(out: str, *paths: str) -> None:
 
     reader = spawn(paths, False, 1.0)
     from tuimon.monitor.process import ReaderProcess  # in the order of the real program: the reader starts first
-    from tuimon.tui.app import TuimonApp
+    from tuimon.tui.app import SWITCH, TuimonApp
 
     late: list[float] = []
 
@@ -41,6 +41,7 @@ def main(out: str, *paths: str) -> None:
 
     monitor = ReaderProcess(paths, spawned=reader)
     monitor.start()
+    sys.setswitchinterval(SWITCH)
     try:
         Probed(monitor, Settings()).run(mouse=False)
     finally:

@@ -26,6 +26,12 @@ def _figure() -> Any:
     return plotext.figure
 
 
+def prepare() -> None:
+    """What the first frame does first."""
+    with _LOCK:
+        _figure()
+
+
 def frame(
     cells: int, rows: int, y_ticks: Sequence[tuple[int, str]], x_ticks: Sequence[tuple[int, str]], x_axis: bool
 ) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -27,6 +28,7 @@ from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.filtering import matching
+from tuimon.tui.pace import Pace
 from tuimon.tui.state import ViewState
 from tuimon.tui.waiting import Waiting
 
@@ -34,6 +36,8 @@ NOTHING_FOUND = 3
 """The exit code when there is no log, and none is waited for."""
 TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
+SWITCH = 0.001
+"""Seconds for which the receiving thread keeps the interpreter while a key waits for it; Python's own are 0.005."""
 
 
 class Changed(Message):
@@ -82,17 +86,17 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.state = saved_view.restored(begun, monitor.paths, views) if views else begun
         self._frames = FrameCache()
         self.snapshot: Snapshot = monitor.snapshot()
-        self._drawn = 0.0
+        self._pace = Pace(settings.frame_rate)
         self._draw_waits = False
 
     # ------------------------------------------------------------------ the screen
 
     def compose(self) -> ComposeResult:
-        header = PanelBox(self._frames)
+        header = PanelBox(self._frames, clock=True)
         header.id = "header"
         header.assign(header_panel())
         yield header
-        yield Board(self._frames)
+        yield Board(self._frames, self._pace)
         yield Waiting(self._monitor.paths)
         yield AlertBar()
         with Horizontal(id="filter-bar") as bar:
@@ -118,7 +122,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))  # the shell has drawn over it
         self._monitor.on_change = self._announce
         self.set_interval(TICK, self._tick)
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self._draw_now)
 
     def _ended_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
@@ -139,32 +143,36 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._draw_soon()
 
     def _draw_soon(self) -> None:
-        """Now, or when the frame rate allows; later while a slow terminal has frames waiting."""
+        """What is new: now, or when the pace allows; later while a slow terminal has frames waiting."""
         if self._draw_waits:
             return
-        pause = self._drawn + 1 / self._settings.frame_rate - time.monotonic()
-        if pause <= 0 and _textual.backlog(self) == 0:
-            self._draw()
+        rest = self._pace.rest()
+        if rest <= 0 and not self.board.drawing and _textual.backlog(self) == 0:
+            self._draw_now()
         else:
             self._draw_waits = True
-            self.set_timer(max(pause, 0.02), self._draw_now)
+            self.set_timer(max(rest, 0.02), self._draw_later)
+
+    def _draw_later(self) -> None:
+        self._draw_waits = False
+        self._draw_soon()
 
     def _draw_now(self) -> None:
-        self._draw_waits = False
-        if _textual.backlog(self):
-            self._draw_soon()
-        else:
-            self._draw()
+        if not self.state.paused:
+            self.snapshot = self._monitor.snapshot()
+        self._pace.begin()
+        self._draw()
 
     def on_panel_box_resized(self) -> None:
         """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
-        """Everything that is visible, from one snapshot."""
-        self._drawn = time.monotonic()
-        if not self.state.paused:
-            self.snapshot = self._monitor.snapshot()
+        """Everything that is visible, from the snapshot of the last drawing."""
+        with self._pace.piece():
+            self._draw_all()
+
+    def _draw_all(self) -> None:
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.exit(return_code=NOTHING_FOUND)
@@ -215,8 +223,11 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.action_suspend_process()
 
     def redraw(self) -> None:
-        """After a key: at once. Boxes that get another size by it ask for more themselves."""
+        """After a key: at once, from the snapshot that is shown, so that a key costs what it changes; what is new since
+        follows at its pace. Boxes that get another size by it ask for more themselves."""
         self._draw()
+        if not self.state.paused and self._monitor.snapshot().version != self.snapshot.version:
+            self._draw_soon()
 
     def say(self, message: str) -> None:
         """Tells what a key did."""
@@ -276,6 +287,7 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
     """Shows the dashboard until a person leaves it. Returns the exit code. fresh: not as it was left last time."""
     app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory())
     _textual.send_changed_cells()
+    sys.setswitchinterval(SWITCH)
     try:
         app.run(mouse=settings.mouse)
     finally:

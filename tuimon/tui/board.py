@@ -4,6 +4,7 @@ they are used again for the next one, so a run of ten thousand metrics costs wha
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
@@ -13,12 +14,13 @@ from textual.geometry import Size as Cells
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from tuimon.draw import FrameCache
+from tuimon.draw import FrameCache, prepare
 from tuimon.draw.layout import Box, Page, Wish, neighbour, pages
 from tuimon.model.views import Symbols
 from tuimon.panels import PLAIN, Look, Panel
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
+from tuimon.tui.pace import Pace
 
 FIRST_BOXES = 10
 """Made with the board, so that the first page need not wait for its widgets."""
@@ -43,7 +45,7 @@ class Board(Container):
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
 
-    def __init__(self, frames: FrameCache) -> None:
+    def __init__(self, frames: FrameCache, pace: Pace) -> None:
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
         self.boxes = [PanelBox(frames) for _ in range(FIRST_BOXES)]
@@ -54,7 +56,12 @@ class Board(Container):
         self.selected = 0
         """Index of the panel that keys act upon."""
         self.zoomed = False
+        self.drawing = False
+        """Whether boxes wait to be drawn."""
         self._frames = frames
+        self._pace = pace
+        self._wanted: tuple[Run | None, float, Symbols, str, Look] | None = None
+        self._due = asyncio.Event()
         for box in self.boxes:
             box.display = False
 
@@ -116,10 +123,42 @@ class Board(Container):
     def on_resize(self) -> None:
         self.place_boxes()
 
+    def on_mount(self) -> None:
+        self.run_worker(self._draw_boxes())
+
     def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, look: Look = PLAIN) -> None:
-        """Draws what has changed on the present page; panels on other pages compute nothing."""
+        """What the present page shows from now on. Boxes are drawn one by one, and the event loop goes on between
+        them: a key never waits behind a page. Panels on other pages compute nothing."""
+        self._wanted = run, now, symbols, theme, look
         for box, place in zip(self.boxes, self.places, strict=False):
-            box.update(run, now, symbols, theme, place.index == self.selected and len(self.places) > 1, look)
+            box.select(self._is_selected(place), theme)
+        self.drawing = True
+        self._due.set()
+
+    async def _draw_boxes(self) -> None:
+        """As long as there is a board. A page that is wanted anew meanwhile is begun once this one is done."""
+        await asyncio.to_thread(prepare)
+        while True:
+            await self._due.wait()
+            self._due.clear()
+            number = 0
+            while number < len(self.places):  # a key may change them between two boxes
+                if self._draw_box(number):
+                    await asyncio.sleep(0)
+                number += 1
+            self.drawing = self._due.is_set()
+
+    def _draw_box(self, number: int) -> bool:
+        """True when it took its time."""
+        if self._wanted is None:
+            return False
+        run, now, symbols, theme, look = self._wanted
+        selected = self._is_selected(self.places[number])
+        with self._pace.piece():
+            return self.boxes[number].update(run, now, symbols, theme, selected, look)
+
+    def _is_selected(self, place: Box) -> bool:
+        return place.index == self.selected and len(self.places) > 1
 
     def turn(self, pages: int) -> bool:
         """Goes on or back by pages."""

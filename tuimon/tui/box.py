@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from weakref import ref
+
 from rich.segment import Segment
 from textual.geometry import Region
 from textual.message import Message
@@ -38,11 +41,18 @@ class PanelBox(Widget):
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, PanelBox.Resized)
 
-    def __init__(self, frames: FrameCache) -> None:
+    def __init__(self, frames: FrameCache, clock: bool = False) -> None:
+        """clock: the panel tells the time, so that a second's passing is reason enough to ask it again."""
         super().__init__()
         self.panel: Panel | None = None
         self._frames = frames
+        self._clock = clock
+        self._made_of: tuple[object, ...] = ()
+        self._run: Callable[[], Run | None] = lambda: None
+        self._made: Rows = ()
+        """What the panel gave, made of these."""
         self._rows: Rows = ()
+        """What is on the screen."""
         self._strips: dict[int, Strip] = {}
         self._theme = "dark"
 
@@ -50,18 +60,31 @@ class PanelBox(Widget):
         """The panel to show from now on."""
         if panel != self.panel:
             self.panel = panel
-            self._rows = ()
+            self._forget()
+
+    def _forget(self) -> None:
+        self._made_of, self._made, self._rows = (), (), ()
 
     def update(
         self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool, look: Look = PLAIN
-    ) -> None:
-        """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen."""
+    ) -> bool:
+        """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen.
+
+        True when the panel had to be asked; False when nothing has changed for it, which costs next to nothing."""
         size = Size(self.size.width, self.size.height)
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
-            return
-        rows = render(self.panel.view(run, size, now, symbols, look), size, symbols, self._frames)
-        if selected:
-            rows = (_selected(rows[0]), *rows[1:])
+            return False
+        made_of = (self.panel, size, symbols, look, int(now) if self._clock else 0)
+        asked = made_of != self._made_of or self._run() is not run
+        if asked:
+            self._made = render(self.panel.view(run, size, now, symbols, look), size, symbols, self._frames)
+            self._made_of, self._run = made_of, ref(run)
+        self.select(selected, theme)
+        return asked
+
+    def select(self, selected: bool, theme: str) -> None:
+        """Shows what the panel gave last, in a theme, and whether keys act upon it: costs next to nothing."""
+        rows = (_selected(self._made[0]), *self._made[1:]) if selected and self._made else self._made
         old, self._rows = self._rows, rows
         if theme != self._theme or len(old) != len(rows):
             self._theme = theme
@@ -87,7 +110,7 @@ class PanelBox(Widget):
         self.post_message(self.Selected(self, zoom=getattr(event, "chain", 1) >= 2))
 
     def on_resize(self) -> None:
-        self._rows = ()
+        self._forget()
         self.post_message(self.Resized())
 
 
