@@ -161,7 +161,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         if not self.state.paused:
             self.snapshot = self._monitor.snapshot()
         self._pace.begin()
-        self._draw()
+        with self._pace.piece():
+            self._draw()
 
     def on_panel_box_resized(self) -> None:
         """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
@@ -169,10 +170,6 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _draw(self) -> None:
         """Everything that is visible, from the snapshot of the last drawing."""
-        with self._pace.piece():
-            self._draw_all()
-
-    def _draw_all(self) -> None:
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.exit(return_code=NOTHING_FOUND)

@@ -6,8 +6,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_REST = 4.0
-"""Times what a drawing took: so long the event loop is left to keys before the next one."""
+_SHARE = 0.2
+"""Of the event loop's time: what is left is for keys."""
+_LONGEST = 1.0
+"""Seconds: whatever drawing takes, what is new is not held back longer."""
 
 
 class Pace:
@@ -16,7 +18,7 @@ class Pace:
     def __init__(self, frame_rate: float) -> None:
         """frame_rate: drawings a second, at most."""
         self._least = 1 / frame_rate
-        self._begun = self._ended = float("-inf")
+        self._begun = float("-inf")
         self._taken = 0.0
 
     def begin(self) -> None:
@@ -29,9 +31,8 @@ class Pace:
         """What is done inside is a piece of the drawing."""
         begun = time.monotonic()
         yield
-        self._ended = time.monotonic()
-        self._taken += self._ended - begun
+        self._taken += time.monotonic() - begun
 
     def rest(self) -> float:
         """Seconds until the next drawing may begin; not above 0: at once."""
-        return max(self._begun + self._least, self._ended + _REST * self._taken) - time.monotonic()
+        return self._begun + max(self._least, min(self._taken / _SHARE, _LONGEST)) - time.monotonic()
