@@ -24,6 +24,10 @@ from tuimon.tui.pace import Pace
 
 FIRST_BOXES = 10
 """Made with the board, so that the first page need not wait for its widgets."""
+_SLICE = 0.006
+"""Seconds of drawing after which the event loop goes on …"""
+_TURNS = 5
+"""… for so many turns: a key takes no more from the terminal to what it does."""
 
 
 class _Placed(Layout):
@@ -127,8 +131,8 @@ class Board(Container):
         self.run_worker(self._draw_boxes())
 
     def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, look: Look = PLAIN) -> None:
-        """What the present page shows from now on. Boxes are drawn one by one, and the event loop goes on between
-        them: a key never waits behind a page. Panels on other pages compute nothing."""
+        """What the present page shows from now on. Boxes are drawn a few at a time, and the event loop goes on in
+        between: a key never waits behind a page. Panels on other pages compute nothing."""
         self._wanted = run, now, symbols, theme, look
         for box, place in zip(self.boxes, self.places, strict=False):
             box.select(self._is_selected(place), theme)
@@ -141,21 +145,23 @@ class Board(Container):
         while True:
             await self._due.wait()
             self._due.clear()
-            number = 0
-            while number < len(self.places):  # a key may change them between two boxes
-                if self._draw_box(number):
-                    await asyncio.sleep(0)
+            number, begun = 0, self._pace.taken
+            while number < len(self.places):  # a key may change them in between
+                self._draw_box(number)
                 number += 1
+                if self._pace.taken - begun > _SLICE:
+                    for _ in range(_TURNS):
+                        await asyncio.sleep(0)
+                    begun = self._pace.taken
             self.drawing = self._due.is_set()
 
-    def _draw_box(self, number: int) -> bool:
-        """True when it took its time."""
+    def _draw_box(self, number: int) -> None:
         if self._wanted is None:
-            return False
+            return
         run, now, symbols, theme, look = self._wanted
         selected = self._is_selected(self.places[number])
         with self._pace.piece():
-            return self.boxes[number].update(run, now, symbols, theme, selected, look)
+            self.boxes[number].update(run, now, symbols, theme, selected, look)
 
     def _is_selected(self, place: Box) -> bool:
         return place.index == self.selected and len(self.places) > 1

@@ -51,6 +51,7 @@ class PanelBox(Widget):
         self._run: Callable[[], Run | None] = lambda: None
         self._made: Rows = ()
         """What the panel gave, made of these."""
+        self._shown: tuple[Rows, bool, str] = ((), False, "")
         self._rows: Rows = ()
         """What is on the screen."""
         self._strips: dict[int, Strip] = {}
@@ -67,23 +68,24 @@ class PanelBox(Widget):
 
     def update(
         self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool, look: Look = PLAIN
-    ) -> bool:
-        """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen.
-
-        True when the panel had to be asked; False when nothing has changed for it, which costs next to nothing."""
+    ) -> None:
+        """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen. Costs next
+        to nothing when nothing has changed for it."""
         size = Size(self.size.width, self.size.height)
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
-            return False
+            return
         made_of = (self.panel, size, symbols, look, int(now) if self._clock else 0)
-        asked = made_of != self._made_of or self._run() is not run
-        if asked:
+        if made_of != self._made_of or self._run() is not run:
             self._made = render(self.panel.view(run, size, now, symbols, look), size, symbols, self._frames)
             self._made_of, self._run = made_of, ref(run)
         self.select(selected, theme)
-        return asked
 
     def select(self, selected: bool, theme: str) -> None:
         """Shows what the panel gave last, in a theme, and whether keys act upon it: costs next to nothing."""
+        shown = (self._made, selected, theme)
+        if all(now is before for now, before in zip(shown, self._shown, strict=False)) and self._rows:
+            return
+        self._shown = shown
         rows = (_selected(self._made[0]), *self._made[1:]) if selected and self._made else self._made
         old, self._rows = self._rows, rows
         if theme != self._theme or len(old) != len(rows):

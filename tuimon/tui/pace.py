@@ -19,20 +19,22 @@ class Pace:
         """frame_rate: drawings a second, at most."""
         self._least = 1 / frame_rate
         self._begun = float("-inf")
-        self._taken = 0.0
+        self.taken = 0.0
+        """Seconds that drawing has taken, all in all."""
+        self._before = 0.0
 
     def begin(self) -> None:
         """A drawing begins."""
         self._begun = time.monotonic()
-        self._taken = 0.0
+        self._before = self.taken
 
     @contextmanager
     def piece(self) -> Iterator[None]:
         """What is done inside is a piece of the drawing."""
         begun = time.monotonic()
         yield
-        self._taken += time.monotonic() - begun
+        self.taken += time.monotonic() - begun
 
     def rest(self) -> float:
         """Seconds until the next drawing may begin; not above 0: at once."""
-        return self._begun + max(self._least, min(self._taken / _SHARE, _LONGEST)) - time.monotonic()
+        return self._begun + max(self._least, min((self.taken - self._before) / _SHARE, _LONGEST)) - time.monotonic()
