@@ -226,13 +226,27 @@ def test_nesting_without_end_gives_facts_of_bounded_depth() -> None:
     [
         {"step": 1, "score": 0.5, "input": "2 + 2 =", "output": "4"},
         {"step": 1, "reward": 0.5, "messages": [{"role": "user"}]},
-        {"step": 1, "reward": 0.5, "note": "x" * 201},
         {"step": 1, "reward": 0.5, "turns": [{"text": "hello"}]},
+        {"reward": 0.5, "note": "x" * 201},
+        {"reward": 0.5, "moves": [{"text": "hello"}]},
     ],
 )
 def test_samples_are_left_alone(row: dict[str, Any]) -> None:
     assert read(row, {"step": 2, "loss": 1}) == {"loss": [(2, "1.0")]}
     assert not jsonl.matches("rollouts.jsonl", lines(row, row, row, row))
+
+
+@pytest.mark.parametrize("text", ["x" * 5000, [{"text": "hello"}]], ids=["text", "objects"])
+def test_a_text_beside_the_numbers_of_a_step_costs_none_of_them(text: Any) -> None:
+    rows = [
+        {"step": 1, "loss": 0.5},
+        {"note": text, "step": 2, "loss": 0.25, "epoch": 1.5},
+        {"epoch": 2, "x": text, "acc": 1},
+    ]
+    assert read(*rows) == {"loss": [(1, "0.5"), (2, "0.25")], "epoch": [(2, "1.5")], "acc": [(2, "1.0")]}
+    wide = {"step": 1, "loss": 0.5, "lr": 1e-3, "grad_norm": 2, "kl": 0, "sample": text}
+    assert jsonl.matches("metrics.jsonl", lines(wide)[:4096])
+    assert not jsonl.matches("metrics.jsonl", lines({"step": 1, "score": 0.5, "length": 7, "sample": text}))
 
 
 def test_rows_of_many_layouts_stay_in_file_order() -> None:

@@ -14,12 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tuimon.formats._rows import (
+    SAMPLE_KEYS,
     STEP_KEYS,
     TIME_KEYS,
     TOTAL_KEYS,
     Row,
     flatten,
     is_sample,
+    is_text,
     number,
     same,
     seconds,
@@ -30,6 +32,7 @@ from tuimon.model.points import Fact, Floats, Item, Points, Steps
 
 _MAX_LAYOUTS = 1024
 _PLAIN = {int, float}
+_STEPS = frozenset(STEP_KEYS)
 _Mask: TypeAlias = npt.NDArray[np.bool_]
 _Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -223,6 +226,7 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[npt.NDAr
     values = np.full((count, len(keys)), np.nan)
     present: _Mask = np.ones((count, len(keys)), np.bool_)
     samples: _Mask = np.zeros(count, np.bool_)
+    stepped = not _STEPS.isdisjoint(keys)
     for column, key in enumerate(keys):
         entries = flat[column :: len(keys)]
         kinds = set(map(type, entries))
@@ -233,6 +237,9 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[npt.NDAr
         values[:, column] = np.array(numbers, np.float64)  # None becomes NaN
         present[:, column] = [value is not None for value in numbers]
         if str in kinds or list in kinds:
-            samples |= np.array([is_sample(key, value) for value in entries])
+            if key in SAMPLE_KEYS:
+                samples |= np.array([is_sample(key, value) for value in entries])
+            elif not stepped:
+                samples |= np.array([is_text(value) for value in entries])
     present[samples] = False
     return values, present

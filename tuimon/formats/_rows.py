@@ -12,7 +12,9 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
 - Numbers are points, and strings that are wholly numbers ("0.5", "NaN", "-Infinity": Hugging Face from 5.0, Trackio,
   SwanLab), unless the key says that it is a name ("run_id", "version", "date"). true, false and null are no points,
   neither are lists and other text.
-- Rows that are samples (prompts, completions, a long text, a list of objects) are left alone.
+- Rows that are samples are left alone: those with a prompt, a completion … (SAMPLE_KEYS), and without a step those
+  with a long text or a list of objects. In a row with a step these are passed over: trainers put a note, a command
+  line, the sample of the step beside the numbers. A file is a log of metrics only if such rows have many numbers.
 
 The lists of keys are those of the trainers named in the modules of this package.
 """
@@ -36,10 +38,13 @@ WRAPPERS = ("data", "metrics")
 SAMPLE_KEYS = frozenset((
     "input", "output", "prompt", "prompts", "completion", "completions", "messages", "content", "conversations",
     "question", "answer", "response", "responses", "instruction", "text", "query", "chosen", "rejected", "trajectory",
-    "problem", "solution", "input_ids", "log_history",
+    "problem", "solution", "input_ids", "log_history", "generation", "generations", "conversation", "turns", "rollout",
+    "rollouts", "gts", "ground_truth", "token_ids", "prompt_ids", "response_ids", "output_ids",
 ))  # fmt: skip
 LONG_TEXT = 200
-"""Characters; a longer string in a row says that it is a sample and no row of metrics."""
+"""Characters; a longer string is a text that somebody should read."""
+NUMBERS_BESIDE = 4
+"""A row with a text to read is one of metrics if it has a step and so many numbers for each such text."""
 
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
@@ -88,12 +93,13 @@ def seconds(value: Any) -> float | None:
 
 def is_sample(key: str, value: Any) -> bool:
     """Does this entry say that its row holds text or tokens, not metrics?"""
+    return key in SAMPLE_KEYS and type(value) in (str, list)
+
+
+def is_text(value: Any) -> bool:
+    """Is it something to read: does its row hold text, if it has no step?"""
     kind = type(value)
-    if kind is str:
-        return len(value) > LONG_TEXT or key in SAMPLE_KEYS
-    if kind is list:
-        return key in SAMPLE_KEYS or (bool(value) and type(value[0]) is dict)
-    return False
+    return (kind is str and len(value) > LONG_TEXT) or (kind is list and bool(value) and type(value[0]) is dict)
 
 
 def flatten(row: Row) -> Row:
@@ -129,6 +135,9 @@ def looks_like_metrics(row: Any) -> bool:
         return False
     values = {key: value for key, value in flat.items() if key not in STEP_KEYS and key not in TIME_KEYS}
     numbers = sum(number(value, key) is not None for key, value in values.items())
+    texts = sum(map(is_text, values.values()))
+    if texts:
+        return has_step(flat) and numbers >= NUMBERS_BESIDE * texts
     return numbers > 0 and (has_step(flat) or 2 * numbers >= len(values))
 
 

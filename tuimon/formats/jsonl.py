@@ -25,14 +25,24 @@ from tuimon.formats import Format, clearml
 from tuimon.formats._json import BOM, is_utf16, parse
 from tuimon.formats._lines import JSONLines
 from tuimon.formats._row_reader import Names, RowReader
-from tuimon.formats._rows import SAMPLE_KEYS, flatten, has_step, looks_like_metrics
+from tuimon.formats._rows import (
+    LONG_TEXT,
+    NUMBERS_BESIDE,
+    SAMPLE_KEYS,
+    STEP_KEYS,
+    flatten,
+    has_step,
+    looks_like_metrics,
+)
 from tuimon.model.points import Item
 
 _ROWS_LOOKED_AT = 3
 _LINES_BY_NAME = (".jsonl", ".ndjson", ".jsonlines")
 _LINES_DESPITE_NAME = ("progress.json", "result.json")
 _OTHER_NAMES = (".json", ".log", ".txt", ".out")
-_SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]|"[^"]{201}')
+_SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]')
+_TEXT = re.compile(rb'"[^"]{%d}' % (LONG_TEXT + 1))
+_STEP = re.compile(rb'"(?:' + "|".join(STEP_KEYS).encode() + rb')"\s*:\s*["\d]')
 _NUMBER = re.compile(rb'"\s*:\s*(?:-?\d|NaN|-?Infinity)')
 
 
@@ -73,7 +83,12 @@ def _begins_like_metrics(line: bytes) -> bool:
         return True
     if line.endswith(b"}") and (row := _parsed(line)) is not None:
         return looks_like_metrics(row)
-    return line.startswith(b'{"') and not _SAMPLE.search(line) and (len(line) < 64 or bool(_NUMBER.search(line)))
+    if not line.startswith(b'{"') or _SAMPLE.search(line):
+        return False
+    numbers, texts = len(_NUMBER.findall(line)), len(_TEXT.findall(line))
+    if texts:
+        return bool(_STEP.search(line)) and numbers > NUMBERS_BESIDE * texts
+    return len(line) < 64 or numbers > 0
 
 
 def _parsed(line: bytes) -> Any:

@@ -49,7 +49,8 @@ def printed_dict(text: str, start: int = 0) -> dict[str, float | str] | None:
     """The dictionary printed at `start`: numbers and texts by key; None if it is none, or has no end.
 
     Values that are lists or dictionaries are passed over, so are None and booleans. A text that is wholly a number
-    is one (Hugging Face from 5.0), unless its key says that it is a name. The row of a sample is an empty one.
+    is one (Hugging Face from 5.0), unless its key says that it is a name. The row of a sample is an empty one: see
+    _rows, but that a row of the console may have a long text without a step of its own.
     """
     if not text.startswith("{", start):
         return None
