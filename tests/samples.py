@@ -136,6 +136,8 @@ class Given:
                 case Replaced():
                     self.replaced += 1
                     self.series.clear()
+                    self.segments.clear()
+                    self.damage.clear()
                 case Fact():
                     self._add_fact(item)
                 case Damage():
@@ -174,22 +176,32 @@ def given(items: Iterable[Item]) -> Given:
 
 def fed(log_format: Format, data: bytes, cuts: Sequence[int] = (), *, flush_at_cuts: bool = False) -> Given:
     """What a new decoder gives of a stream in pieces that end at `cuts`, and of a flush at its end. What may be skipped
-    is skipped."""
+    is skipped; once it says that a flush was mistaken, a new one reads all again."""
     decoder = log_format.decoder()
     assert isinstance(decoder, StreamDecoder)
     found = Given()
+
+    def give(items: Sequence[Item], upto: int) -> None:
+        nonlocal decoder
+        found.add(items)
+        if decoder.disproved:
+            assert flush_at_cuts, "nothing was flushed"
+            found.add([Replaced()])
+            decoder = log_format.decoder()
+            found.add(decoder.feed(data[:upto]))
+
     edges = sorted({0, len(data), *(cut for cut in cuts if 0 < cut < len(data))})
     at = 0
     for begin, end in pairwise(edges):
         if at < end:
-            found.add(decoder.feed(data[max(at, begin) : end]))
+            give(decoder.feed(data[max(at, begin) : end]), end)
             at = end
             if hop := min(decoder.skippable, len(data) - at):
                 decoder.skipped(hop)
                 at += hop
             if flush_at_cuts:
-                found.add(decoder.flush())
-    found.add(decoder.flush())
+                give(decoder.flush(), end)
+    give(decoder.flush(), len(data))
     return found
 
 

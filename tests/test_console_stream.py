@@ -17,6 +17,7 @@ from tuimon.formats._console._line import Line
 from tuimon.formats._console._tail import KEPT
 from tuimon.formats._lines import MAX_LINE
 from tuimon.formats.console import FORMAT, ConsoleDecoder, matches, wants_name
+from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader.collect import Collector
 
 DATA = Path(__file__).parent / "data" / "console"
@@ -277,3 +278,30 @@ def test_a_family_is_data_and_a_function() -> None:
 
     decoder = ConsoleDecoder((Family("mine", ("@@",), Mine, order=1),))
     assert series(decoder.feed(b"hello @@ 0.5\nstep 2 y 1\n")) == {"x": points((1, 0.5)), "y": points((2, 1))}
+
+
+@pytest.mark.parametrize("late", [10, 1], ids=["disproved", "confirmed"])
+def test_a_step_guessed_between_a_row_and_its_bar_is_put_right(tmp_path: Path, late: int) -> None:
+    """Live, with a look between any two writes, it is what reading the whole log gives."""
+    bar = "\r 10%|#   | {}/100 [00:10<01:30, 10.00it/s]"
+    log = tmp_path / "run" / "train.log"
+    log.parent.mkdir()
+    monitor = LocalMonitor([tmp_path])
+    seen = []
+    with log.open("a") as file:
+        for text in (
+            bar.format(0),
+            "\n{'loss': 1.0}\n",
+            f"{bar.format(late)}\n",
+            "{'loss': 2.0}\n",
+            bar.format(2 * late),
+        ):
+            file.write(text)
+            file.flush()
+            monitor.update()
+            [run] = monitor.snapshot().runs
+            seen.append(run.curve("loss").steps.tolist() if "loss" in run.metrics else [])
+    assert seen == [[], [1], [late], [late, late + 1], [late, 2 * late]]
+    [whole] = open_run(tmp_path).runs
+    assert whole.curve("loss").steps.tolist() == [late, 2 * late]
+    assert not monitor.collector.partly_unreadable

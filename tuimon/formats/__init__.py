@@ -44,6 +44,12 @@ class StreamDecoder(Protocol):
         """The reader has moved on by `count` <= skippable bytes instead of feeding them."""
         return
 
+    @property
+    def disproved(self) -> bool:
+        """What a flush took for right has turned out otherwise. All points given so far are void, and the reader reads
+        the log again from its beginning with a new decoder. Never so of a log that is read without a flush."""
+        return False
+
 
 @runtime_checkable
 class RestartableDecoder(StreamDecoder, Protocol):

@@ -84,10 +84,14 @@ class ConsoleDecoder(StreamDecoder):
                     if self._used(read, line):
                         break
 
+    @property
+    def disproved(self) -> bool:
+        return self._sink.disproved
+
     def _used(self, read: Callable[[Line], bool], line: Line) -> bool:
-        before = len(self._sink)
+        before = self._sink.rows
         used = read(line)
-        if len(self._sink) > before:
+        if self._sink.rows > before:
             self._outcome.went_on(self._sink.last_row)
         return used
 

@@ -15,7 +15,7 @@ Source: tensorflow/core/util/events_writer.cc, event.proto; tensorboard/backend/
 from __future__ import annotations
 
 from tuimon.errors import FormatError
-from tuimon.formats import Format
+from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._event_walker import EventWalker, Stop
 from tuimon.formats._large_event import LargeEvent
 from tuimon.formats._records import FOOTER, HEADER, find_header, is_intact, record_length
@@ -30,7 +30,7 @@ _MANY = 1 << 14
 _BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "not an event"
 
 
-class EventFileDecoder:
+class EventFileDecoder(StreamDecoder):
     """A StreamDecoder. Holds at most one record of up to 64 KiB and what is kept of a larger one."""
 
     def __init__(self) -> None:

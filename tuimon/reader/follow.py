@@ -124,7 +124,11 @@ class Followed:
     def _known(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items, damage counted, points and settings under the name that is known of them."""
         for item in items:
-            if isinstance(item, Damage):
+            if isinstance(item, Replaced):
+                self.damaged = 0
+                self.damage.clear()
+                yield item
+            elif isinstance(item, Damage):
                 self.damaged += item.records
                 if len(self.damage) < 20:
                     self.damage.append(item)
@@ -193,11 +197,13 @@ class _StreamWay:
                     self._decoder.restart()
                 elif chunk.restarted:
                     # Another file now, or the same one begun again: a decoder's state belongs to the old bytes.
-                    decoder = self._format.decoder()
-                    assert isinstance(decoder, StreamDecoder)
-                    self._decoder = decoder
+                    self._decoder = self._new_decoder()
                     yield Replaced() if self._format.rewritten_whole else SegmentStart(None, purge=False)
-                yield from self._decoder.feed(chunk.data)
+                items = self._decoder.feed(chunk.data)
+                if self._decoder.disproved:
+                    yield self._begin_again()
+                    break
+                yield from items
                 if self._decoder.skippable:
                     self._decoder.skipped(self._tail.skip(self._decoder.skippable))
                     hopped = True
@@ -207,7 +213,24 @@ class _StreamWay:
                 return
 
     def flush(self) -> Iterator[Item]:
-        yield from self._decoder.flush()
+        items = self._decoder.flush()
+        if self._decoder.disproved:
+            yield self._begin_again()
+            while self._tail.offset < self._tail.size and self._tail.state == "current":
+                yield from self.read_new(BLOCK, False)
+            items = self._decoder.flush()
+        yield from items
+
+    def _begin_again(self) -> Replaced:
+        """From the file's beginning, as a flush was mistaken."""
+        self._tail.rewind()
+        self._decoder = self._new_decoder()
+        return Replaced()
+
+    def _new_decoder(self) -> StreamDecoder:
+        decoder = self._format.decoder()
+        assert isinstance(decoder, StreamDecoder)
+        return decoder
 
 
 class _DocumentWay:

@@ -126,6 +126,11 @@ class Tail:
         self.offset, self._lead, self._settled = target, lead, None
         return hop
 
+    def rewind(self) -> None:
+        """The next look begins at the file's beginning again."""
+        self._forget()
+        self._settled = None
+
     def _chunks(self, descriptor: int, status: os.stat_result, limit: int) -> Iterator[Chunk]:
         self._seen(status)
         if signature(status) == self._settled:

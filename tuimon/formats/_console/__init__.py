@@ -59,6 +59,10 @@ class Sink:
         self.step: int | None = None
         """Of the last row, whoever read it: lines that name no step belong to it."""
         self.last_row: list[tuple[str, float]] = []
+        self.rows = 0
+        """How many have come."""
+        self.disproved = False
+        """See StreamDecoder."""
         self._points = PointsBuilder()
         self._facts: list[Item] = []
         self._total: int | None = None
@@ -68,10 +72,20 @@ class Sink:
         row = list(values)
         if not row:
             return False
+        self.guess(row, step, line)
+        self.confirm(row, step)
+        return True
+
+    def guess(self, row: list[tuple[str, float]], step: int, line: Line) -> None:
+        """The points of a row whose step is not certain, as no more lines come for now. The row itself comes when it
+        is: confirm it then, or say that it is disproved."""
         for name, value in row:
             self._points.add(name, step, value, line.time)
+
+    def confirm(self, row: list[tuple[str, float]], step: int) -> None:
+        """A row whose points were given by a guess that was right."""
         self.step, self.last_row = step, row
-        return True
+        self.rows += 1
 
     def progress(self, step: int, total: int) -> None:
         """How many steps there will be; told when it changes."""

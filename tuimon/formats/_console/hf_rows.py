@@ -7,7 +7,8 @@
 No step is in the row, but the progress bar is drawn again right behind it and then counts the step just done (the bar
 before lags). So a row waits for the next bar; where there are no bars, rows count from 1. What is not known for sure
 goes on at the interval of the rows before: when standard output is buffered and rows come in bursts, when the run was
-killed between row and bar. Rows of an evaluation and of the end have the step of the training row before.
+killed between row and bar. On a flush a row that waits is given at the step that it would then have; a bar that comes
+later and says otherwise disproves it. Rows of an evaluation and of the end have the step of the training row before.
 Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
@@ -45,6 +46,8 @@ class HFRowReader(LineReader):
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink)
         self._waiting: list[_Waiting] = []
+        self._guessed: list[int] = []
+        """Steps at which the first of them were given on a flush."""
         self._bars = False
         self._last = 0
         self._interval: int | None = None
@@ -78,7 +81,7 @@ class HFRowReader(LineReader):
         apart = all(_APART.match(key) or key == "epoch" for key in row) or "train_runtime" in row
         self._waiting.append(_Waiting(values, line, apart, epoch if isinstance(epoch, float) else None))
         if not self._bars or len(self._waiting) >= _MAX_WAITING:
-            self.flush()
+            self._give(None)
         return True
 
     def _bar(self, text: str, line: Line) -> bool:
@@ -93,24 +96,39 @@ class HFRowReader(LineReader):
         return False
 
     def flush(self) -> None:
-        self._give(None)
+        at = len(self._guessed)
+        self._guessed = self._placed(None)[0]
+        for row, step in zip(self._waiting[at:], self._guessed[at:], strict=True):
+            self.sink.guess(row.values, step, row.line)
 
     def _give(self, done: int | None) -> None:
         """Gives the rows that wait; the last of them is of step `done`, where that is known."""
-        rows, self._waiting = self._waiting, []
-        if not rows:
-            return
-        training = [row for row in rows if not row.apart]
-        steps = self._steps(training, done)
-        for row in rows:
+        steps, self._last, self._interval = self._placed(done)
+        known = len(self._guessed)
+        if steps[:known] != self._guessed:
+            self.sink.disproved = True
+        for index, (row, step) in enumerate(zip(self._waiting, steps, strict=True)):
+            if index < known:
+                self.sink.confirm(row.values, step)
+            else:
+                self.sink.row(row.values, step, row.line)
+        self._waiting, self._guessed = [], []
+
+    def _placed(self, done: int | None) -> tuple[list[int], int, int | None]:
+        """The steps of the rows that wait; the last step, and the interval between steps, behind them."""
+        last, interval = self._last, self._interval
+        training = self._steps([row for row in self._waiting if not row.apart], done)
+        steps: list[int] = []
+        for row in self._waiting:
             if not row.apart:
-                step = steps.pop(0)
-                if self._last and step > self._last:
-                    self._interval = step - self._last
-                self._last = step
-            elif done is not None and (row is rows[-1] or not self._last):
-                self._last = max(self._last, done)
-            self.sink.row(row.values, self._last, row.line)
+                step = training.pop(0)
+                if last and step > last:
+                    interval = step - last
+                last = step
+            elif done is not None and (row is self._waiting[-1] or not last):
+                last = max(last, done)
+            steps.append(last)
+        return steps, last, interval
 
     def _steps(self, rows: list[_Waiting], done: int | None) -> list[int]:
         count = len(rows)
