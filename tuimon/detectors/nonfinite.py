@@ -1,50 +1,82 @@
-"""NaN or Inf in a metric that matters: the update that made it has mostly spoilt the weights."""
+"""NaN or Inf in a metric that matters: the update that made it has mostly spoilt the weights.
+
+Rule: any value that is not finite, in rewards, losses, KL, policy and length metrics; over when `clear_after` finite
+values have followed. Critical where the vocabulary says so (losses, gradient norm) and the last value is one.
+A metric of another kind that begins with NaN is only not known yet (an episode has not ended).
+Source: SageMaker Debugger ExplodingTensor; rlwatch loss_nan (critical at once); verl#2626 (the gradient norm is NaN,
+then the reward 0).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from tuimon.analysis.incidents import Incident
+from tuimon.detectors._curves import verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify, concepts
 
-_MILD = frozenset({"hidden", "machine", "progress", "other"})
-"""Panels of metrics that may be NaN without anybody's harm."""
+_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length"})
+"""Panels of metrics in which it harms."""
 
 
 @dataclass(frozen=True, slots=True)
 class NonFinite:
     id: str = "nonfinite"
     title: str = "NaN or Inf"
+    clear_after: int = 10
 
-    def check(self, run: Run) -> tuple[Alert, ...]:
-        """One alert a metric of a known concept. A curve keeps count itself: only those with a hit are looked into."""
-        alerts = []
+    def check(self, run: Run) -> Iterator[Alert]:
+        """A curve keeps count itself: only those with a hit are looked into."""
         for metric in run.metrics:
             meaning = classify(metric)
-            if meaning.panel in _MILD:
+            if meaning.panel not in _PANELS:
                 continue
             curve = run.curve(metric)
             if curve.nan_count or curve.infinity_count:
-                alerts.append(_alert(run, metric, meaning, curve))
-        return tuple(alerts)
+                for incident in self._incidents(curve, meaning):
+                    yield _alert(run, metric, meaning, curve, incident)
+
+    def _incidents(self, curve: Curve, meaning: Meaning) -> Iterator[Incident]:
+        """Spells of such values with fewer than `clear_after` finite ones between them are one."""
+        starts, ends = curve.tally.bad_starts, curve.tally.bad_ends
+        if starts[0] == 0 and ends[0] < len(curve) and meaning.concept not in _grave():
+            starts, ends = starts[1:], ends[1:]
+        if not len(starts):
+            return
+        heads = np.concatenate(([0], np.flatnonzero(starts[1:] - ends[:-1] >= self.clear_after) + 1))
+        tails = np.concatenate((heads[1:], [len(starts)])) - 1
+        for head, tail in zip(heads.tolist(), tails.tolist(), strict=True):
+            over = int(ends[tail]) + self.clear_after - 1
+            first, last = int(starts[head]), int(ends[tail]) - 1
+            yield Incident(first, first, last, over if over < len(curve) else None)
 
 
-def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve) -> Alert:
-    first = int(curve.tally.bad_starts[0])
-    now_bad = not np.isfinite(curve.values[-1])
-    counted = [f"{curve.nan_count} NaN"] if curve.nan_count else []
-    counted += [f"{curve.infinity_count} Inf"] if curve.infinity_count else []
-    kind = "NaN" if np.isnan(curve.values[first]) else "Inf"
-    step = int(curve.steps[first])
-    since = f"is {kind} since" if len(curve.tally.bad_starts) == 1 and now_bad else f"was {kind} first at"
+def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Incident) -> Alert:
+    end = len(curve) if incident.cleared is None else incident.last + 1
+    inside = curve.values[incident.first : end]
+    nans, infinities = int(np.isnan(inside).sum()), int(np.isinf(inside).sum())
+    now_bad = incident.cleared is None and not np.isfinite(inside[-1])
+    counted = [f"{nans} NaN"] if nans else []
+    counted += [f"{infinities} Inf"] if infinities else []
+    kind = "NaN" if np.isnan(inside[0]) else "Inf"
+    step = int(curve.steps[incident.first])
+    whole = now_bad and not np.isfinite(inside).any()
+    since = f"is {kind} since" if whole else verb(incident, f"was {kind} first at", f"was {kind} at")
     message = f"{metric} {since} step {step} ({', '.join(counted)} of {len(curve)} points)"
+    if incident.cleared is not None:
+        message += f", finite again since step {int(curve.steps[incident.last + 1])}"
     severity = "critical" if now_bad and meaning.concept in _grave() else "warning"
-    return Alert("nonfinite", severity, run.id, metric, step, message, _hint(meaning))
+    until = int(curve.steps[incident.last]) if incident.cleared is not None else None
+    return Alert("nonfinite", severity, run.id, metric, step, message, _hint(meaning), until)
 
 
+@cache
 def _grave() -> frozenset[str]:
     """Concepts whose rule in the vocabulary says so."""
     return frozenset(c.id for c in concepts() if any(r.kind == "nonfinite" and r.severity == "crit" for r in c.rules))

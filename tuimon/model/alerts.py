@@ -3,6 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+SEVERITIES = ("info", "warning", "critical")
+"""The mildest first."""
+
+
+class AlertKey(NamedTuple):
+    """What makes an incident itself, however its words change while it goes on."""
+
+    run: int
+    rule: str
+    metric: str
+    step: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +35,14 @@ class Alert:
     """One sentence with its evidence: "grad_norm is NaN since step 36 (1 of 36 points)"."""
     hint: str = ""
     """What to look at."""
+    until: int | None = None
+    """The last step of an incident that is over; None while it stands."""
+
+    @property
+    def standing(self) -> bool:
+        """Whether it goes on."""
+        return self.until is None
+
+    @property
+    def key(self) -> AlertKey:
+        return AlertKey(self.run, self.rule, self.metric, self.step)

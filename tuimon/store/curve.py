@@ -143,6 +143,11 @@ class Curve:
         return len(self.steps)
 
     @property
+    def lineage(self) -> object:
+        """The same object for all curves over one growing column: each of them begins with the shorter ones."""
+        return self._index
+
+    @property
     def nan_count(self) -> int:
         """How many of the values are NaN."""
         return self.tally.nan_count

@@ -22,6 +22,8 @@ class Snapshot:
     """None until the reader has told."""
     notices: tuple[Notice, ...]
     """Oldest first; the last 200."""
+    past: tuple[Alert, ...] = ()
+    """Incidents that are over, the last first; `alerts` are those that stand."""
 
     def run(self, id: int) -> Run:
         """The run with this id; KeyError when there is none."""

@@ -54,6 +54,7 @@ class Store:
         self._rows = 0
         self._arrived = 0
         self._alerts: tuple[Alert, ...] = ()
+        self._past: tuple[Alert, ...] = ()
         self._progress = Progress(0, 0, False)
         self._watching: Watching | None = None
         self._notices: deque[Notice] = deque(maxlen=_NOTICES)
@@ -66,10 +67,12 @@ class Store:
         return self._version
 
     def set_alerts(self, alerts: tuple[Alert, ...]) -> None:
-        """What the detectors find now, in place of what they found before."""
-        if alerts != self._alerts:
+        """What the detectors find now, in place of what they found before; incidents that are over among them."""
+        standing = tuple(alert for alert in alerts if alert.standing)
+        past = tuple(alert for alert in alerts if not alert.standing)
+        if (standing, past) != (self._alerts, self._past):
             with self._lock:
-                self._alerts = alerts
+                self._alerts, self._past = standing, past
                 self._version += 1
 
     def apply(self, event: Event) -> None:
@@ -115,7 +118,9 @@ class Store:
                         self._last_runs[id] = self._view(record, table)
                 runs = tuple(self._last_runs[id] for id in self._runs)
                 notices = tuple(self._notices)
-                self._last = Snapshot(self._version, runs, self._alerts, self._progress, self._watching, notices)
+                self._last = Snapshot(
+                    self._version, runs, self._alerts, self._progress, self._watching, notices, self._past
+                )
             return self._last
 
     def _view(self, record: RunRecord, table: Table) -> Run:

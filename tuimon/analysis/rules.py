@@ -1,0 +1,252 @@
+"""What a curve can be held to: scores for incidents.py. Each reads a bounded stretch before what is new.
+
+Above, Below       a limit, kept for so many points
+Spike              far above the usual level of the points before
+Runaway            the level of now far above the usual one
+AgainstStart       the level of now against that of the start
+FromBest           how much of what was won is lost again
+Stuck              no new best for so many points
+Rising             it has done nothing but rise since it began
+Creep              a little more in each quarter of a window
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual, usual_at
+from tuimon.model.points import Floats
+
+_TINY = 1e-300
+_STEADY, _UNSTEADY = 4.0, 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """The value itself. `low`: where it is good again; smooth: the median of nine in its place; skip: first points
+    that are not judged."""
+
+    high: float
+    low: float
+    raise_after: int
+    clear_after: int
+    smooth: bool = False
+    skip: int = 0
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        found = median_of_nine(values, begin) if self.smooth else values[begin:]
+        if begin < self.skip:
+            found = found.copy()
+            found[: self.skip - begin] = np.nan
+        return found, None
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """The same for a limit from below: `limit` raises it, more than `good` clears it."""
+
+    limit: float
+    good: float
+    raise_after: int
+    clear_after: int
+    smooth: bool = False
+    skip: int = 0
+
+    @property
+    def high(self) -> float:
+        return -self.limit
+
+    @property
+    def low(self) -> float:
+        return -self.good
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        mirrored = Above(self.high, self.low, self.raise_after, self.clear_after, self.smooth, self.skip)
+        found, _ = mirrored.scores(values, begin, None)
+        return -found, None
+
+
+@dataclass(frozen=True, slots=True)
+class Spike:
+    """1 where a value is `deviations` robust deviations above the usual level, and above `ratio` times it; three times
+    as many where the level is hardly more than its noise, so that a ratio to it says nothing."""
+
+    deviations: float
+    ratio: float
+    raise_after: int = 1
+    clear_after: int = 8
+    high: float = 1.0
+    low: float = 0.4
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        level, noise, _ = usual(values, begin)
+        unsteady = np.where(np.abs(level) < _STEADY * noise, _UNSTEADY, 1.0)
+        return _excess(values[begin:], level, noise * unsteady, self.deviations, self.ratio), None
+
+
+@dataclass(frozen=True, slots=True)
+class Runaway:
+    """1 where the median of nine is `deviations` above the usual level, above `ratio` times it, above `ratio` times
+    the latest block (what has grown all along is no runaway), and above `floor`. What was usual when it began is what
+    it is held against until it is over."""
+
+    deviations: float
+    ratio: float
+    floor: float
+    raise_after: int = 4
+    clear_after: int = 8
+    high: float = 1.0
+    low: float = 0.5
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        level, noise, latest = usual(values, begin)
+        now = median_of_nine(values, begin)
+        far = np.minimum(_excess(now, level, noise, self.deviations, self.ratio), now / max(self.floor, _TINY))
+        return np.minimum(far, now / np.maximum(np.abs(latest), _TINY) / self.ratio), None
+
+    def standing(self, values: Floats, begin: int, first: int) -> Floats:
+        level, _ = usual_at(values, first)
+        return (median_of_nine(values, begin) - level) / max(abs(level) * (self.ratio - 1), self.floor, _TINY)
+
+
+def _excess(now: Floats, level: Floats, noise: Floats, deviations: float, ratio: float) -> Floats:
+    with np.errstate(over="ignore", invalid="ignore"):
+        noise = np.maximum(noise, np.maximum(1e-3 * np.abs(level), _TINY))
+        above = now - level
+        found: Floats = np.minimum(above / noise / deviations, above / np.maximum(np.abs(level), _TINY) / (ratio - 1))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstStart:
+    """The median of nine over the median of the `baseline` points behind the first `skip`; or the other way round,
+    where it is a fall that matters. NaN where the start is not above 0."""
+
+    high: float
+    low: float
+    baseline: int = 20
+    skip: int = 0
+    falls: bool = False
+    raise_after: int = 5
+    clear_after: int = 10
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        end = self.skip + self.baseline
+        if carried is None and len(values) >= end:
+            carried = float(np.median(values[self.skip : end]))
+        if carried is None or not carried > 0:
+            return np.full(len(values) - begin, np.nan), carried
+        now = median_of_nine(values, begin)
+        with np.errstate(divide="ignore", over="ignore"):
+            found = carried / np.maximum(now, _TINY) if self.falls else now / carried
+        if begin < end:
+            found[: end - begin] = np.nan
+        return found, carried
+
+
+@dataclass(frozen=True, slots=True)
+class FromBest:
+    """The part of what was won since the start that is lost again, by medians of nine; 1: all of it. Judged where as
+    much as `deviations` of the noise was won. `rises`: higher is better. `baseline`: first points not judged."""
+
+    high: float
+    low: float
+    rises: bool
+    deviations: float = 4.0
+    raise_after: int = 3
+    clear_after: int = 10
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        sign = 1.0 if self.rises else -1.0
+        now = sign * median_of_nine(values, begin)
+        start, best = carried or (np.nan, -np.inf)
+        if np.isnan(start) and len(values) >= NINE:
+            start = float(now[max(0, NINE - 1 - begin)])
+        highest = np.maximum(np.fmax.accumulate(now), best)
+        won = highest - start
+        noise = usual(values, begin).noise
+        with np.errstate(divide="ignore", invalid="ignore"):
+            lost = (highest - now) / won
+            lost[~((won > self.deviations * noise) & (highest - now > 0.5 * self.deviations * noise))] = np.nan
+        return lost, (start, float(highest[-1])) if len(highest) and not np.isnan(highest[-1]) else (start, best)
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """1 while the best median of nine is no better than it was `window` points before; as good counts up to `part` of
+    what was won in all, and up to half the noise."""
+
+    window: int
+    rises: bool
+    part: float = 0.02
+    raise_after: int = 1
+    clear_after: int = 1
+    high: float = 1.0
+    low: float = 1.0
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        sign = 1.0 if self.rises else -1.0
+        now = sign * median_of_nine(values, begin)
+        start, bests = carried if carried is not None else (np.nan, np.full(self.window, np.nan))
+        if np.isnan(start) and len(values) >= NINE:
+            start = float(now[max(0, NINE - 1 - begin)])
+        bests = np.concatenate((bests, np.fmax.accumulate(np.fmax(now, bests[-1]))))
+        before, best = bests[: len(now)], bests[self.window :]
+        noise = usual(values, begin).noise
+        margin = np.maximum(self.part * (best - start), 0.5 * noise)
+        stuck = np.where(best - before <= margin, 1.0, 0.0)
+        stuck[np.isnan(before)] = np.nan
+        return stuck, (start, bests[-self.window :])
+
+
+@dataclass(frozen=True, slots=True)
+class Rising:
+    """1 while no value is below the one before it, and the last is above the first."""
+
+    raise_after: int
+    clear_after: int = 1
+    high: float = 1.0
+    low: float = 1.0
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        so_far = True if carried is None else carried
+        before = values[max(0, begin - 1) : -1]
+        rising = np.logical_and.accumulate(np.concatenate(([so_far], values[max(1, begin) :] >= before)))
+        rising = rising[len(rising) - (len(values) - begin) :]
+        return np.where(rising & (values[begin:] > values[0]), 1.0, 0.0), bool(rising[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Creep:
+    """How much more the last quarter of a window holds than the first, as a part of that, while each quarter holds
+    more than the one before; 0 otherwise. `window`: points, a multiple of 4 blocks. `skip`: first points left out."""
+
+    high: float
+    low: float
+    window: int = 8 * 4 * BLOCK
+    skip: int = BLOCK
+    raise_after: int = BLOCK
+    clear_after: int = BLOCK
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        """By whole blocks: the score of a row is that of the blocks before its own."""
+        last = (len(values) - 1) // BLOCK
+        first, skip = begin // BLOCK, -(-self.skip // BLOCK)
+        each = self.window // 4 // BLOCK
+        lead = max(skip, first - 4 * each)
+        found = np.full(last - first + 1, np.nan)
+        if last > lead:
+            means = values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK).mean(axis=1)
+            sums = np.concatenate(([0.0], np.cumsum(means)))
+            for block in range(first, last + 1):
+                whole = min(4 * each, block - lead) // 4 * 4
+                if whole < 8:
+                    continue
+                borders = block - lead - whole + np.arange(5) * (whole // 4)
+                quarters = np.diff(sums[borders])
+                grows = (np.diff(quarters) > 0).all() and quarters[0] > 0
+                found[block - first] = quarters[3] / quarters[0] - 1 if grows else 0.0
+        return found[np.arange(begin, len(values)) // BLOCK - first], None

@@ -1,0 +1,48 @@
+"""The policy runs away from its reference: the KL divergence jumps to another level, or is beyond all measure.
+
+Rules, on the KL to the reference: the median of nine is `ratio` times the usual level (the median of about the last 130
+points), 6 robust deviations above it and above `floor`, for 4 points; or it is above `limit` for 5 points. Steady
+growth is normal and no alert.
+Source: TRL how_to_train FAQ: ideally 0 to 10, summed over a response; rlwatch: z > 3 over 100 points, which fires on
+any growth; the ratio and the floor are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuimon.analysis.rules import Above, Runaway
+from tuimon.detectors._curves import alert, curves, extreme, incidents, number, risen, verb
+from tuimon.model.alerts import Alert
+from tuimon.store import Run
+
+_HINT = "raise the KL coefficient or lower the learning rate; read some responses"
+
+
+@dataclass(frozen=True, slots=True)
+class KlRunaway:
+    id: str = "kl_runaway"
+    title: str = "KL runaway"
+    ratio: float = 4.0
+    floor: float = 0.1
+    limit: float = 10.0
+
+    def check(self, run: Run) -> Iterator[Alert]:
+        """One alert a time, of the main KL series."""
+        for curve in curves(run, "kl.ref"):
+            far = incidents(curve, Above(self.limit, self.limit * 0.8, 5, 10))
+            for incident in far:
+                peak, step = extreme(curve, incident)
+                message = (
+                    f"{curve.metric} {verb(incident, 'is', 'was')} above {number(self.limit)}"
+                    f" (highest {number(peak)} at step {step})"
+                )
+                yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+            if far:
+                continue
+            for incident in incidents(curve, Runaway(6.0, self.ratio, self.floor)):
+                yield alert(run, curve, incident, self.id, "warning", risen(curve, incident), _HINT)
+
+
+DETECTOR = KlRunaway()

@@ -1,0 +1,47 @@
+"""A run that is silent, or has died.
+
+Rule: the state that the header shows (analysis/progress.py, with its evidence) is "stalled" or "crashed".
+Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, the longest of its pauses and half of it
+again, or 2 minutes, whichever is longest, so that slow starters and long evaluations are no stalls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from tuimon.analysis.progress import ProgressInputs, report
+from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.model.alerts import Alert
+from tuimon.store import Run
+
+_SEVERITY = {"stalled": "warning", "crashed": "critical"}
+_HINT = {
+    "stalled": "look at the processes and the console of the run: a collective that waits, a queue, a full disk",
+    "crashed": "the end of its console says more",
+}
+_known: WeakKeyDictionary[Run, ProgressInputs] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    id: str = "liveness"
+    title: str = "Stalled or crashed"
+
+    def check(self, run: Run) -> Iterator[Alert]:
+        """Nothing: silence is told by the clock."""
+        return iter(())
+
+    def check_at(self, run: Run, now: float) -> Iterator[Alert]:
+        """One alert while the run is in such a state."""
+        known = _known.get(run)
+        if known is None:
+            known = _known[run] = progress_inputs(run)
+        said = report(known, now)
+        if said.state in _SEVERITY:
+            message = f"{run.name} {'has ' if said.state == 'stalled' else ''}{said.state}: {said.evidence}"
+            yield Alert(self.id, _SEVERITY[said.state], run.id, "", said.step, message, _HINT[said.state])
+
+
+DETECTOR = Liveness()

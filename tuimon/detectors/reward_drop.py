@@ -1,0 +1,49 @@
+"""The reward loses what was won: a sudden drop, or a collapse.
+
+Rule: by medians of nine, `part` of what was won since the start is lost again for 3 points in a row, where the win is
+at least 4 times, and the loss at least twice, the robust deviation of the noise. Critical when 90 % is lost. Over when
+less than 60 % of that part is lost for 10 points.
+Source: AgentScope Tuner doc names sudden drops as what to look for; the figures are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuimon.analysis.rules import FromBest
+from tuimon.analysis.windows import NINE, median_of_nine
+from tuimon.detectors._curves import alert, curves, incidents, number, percent, verb
+from tuimon.model.alerts import Alert
+from tuimon.store import Run
+
+_ALL = 0.9
+_HINT = "go back to a checkpoint before it; look at KL, entropy, length and the weight sync at that step"
+
+
+@dataclass(frozen=True, slots=True)
+class RewardDrop:
+    id: str = "reward_drop"
+    title: str = "Reward drop or collapse"
+    part: float = 0.5
+
+    def check(self, run: Run) -> Iterator[Alert]:
+        """One alert a time."""
+        for concept in ("reward.train", "success.train"):
+            for curve in curves(run, concept):
+                for incident in incidents(curve, FromBest(self.part, 0.6 * self.part, rises=True)):
+                    levels = median_of_nine(curve.values[: incident.last + 1], 0)[NINE - 1 :]
+                    start, low = float(levels[0]), float(levels[incident.first - NINE + 1 :].min())
+                    at = int(levels[: incident.first - NINE + 2].argmax())
+                    best, step = float(levels[at]), int(curve.steps[at + NINE - 1])
+                    lost = (best - low) / (best - start)
+                    share = f"{percent(lost)} of what was won" if lost < 1 else "all that was won"
+                    message = (
+                        f"{curve.metric} {verb(incident, 'has fallen', 'fell')} from {number(best)} at step {step} to"
+                        f" {number(low)} ({share})"
+                    )
+                    severity = "critical" if lost >= _ALL else "warning"
+                    yield alert(run, curve, incident, self.id, severity, message, _HINT)
+
+
+DETECTOR = RewardDrop()

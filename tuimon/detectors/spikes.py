@@ -1,0 +1,51 @@
+"""A loss or a gradient norm that jumps far above its usual level: a bad batch, an unstable update.
+
+Rule: a value `deviations` robust deviations above the usual level (the median of about the last 130 points) and above
+`ratio` times it (a gradient norm: `gradient_ratio`). Over when `clear_after` points were usual again; a level that
+stays high becomes the usual one, and is told by `divergence`.
+Source: ZClip (arXiv 2504.02507) clips gradients at 2.5 deviations, rlwatch warns at 3; the noise of RL has heavy tails,
+of which a healthy run gives dozens of such values, so 12 deviations and the ratios are ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuimon.analysis.rules import Spike
+from tuimon.detectors._curves import alert, curves, extreme, incidents, level_at, number, verb
+from tuimon.model.alerts import Alert
+from tuimon.store import Run
+
+_WATCHED = ("loss.total", "loss.sft", "loss.policy", "loss.value", "grad_norm")
+
+
+@dataclass(frozen=True, slots=True)
+class Spikes:
+    id: str = "spikes"
+    title: str = "Spike of loss or gradient"
+    deviations: float = 12.0
+    ratio: float = 3.0
+    gradient_ratio: float = 8.0
+    clear_after: int = 8
+
+    def check(self, run: Run) -> Iterator[Alert]:
+        """One alert a spike."""
+        for concept in _WATCHED:
+            ratio = self.gradient_ratio if concept == "grad_norm" else self.ratio
+            rule = Spike(self.deviations, ratio, clear_after=self.clear_after)
+            for curve in curves(run, concept, every=concept == "grad_norm"):
+                for incident in incidents(curve, rule):
+                    peak, step = extreme(curve, incident)
+                    level, _ = level_at(curve, incident.first)
+                    times = f"{peak / level:.3g} times its" if level > 0 else "against a"
+                    message = (
+                        f"{curve.metric} {verb(incident, 'has jumped', 'jumped')} to {number(peak)} at step {step},"
+                        f" {times} usual {number(level)}, unusual"
+                    )
+                    yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+
+
+_HINT = "look at the batch and the responses of that step; gradient clipping bounds what one step can do"
+
+DETECTOR = Spikes()
