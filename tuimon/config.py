@@ -10,6 +10,13 @@ executed, and a run's own directory is never looked at for one.
     console_patterns = ["it {step} | loss {loss}"]
     [keys]
     quit = "q"                # action = key, or a comma-separated list of keys
+    [detectors]
+    plateau = false           # a detector turned off, or a table of its thresholds: clip_fraction = { limit = 0.5 }
+    [[rules]]
+    rule = "reward < 0.1 for 20 steps"
+    severity = "warning"      # info | warning | critical
+    [notify]                  # see tuimon/notify
+    bell = true
 """
 
 from __future__ import annotations
@@ -25,6 +32,9 @@ from tuimon.errors import UsageError
 
 THEMES = ("auto", "dark", "light", "ansi")
 SYMBOLS = ("auto", "braille", "block", "ascii")
+_TABLES = ("keys", "detectors", "rules", "notify")
+"""Settings of the file alone."""
+_KINDS = {str: "a text", bool: "true or false", float: "a number", dict: "a table: [name]", tuple: "tables: [[rules]]"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,12 @@ class Settings:
     TUIMON_CONSOLE_PATTERNS one a line. What a pattern may hold is said in tuimon/formats/_console/_own.py."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """action -> key or keys; see `tuimon --help` and the ? screen for the actions."""
+    detectors: Mapping[str, Any] = field(default_factory=dict)
+    """Name of a detector -> true, false or its thresholds; detectors.Checker tells what is none."""
+    rules: tuple[Mapping[str, Any], ...] = ()
+    """The user's own: tables with `rule` and `severity`."""
+    notify: Mapping[str, Any] = field(default_factory=dict)
+    """Where alerts are told; notify.channels tells what is none."""
 
     def with_changes(self, **changes: Any) -> Settings:
         """These settings with those that are not None replaced; checked."""
@@ -80,7 +96,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         settings = _set(settings, name, value, str(path))
     for name in known:
         text = environment.get(f"TUIMON_{name.upper()}")
-        if text and name != "keys":
+        if text and name not in _TABLES:
             settings = _set(settings, name, _from_text(getattr(settings, name), text), f"TUIMON_{name.upper()}")
     return settings
 
@@ -99,15 +115,17 @@ def _from_text(example: object, text: str) -> object:
 
 
 def _set(settings: Settings, name: str, value: Any, where: str) -> Settings:
+    if name == "rules" and isinstance(value, list) and all(isinstance(rule, dict) for rule in value):
+        value = tuple(value)
     wanted = type(getattr(settings, name))
     if wanted is float and type(value) is int:
         value = float(value)
-    if wanted is tuple:
+    if wanted is tuple and name != "rules":
         if not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
             raise UsageError(f"{where}: {name} is a list of texts, not {value!r}")
         value = tuple(value)
-    if not isinstance(value, wanted) and not (name == "keys" and isinstance(value, dict)):
-        raise UsageError(f"{where}: {name} must be a {wanted.__name__}, not {value!r}")
+    if not isinstance(value, wanted):
+        raise UsageError(f"{where}: {name} must be {_KINDS[wanted]}, not {value!r}")
     if name == "keys" and not all(isinstance(k, str) and isinstance(v, str) for k, v in value.items()):
         raise UsageError(f'{where}: [keys] maps an action to a key: quit = "q"')
     return _checked(replace(settings, **{name: value}), where)
