@@ -18,6 +18,7 @@ from tuimon.model.events import (
     FactFound,
     MetricsFound,
     Notice,
+    Preview,
     Progress,
     RunFound,
     SegmentStarted,
@@ -47,6 +48,7 @@ EVENTS: list[Event] = [
     StreamFound(0, 0, "tensorboard", "/logs/a", "tensorboard", 40, "train/", 2),
     MetricsFound(0, 12, ("train/loss", "a//b///c ", "准确率 x", "")),
     columns(),
+    Preview(columns(), ("a", *"bcdefg", "train/loss")),
     SegmentStarted(0, 80, True),
     SegmentStarted(0, None, False),
     StreamReplaced(4),
@@ -59,6 +61,8 @@ EVENTS: list[Event] = [
 
 
 def same(one: Event, other: Event) -> bool:
+    if isinstance(one, Preview) and isinstance(other, Preview):
+        return one.names == other.names and same(one.columns, other.columns)
     if isinstance(one, Columns) and isinstance(other, Columns):
         names = ("metric", "counts", "steps", "values", "wall_times")
         return one.stream == other.stream and all(

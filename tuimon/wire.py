@@ -2,8 +2,8 @@
 
     frame    u32 header length, u32 payload length (both little-endian), header, payload
     header   one JSON object: {"kind": "columns", ...}; padded with blanks to a multiple of 8 bytes
-    payload  columns frames alone: metric u32[k], counts u32[k], steps i64[n], values f64[n], wall_times f64[n],
-             little-endian, one after the other
+    payload  columns and preview frames alone: metric u32[k], counts u32[k], steps i64[n], values f64[n],
+             wall_times f64[n], little-endian, one after the other
 
 Sans-I/O: bytes in, events out. The other end may be another machine, so nothing in a frame is trusted: lengths
 have limits, fields are checked, and a frame that is not well formed raises WireError.
@@ -22,7 +22,7 @@ import orjson
 
 from tuimon.errors import WireError
 from tuimon.model import events
-from tuimon.model.events import Columns, Event, FactFound
+from tuimon.model.events import Columns, Event, FactFound, Preview
 from tuimon.model.points import Fact
 
 _LENGTHS = struct.Struct("<II")
@@ -34,6 +34,7 @@ _KINDS: dict[str, type[Any]] = {
     "stream": events.StreamFound,
     "metrics": events.MetricsFound,
     "columns": events.Columns,
+    "preview": events.Preview,
     "segment": events.SegmentStarted,
     "replaced": events.StreamReplaced,
     "fact": events.FactFound,
@@ -60,15 +61,18 @@ def encode(event: Event) -> bytes:
     kind = _NAMES[type(event)]
     header: dict[str, Any] = {"kind": kind}
     payload = b""
-    if isinstance(event, Columns):
-        header |= {"stream": event.stream, "metrics": len(event.metric), "points": len(event.steps)}
+    if isinstance(event, Columns | Preview):
+        columns = event.columns if isinstance(event, Preview) else event
+        header |= {"stream": columns.stream, "metrics": len(columns.metric), "points": len(columns.steps)}
+        if isinstance(event, Preview):
+            header["names"] = event.names
         payload = b"".join(
             (
-                event.metric.astype("<u4", copy=False).tobytes(),
-                event.counts.astype("<u4", copy=False).tobytes(),
-                event.steps.astype("<i8", copy=False).tobytes(),
-                event.values.astype("<f8", copy=False).tobytes(),
-                event.wall_times.astype("<f8", copy=False).tobytes(),
+                columns.metric.astype("<u4", copy=False).tobytes(),
+                columns.counts.astype("<u4", copy=False).tobytes(),
+                columns.steps.astype("<i8", copy=False).tobytes(),
+                columns.values.astype("<f8", copy=False).tobytes(),
+                columns.wall_times.astype("<f8", copy=False).tobytes(),
             )
         )
     elif isinstance(event, FactFound):
@@ -132,6 +136,8 @@ def decode(header: bytes, payload: bytes) -> Event:
     try:
         if kind == "columns":
             return _columns(values, payload)
+        if kind == "preview":
+            return _preview(values, payload)
         if payload:
             raise WireError(f"a {kind} frame with a payload")
         if kind == "fact":
@@ -167,6 +173,13 @@ def _fact(values: dict[str, Any]) -> FactFound:
     if not good:
         raise WireError("a fact frame with a field of a wrong type")
     return FactFound(values["stream"], Fact(topic, value, step, wall_time))
+
+
+def _preview(values: dict[str, Any], payload: bytes) -> Preview:
+    names, columns = values["names"], _columns(values, payload)
+    if not _CHECKS["tuple[str, ...]"](names) or (len(columns.metric) and int(columns.metric.max()) >= len(names)):
+        raise WireError("a preview frame without its names")
+    return Preview(columns, tuple(names))
 
 
 def _columns(values: dict[str, Any], payload: bytes) -> Columns:

@@ -125,6 +125,10 @@ class Format:
     """Bytes; a larger document is not read."""
     unsupported: str = ""
     """Not empty: the format is recognised, but not read; what to do instead."""
+    tail: Callable[[bytes, bytes], Sequence[Item]] | None = None
+    """(up to 4096 bytes from the beginning of a stream, some from its end, cut anywhere at their beginning) -> the
+    points that the latter hold, exactly as the decoder will give them once it comes there; those that cannot be told
+    without what lies between are left out. Other items are not looked at."""
     supersedes: Callable[[str], str] | None = None
     """(path) -> a key; of the files with one key only the newest is read (the trainer_state.json of checkpoints)."""
 

@@ -84,15 +84,22 @@ class _Batch:
         """(row, metric id, value) of the points of each layout."""
 
 
-class RowReader:
-    """Turns the rows of one log (or one section of a document) into points, in file order, whatever the batches."""
+UNKNOWN_STEP = -(2**63)
+"""For `RowReader(step_before=…)`: told apart from every step that is logged."""
 
-    def __init__(self, names: Names, prefix: str = "") -> None:
+
+class RowReader:
+    """Turns the rows of one log (or one section of a document) into points, in file order, whatever the batches.
+
+    step_before: of the row before the first one, where that is not the first of the log.
+    """
+
+    def __init__(self, names: Names, prefix: str = "", step_before: int | None = None) -> None:
         self._names = names
         self._prefix = prefix
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._count = 0  # rows that gave points
-        self._last_step: int | None = None
+        self._last_step = step_before
         self._total: int | None = None
         self._config: Row | None = None
 
@@ -207,6 +214,16 @@ class RowReader:
                 self._total = total
                 facts.append(Fact("progress", {"step": int(batch.steps[index]), "total": total}))
         return facts
+
+
+def with_step(items: Iterable[Item]) -> list[Item]:
+    """The points among the items that do not have the unknown step."""
+    found: list[Item] = []
+    for points in items:
+        if isinstance(points, Points) and (known := points.steps != UNKNOWN_STEP).any():
+            columns = points.metric[known], points.steps[known], points.values[known], points.wall_times[known]
+            found.append(Points(points.names, *columns))
+    return found
 
 
 def _group(rows: Iterable[Row]) -> dict[tuple[str, ...], _Group]:

@@ -24,7 +24,7 @@ from tuimon.formats import RestartableDecoder
 from tuimon.formats._json import BOM, parse
 from tuimon.formats._lines import LineSplitter
 from tuimon.formats._rewrites import RowMemory, row_hashes
-from tuimon.formats._row_reader import Names
+from tuimon.formats._row_reader import UNKNOWN_STEP, Names
 from tuimon.formats._rows import seconds
 from tuimon.formats._table_cells import unquoted
 from tuimon.formats._table_header import Header, read_header
@@ -65,6 +65,14 @@ class TableDecoder(RestartableDecoder):
 
     def flush(self) -> list[Item]:
         return self._release()
+
+    def jump(self) -> bool:
+        """What is fed next is whole lines from further down; rows without a step before the first that has one get
+        UNKNOWN_STEP. False while no header has been read."""
+        if self._table is not None:
+            self._table.last_step = UNKNOWN_STEP
+        self._lines = LineSplitter()
+        return self._table is not None
 
     def _release(self) -> list[Item]:
         items, self._held = self._held or [], None

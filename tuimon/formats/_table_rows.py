@@ -41,7 +41,7 @@ class Rows:
         self._no_points = np.flatnonzero(~np.array(header.numeric))
         self._step_columns = list(header.steps)
         self._separators = len(header.names) - 1
-        self._last_step: int | None = None
+        self.last_step: int | None = None
         self._count = 0  # rows that gave points
         self._start_time = start_time
         self._elapsed = header.names.index("t") if "t" in header.names and start_time == start_time else None
@@ -137,11 +137,11 @@ class Rows:
         if not has_step.all():
             latest = np.maximum.accumulate(np.where(has_step, np.arange(len(steps)), -1))
             before: npt.NDArray[np.int64] | int = self._count + np.cumsum(gave) - 1
-            if self._last_step is not None:
-                before = self._last_step
+            if self.last_step is not None:
+                before = self.last_step
             steps[:] = np.where(latest >= 0, steps[latest], before)
         if has_step.any():
-            self._last_step = int(steps[-1])
+            self.last_step = int(steps[-1])
         self._count += int(gave.sum())
 
 

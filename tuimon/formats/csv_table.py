@@ -22,10 +22,12 @@ from itertools import zip_longest
 
 from tuimon.formats import Format
 from tuimon.formats._json import BOM
+from tuimon.formats._row_reader import with_step
 from tuimon.formats._rows import LONG_TEXT, SAMPLE_KEYS
 from tuimon.formats._table import TableDecoder
 from tuimon.formats._table_cells import read_cells, unquoted
 from tuimon.formats._table_header import Header, read_header
+from tuimon.model.points import Item
 from tuimon.vocabulary import classify
 
 _BY_NAME = (".csv", ".tsv")
@@ -57,6 +59,13 @@ def matches(name: str, head: bytes) -> bool:
     if not by_name:
         return _has_step(header) and all(map(_LOG_NAME.fullmatch, header.names)) and bool(rows) and _plain(rows[0])
     return _holds_metrics(header, rows)
+
+
+def tail(head: bytes, data: bytes) -> list[Item]:
+    """See Format.tail: the header and the first rows say what the last ones are."""
+    table = TableDecoder()
+    table.feed(head[: head.rfind(b"\n") + 1])
+    return with_step(table.feed(data[data.find(b"\n") + 1 :])) if table.jump() else []
 
 
 def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:
@@ -111,5 +120,6 @@ FORMAT = Format(
     rank=20,
     matches=matches,
     decoder=TableDecoder,
+    tail=tail,
     wants_name=lambda name: name.lower().endswith(_BY_NAME + _OTHER_NAMES),
 )

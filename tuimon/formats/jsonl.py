@@ -24,7 +24,7 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format, clearml
 from tuimon.formats._json import BOM, is_utf16, parse
 from tuimon.formats._lines import JSONLines
-from tuimon.formats._row_reader import Names, RowReader
+from tuimon.formats._row_reader import UNKNOWN_STEP, Names, RowReader, with_step
 from tuimon.formats._rows import (
     LONG_TEXT,
     NUMBERS_BESIDE,
@@ -58,6 +58,13 @@ def decoder() -> JSONLines:
         return reader.read(rows) + read_events([value for value in values if type(value) is list])
 
     return JSONLines(read)
+
+
+def tail(head: bytes, data: bytes) -> list[Item]:
+    """See Format.tail: the rows from the first one on that has a step."""
+    reader = RowReader(Names(), step_before=UNKNOWN_STEP)
+    lines = JSONLines(lambda values: reader.read([value for value in values if type(value) is dict]))
+    return with_step(lines.feed(data[data.find(b"\n") + 1 :]))
 
 
 def matches(name: str, head: bytes) -> bool:
@@ -105,5 +112,6 @@ FORMAT = Format(
     rank=30,
     matches=matches,
     decoder=decoder,
+    tail=tail,
     wants_name=lambda name: name.endswith(_LINES_BY_NAME + _OTHER_NAMES),
 )

@@ -31,9 +31,12 @@ _BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "
 
 
 class EventFileDecoder(StreamDecoder):
-    """A StreamDecoder. Holds at most one record of up to 64 KiB and what is kept of a larger one."""
+    """A StreamDecoder. Holds at most one record of up to 64 KiB and what is kept of a larger one.
 
-    def __init__(self) -> None:
+    inside: what is fed first are bytes from within a file.
+    """
+
+    def __init__(self, inside: bool = False) -> None:
         self._walker = EventWalker()
         self._templates = RowTemplates(self._walker)
         self._rest = b""
@@ -46,7 +49,7 @@ class EventFileDecoder(StreamDecoder):
         self._at_once = _MANY
         """Records walked at most before they are checked: few after damage, as what follows is walked again."""
         self._damaged_in_a_row = 0
-        self._lost: Damage | None = None
+        self._lost = Damage(0, 0, _BAD_HEADER) if inside else None
         """While a header is searched for: where the damage began, what it is, how many records it cost."""
 
     @property
@@ -170,6 +173,7 @@ FORMAT = Format(
     # The name says it, so that a damaged file is told to be one; a compressed copy is no event file.
     matches=lambda name, head: not head.startswith(b"\x1f\x8b"),
     decoder=EventFileDecoder,
+    tail=lambda head, data: EventFileDecoder(inside=True).feed(data),
     directory_is_source=True,
     wants_name=lambda name: "tfevents" in name,
 )

@@ -25,14 +25,17 @@ import math
 from copy import deepcopy
 from typing import Any
 
+import numpy as np
+
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._block_decoder import BlockDecoder
 from tuimon.formats._console_lines import ConsoleLines
+from tuimon.formats._log_blocks import HEADER
 from tuimon.formats._message import Message
 from tuimon.formats._protobuf import BYTES, fields, varint
 from tuimon.formats._wandb_history import HistoryRows, item_path, item_value, number_leaves
-from tuimon.model.points import Fact, Item, SegmentStart
+from tuimon.model.points import Fact, Item, Points, SegmentStart
 
 MAGIC = b":W&B\xe1\xbe"
 SYSTEM = "system/"
@@ -190,6 +193,17 @@ class WandbDecoder(BlockDecoder):
         self._news.append(Fact("state", {"state": state, "evidence": f"wandb wrote exit code {code}"}))
 
 
+def tail(head: bytes, data: bytes) -> list[Item]:
+    """See Format.tail. System metrics count from the run's first ones, so they are left out."""
+    found: list[Item] = []
+    for points in WandbDecoder().feed(head[:HEADER] + data):
+        if isinstance(points, Points):
+            known = ~np.array([name.startswith(SYSTEM) for name in points.names])[points.metric]
+            columns = points.metric[known], points.steps[known], points.values[known], points.wall_times[known]
+            found += [Points(points.names, *columns)] if known.any() else []
+    return found
+
+
 def _plain(record: bytes) -> tuple[int, int]:
     """(2 or 3, start of the body) of a record that is its number and a history or a summary; (0, 0) of any other."""
     end = len(record)
@@ -224,4 +238,5 @@ FORMAT = Format(
     matches=lambda name, head: head.startswith(MAGIC),
     wants_name=lambda name: name.endswith(".wandb"),
     decoder=WandbDecoder,
+    tail=tail,
 )

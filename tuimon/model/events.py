@@ -63,6 +63,21 @@ class Columns:
     wall_times: Floats
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Preview:
+    """The last points of a stream whose history is still being read. They stand for the end of its curves until then,
+    and are never added to them: the history brings them again. A preview takes the place of the one before; an empty
+    one ends it."""
+
+    columns: Columns
+    """Its metric ids index `names`, and are none of the stream's own."""
+    names: tuple[str, ...]
+
+    @property
+    def stream(self) -> int:
+        return self.columns.stream
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentStarted:
     """See model.points.SegmentStart."""
@@ -140,6 +155,7 @@ Event: TypeAlias = (
     | StreamFound
     | MetricsFound
     | Columns
+    | Preview
     | SegmentStarted
     | StreamReplaced
     | FactFound

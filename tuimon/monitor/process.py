@@ -149,10 +149,11 @@ class ReaderProcess:
             self.on_change()
 
     def _check(self) -> None:
-        """The detectors look, at most twice a second."""
+        """The detectors look, at most twice a second; not at a history that has been read in part."""
         self._checked, self._unchecked = time.monotonic(), False
-        before = self._store.version
-        self._store.set_alerts(check_all(self._store.snapshot()))
+        before, snapshot = self._store.version, self._store.snapshot()
+        if snapshot.progress.caught_up:
+            self._store.set_alerts(check_all(snapshot))
         if self._store.version != before:
             self.on_change()
 

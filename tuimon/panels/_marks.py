@@ -63,13 +63,14 @@ def restart_steps(run: Run, curve: Curve) -> list[int]:
     A metric that is seldom logged has its first point some steps after a restart: then the metric that is logged most
     often tells where it was.
     """
-    if curve.ordinal or not len(curve.restarts):
+    restarts = curve.restarts[curve.restarts != curve.gap]
+    if curve.ordinal or not len(restarts):
         return []
-    own = np.unique(curve.steps[curve.restarts])
+    own = np.unique(curve.steps[restarts])
     told = own
     if run.busiest_metric is not None:
         busiest = run.curve(run.busiest_metric)
-        told = np.unique(busiest.steps[busiest.restarts])
+        told = np.unique(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
     place = np.searchsorted(told, own, "right") - 1
     found = []
     for step, at in zip(own.tolist(), place.tolist(), strict=True):

@@ -80,6 +80,8 @@ def _state(said: ProgressReport, symbols: Symbols) -> Span:
 
 def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
     """The most wanted first: those at the end are left out where there is no room."""
+    if unread := _unread(run):
+        yield (unread,)
     if said.step is not None:
         yield tuple(_step(said))
     if math.isfinite(said.eta_seconds):
@@ -104,6 +106,13 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((f"{thousands(run.point_count)} points", Role.MUTED),)
+
+
+def _unread(run: Run) -> Span | None:
+    """How far the history is read that its last points were shown ahead of."""
+    behind = [status for stream in run.streams if (status := stream.status) and status.state == "reading"]
+    size, read = sum(one.size for one in behind), sum(one.read for one in behind)
+    return (f"history {math.floor(100 * read / size)} % read", Role.WARNING) if size else None
 
 
 def _steady(seconds: float) -> float:

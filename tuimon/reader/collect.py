@@ -2,6 +2,7 @@
 
 collector = Collector(["logs"])
 for event in collector.find(): …      look for logs; again later: what is new
+for event in collector.preview(): …   the last points of large logs, before their history is read
 for event in collector.read(): …      a block of each log that has grown, the newest first
 """
 
@@ -16,9 +17,9 @@ from tuimon.formats import DatabaseDecoder, Format
 from tuimon.model.events import Event, Notice, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Item, Points
 from tuimon.reader.database import Databases
-from tuimon.reader.events import Announcer
+from tuimon.reader.events import Announcer, preview
 from tuimon.reader.follow import BLOCK, Followed
-from tuimon.reader.recognition import HEAD, Recognition, nothing_found, wanted
+from tuimon.reader.recognition import HEAD, Recognition, as_grouped, nothing_found, wanted
 from tuimon.reader.strays import DESCRIBES_NONE, TEXT_OF_NONE, Stray
 from tuimon.reader.superseding import Newest
 from tuimon.sources import filesystem
@@ -29,8 +30,8 @@ from tuimon.text import clean
 
 __all__ = ["HEAD", "Collector"]
 
-COMPANION = 10
-"""Formats up to this rank (console text) belong to the run they lie beside, and make none of their own there."""
+PREVIEWS = 32
+"""Logs of which the end is read first, the newest ones: a screen shows no more."""
 GRACE = 60.0
 """Seconds in which a run that has begun may write its first metrics."""
 QUIET = 600.0
@@ -69,6 +70,8 @@ class Collector:
         self._remote: dict[str, bool] = {}
         self._closed: set[str] = set()
         self._swanlab_names = SwanLabNames()
+        self._previewed = 0
+        """Streams up to this one were asked for a preview."""
         self._round = 0
 
     @property
@@ -161,8 +164,8 @@ class Collector:
         """Follows new files: their runs are told first, then the streams, in the order of their names."""
         formats = {file.path: (file, log_format) for file, log_format in fresh}
         formats |= {path: (stray.file, stray.format) for path, stray in self._strays.items()}
-        every = {f.path: _grouped(f.path, f.format) for f in self._streams}
-        every |= {path: _grouped(path, log_format) for path, (_, log_format) in formats.items()}
+        every = {f.path: as_grouped(f.path, f.format) for f in self._streams}
+        every |= {path: as_grouped(path, log_format) for path, (_, log_format) in formats.items()}
         announced = [group for group in self._groups if group.path in self._runs]
         self._groups = group_runs(every.values(), self.roots, announced)
         self._with_metrics = {g.path for g in self._groups if not all(every[m.path].companion for m in g.members)}
@@ -303,10 +306,26 @@ class Collector:
             self._closed.discard(followed.path)
             yield from self._read(followed, closed)
 
+    def preview(self) -> Iterator[Event]:
+        """The last points of large logs that have not been read yet, the newest first. For whoever shows them while
+        `read` gives the history, and them again."""
+        waiting = [f for f in self._streams[self._previewed :] if f.can_preview and f.found.stream not in self._retired]
+        self._previewed = len(self._streams)
+        waiting.sort(key=lambda f: -f.since.modified)
+        for followed in waiting[:PREVIEWS]:
+            found = preview(followed.found.stream, followed.preview())
+            if found.names:
+                yield found
+            else:
+                followed.preview_end = 0
+
     def _read(self, followed: Followed, closed: bool = False) -> Iterator[Event]:
         if self._known.get(followed.path) is not followed:
             return  # another took its place in this round
         yield from self._told(followed, followed.read(BLOCK, closed))
+        if followed.preview_over:
+            followed.preview_end = 0
+            yield preview(followed.found.stream, ())
         if followed.found.stream >= 0 and followed.found.stream not in self._retired:
             status = followed.news()
             if status is not None:
@@ -358,14 +377,6 @@ class Collector:
         """Logs that have been quiet for long are looked at less often: a directory of old runs costs little."""
         quiet = time.time() - followed.modified > QUIET  # NaN: never looked at
         return not quiet or bool(followed.remaining) or self._round % QUIET_EVERY == followed.found.stream % QUIET_EVERY
-
-
-def _grouped(path: str, log_format: Format) -> GroupedFile:
-    source = log_format.source_path(path) if log_format.source_path else ""
-    companion = log_format.rank <= COMPANION
-    return GroupedFile(
-        path, log_format.id, log_format.directory_is_source, companion, log_format.describes_run, source=source
-    )
 
 
 def _in_order(path: str) -> list[str | int]:

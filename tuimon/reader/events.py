@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tuimon.model.events import Columns, Event, FactFound, MetricsFound, SegmentStarted, StreamReplaced
+from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
 from tuimon.model.points import Fact, Item, Points, Replaced, SegmentStart
 
 
@@ -54,3 +54,19 @@ def grouped(stream: int, points: Points, first: int = 0) -> Columns:
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))
     counts = np.diff(np.append(starts, len(ids))).astype(np.uint32)
     return Columns(stream, ids[starts], counts, steps, values, wall_times)
+
+
+def preview(stream: int, items: Iterable[Item]) -> Preview:
+    """The points among the items, which share one table of names, as a preview; an empty one where there are none."""
+    batches = [item for item in items if isinstance(item, Points)]
+    if not batches:
+        none = np.empty(0, np.uint32)
+        return Preview(Columns(stream, none, none, np.empty(0, np.int64), np.empty(0), np.empty(0)), ())
+    points = Points(
+        batches[0].names,
+        np.concatenate([one.metric for one in batches]),
+        np.concatenate([one.steps for one in batches]),
+        np.concatenate([one.values for one in batches]),
+        np.concatenate([one.wall_times for one in batches]),
+    )
+    return Preview(grouped(stream, points), tuple(points.names))

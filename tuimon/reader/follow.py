@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tuimon.errors import FormatError, Unfinished
@@ -20,6 +20,10 @@ from tuimon.text import clean
 
 BLOCK = 4 << 20
 """Bytes read at once: large enough for vectorised decoding, small enough to give others a turn."""
+LARGE = 1 << 20
+"""Bytes; the end of a longer log is shown before its history is read."""
+LAST = 192 << 10
+"""Bytes of its end that are read for that: some screenfuls of curve."""
 PEEK = 16 << 10
 """Bytes read after a hop over a record's payload: the next record is likely to be such a one again."""
 
@@ -49,6 +53,8 @@ class Followed:
         self.damage: list[Damage] = []
         """The first damages, for a person; `damaged` counts all."""
         self.damaged = 0
+        self.preview_end = 0
+        """Once so many bytes have been read, the preview that was given is history; 0: none stands."""
         self._told: StreamStatus | None = None
         self._remote = remote
         self._database = database
@@ -93,6 +99,24 @@ class Followed:
     @property
     def modified(self) -> float:
         return self._way.modified
+
+    @property
+    def can_preview(self) -> bool:
+        """Is it so long that its end is worth reading first, and nothing read of it yet?"""
+        return self.format.tail is not None and self.since.size > LARGE and self._way.read == 0
+
+    def preview(self) -> Sequence[Item]:
+        """The points at the end of a log that can be told without what lies before them; `read` gives them again."""
+        last = self._way.last(LAST) if isinstance(self._way, _StreamWay) else None
+        if last is None or self.format.tail is None:
+            return ()
+        head, data, self.preview_end = last
+        return self.format.tail(head, data)
+
+    @property
+    def preview_over(self) -> bool:
+        """Has all been read that the preview told of?"""
+        return bool(self.preview_end) and (self._way.read >= self.preview_end or self._way.state != "reading")
 
     def read(self, limit: int = BLOCK, closed: bool = False) -> Iterator[Item]:
         """What is new, from at most `limit` bytes of a stream. closed: its writer has just closed or moved it."""
@@ -186,6 +210,10 @@ class _StreamWay:
     @property
     def message(self) -> str:
         return clean(self._tail.message)
+
+    def last(self, count: int) -> tuple[bytes, bytes, int] | None:
+        """See Tail.last."""
+        return self._tail.last(count)
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         while limit > 0:

@@ -91,6 +91,7 @@ class _Session:
 
     def _find(self) -> None:
         self._tell(self._collector.find())
+        self._tell(self._collector.preview())
         self._watcher.set_directories(self._collector.directories)
         watching = Watching(self._watcher.mode, self._watcher.detail)
         if watching != self._watching:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tuimon.errors import FormatError, NothingFound
 from tuimon.formats import Format, all_formats, console, recognise
 from tuimon.sources.files import explain, open_regular
+from tuimon.sources.runs import GroupedFile
 from tuimon.sources.scan import FoundFile, Problem
 from tuimon.sources.sqlite_copy import MAGIC, schema
 from tuimon.text import clean
@@ -15,10 +16,22 @@ from tuimon.text import clean
 HEAD = 4096
 """Bytes by which a format is recognised."""
 
+COMPANION = 10
+"""Formats up to this rank (console text) belong to the run they lie beside, and make none of their own there."""
+
 
 def wanted(path: str) -> bool:
     """Is a file at this path worth opening at all?"""
     return any(log_format.wants(path) for log_format in all_formats())
+
+
+def as_grouped(path: str, log_format: Format) -> GroupedFile:
+    """What grouping into runs asks of a file."""
+    source = log_format.source_path(path) if log_format.source_path else ""
+    companion = log_format.rank <= COMPANION
+    return GroupedFile(
+        path, log_format.id, log_format.directory_is_source, companion, log_format.describes_run, source=source
+    )
 
 
 class Recognition:

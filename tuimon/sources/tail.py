@@ -22,6 +22,8 @@ HEAD = 256
 LEAD = 64
 BLOCK = 4 << 20
 """Bytes asked of the kernel at once."""
+LAST_ALIGNED = 32 << 10
+"""What `Tail.last` gives begins at a multiple of this: the blocks of `.wandb` files do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,23 @@ class Tail:
         """The next look begins at the file's beginning again."""
         self._forget()
         self._settled = None
+
+    def last(self, count: int) -> tuple[bytes, bytes, int] | None:
+        """(up to 4096 bytes from the file's beginning, about `count` from its end, its size), wherever reading stands;
+        None where the file is shorter or cannot be read."""
+        try:
+            descriptor, status = open_regular(self.path)
+        except OSError:
+            return None
+        try:
+            start = (status.st_size - count) // LAST_ALIGNED * LAST_ALIGNED
+            if start <= 0:
+                return None
+            return os.pread(descriptor, 4096, 0), os.pread(descriptor, status.st_size - start, start), status.st_size
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
 
     def _chunks(self, descriptor: int, status: os.stat_result, limit: int) -> Iterator[Chunk]:
         self._seen(status)

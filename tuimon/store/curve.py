@@ -92,6 +92,8 @@ class Curve:
     _index: CurveIndex
     filled: int = 0
     """Points that come from another source than the first, which has none there."""
+    gap: int = -1
+    """The one of `restarts` that is none: what lies before it has not been read yet. -1: there is no such."""
     _hidden: Callable[[], tuple[Steps, Floats]] | None = None
     _disagreement: Callable[[], Disagreement | None] | None = None
     _disagreed: list[Disagreement | None] = field(default_factory=list)
@@ -113,6 +115,7 @@ class Curve:
         hidden: Callable[[], tuple[Steps, Floats]] | None = None,
         disagreement: Callable[[], Disagreement | None] | None = None,
         filled: int = 0,
+        gap: int = -1,
     ) -> Curve:
         """A curve over arrays of equal length, which are not copied; steps must ascend."""
         if wall_times is None:
@@ -135,6 +138,7 @@ class Curve:
             tally,
             index,
             filled,
+            gap,
             hidden,
             disagreement,
         )

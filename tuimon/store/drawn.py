@@ -68,6 +68,7 @@ class Drawn:
             origin=self._origin,
             hidden=partial(hidden, shares.parts(candidate)) if joined.superseded else None,
             disagreement=partial(_disagreement, shares, self._cache, order) if len(order) > 1 else None,
+            gap=joined.gap,
         )
         self._cache.curves[key] = made_of, curve
         return curve

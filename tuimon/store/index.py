@@ -11,7 +11,7 @@ import numpy as np
 from tuimon.store.counting import Counting, counting
 from tuimon.store.records import StreamView
 from tuimon.store.segments import Part
-from tuimon.store.series import Series
+from tuimon.store.series import UNTOLD, Series
 from tuimon.store.tally import Indices
 
 MergeKey: TypeAlias = Callable[[str], str]
@@ -26,6 +26,8 @@ class Candidate:
     rank: int
     series: list[tuple[int, Series]] = field(default_factory=list)
     """(position of the stream in the run, series)."""
+    previews: list[tuple[int, Series]] = field(default_factory=list)
+    """The same of those whose history is still being read."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +56,10 @@ class RunIndex:
     """The merge key of every name as written."""
     counting: Counting
     """Which of its sources count steps alike."""
+    previewed: Indices
+    """The points of a preview; 0 for any other series."""
+    preview_steps: Indices
+    """Their last step."""
     metrics: tuple[str, ...] | None = None
     """Names of the entries that have points; they stay the same as long as the structure does."""
     main: tuple[frozenset[int], frozenset[str]] | None = None
@@ -67,6 +73,7 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
         # The owner may be adding series meanwhile: list() takes what there is in one step. A series too many does no
         # harm, as the snapshot gives it no points.
         found.extend((series.id, position, series) for series in list(stream.body.series.values()))
+        found.extend((series.id, position, series) for series in stream.preview)
     found.sort(key=lambda one: one[0])
     keys = _keys(((streams[position].found.source, series.name) for _, position, series in found), merge_key)
     entries: dict[str, Entry] = {}
@@ -78,17 +85,20 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
         if candidate is None:
             candidate = entry.candidates[key] = Candidate(source.source, series.name, source.rank)
         candidate.rank = max(candidate.rank, source.rank)
-        candidate.series.append((position, series))
+        (candidate.previews if series.id == UNTOLD else candidate.series).append((position, series))
     for entry in entries.values():
         for candidate in entry.candidates.values():
-            candidate.series.sort(key=lambda one: (streams[one[0]].found.order, one[0]))
+            for some in (candidate.series, candidate.previews):
+                some.sort(key=lambda one: (streams[one[0]].found.order, one[0]))
     rows = np.array([row for row, _, _ in found], np.int64)
     positions = np.array([position for _, position, _ in found], np.int64)
     names = tuple(entries[keys[series.name]].name for _, _, series in found)
     alike = counting(
         [(streams[at].found.source, streams[at].found.rank, keys[series.name]) for _, at, series in found]
     )  # fmt: skip
-    return RunIndex(structure, entries, rows, positions, names, keys, alike)
+    previewed = np.array([series.columns.length if row == UNTOLD else 0 for row, _, series in found], np.int64)
+    steps = np.array([series.columns.last_step if row == UNTOLD else 0 for row, _, series in found], np.int64)
+    return RunIndex(structure, entries, rows, positions, names, keys, alike, previewed, steps)
 
 
 def _keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[str, str]:

@@ -29,6 +29,8 @@ class Joined:
     restarts: Indices
     superseded: int
     index: CurveIndex
+    gap: int = -1
+    """The one of the restarts that is none: what lies before it has not been read yet. -1: there is no such."""
 
     def is_newer(self, parts: Sequence[Part]) -> bool:
         """True when the parts come from an older snapshot than this does."""

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
-from tuimon.store.series import Body
+from tuimon.store.series import Body, Series
 
 if TYPE_CHECKING:
     from tuimon.store.compare import Comparison
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from tuimon.store.fill import Filled
     from tuimon.store.index import RunIndex
     from tuimon.store.join import Joined
+    from tuimon.store.preview import Previewed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +31,8 @@ class StreamView:
     point_count: int
     first_wall_time: float
     last_wall_time: float
+    preview: tuple[Series, ...]
+    """The last points of a history that is still being read."""
 
 
 @dataclass(slots=True, eq=False)
@@ -42,6 +47,8 @@ class StreamRecord:
     rows: dict[int, int] = field(default_factory=dict)
     """Metric id -> row in the table of lengths; outlives a body, so that a rewritten document takes no new rows."""
     body: Body = field(default_factory=Body)
+    preview: tuple[Series, ...] = ()
+    """Never changed, only replaced."""
     _view: StreamView | None = None
 
     def touch(self) -> None:
@@ -52,6 +59,7 @@ class StreamRecord:
     def view(self) -> StreamView:
         if self._view is None:
             body = self.body
+            ends = [float(one.columns.wall_times[one.columns.length - 1]) for one in self.preview]
             self._view = StreamView(
                 self.found,
                 self.status,
@@ -59,7 +67,8 @@ class StreamRecord:
                 len(body.cuts),
                 body.point_count,
                 body.first_wall_time,
-                body.last_wall_time,
+                float(np.fmax.reduce([body.last_wall_time, *ends])),
+                self.preview,
             )
         return self._view
 
@@ -72,6 +81,8 @@ class ViewCache:
     index: RunIndex | None = None
     joined: dict[tuple[str, str], Joined] = field(default_factory=dict)
     """By (source, name)."""
+    previewed: dict[tuple[str, str], Previewed] = field(default_factory=dict)
+    """The same with a preview behind them."""
     curves: dict[tuple[str, str], tuple[tuple[object, ...], Curve]] = field(default_factory=dict)
     """The last curve made of each of them, and what it was made of: one that has not grown need not be made again."""
     comparisons: dict[tuple[str, str, str, str], Comparison] = field(default_factory=dict)

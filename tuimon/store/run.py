@@ -119,11 +119,13 @@ class Run:
     @cached_property
     def _lengths(self) -> Indices:
         """Points of every series of the index."""
+        return self._of_series(self._table.lengths, self._index.previewed)
+
+    def _of_series(self, told: Indices, previewed: Indices) -> Indices:
+        """A column of the table for every series of the index; `previewed` for those that have no row in it."""
         rows = self._index.rows
-        known = rows < len(self._table.lengths)
-        if not known.any():
-            return np.zeros(len(rows), np.int64)
-        return np.where(known, self._table.lengths[np.where(known, rows, 0)], 0)
+        known = rows < len(told)
+        return np.where(known, told[np.where(known, rows, 0)], previewed) if known.any() else previewed
 
     @cached_property
     def _main_count(self) -> int:
@@ -150,18 +152,21 @@ class Run:
             told = [
                 writer
                 for at, writer in zip(order.positions, order.writers, strict=True)
-                if self._streams[at].point_count
+                if self._streams[at].point_count or self._streams[at].preview
             ]
             for at, writer in zip(order.positions, order.writers, strict=True):
                 newest[at] = writer in told[-1:]
-        counting, rows, lengths = self._index.counting, self._index.rows, self._lengths
-        seen = np.flatnonzero(newest[self._index.positions] & (lengths > 0))
+        counting, lengths = self._index.counting, self._lengths
+        unread = np.array([bool(view.preview) for view in self._streams], np.bool_)
+        ends = ~unread[self._index.positions] | (self._index.previewed > 0)  # a history that is being read has no end
+        seen = np.flatnonzero(newest[self._index.positions] & ends & (lengths > 0))
         groups = counting.group[counting.metric[seen]]
         most = np.zeros(len(counting.ranks), np.int64)
         np.maximum.at(most, groups, lengths[seen])
         often = lengths[seen] * 4 >= most[groups]
+        steps = self._of_series(self._table.last_steps, self._index.preview_steps)[seen]
         last = np.full(len(counting.ranks), np.iinfo(np.int64).min)
-        np.maximum.at(last, groups[often], self._table.last_steps[rows[seen[often]]])
+        np.maximum.at(last, groups[often], steps[often])
         return {group: int(last[group]) for group in np.unique(groups).tolist()}
 
     # Metrics

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from tuimon.model.points import Fact
 from tuimon.store.columns import PointColumns
 
+UNTOLD = 1 << 62
+"""Instead of a row in the store's table: of a preview, whose length no table tells."""
+
 
 class Series:
     """One metric of one stream. Appended to by the owner thread alone."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tuimon.store.index import Candidate, Entry, SourceOrder, order_sources, part
 from tuimon.store.join import Joined, join
+from tuimon.store.preview import previewed
 from tuimon.store.records import StreamView, ViewCache
 from tuimon.store.segments import Part
 
@@ -33,16 +34,16 @@ class Shares:
 
     def ranked(self, entry: Entry) -> list[Candidate]:
         """The candidates that have points, the best first."""
-        found = [candidate for candidate in entry.candidates.values() if self.count(candidate)]
+        found = [candidate for candidate in entry.candidates.values() if candidate.previews or self.count(candidate)]
         return found if len(found) < 2 else sorted(found, key=lambda one: (-one.rank, -self.count(one)))
 
     def count(self, candidate: Candidate) -> int:
-        """Points as logged."""
+        """Points as logged, as far as they have been read."""
         return sum(self._length(series.id) for _, series in candidate.series)
 
     def extent(self, candidate: Candidate) -> tuple[int, int, int] | None:
         """(points, first step, last step) of a candidate of one series in order of its steps, at no cost; else None."""
-        if len(candidate.series) != 1:
+        if len(candidate.series) != 1 or candidate.previews:
             return None
         _, series = candidate.series[0]
         columns, length = series.columns, self._length(series.id)
@@ -71,11 +72,28 @@ class Shares:
         """Its points as one curve; kept from snapshot to snapshot."""
         key, parts = (candidate.source, candidate.name), self.parts(candidate)
         with self._cache.lock:
-            before = self._cache.joined.get(key)
-            joined = join(parts, before)
-            if before is None or not before.is_newer(parts):
-                self._cache.joined[key] = joined
-            return joined
+            joined: Joined | None = None
+            if parts or not candidate.previews:
+                before = self._cache.joined.get(key)
+                joined = join(parts, before)
+                if before is None or not before.is_newer(parts):
+                    self._cache.joined[key] = joined
+            return self._with_preview(candidate, joined)
+
+    def _with_preview(self, candidate: Candidate, history: Joined | None) -> Joined:
+        """The history with the preview of its last stream behind it. Under the cache's lock."""
+        key = candidate.source, candidate.name
+        read = [position for position, series in candidate.series if self._length(series.id)]
+        place, series = candidate.previews[-1] if candidate.previews else (-1, None)
+        if series is None or (history is not None and self._order(place) < self._order(read[-1])):
+            self._cache.previewed.pop(key, None)
+            assert history is not None
+            return history
+        found = self._cache.previewed[key] = previewed(history, series, self._cache.previewed.get(key))
+        return found.joined
+
+    def _order(self, position: int) -> tuple[int, int]:
+        return self._streams[position].found.order, position
 
     def _length(self, row: int) -> int:
         return int(self._table.lengths[row]) if row < len(self._table.lengths) else 0

@@ -15,6 +15,7 @@ from tuimon.model.events import (
     FactFound,
     MetricsFound,
     Notice,
+    Preview,
     Progress,
     RunFound,
     SegmentStarted,
@@ -25,6 +26,7 @@ from tuimon.model.events import (
 )
 from tuimon.model.points import Floats
 from tuimon.store.index import MergeKey
+from tuimon.store.preview import series_of
 from tuimon.store.records import RunRecord, StreamRecord
 from tuimon.store.run import Run
 from tuimon.store.series import Body, Series
@@ -80,6 +82,8 @@ class Store:
         match event:
             case Columns():
                 self._append(event)
+            case Preview():
+                self._preview(event)
             case MetricsFound():
                 names = self._stream(event.stream).names
                 names.update(zip(range(event.first, event.first + len(event.names)), event.names, strict=True))
@@ -188,7 +192,15 @@ class Store:
         with self._lock:
             self._make_room()
             self._lengths[rows] = 0
-            stream.body = Body()
+            stream.body, stream.preview = Body(), ()
+            stream.run.structure += 1
+            self._touch(stream)
+
+    def _preview(self, event: Preview) -> None:
+        stream = self._stream(event.stream)
+        series = series_of(event, stream.found.prefix)
+        with self._lock:
+            stream.preview = series
             stream.run.structure += 1
             self._touch(stream)
 
