@@ -33,14 +33,15 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
     for number, (index, line) in enumerate((i, line) for i, line in enumerate(lines) if line.filled):
         filled = _fill(line.envelope, axis, rows, cells, shape)
         lit = _DOTS_LIT[filled]
-        bits |= filled & _texture(number, shape)
+        bits |= filled & _texture(1 if line.behind else number, shape)
         canvas.owner[lit > most] = index
         most = np.maximum(most, lit)
     canvas.codes[:] = shape.codes[bits]
     if symbols is Symbols.ASCII:
         for index, line in enumerate(lines):
             if line.filled:
-                canvas.codes[canvas.owner == index] = ord(PLAIN_FILLS[index % len(PLAIN_FILLS)])
+                fill = "." if line.behind else PLAIN_FILLS[index % len(PLAIN_FILLS)]
+                canvas.codes[canvas.owner == index] = ord(fill)
     return frozenset(
         line.label for index, line in enumerate(lines) if line.filled and _name(canvas, index, clean(line.label))
     )

@@ -1,7 +1,8 @@
 """ChartView -> rows: title, curves with their marks inside a frame, note.
 
 By size: from 24 cells of width there are y labels in a gutter of fixed width, from 6 rows of height an x axis, from
-9 a row for the note (below that it stands in the title row if it fits); a single row is a sparkline.
+9 a row for the note (below that it stands in the title row if it fits), from 16 rows for a table; a single row is a
+sparkline.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from tuimon.draw.area import draw_areas
 from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
-from tuimon.draw.marks import Canvas, draw_marks
+from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
 from tuimon.draw.raster import glyphs, masks, points, spans
 from tuimon.draw.rows import clean_row, exactly, fit_row, join, row_width, title_row
 from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Symbols
@@ -20,6 +21,8 @@ from tuimon.text import cell_width, clean, fit
 _GUTTER_FROM = 24
 _X_AXIS_FROM = 6
 _NOTE_FROM = 9
+_TABLE_FROM = 16
+_BLANK = ord(" ")
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 
 
@@ -28,10 +31,23 @@ def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
     return max(_canvas_width(width) * glyphs(symbols).columns, 1)
 
 
-def plot_cells(size: Size, note: bool = False) -> tuple[int, int]:
-    """(cells, rows) of the canvas, the part of a chart that holds the curves."""
+def plot_cells(size: Size, note: bool = False, table: int = 0) -> tuple[int, int]:
+    """(cells, rows) of the canvas, the part of a chart that holds the curves. note, table: rows that stand below it."""
     rows = size.height - (size.height >= 2) - 2 * (size.height >= _X_AXIS_FROM and size.width >= _GUTTER_FROM)
-    return _canvas_width(size.width), max(rows - (note and size.height >= _NOTE_FROM), 0)
+    rows -= note and size.height >= _NOTE_FROM
+    return _canvas_width(size.width), max(rows - _table_rows(size, table), 0)
+
+
+def _table_rows(size: Size, wanted: int) -> int:
+    """A table takes a third of a high chart at most."""
+    return min(wanted, size.height // 3) if size.height >= _TABLE_FROM else 0
+
+
+def place_of(view: ChartView, cell: float, width: int) -> float:
+    """The x value in the middle of a cell of a chart of `width` cells, counted from its left edge, gutter and all."""
+    cells = _canvas_width(width)
+    part = (cell - (width - cells) + 0.5) / max(cells, 1)
+    return view.x.low + (view.x.high - view.x.low) * min(max(part, 0.0), 1.0)
 
 
 def _canvas_width(width: int) -> int:
@@ -41,7 +57,7 @@ def _canvas_width(width: int) -> int:
 def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCache) -> Rows:
     """The rows of a chart; see tuimon.draw.render."""
     note_below = bool(view.note) and size.height >= _NOTE_FROM
-    cells, rows = plot_cells(size, note_below)
+    cells, rows = plot_cells(size, note_below, len(view.table))
     if cells <= 0 or rows <= 0:
         return exactly((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
@@ -54,7 +70,9 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         body = [join(((left, Role.AXIS),), row) for left, row in zip(frame.left, body, strict=True)]
         bottom = [((text, Role.AXIS),) for text in frame.bottom]
     head = [_head(view, size.width, symbols, "" if note_below else view.note, named)] if size.height >= 2 else []
-    foot = [((fit(" " * (size.width - cells) + clean(view.note), size.width), Role.MUTED),)] if note_below else []
+    said = fit(" " * (size.width - cells) + clean(view.note), size.width)
+    foot: list[Row] = [((said, Role.MUTED),)] if note_below else []
+    foot += [clean_row(row) for row in view.table[: _table_rows(size, len(view.table))]]
     drawn = (*head, *body, *bottom)
     return (*drawn, *exactly(foot, size.width, size.height - len(drawn)))
 
@@ -74,7 +92,8 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
 def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: frozenset[str]) -> Row:
     """Title, legend (but for what is named in the chart) and headline; of the headline the last value alone where the
     legend needs the room."""
-    lines = [line for line in view.lines if line.label and line.label not in named] if len(view.lines) > 1 else []
+    several = sum(not line.behind for line in view.lines) > 1
+    lines = [line for line in view.lines if several and line.label and line.label not in named]
     legend: list[Row] = [((f"{_DOT[symbols]} {line.label}", line.role),) for line in lines]
     small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
     headline = clean_row(view.headline)
@@ -88,28 +107,35 @@ def _body(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[lis
     """The canvas: a row of spans for each row of cells, each exactly `cells` wide; and the labels written on it."""
     shape = glyphs(symbols)
     columns = cells * shape.columns
-    dots = np.zeros((rows, cells), dtype=np.uint8)
+    layers = {behind: np.zeros((rows, cells), dtype=np.uint8) for behind in (True, False)}
     owner = np.full((rows, cells), -1, dtype=np.int8)
     canvas = Canvas(np.zeros((rows, cells), dtype=np.uint32), owner, [line.role for line in view.lines])
-    outside: dict[int, npt.NDArray[np.int32]] = {}
-    areas = any(line.filled for line in view.lines)
-    named = draw_areas(canvas, view.lines, view.y, symbols) if areas else frozenset[str]()
-    for index, line in enumerate(view.lines):
+    outside: list[tuple[int, npt.NDArray[np.int32]]] = []
+    named = frozenset[str]()
+    if any(line.filled for line in view.lines):
+        named = draw_areas(canvas, view.lines, view.y, symbols)
+    else:
+        canvas.codes[:] = _BLANK
+    for index in sorted(range(len(view.lines)), key=lambda index: not view.lines[index].behind):
+        line = view.lines[index]
         if line.filled:
             continue
         top, bottom, beyond = spans(line.envelope, view.y, columns, rows * shape.rows)
         lit = masks(top, bottom, rows, shape)
-        dots |= lit
+        layers[line.behind] |= lit
         owner[lit > 0] = index
-        outside[index] = beyond
-    canvas.codes[:] = np.where(dots > 0, shape.codes[dots], canvas.codes) if areas else shape.codes[dots]
-    for index, line in enumerate(view.lines):
-        if line.markers:
-            _draw_points(canvas, line, index, view, symbols)
-        if index in outside and outside[index].any():
-            canvas.draw_outside(outside[index].reshape(cells, shape.columns), index, symbols)
+        outside.append((index, beyond))
+    for dots in (layers[True], layers[False]):  # what lies in front hides what lies behind
+        np.copyto(canvas.codes, shape.codes[dots], where=dots > 0)
+    for index, beyond in outside:
+        if view.lines[index].markers:
+            _draw_points(canvas, view.lines[index], index, view, symbols)
+        if beyond.any():
+            canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
     if view.marks:
         draw_marks(canvas, view, symbols)
+    if view.cursor is not None:
+        draw_cursor(canvas, view, view.cursor, symbols)
     return canvas.rows(), named
 
 

@@ -13,25 +13,81 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tuimon.draw.ticks import clock_step, nice_step
+from tuimon.model.points import Floats
 from tuimon.model.views import Envelope
 
 Limits = tuple[float, float]
 _MOST = sys.float_info.max
 _LEAST = 5e-324
+_DECADES = 4
+_FENCE = 3.0
 
 
-def y_limits(envelopes: Iterable[Envelope], scale: str = "linear", include: Sequence[float] = ()) -> Limits:
+def y_limits(
+    envelopes: Iterable[Envelope], scale: str = "linear", include: Sequence[float] = (), threshold: float = 1.0
+) -> Limits:
     """Limits (low < high, finite) that hold every finite value of the envelopes and of `include`.
 
     Linear limits are padded to a round value and do not cross zero for the padding's sake. On a log scale only
-    positive values count. Without a value: (0, 1), log (0.1, 1)."""
-    found = [array for e in envelopes for array in (e.low, e.high)]
-    values = np.concatenate([*found, np.asarray(include, dtype=np.float64)])
-    values = values[np.isfinite(values)]
+    positive values count. Without a value: (0, 1), log (0.1, 1). `threshold`: of a symlog scale."""
+    values = np.concatenate([finite_of(envelopes), np.asarray(include, dtype=np.float64)])
     if scale == "log":
         values = values[values > 0]
         return _log_limits(float(values.min()), float(values.max())) if len(values) else (0.1, 1.0)
+    if scale == "symlog" and len(values):
+        return _symlog_limits(float(values.min()), float(values.max()), threshold)
     return _linear_limits(float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
+
+
+def finite_of(envelopes: Iterable[Envelope]) -> Floats:
+    """The lows and the highs of the columns that have any."""
+    found = [array for e in envelopes for array in (e.low, e.high)]
+    values = np.concatenate(found) if found else np.empty(0)
+    return values[np.isfinite(values)]
+
+
+def symlog_threshold(envelopes: Iterable[Envelope]) -> float:
+    """Up to where a symlog axis is linear: a power of ten, the smallest value's, at most four decades below the
+    largest's. 1 without a value that is not 0."""
+    sizes = np.abs(finite_of(envelopes))
+    sizes = sizes[sizes > 0]
+    if not len(sizes):
+        return 1.0
+    lowest, highest = math.floor(math.log10(sizes.min())), math.ceil(math.log10(sizes.max()))
+    return float(f"1e{max(lowest, highest - _DECADES, -307)}")
+
+
+def robust_limits(envelopes: Iterable[Envelope], scale: str = "linear") -> Limits | None:
+    """The least and the greatest value that are no outliers: within three times the distance of the quartiles from
+    them (the outer fences of Tukey, "Exploratory Data Analysis", 1977), on a log scale of the logarithms. None where
+    the quartiles coincide, or there is no value."""
+    values = finite_of(envelopes)
+    if scale == "log":
+        values = np.log10(values[values > 0])
+    if not len(values):
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        lower, upper = np.quantile(values, (0.25, 0.75))
+        fence = _FENCE * (upper - lower)
+        inside = values[(values >= lower - fence) & (values <= upper + fence)]
+    if not fence > 0 or not len(inside):
+        return None
+    low, high = float(inside.min()), float(inside.max())
+    return (10.0**low, min(10.0**high, _MOST)) if scale == "log" else (low, high)
+
+
+def _symlog_limits(low: float, high: float, threshold: float) -> Limits:
+    """Both ends at 1, 2 or 5 times a power of ten, at 0 or at the threshold."""
+
+    def outer(size: float) -> float:
+        return threshold if size <= threshold else _power_above(size)
+
+    def inner(size: float) -> float:
+        return 0.0 if size < threshold else _power_below(size)
+
+    new_low = -outer(-low) if low < 0 else inner(low)
+    new_high = outer(high) if high > 0 else -inner(-high)
+    return (new_low, new_high) if new_low < new_high else (new_low, new_low + threshold)
 
 
 def _linear_limits(low: float, high: float) -> Limits:
@@ -68,10 +124,21 @@ def _round_down(value: float, step: float) -> float:
 def _log_limits(low: float, high: float) -> Limits:
     if high / low < 1.01:
         low, high = low / 2 or low, min(high * 2, _MOST)
-    below, above = math.floor(math.log10(low)), math.floor(math.log10(high))
-    lows = [v for m in (1, 2, 5) if 0 < (v := float(f"{m}e{below}")) <= low * (1 + 1e-9)]
-    highs = [v for m in (1, 2, 5, 10) if (v := float(f"{m}e{above}")) >= high * (1 - 1e-9)]
-    return min([*lows[-1:], low]), min(max([*highs[:1], high]), _MOST)
+    return _power_below(low), _power_above(high)
+
+
+def _power_below(value: float) -> float:
+    """The largest 1, 2 or 5 times a power of ten that is not above a positive value."""
+    exponent = math.floor(math.log10(value))
+    found = [v for m in (1, 2, 5) if 0 < (v := float(f"{m}e{exponent}")) <= value * (1 + 1e-9)]
+    return min([*found[-1:], value])
+
+
+def _power_above(value: float) -> float:
+    """The smallest that is not below."""
+    exponent = math.floor(math.log10(value))
+    found = [v for m in (1, 2, 5, 10) if (v := float(f"{m}e{exponent}")) >= value * (1 - 1e-9)]
+    return min(max([*found[:1], value]), _MOST)
 
 
 def x_limits(first: float, last: float, kind: str = "step") -> Limits:

@@ -100,6 +100,13 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
                 _write_label(canvas, row, cell, label, role)
 
 
+def draw_cursor(canvas: Canvas, view: ChartView, x: float, symbols: Symbols) -> None:
+    """A vertical line at x, behind everything else; none where x lies outside the limits."""
+    for cell in _places([Mark(x, "cursor")], view, canvas.codes.shape[1]):
+        for row in np.flatnonzero(canvas.codes[:, cell] == _BLANK).tolist():
+            canvas.put(row, cell, "|" if symbols is Symbols.ASCII else "│", Role.ACCENT)
+
+
 def _write_label(canvas: Canvas, row: int, cell: int, label: str, role: Role) -> None:
     label = clean(label, _LONGEST_LABEL)
     if cell_width(label) != len(label):

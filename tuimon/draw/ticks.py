@@ -48,10 +48,12 @@ def multiples(low: float, high: float, step: float) -> list[float]:
     return [k * step for k in range(first, last + 1)]
 
 
-def nice_ticks(low: float, high: float, n: int, scale: str = "linear") -> list[float]:
-    """About `n` round values between low and high (low < high), for a linear or a log axis; at least one."""
+def nice_ticks(low: float, high: float, n: int, scale: str = "linear", threshold: float = 1.0) -> list[float]:
+    """About `n` round values between low and high (low < high) on an axis of this scale; at least one."""
     if scale == "log":
         return _log_ticks(low, high, n)
+    if scale == "symlog":
+        return _symlog_ticks(low, high, n, threshold)
     return _at_least_two(low, high, n, nice_step)
 
 
@@ -86,14 +88,27 @@ def _log_ticks(low: float, high: float, n: int) -> list[float]:
     return inside if len(inside) >= 2 else nice_ticks(low, high, n)
 
 
+def _symlog_ticks(low: float, high: float, n: int, threshold: float) -> list[float]:
+    """0 and powers of ten at both sides of it, from the threshold on; where there are too few, as on a linear axis."""
+    first = math.ceil(math.log10(threshold) - 1e-9)
+    sizes = max(-low, high)
+    last = math.floor(math.log10(sizes) + 1e-9) if sizes > 0 else first
+    for every in range(1, max(last - first, 0) + 2):
+        powers = [_power(k) for k in range(last, first - 1, -every)]
+        ticks = [tick for tick in (*(-p for p in powers), 0.0, *reversed(powers)) if low <= tick <= high]
+        if len(ticks) <= max(n, 3):
+            break
+    return ticks if len(ticks) >= 2 else nice_ticks(low, high, n)
+
+
 def _power(exponent: int) -> float:
     return float(f"1e{exponent}")  # 10.0 ** -5 is not 1e-05
 
 
 def axis_ticks(axis: Axis, n: int) -> list[tuple[float, str]]:
     """About `n` (value, label) pairs of an axis, by its scale and kind; labels are ASCII."""
-    if axis.scale == "log":
-        ticks = nice_ticks(axis.low, axis.high, n, "log")
+    if axis.scale in ("log", "symlog"):
+        ticks = nice_ticks(axis.low, axis.high, n, axis.scale, axis.threshold)
         return [(tick, power_label(tick)) for tick in ticks]
     if axis.kind == "time":
         return _time_ticks(axis.low, axis.high, n)

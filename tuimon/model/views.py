@@ -73,11 +73,13 @@ class Axis:
     low: float
     high: float
     scale: str = "linear"
-    """linear | log (base 10, positive values only)."""
+    """linear | log (base 10, positive values only) | symlog (linear from -threshold to threshold, log beyond)."""
     kind: str = "number"
     """number | step | time (seconds since the epoch) | duration (seconds) | fraction | bytes."""
     label: str = ""
     """The unit or the name of the axis; "" draws none."""
+    threshold: float = 1.0
+    """> 0; of a symlog axis."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +111,10 @@ class Line:
     """True: mark each column that has a point (sparse series such as validation), joined by the line."""
     filled: bool = False
     """True: the area between the envelope's low and high is filled; layers upon each other make a stacked area."""
+    behind: bool = False
+    """True: lies behind the other lines, whose cells hide it: raw values behind their average, superseded points."""
+    metric: str = ""
+    """The metric it shows, as logged; "" unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,12 @@ class ChartView:
     """Small print: "600 of 20 000 points", "2 NaN"."""
     columns: int = 0
     """How many columns each envelope has: it spans x.low to x.high evenly."""
+    cursor: float | None = None
+    """Where a vertical line marks the place that is read off; None: nowhere."""
+    extent: tuple[float, float] | None = None
+    """Where the data begin and end along x, which may lie outside the limits; None without a point."""
+    table: Rows = ()
+    """What is said below the chart where there is room."""
 
 
 @dataclass(frozen=True, slots=True)

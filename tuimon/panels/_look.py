@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from tuimon.panels._window import Window
 from tuimon.store import Run
 
 Value = TypeVar("Value")
+PASSING = {"passing": True}
+SMOOTHINGS = (0.0, 0.6, 0.9, 0.97, 0.99)
+Y_SCALES = ("auto", "linear", "log", "symlog")
+Y_RANGES = ("full", "robust")
 
 
 def passing(default: Value) -> Value:
     """A field that is not kept from one start to the next."""
-    made: Value = field(default=default, metadata={"passing": True})
+    made: Value = field(default=default, metadata=PASSING)
     return made
 
 
@@ -22,10 +27,47 @@ class Look:
 
     axis: str = "step"
     """What charts are drawn against, one of run.axes()."""
+    window: Window | None = field(default=None, metadata=PASSING)
+    """The part of that axis that is shown; None: all of it."""
+    cursor: int | None = field(default=None, metadata=PASSING)
+    """The step whose values are read off; None: the last values are told."""
+    smoothing: float = 0.0
+    """Weight of the average that is drawn over the raw values, 0 <= weight < 1; 0: none."""
+    y_scale: str = "auto"
+    """linear | log | symlog, or as each chart has it."""
+    y_range: str = "full"
+    """full: all that is in the window | robust: without outliers, which arrows tell of."""
+    y_fixed: tuple[tuple[str, float, float], ...] = field(default=(), metadata=PASSING)
+    """(id of a panel, low, high): charts whose limits stay as they are."""
+    alone: bool = field(default=False, metadata=PASSING)
+    """The chart has the screen to itself and may say more."""
 
     def axis_of(self, run: Run | None) -> str:
         """The axis, where the run has it; else step."""
         return self.axis if run is not None and (self.axis == "step" or self.axis in run.axes()) else "step"
+
+    @property
+    def weight(self) -> float:
+        """That of the average; 0 where a kept view holds none that is one."""
+        return self.smoothing if 0.0 <= self.smoothing < 1.0 else 0.0
+
+    def fixed_limits(self, panel: str) -> tuple[float, float] | None:
+        """The limits that a chart was given, if it was."""
+        return next(((low, high) for id, low, high in self.y_fixed if id == panel), None)
+
+    def with_limits(self, panel: str, limits: tuple[float, float] | None) -> Look:
+        """Gives them to a chart, or takes them back."""
+        others = tuple(one for one in self.y_fixed if one[0] != panel)
+        return replace(self, y_fixed=others if limits is None else (*others, (panel, *limits)))
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """What differs from the default, in a word or two each; the axis and the cursor say themselves."""
+        told = [self.window.word] if self.window is not None else []
+        if self.weight:
+            told.append(f"smooth {self.weight:g}")
+        told += [word for word in (self.y_scale, self.y_range) if word not in ("auto", "full")]
+        return (*told, "fixed") if self.y_fixed else tuple(told)
 
 
 PLAIN = Look()

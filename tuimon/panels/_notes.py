@@ -15,9 +15,10 @@ from tuimon.store import Curve, Run
 
 
 def note_of(
-    run: Run, curves: Sequence[Curve], factors: Sequence[float], envelopes: Sequence[Envelope], left: int
+    run: Run, curves: Sequence[Curve], factors: Sequence[float], envelopes: Sequence[Envelope], left: int, inside: int
 ) -> str:
-    """The small print of a chart of these curves, whose values are drawn times their factors."""
+    """The small print of a chart of these curves, whose values are drawn times their factors; `inside` of their points
+    lie within its limits."""
     parts: list[str] = []
     nans, infinities = sum(c.nan_count for c in curves), sum(c.infinity_count for c in curves)
     if nans:
@@ -27,10 +28,9 @@ def note_of(
     parts += _disputed(curves, factors)
     parts += _restarted(run, max(curves, key=lambda c: c.superseded))
     parts += _filled(max(curves, key=lambda c: c.filled))
-    total = sum(c.finite_count for c in curves)
     shown = sum(_points_shown(envelope) for envelope in envelopes)
-    if shown < total:
-        parts.append(f"{thousands(shown)} of {plural(total, 'point')}")
+    if shown < inside:
+        parts.append(f"{thousands(shown)} of {plural(inside, 'point')}")
     if left:
         parts.append(f"+{left} more")
     return ", ".join(parts)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import ChartView, Size, Symbols
-from tuimon.panels._curves import MAX_LINES, chart_of
+from tuimon.panels._chart import chart_of
+from tuimon.panels._curves import MAX_LINES
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._memory import phase_order
 from tuimon.panels._select import by_concept, curve_or_none
@@ -45,7 +46,7 @@ class CpuMemory:
         chosen = [name for *_, name in sorted(resident)]
         curves = [(name, classify(name), run.curve(name)) for name in chosen[:MAX_LINES]]
         left = len(chosen) - len(curves)
-        view = chart_of(run, TITLE, curves, size, symbols, left=left, look=look, label=_label)
+        view = chart_of(run, TITLE, curves, size, symbols, left=left, look=look, label=_label, panel=self.id)
         said = [f"virtual {format_value(virtual, 'GiB')}"] if virtual else []
         return replace(view, note=", ".join(filter(None, [*said, view.note])))
 

@@ -4,14 +4,15 @@
     snapshot = store.snapshot()                    copies nothing; any thread may read it while writing goes on
     snapshot.runs[0].curve("train/loss").envelope(low, high, columns)
 
-The public names are Store, Snapshot, Run, StreamState, Curve, Disagreement, Scale and Sample.
+The public names are Store, Snapshot, Run, StreamState, Curve, Disagreement, Scale, Sample and of_points.
 """
 
 from tuimon.store.axes import Scale
 from tuimon.store.compare import Disagreement
 from tuimon.store.curve import Curve, Sample
+from tuimon.store.envelope import of_points
 from tuimon.store.run import Run, StreamState
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.store import Store
 
-__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Store", "StreamState"]
+__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Store", "StreamState", "of_points"]

@@ -14,7 +14,9 @@ from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Envelope
 from tuimon.store import envelope as columns_of
 from tuimon.store.axes import Scale, named
+from tuimon.store.blocks import Means, means
 from tuimon.store.compare import Disagreement
+from tuimon.store.moments import Moments
 from tuimon.store.pyramid import Pyramid
 from tuimon.store.tally import Indices, Tally
 
@@ -39,6 +41,7 @@ class CurveIndex:
     def __init__(self) -> None:
         self._lock = Lock()
         self._tally = Tally()
+        self._moments = Moments()
         self._pyramid = Pyramid()
 
     def tally(self, values: Floats) -> Tally:
@@ -48,6 +51,14 @@ class CurveIndex:
                 return Tally().extended(values)
             self._tally = self._tally.extended(values)
             return self._tally
+
+    def moments(self, values: Floats) -> Moments:
+        """The same of mean and deviation, which nobody asks for until a chart has the screen to itself."""
+        with self._lock:
+            if len(values) < self._moments.length:
+                return Moments().extended(values)
+            self._moments = self._moments.extended(values)
+            return self._moments
 
     def reduce(self, values: Floats, edges: Indices, restarts: Indices, tally: Tally) -> Envelope:
         """See envelope.reduce."""
@@ -98,6 +109,7 @@ class Curve:
     _disagreement: Callable[[], Disagreement | None] | None = None
     _disagreed: list[Disagreement | None] = field(default_factory=list)
     _by_time: list[_TimeOrder | None] = field(default_factory=list)
+    _ghosts: list[Curve] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -198,8 +210,21 @@ class Curve:
 
     def value_at(self, step: int) -> float:
         """The value that stood at `step`: that of the last point at or before it; NaN before the first."""
-        at = int(np.searchsorted(self.steps, step, "right")) - 1
-        return float(self.values[at]) if at >= 0 else float("nan")
+        found = self.sample_at(step)
+        return found.value if found is not None else float("nan")
+
+    def sample_at(self, step: int) -> Sample | None:
+        """The last point at or before `step`, finite or not; None before the first. In an ordinal curve the points are
+        counted instead: its steps tell nothing."""
+        return self._sample(min(step, len(self) - 1) if self.ordinal else self._row_until(step))
+
+    def _row_until(self, step: int) -> int:
+        return int(np.searchsorted(self.steps, step, "right")) - 1
+
+    @property
+    def moments(self) -> Moments:
+        """Mean and deviation of the finite values."""
+        return self._index.moments(self.values)
 
     @property
     def disagreement(self) -> Disagreement | None:
@@ -216,6 +241,17 @@ class Curve:
     def superseded_points(self) -> tuple[Steps, Floats]:
         """Steps and values of the points that are not drawn, in logged order, for a ghost. Worked out at each call."""
         return self._hidden() if self._hidden else (np.empty(0, np.int64), np.empty(0))
+
+    @property
+    def ghost(self) -> Curve | None:
+        """The superseded points as a curve by ascending step, without wall times; None where there is none."""
+        if not self.superseded or self.ordinal:
+            return None
+        if not self._ghosts:
+            steps, values = self.superseded_points()
+            order = np.argsort(steps, kind="stable")
+            self._ghosts.append(Curve.of(self.metric, steps[order], values[order], origin=self.origin))
+        return self._ghosts[0]
 
     def limits(self, axis: str | Scale = "step") -> tuple[float, float] | None:
         """Where the first and the last point stand on an axis; None when none does."""
@@ -244,6 +280,17 @@ class Curve:
             return float(scale.at(np.array([step]))[0])
         at = min(int(np.searchsorted(self.steps, step, "left")), len(self) - 1)
         return float(self.x_of(np.array([at]), scale)[0]) if at >= 0 else float("nan")
+
+    def means(self, low: float, high: float, most: int, before: int = 0, axis: str | Scale = "step") -> Means:
+        """What lies between two x values, with a neighbour at both sides, as the means of at most `most` + 2 blocks of
+        points, and of up to `before` blocks before them. Points that stand nowhere on the axis are left out."""
+        scale = _scale(axis)
+        begin, *_, end = self._edges(low, high, 1, scale).tolist()
+        times = self._times() if scale.is_time else None
+        rows, values, block = means(times.values if times else self.values, begin, end, most, before)
+        x = times.times[rows] - self._zero(scale) if times else self.x_of(rows, scale)
+        known = np.isfinite(x)
+        return Means(x[known], values[known], block)
 
     def points_inside(self, low: float, high: float, axis: str | Scale = "step") -> int:
         """How many points have low <= x <= high."""

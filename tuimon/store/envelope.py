@@ -53,6 +53,12 @@ def ordinal_edges(count: int, at: Floats) -> Indices:
     return edges
 
 
+def of_points(x: Floats, values: Floats, low: float, high: float, columns: int) -> Envelope:
+    """Points at ascending x between two x values, as `columns` columns. O(points): for a few thousand of them."""
+    edges = time_edges(x, borders(low, high, columns))
+    return reduce(values, edges, np.empty(0, np.int64), Tally().extended(values), None)
+
+
 def reduce(values: Floats, edges: Indices, restarts: Indices, tally: Tally, pyramid: Pyramid | None) -> Envelope:
     """`values` between the given edges (columns + 1 indices, ascending), `tally` counted over all of them.
 

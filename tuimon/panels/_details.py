@@ -1,0 +1,78 @@
+"""The table below a chart that has the screen to itself: what a line is made of, in numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tuimon.draw.numbers import format_value
+from tuimon.model.views import Role, Row, Rows, Symbols
+from tuimon.panels._headline import exact
+from tuimon.panels._text import thousands
+from tuimon.store import Curve, Run, Sample
+from tuimon.text import cell_width, clean, fit
+
+_DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
+_MOST_DIGITS = 12
+_LABEL = 24
+
+
+class Detail(NamedTuple):
+    """A line of the chart."""
+
+    label: str
+    role: Role
+    metric: str
+    curve: Curve
+    factor: float
+
+
+def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols) -> Rows:
+    """A row of heads and a row for each line: last, lowest and highest value with their steps, mean and deviation,
+    how many points there are, and the sources that hold the metric."""
+    heads: tuple[str, ...] = ("", "last @ step", "min @ step", "max @ step", "mean ± deviation", "points", "from")
+    table = [_row(run, line, symbols) for line in lines]
+    widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
+    if symbols is Symbols.ASCII:
+        heads = tuple(head.replace("±", "+-") for head in heads)
+    rows: list[Row] = [((_laid(heads, widths), Role.MUTED),)]
+    for line, cells in zip(lines, table, strict=True):
+        rows.append(((fit(cells[0], widths[0]), line.role), ("  " + _laid(cells[1:], widths[1:]), Role.TEXT)))
+    return tuple(rows)
+
+
+def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(fit(cell, width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+
+def _row(run: Run, line: Detail, symbols: Symbols) -> tuple[str, ...]:
+    curve, factor = line.curve, line.factor
+    least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
+    moments = curve.moments
+    mean = "-"
+    if moments.count and math.isfinite(moments.mean):
+        sign = "+-" if symbols is Symbols.ASCII else "±"
+        mean = f"{format_value(moments.mean * factor)} {sign} {format_value(moments.deviation * abs(factor))}"
+    name = clean(line.label) or clean(line.metric)
+    return (
+        f"{_DOT[symbols]} {fit(name, min(cell_width(name), _LABEL), keep='end')}",
+        *(_at(sample, factor) for sample in (curve.last, least, most)),
+        mean,
+        thousands(len(curve)),
+        _sources(run, line.metric),
+    )
+
+
+def _at(sample: Sample | None, factor: float) -> str:
+    return f"{exact(sample.value * factor, _MOST_DIGITS)} @ {sample.step}" if sample is not None else "-"
+
+
+def _sources(run: Run, metric: str) -> str:
+    try:
+        held = run.provenance(metric)
+    except KeyError:
+        return ""
+    if len(held) == 1:
+        return clean(held[0][0])
+    return ", ".join(f"{clean(source)} {thousands(count)}" for source, count in held)
