@@ -49,10 +49,10 @@ class CurvePanel:
 
     def leading(self, run: Run) -> Curve | None:
         """The curve whose last value is the headline; None where the run has none."""
-        return next((curve for name in self._on_one_axis(run) if (curve := curve_or_none(run, name)) is not None), None)
+        return next((curve for name in self.in_order(run) if (curve := curve_or_none(run, name)) is not None), None)
 
-    def _on_one_axis(self, run: Run) -> tuple[str, ...]:
-        """Without those that count steps otherwise than the main sources, where these have some, too."""
+    def in_order(self, run: Run) -> tuple[str, ...]:
+        """The same without those that count steps otherwise than the main sources, where these have some, too."""
         names = self.names(run)
         main = tuple(name for name in names if name in run.main_metrics)
         return _busiest_first(run, main or names)
@@ -60,7 +60,7 @@ class CurvePanel:
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> ChartView:
         """The chart; without a point, or without the metric, an empty one."""
         curves: list[tuple[str, Meaning, Curve]] = []
-        names = self._on_one_axis(run)
+        names = self.in_order(run)
         left = len(self.names(run)) - len(names)
         most = max(2, min(size.height // _ROWS_A_LINE, size.width // _COLUMNS_A_LINE, MAX_LINES))
         for name in names:

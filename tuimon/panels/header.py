@@ -6,13 +6,12 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
-from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
-from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.words import day, last_sign, time_of_day
 from tuimon.draw.numbers import format_duration, format_fraction, format_value
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
+from tuimon.panels._briefs import progress_of
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.panels._text import thousands, unit_text
@@ -45,7 +44,7 @@ class Header:
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> TextView:
         """Two rows: name, state and evidence; then what is known of pace and end, as much as there is room for."""
-        said = report(_inputs(run), now)
+        said = progress_of(run, now)
         state: Row = (_state(said, symbols),)
         evidence: Row = ((clean(said.evidence), Role.MUTED),) if said.evidence else ()
         facts = list(_facts(run, said, now))
@@ -60,17 +59,6 @@ class Header:
         if evidence and evidence[0] in first:
             facts = [fact for fact in facts if not fact[0][0].endswith(" at ") or fact[0][0] == "ETA "]  # said already
         return TextView("", (first, _fill(facts, size.width)))
-
-
-_known: WeakKeyDictionary[Run, ProgressInputs] = WeakKeyDictionary()
-
-
-def _inputs(run: Run) -> ProgressInputs:
-    """Of a snapshot they stay the same, while the header is asked for again each second."""
-    found = _known.get(run)
-    if found is None:
-        found = _known[run] = progress_inputs(run)
-    return found
 
 
 def _state(said: ProgressReport, symbols: Symbols) -> Span:

@@ -1,0 +1,28 @@
+"""A curve in a single row of text, for tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tuimon.draw.raster import glyphs, masks, spans
+from tuimon.model.views import Axis, Envelope, Symbols
+
+
+def spark_columns(cells: int, symbols: Symbols) -> int:
+    """How many columns the envelope of a sparkline of `cells` cells should have."""
+    return max(cells, 1) * glyphs(symbols).columns
+
+
+def sparkline(envelope: Envelope, cells: int, symbols: Symbols) -> str:
+    """The curve from its lowest to its highest value in `cells` cells; each column shows its min and its max. Blank
+    where there is no point."""
+    finite = np.isfinite(envelope.low) & np.isfinite(envelope.high)
+    if cells < 1 or not finite.any():
+        return " " * max(cells, 0)
+    low, high = float(envelope.low[finite].min()), float(envelope.high[finite].max())
+    if not (low < high and np.isfinite(high - low)):
+        low, high = low - max(abs(low), 1e-300) * 0.5, low + max(abs(low), 1e-300) * 0.5
+    shape = glyphs(symbols)
+    top, bottom, _ = spans(envelope, Axis(low, high), cells * shape.columns, shape.rows)
+    codes = shape.codes[masks(top, bottom, 1, shape)]
+    return "".join(map(chr, codes[0].tolist()))

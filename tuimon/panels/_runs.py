@@ -1,0 +1,367 @@
+"""Many runs: which of them are listed, in what order, and what a row says of each. Only what is asked for is made.
+
+A column is a line of COLUMNS: what it is sorted by, and what stands in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tuimon.analysis.comparing import delta_to
+from tuimon.analysis.run_filter import RunFilter
+from tuimon.draw.numbers import format_value
+from tuimon.draw.rows import fit_row
+from tuimon.draw.spark import spark_columns, sparkline
+from tuimon.model.alerts import Alert
+from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
+from tuimon.panels._briefs import Reading, loss_of, main_of, progress_of, reward_of, settings_of
+from tuimon.panels._curves import scaled
+from tuimon.panels._text import unit_text
+from tuimon.store import Run
+from tuimon.text import cell_width, clean, fit
+
+_STATES = {
+    "running": ("●", "*", Role.GOOD),
+    "finished": ("✓", "+", Role.ACCENT),
+    "stalled": ("!", "!", Role.WARNING),
+    "crashed": ("✗", "x", Role.CRITICAL),
+    "quiet": ("·", ".", Role.MUTED),
+    "waiting": ("○", "o", Role.MUTED),
+    "unknown": ("?", "?", Role.MUTED),
+}
+"""State -> its glyph, that in ASCII, its role; in the order in which they are sorted."""
+MARKERS = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
+_LEAST_NAME, _MOST_NAME = 10, 32
+_LEAST_TREND, _MOST_TREND = 12, 40
+"""Cells of the curve."""
+_DAY = 86400.0
+
+
+def marker_of(run: Run, symbols: Symbols) -> Span:
+    """The sign of a run, the same wherever it is drawn: colour and shape by its number, no two alike among 64."""
+    shapes = MARKERS[symbols]
+    return shapes[(run.id + run.id // len(SERIES_ROLES)) % len(shapes)], SERIES_ROLES[run.id % len(SERIES_ROLES)]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What all rows have in common."""
+
+    now: float
+    symbols: Symbols
+    alerts: Mapping[int, int] = field(default_factory=dict)
+    """Run id -> how many stand."""
+    base: Run | None = None
+    """What the others are compared with."""
+    drawn: frozenset[int] = frozenset()
+    """Ids of the runs that are drawn over each other; the next two likewise."""
+    pinned: frozenset[int] = frozenset()
+    hidden: frozenset[int] = frozenset()
+
+
+def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
+    """Run id -> how many alerts stand."""
+    return Counter(alert.run for alert in alerts)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One thing that is said of every run."""
+
+    id: str
+    head: str
+    width: int
+    by: Callable[[Run, Listing], Any]
+    """What it is sorted by; None or NaN is unknown, and comes last."""
+    cell: Callable[[Run, Listing, int], Row]
+    """What is said, in at most so many cells."""
+    drop: int
+    """Which column goes first where there is no room: the one with the highest number; 0 never."""
+    right: bool = True
+    useful: Callable[[Run, Listing], bool] = field(default=lambda run, listing: True)
+    """Whether it says something of a run: a column that says nothing of any is left out."""
+    down: bool = False
+    """The highest first."""
+
+
+def _state(run: Run, listing: Listing, width: int) -> Row:
+    state = progress_of(run, listing.now).state
+    glyph, plain, role = _STATES.get(state, _STATES["unknown"])
+    sign = plain if listing.symbols is Symbols.ASCII else glyph
+    return ((sign if width < len(state) + 2 else f"{sign} {state}", role),)
+
+
+def _name(run: Run, listing: Listing, width: int) -> Row:
+    return ((fit(clean(run.name), width, "ends"), Role.TEXT),)
+
+
+def _step(run: Run, listing: Listing, width: int) -> Row:
+    said = progress_of(run, listing.now)
+    if said.step is None:
+        return ()
+    step = str(said.step) if said.step < 10**6 else format_value(said.step)
+    of = "" if said.total is None else f"/{said.total}" if said.total < 10**6 else f"/{format_value(said.total)}"
+    return (step, Role.VALUE), (of if len(step) + len(of) <= width else "", Role.MUTED)
+
+
+def _age(run: Run, listing: Listing) -> float:
+    newest = run.last_wall_time if math.isfinite(run.last_wall_time) else run.last_change
+    return max(0.0, listing.now - newest)
+
+
+def age_text(seconds: float) -> str:
+    """How long ago, so coarse that a list need not be drawn again every second: 20 s, 3 m, 5 h, 12 d."""
+    if not math.isfinite(seconds):
+        return ""
+    for size, unit, least in ((365 * _DAY, "y", 2), (_DAY, "d", 2), (3600.0, "h", 2), (60.0, "m", 1)):
+        if seconds >= least * size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds // 10 * 10)} s"
+
+
+def _value(reading: Reading | None) -> Row:
+    if reading is None:
+        return ()
+    text = format_value(reading.last, unit_text(reading.meaning.unit))
+    return ((text, Role.VALUE if math.isfinite(reading.last) else Role.CRITICAL),)
+
+
+def _last(reading: Reading | None) -> float | None:
+    return reading.last if reading is not None else None
+
+
+def difference(run: Run, base: Run | None) -> float | None:
+    """How far its main metric lies from the base's at the last step that both have reached; None unknown."""
+    if base is None or run.id == base.id:
+        return None
+    own, other = main_of(run), main_of(base)
+    if own is None or other is None or own.meaning.concept != other.meaning.concept:
+        return None
+    delta = delta_to(own.curve, other.curve)
+    return delta.value * own.factor - delta.base * other.factor if delta is not None else None
+
+
+def _delta(run: Run, listing: Listing, width: int) -> Row:
+    if listing.base is not None and run.id == listing.base.id:
+        return (("base", Role.MUTED),)
+    found, reading = difference(run, listing.base), main_of(run)
+    return (signed(found, reading.meaning.direction),) if found is not None and reading is not None else ()
+
+
+def signed(difference: float, direction: str) -> Span:
+    """A difference with its sign; its role says whether that is good, where a direction is. "" for NaN."""
+    if not math.isfinite(difference):
+        return "", Role.MUTED
+    better = direction in ("up", "down") and difference != 0
+    good = (difference > 0) == (direction == "up")
+    text = format_value(difference)
+    return f"+{text}" if difference > 0 else text, (Role.GOOD if good else Role.WARNING) if better else Role.TEXT
+
+
+def _trend(run: Run, listing: Listing, width: int) -> Row:
+    reading = main_of(run)
+    limits = reading.curve.limits() if reading is not None else None
+    if reading is None or limits is None:
+        return ()
+    low, high = limits if limits[0] < limits[1] else (limits[0], limits[0] + 1)
+    envelope = scaled(reading.curve.envelope(low, high, spark_columns(width, listing.symbols)), reading.factor)
+    return ((sparkline(envelope, width, listing.symbols), marker_of(run, listing.symbols)[1]),)
+
+
+def _alerts(run: Run, listing: Listing, width: int) -> Row:
+    count = listing.alerts.get(run.id, 0)
+    return ((str(count), Role.WARNING),) if count else ()
+
+
+COLUMNS = (
+    Column(
+        "state",
+        "state",
+        10,
+        lambda run, listing: list(_STATES).index(progress_of(run, listing.now).state),
+        _state,
+        0,
+        right=False,
+    ),
+    Column("name", "run", 0, lambda run, listing: run.name.lower(), _name, 0, right=False),
+    Column("step", "step", 11, lambda run, listing: progress_of(run, listing.now).step, _step, 2, down=True),
+    Column("age", "age", 5, _age, lambda run, listing, width: ((age_text(_age(run, listing)), Role.TEXT),), 4),
+    Column(
+        "reward",
+        "reward",
+        8,
+        lambda run, listing: _last(reward_of(run)),
+        lambda run, listing, width: _value(reward_of(run)),
+        1,
+        useful=lambda run, listing: reward_of(run) is not None,
+        down=True,
+    ),
+    Column(
+        "base",
+        "Δ base",
+        9,
+        lambda run, listing: difference(run, listing.base),
+        _delta,
+        3,
+        useful=lambda run, listing: listing.base is not None,
+        down=True,
+    ),
+    Column(
+        "loss",
+        "loss",
+        8,
+        lambda run, listing: _last(loss_of(run)),
+        lambda run, listing, width: _value(loss_of(run)),
+        5,
+        useful=lambda run, listing: loss_of(run) is not None,
+    ),
+    Column("trend", "curve", _LEAST_TREND, lambda run, listing: run.point_count, _trend, 6, right=False, down=True),
+    Column(
+        "alerts",
+        "!",
+        3,
+        lambda run, listing: listing.alerts.get(run.id, 0),
+        _alerts,
+        7,
+        useful=lambda run, listing: run.id in listing.alerts,
+        down=True,
+    ),
+)
+SORTS = ("found", *(column.id for column in COLUMNS))
+"""What a list can be sorted by: the order in which runs were found, or a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A run as a filter asks it."""
+
+    run: Run
+    listing: Listing
+
+    def field(self, name: str) -> object:
+        """See run_filter.FIELDS."""
+        if name == "name":
+            return self.run.name
+        if name == "state":
+            return progress_of(self.run, self.listing.now).state
+        return next(column.by(self.run, self.listing) for column in COLUMNS if column.id == name)
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        return settings_of(self.run)
+
+
+def listed(
+    runs: Sequence[Run],
+    listing: Listing,
+    wanted: RunFilter | None = None,
+    sort: str = "found",
+    reverse: bool = False,
+    show_hidden: bool = False,
+) -> tuple[Run, ...]:
+    """The runs that a list shows, in its order: those that the filter means, pinned ones first, without hidden ones."""
+    if not show_hidden and listing.hidden:
+        runs = [run for run in runs if run.id not in listing.hidden]
+    if wanted is not None and wanted.alternatives:
+        runs = [run for run in runs if wanted.holds(Asked(run, listing))]
+    column = next((column for column in COLUMNS if column.id == sort), None)
+    if column is not None:
+        keys = {run.id: column.by(run, listing) for run in runs}
+        known = [run for run in runs if _known(keys[run.id])]
+        known.sort(key=lambda run: keys[run.id], reverse=column.down != reverse)
+        runs = [*known, *(run for run in runs if not _known(keys[run.id]))]
+    elif reverse:
+        runs = runs[::-1]
+    if listing.pinned:
+        runs = sorted(runs, key=lambda run: run.id not in listing.pinned)
+    return tuple(runs)
+
+
+def _known(key: object) -> bool:
+    return key is not None and key == key
+
+
+def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
+    """Ids of the columns that say something of one of these runs."""
+    shown = list(runs)
+    return frozenset(column.id for column in COLUMNS if any(column.useful(run, listing) for run in shown))
+
+
+Widths = tuple[tuple[Column, int], ...]
+_SIGNS = 5
+"""Cells before the first column: cursor, sign of the overlay, pinned or base, blanks."""
+
+
+def layout(width: int, useful: frozenset[str], longest: int) -> Widths:
+    """The columns that have room in `width` cells, each with its own; longest: the longest name, in cells.
+
+    Where there is none for all, the state loses its word first, then columns go, the most telling ones last; what is
+    left is the name's, then the curve's.
+    """
+    columns = [column for column in COLUMNS if column.id in useful]
+    name = min(max(longest, _LEAST_NAME), _MOST_NAME)
+    word = True
+    while True:
+        state = COLUMNS[0].width if word else 1
+        taken = _SIGNS + state + 2 + sum(column.width + 1 for column in columns if column.drop)
+        if taken + name <= width or (not word and not any(column.drop for column in columns)):
+            break
+        if word:
+            word = False
+        elif taken + _LEAST_NAME + 6 <= width and name > _LEAST_NAME + 6:
+            name = _LEAST_NAME + 6
+        else:
+            columns.remove(max(columns, key=lambda column: column.drop))
+    left = max(width - taken, 1)
+    own = {"state": state, "name": min(left, max(longest, _LEAST_NAME))}
+    own["trend"] = min(_MOST_TREND, _LEAST_TREND + left - own["name"])
+    return tuple((column, own.get(column.id, column.width)) for column in columns)
+
+
+def head_row(widths: Widths, sort: str, reverse: bool, symbols: Symbols, width: int) -> Row:
+    """The heads of the columns; an arrow at the one that sorts."""
+    up, down = ("^", "v") if symbols is Symbols.ASCII else ("▲", "▼")
+    spans: list[Span] = [(" " * _SIGNS, Role.MUTED)]
+    for column, cells in widths:
+        arrow = (down if column.down != reverse else up) if column.id == sort else ""
+        head = "base" if column.id == "base" and symbols is Symbols.ASCII else column.head
+        head = (head if cells > 1 else "") + arrow if len(head + arrow) <= cells or cells == 1 else head[:-1] + arrow
+        text = fit(head, cells) if not column.right else " " * (cells - cell_width(head)) + head
+        spans += [(text[-cells:] if cells > 1 else text, Role.ACCENT if arrow else Role.MUTED), (" ", Role.MUTED)]
+    return fit_row(spans, width)
+
+
+def run_row(run: Run, listing: Listing, widths: Widths, selected: bool, width: int) -> Row:
+    """What the list says of a run."""
+    sign, role = marker_of(run, listing.symbols)
+    cursor = ">" if listing.symbols is Symbols.ASCII else "▌"
+    flag = "B" if listing.base is not None and run.id == listing.base.id else "P" if run.id in listing.pinned else " "
+    spans: list[Span] = [
+        (cursor if selected else " ", Role.ACCENT),
+        (sign if run.id in listing.drawn else " ", role),
+        (" ", Role.MUTED),
+        ("h" if run.id in listing.hidden else flag, Role.MUTED),
+        (" ", Role.MUTED),
+    ]
+    for column, cells in widths:
+        cell = column.cell(run, listing, cells)
+        if selected and column.id == "name":
+            cell = tuple((text, Role.ACCENT) for text, _ in cell)
+        blank = " " * max(cells - sum(cell_width(text) for text, _ in cell), 0)
+        filled: Row = ((blank, Role.MUTED), *cell) if column.right else (*cell, (blank, Role.MUTED))
+        spans += [*fit_row(filled, cells), (" ", Role.MUTED)]
+    return fit_row(spans, width)
+
+
+def column_at(widths: Widths, x: int) -> Column | None:
+    """Which column stands at a cell of the row; None before and behind them."""
+    at = _SIGNS
+    for column, cells in widths:
+        if at <= x < at + cells + 1:
+            return column
+        at += cells + 1
+    return None
