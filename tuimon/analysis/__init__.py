@@ -7,7 +7,7 @@ smoothing.py        the curve under the noise
 cadence.py          how long a step takes
 progress.py         where a run stands, when it ends, whether it lives
 progress_inputs.py  what a run of the store knows about that
-comparing.py        runs side by side: settings that differ, levels with their noise, seeds
+comparing.py        runs side by side: settings that differ, metrics that are the same, seeds
 run_filter.py       which runs a typed filter means
 words.py            durations as a person says them
 """

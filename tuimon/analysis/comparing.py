@@ -1,53 +1,34 @@
-"""Runs side by side: what their settings differ in, how far their metrics lie apart, which are the same but for a seed.
+"""Runs side by side: settings that differ, metrics that are the same, deltas at one step, runs that differ in a seed.
 
-What is said is what was measured: two levels, how far each is spread, over how many points. That a setting differs and
-a metric differs does not make the one the cause of the other, and nothing here says so.
+That a setting differs and a metric differs does not make the one the cause of the other, and nothing here says so.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tuimon.analysis.statistics import statistics
 from tuimon.store import Curve
+from tuimon.vocabulary import classify, merge_key
 
 _DEPTH = 6
-_FEWEST = 5
-"""Points of a level, where a tenth are fewer."""
 SEED_KEYS = frozenset({"seed", "random_seed", "global_seed", "manual_seed", "rng_seed", "data_seed", "train_seed"})
 """Last parts of the names of settings that start a generator of random numbers."""
 _SEED_OF_NAME = re.compile(r"(?:^|(?<=[-_./ ]))(?:seed|sd|s)[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE)
 _PARTS = re.compile(r".+?(?:[/_ ]|(?<!\de)-|$)", re.IGNORECASE)
 """A name's parts with the separator behind each; the - of 1e-5 is none."""
-ABSENT = "—"
-"""Stands where a run has no such setting."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingDifference:
-    """A setting that is not the same in all runs."""
-
-    key: str
-    """Dotted: "optim.lr"."""
-    values: tuple[Any, ...]
-    """One a run; ABSENT where it has none."""
+class _Missing:
+    def __repr__(self) -> str:
+        return "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """Where a curve stands towards its end, and how far its points lie apart there."""
-
-    step: int
-    """Of the last point that counts."""
-    mean: float
-    deviation: float
-    """Of the sample; 0 for one point."""
-    count: int
-    """Finite points of the last tenth, over which both are taken."""
+MISSING = _Missing()
+"""A setting that a run does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +47,11 @@ class StepDelta:
         return found if math.isfinite(found) else math.nan
 
 
+# ---------------------------------------------------------------------- settings
+
+
 def flat(settings: Mapping[str, Any], prefix: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """(dotted name, value) of every setting; mappings deeper than `depth` stay values."""
+    """(dotted name, value) of every setting in it; mappings deeper than `depth` stay values."""
     for key, value in settings.items():
         if isinstance(value, Mapping) and value and depth:
             yield from flat(value, f"{prefix}{key}.", depth - 1)
@@ -75,71 +59,82 @@ def flat(settings: Mapping[str, Any], prefix: str = "", depth: int = _DEPTH) -> 
             yield f"{prefix}{key}", value
 
 
-def setting_differences(configs: Sequence[Mapping[str, Any]]) -> tuple[SettingDifference, ...]:
-    """The settings that differ between some runs, in the order in which they are first met.
+def compared_settings(
+    configs: Sequence[Mapping[str, Any]],
+) -> tuple[tuple[tuple[str, tuple[Any, ...]], ...], tuple[tuple[str, Any], ...]]:
+    """((setting, its value in each run, MISSING where it has none) of what is not the same everywhere, (setting, value)
+    of what is), in the order in which they are first met.
 
-    1 and 1.0 are the same, NaN is NaN, and a missing setting differs from every value, from None as well. Of configs
-    without their secrets (redact.redacted), what is hidden is the same.
+    1 and 1.0 are the same, NaN is NaN, 1 and true are not. Give configs without their secrets (redact.redacted): then
+    what is hidden is the same.
     """
     known = [dict(flat(config)) for config in configs]
-    found = []
-    for key in dict.fromkeys(key for settings in known for key in settings):
-        values = tuple(settings.get(key, ABSENT) for settings in known)
-        if len({_canonical(value) for value in values}) > 1:
-            found.append(SettingDifference(key, values))
-    return tuple(found)
+    differences, same = [], []
+    for name in dict.fromkeys(name for settings in known for name in settings):
+        values = tuple(settings.get(name, MISSING) for settings in known)
+        if all(_alike(value, values[0]) for value in values):
+            same.append((name, values[0]))
+        else:
+            differences.append((name, values))
+    return tuple(differences), tuple(same)
 
 
-def _canonical(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return repr(value)
-    return repr(float(value)) if abs(value) < 2**53 else repr(value)
+def _alike(a: Any, b: Any) -> bool:
+    if isinstance(a, bool) != isinstance(b, bool):
+        return False
+    return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
 
 
-def level(curve: Curve, until: int | None = None) -> Level | None:
-    """Mean and deviation over the last tenth of the points (5 at least, where there are so many) up to step `until`.
+# ---------------------------------------------------------------------- metrics
 
-    Points that are not finite do not count; None when there is no finite one among them.
+
+def aligned(
+    metrics: Sequence[Iterable[str]], order: Callable[[Iterable[str]], list[str]] = list
+) -> list[tuple[str | None, ...]]:
+    """For each metric its name in every run: the same name, or, in runs that share no name, the same meaning.
+
+    order: sorts the rows, by their first names.
     """
-    end = len(curve) if until is None else int(curve.steps.searchsorted(until, "right"))
-    count = min(max(-(-end // 10), _FEWEST), end)
-    numbers = statistics(curve.values[end - count : end])
-    if not numbers.count:
+    rows: dict[str, list[str | None]] = {}
+    for place, names in enumerate(metrics):
+        for name in names:
+            rows.setdefault(merge_key(name), [None] * len(metrics))[place] = name
+    places = {name: place for place, name in enumerate(order(dict.fromkeys(first_name(row) for row in rows.values())))}
+    by_meaning: dict[object, list[list[str | None]]] = {}
+    found: list[list[str | None]] = []
+    for row in sorted(rows.values(), key=lambda row: places[first_name(row)]):
+        meaning = classify(first_name(row))
+        key = (meaning.concept, meaning.split, meaning.unit, *sorted(meaning.facets.items()))
+        alike = by_meaning.setdefault(key, []) if meaning.label and meaning.concept != "known.other" else []
+        other = next((one for one in alike if not any(a and b for a, b in zip(one, row, strict=True))), None)
+        if other is None:
+            alike.append(row)
+            found.append(row)
+        else:
+            other[:] = [a or b for a, b in zip(other, row, strict=True)]
+    return [tuple(row) for row in found]
+
+
+def first_name(row: Iterable[str | None]) -> str:
+    """Of the first run that has the metric."""
+    return next(name for name in row if name)
+
+
+def common_step(curves: Sequence[Curve]) -> int | None:
+    """The last step that all of them have reached; None where they have none in common, or log no steps."""
+    if any(curve.ordinal or not len(curve) for curve in curves):
         return None
-    return Level(int(curve.steps[end - 1]), numbers.mean, numbers.deviation, numbers.count)
-
-
-def common_step(curves: Iterable[Curve]) -> int | None:
-    """The last step that all of them have reached; None when there is none, or one of them has no point."""
-    ends = [int(curve.steps[-1]) if len(curve) else None for curve in curves]
-    return min((end for end in ends if end is not None), default=None) if None not in ends else None
-
-
-def levels(curves: Sequence[Curve | None]) -> tuple[Level | None, ...]:
-    """Of several runs' curves of one metric, each up to the last step that all have reached; None stands for None."""
-    until = common_step([curve for curve in curves if curve is not None])
-    return tuple(None if curve is None or until is None else level(curve, until) for curve in curves)
-
-
-def spread_apart(one: Level, other: Level) -> float:
-    """The distance of two levels in pooled deviations: Cohen, "Statistical Power Analysis for the Behavioral Sciences",
-    1988, d_s. Infinite where neither is spread but they differ; NaN where one has a single point."""
-    freedom = one.count + other.count - 2
-    if min(one.count, other.count) < 2:
-        return math.nan
-    pooled = math.hypot(
-        one.deviation * math.sqrt((one.count - 1) / freedom), other.deviation * math.sqrt((other.count - 1) / freedom)
-    )
-    distance = abs(one.mean - other.mean)
-    return distance / pooled if pooled else math.inf if distance else 0.0
+    last = min((int(curve.steps[-1]) for curve in curves), default=None)
+    return last if last is not None and last >= max(int(curve.steps[0]) for curve in curves) else None
 
 
 def delta_to(curve: Curve, base: Curve) -> StepDelta | None:
     """A run's value against a base's, at the last step that both have reached; None where they have none in common."""
     step = common_step((curve, base))
-    if step is None or step < max(int(curve.steps[0]), int(base.steps[0])):
-        return None
-    return StepDelta(step, curve.value_at(step), base.value_at(step))
+    return None if step is None else StepDelta(step, curve.value_at(step), base.value_at(step))
+
+
+# ---------------------------------------------------------------------- seeds and names
 
 
 def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
@@ -159,7 +154,7 @@ def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
 
 def _without(value: object, name: str) -> str:
     if not isinstance(value, str):
-        return _canonical(value)
+        return repr(float(value)) if type(value) is int and abs(value) < 2**53 else repr(value)
     tail = re.split(r"[/ ]", name)[-1]
     return _SEED_OF_NAME.sub("", value.replace(tail, "") if len(tail) > 1 else value)
 

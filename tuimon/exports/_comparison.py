@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
+from tuimon.analysis.comparing import MISSING, aligned, common_step, compared_settings, first_name
 from tuimon.analysis.level import Level, level
 from tuimon.exports._metrics import BETTER, MetricSummary, summarise, telling
-from tuimon.exports._settings import flat, opened
+from tuimon.exports._settings import opened
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, classify, merge_key
+from tuimon.vocabulary import Meaning
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,22 +72,14 @@ class Comparison:
     """The most telling first."""
 
 
-class _Missing:
-    def __repr__(self) -> str:
-        return "-"
-
-
-MISSING = _Missing()
-"""A setting that a run does not have."""
-
-
 def compare(runs: Sequence[Run], patterns: Sequence[str] = (), show_secrets: bool = False) -> Comparison:
     """patterns: shell patterns of the metrics that are wanted; none: all."""
     wanted: Callable[[str], bool] = (
         (lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)) if patterns else lambda name: True
     )
-    differences, same = _configs([dict(flat(opened(run.config, show_secrets))) for run in runs])
-    metrics = tuple(_metric(runs, names) for names in _aligned(runs) if any(map(wanted, filter(None, names))))
+    differences, same = compared_settings([opened(run.config, show_secrets) for run in runs])
+    rows = aligned([run.metrics for run in runs], telling)
+    metrics = tuple(_metric(runs, names) for names in rows if any(map(wanted, filter(None, names))))
     return Comparison(tuple(runs), _labels(runs), differences, same, metrics)
 
 
@@ -97,62 +90,15 @@ def _labels(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(found)
 
 
-# ---------------------------------------------------------------------- configs
-
-
-def _configs(
-    configs: Sequence[dict[str, Any]],
-) -> tuple[tuple[tuple[str, tuple[Any, ...]], ...], tuple[tuple[str, Any], ...]]:
-    differences, same = [], []
-    for name in dict.fromkeys(name for config in configs for name in config):
-        values = tuple(config.get(name, MISSING) for config in configs)
-        if all(_alike(value, values[0]) for value in values):
-            same.append((name, values[0]))
-        else:
-            differences.append((name, values))
-    return tuple(differences), tuple(same)
-
-
-def _alike(a: Any, b: Any) -> bool:
-    if isinstance(a, bool) != isinstance(b, bool):
-        return False
-    return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
-
-
 # ---------------------------------------------------------------------- metrics
-
-
-def _aligned(runs: Sequence[Run]) -> list[tuple[str | None, ...]]:
-    """For each metric its name in every run: the same name, or, in runs that share no name, the same meaning."""
-    rows: dict[str, list[str | None]] = {}
-    for place, run in enumerate(runs):
-        for name in run.metrics:
-            rows.setdefault(merge_key(name), [None] * len(runs))[place] = name
-    order = {name: place for place, name in enumerate(telling({_first(row) for row in rows.values()}))}
-    by_meaning: dict[object, list[list[str | None]]] = {}
-    found: list[list[str | None]] = []
-    for row in sorted(rows.values(), key=lambda row: order[_first(row)]):
-        meaning = classify(_first(row))
-        key = (meaning.concept, meaning.split, meaning.unit, *sorted(meaning.facets.items()))
-        alike = by_meaning.setdefault(key, []) if meaning.label and meaning.concept != "known.other" else []
-        other = next((one for one in alike if not any(a and b for a, b in zip(one, row, strict=True))), None)
-        if other is None:
-            alike.append(row)
-            found.append(row)
-        else:
-            other[:] = [a or b for a, b in zip(other, row, strict=True)]
-    return [tuple(row) for row in found]
-
-
-def _first(row: Iterable[str | None]) -> str:
-    return next(name for name in row if name)
 
 
 def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricComparison:
     summaries = [summarise(run, name) if name else None for run, name in zip(runs, names, strict=True)]
     found = [one for one in summaries if one is not None]
     meaning = next((one.meaning for one in found if one.best), found[0].meaning)
-    step, seconds = _common_step([one.curve for one in found]), _common_seconds([one.curve for one in found])
+    step = common_step([one.curve for one in found]) if len(found) > 1 else None
+    seconds = _common_seconds([one.curve for one in found])
     levels = [level(one.curve.values) if one else None for one in summaries]
     ranks = _ranks(levels, BETTER.get(meaning.direction))
     entries = [
@@ -167,7 +113,7 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
         else None
         for one, at, rank in zip(summaries, levels, ranks, strict=True)
     ]
-    return MetricComparison(_first(names), meaning, step, seconds, tuple(entries))
+    return MetricComparison(first_name(names), meaning, step, seconds, tuple(entries))
 
 
 def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int, bool]]:
@@ -181,13 +127,6 @@ def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int
         tied = rank > 0 and not one.differs_from(known[rank - 1][1])
         ranks[at] = (rank + 1, tied)
     return ranks
-
-
-def _common_step(curves: Sequence[Curve]) -> int | None:
-    if len(curves) < 2 or any(curve.ordinal for curve in curves):
-        return None
-    last = min(int(curve.steps[-1]) for curve in curves)
-    return last if last >= max(int(curve.steps[0]) for curve in curves) else None
 
 
 def _common_seconds(curves: Sequence[Curve]) -> float:
@@ -204,3 +143,6 @@ def _value_after(curve: Curve, seconds: float) -> float:
     times = curve.wall_times - curve.origin
     before = np.flatnonzero(times <= seconds)
     return float(curve.values[before[np.argmax(times[before])]]) if len(before) else math.nan
+
+
+__all__ = ["MISSING", "Comparison", "Entry", "MetricComparison", "compare"]
