@@ -3,49 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from made_run import START, Series, feed, run_of, store_of
 
 from tuimon import draw
 from tuimon.analysis.words import time_of_day
-from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
+from tuimon.model.events import Columns, MetricsFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Row, Size, Symbols, TextView
 from tuimon.panels import Panel, all_panels, arrange, header_panel, metric_panel, remaining
 from tuimon.panels.gpu_memory import odd_device
 from tuimon.registry import discover
 from tuimon.store import Run, Store
-
-START = 1_795_000_000.0
-Series = Mapping[str, tuple[Sequence[int], Sequence[float]]]
-
-
-def store_of(series: Series, facts: Sequence[Fact] = (), seconds: float = 1.0) -> Store:
-    """A store with one run of one event file; the wall time of a point is `seconds` a step."""
-    store = Store()
-    store.apply(RunFound(0, "run", "/logs/run"))
-    store.apply(StreamFound(0, 0, "run", "/logs/run/events", "tensorboard", 40, "", 0))
-    feed(store, series, 0, seconds)
-    for fact in facts:
-        store.apply(FactFound(0, fact))
-    return store
-
-
-def feed(store: Store, series: Series, first: int = 0, seconds: float = 1.0) -> None:
-    store.apply(MetricsFound(0, first, tuple(series)))
-    steps = np.array([s for some, _ in series.values() for s in some], np.int64)
-    values = np.array([v for _, some in series.values() for v in some], np.float64)
-    counts = np.array([len(some) for some, _ in series.values()], np.uint32)
-    if len(steps):
-        ids = np.arange(first, first + len(series), dtype=np.uint32)
-        store.apply(Columns(0, ids[counts > 0], counts[counts > 0], steps, values, START + steps * seconds))
-
-
-def run_of(series: Series, facts: Sequence[Fact] = ()) -> Run:
-    return store_of(series, facts).snapshot().runs[0]
 
 
 def panel(id: str) -> Panel:

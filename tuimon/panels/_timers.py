@@ -44,10 +44,15 @@ def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
             totals.setdefault(key, (name, phase))
         elif phase.part != "statistic":
             parts.setdefault(key, []).append((phase.part, name))
+    around = {
+        name: [(other, outer) for other, outer in totals.values() if other != name and is_nested(phase, outer)]
+        for name, phase in totals.values()
+    }
     tree: dict[str, list[Timer]] = {}
     for key, (name, phase) in totals.items():
-        around = next((other for other, outer in totals.values() if other != name and is_nested(phase, outer)), "")
-        tree.setdefault(around, []).append(Timer(name, phase, around, tuple(parts.get(key, ()))))
+        # Of several timers around it, a part of the step itself, the first of them: not the order of the log decides.
+        outer = min(around[name], key=lambda one: (len(around[one[0]]), one[1].order, one[1].name), default=("", None))
+        tree.setdefault(outer[0], []).append(Timer(name, phase, outer[0], tuple(parts.get(key, ()))))
     ordered: list[Timer] = []
 
     def add(parent: str) -> None:
