@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import EXIT_OK, Command
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands._output import add_force, text_output
+from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import UsageError
 from tuimon.text import clean
 
@@ -24,6 +25,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help="only these; may be repeated")
     parser.add_argument("--all", action="store_true", help="every metric in full, and the settings that are the same")
     parser.add_argument("--json", action="store_true", help='for programs: one object, "schema": 1')
+    parser.add_argument("--html", metavar="FILE", help="write it as one HTML file, with the curves over each other")
+    add_force(parser)
     parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
 
 
@@ -43,7 +46,13 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"no metric is called {clean(', '.join(options.metric))}", "`tuimon summary` names all of them"
         )
-    if options.json:
+    if options.html:
+        from tuimon.exports.compare_html import as_html
+
+        with text_output(options.html, options.force) as stream:
+            stream.write(as_html(found, time.time()))
+        say(f"tuimon: the comparison is in {options.html}")
+    elif options.json:
         from tuimon.exports.compare_json import as_json
 
         sys.stdout.write(as_json(found, time.time()) + "\n")

@@ -15,7 +15,8 @@ from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from tuimon.model.views import Size, Symbols, View
-from tuimon.panels._curves import CurvePanel, metric_panel
+from tuimon.panels._chart import chart_of
+from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel
 from tuimon.panels._look import PLAIN, Look, passing
 from tuimon.panels._select import leftovers
 from tuimon.registry import discover
@@ -23,11 +24,13 @@ from tuimon.store import Run
 
 __all__ = [
     "PLAIN",
+    "SINGLE",
     "CurvePanel",
     "Look",
     "Panel",
     "all_panels",
     "arrange",
+    "chart_of",
     "header_panel",
     "metric_panel",
     "passing",

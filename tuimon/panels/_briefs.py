@@ -10,7 +10,8 @@ from typing import Any
 from tuimon.analysis.comparing import seedless
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.panels._curves import CurvePanel, factor_of
+from tuimon.panels._chart import factor_of
+from tuimon.panels._curves import CurvePanel
 from tuimon.panels._kept import kept
 from tuimon.panels._select import curve_or_none
 from tuimon.panels.loss import PANEL as LOSS

@@ -13,6 +13,8 @@ from tuimon.panels._select import by_concept, curve_or_none, lines_of
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify
 
+SINGLE = 1000
+"""`order` of the panel of a single metric, behind all others."""
 MAX_LINES = 4
 """More lines on one chart cannot be told apart."""
 _ROWS_A_LINE = 4
@@ -120,4 +122,4 @@ def _repeats(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> boo
 @lru_cache(maxsize=4096)
 def metric_panel(name: str) -> CurvePanel:
     """A panel for one metric, of whatever meaning, under its own name."""
-    return CurvePanel(f"metric:{name}", name, 1000, (), "linear", (name,))
+    return CurvePanel(f"metric:{name}", name, SINGLE, (), "linear", (name,))

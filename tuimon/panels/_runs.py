@@ -19,8 +19,8 @@ from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
 from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
 from tuimon.panels._briefs import Reading, loss_of, main_of, progress_of, reward_of, settings_of
-from tuimon.panels._curves import scaled
 from tuimon.panels._text import unit_text
+from tuimon.panels._traces import scaled
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 

@@ -1,0 +1,270 @@
+"""The pages: nothing of a log becomes markup, nothing is asked of a network, and what is drawn is what was logged."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import html5lib
+import numpy as np
+import pytest
+from conftest import DATA
+
+from tuimon.commands import main
+from tuimon.exports._comparison import compare
+from tuimon.exports._plot import GRID, plot_of, sparkline
+from tuimon.exports.compare_html import as_html as comparison
+from tuimon.exports.report import as_html as report
+from tuimon.model.views import Axis, ChartView, Line, Role
+from tuimon.monitor.local import open_run
+from tuimon.store import Curve
+
+NOW = time.time()
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=http://evil.example/x onerror=alert(1)>',
+    "' onload='alert(1)",
+    "</title></style><style>*{background:url(http://evil.example)}",
+    "{{ 7*7 }}{% include '/etc/passwd' %}",
+    "]]><svg/onload=alert(1)>",
+    "javascript:alert(1)",
+    "\x1b]0;title\x07\u202eloss\u2028x",
+    "=cmd|' /C calc'!A0",
+    "&lt;b&gt;&#x27;",
+)
+TAGS = (
+    "html head meta title style body header nav main footer section h1 h2 h3 p a span strong ul li dl dt dd div figure "
+    "figcaption table caption thead tbody tr th td pre svg g path line rect text"
+)
+ATTRIBUTES = (
+    "lang charset http-equiv content name id class href scope role aria-label aria-hidden tabindex viewBox "
+    "preserveAspectRatio d x y x1 x2 y1 y2 width height text-anchor"
+)
+
+
+def parse(html: str) -> Element:
+    """The page as a browser has it. Any error of its syntax raises."""
+    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
+    page: Element = parser.parse(html)
+    return page
+
+
+def elements(page: Element) -> Iterator[tuple[str, Element]]:
+    for element in page.iter():
+        if isinstance(element.tag, str):
+            yield element.tag.rpartition("}")[2], element
+
+
+def text_of(element: Element | None) -> str:
+    assert element is not None
+    return "".join(element.itertext())
+
+
+def pages(*paths: Path) -> Iterator[str]:
+    snapshot = open_run(*paths)
+    yield report(snapshot, NOW)
+    if len(snapshot.runs) > 1:
+        yield comparison(compare(snapshot.runs), NOW)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Two runs whose every name and text would like to be markup."""
+    for run in ("<img src=x onerror=alert(1)>", "b&\"'"):
+        (tmp_path / run).mkdir()
+        document = {
+            "config": {name: name for name in HOSTILE} | {run: 1, "api_key": "sk-abcdefghijklmnopqrstuv0123456789"},
+            "train_history": [{"step": s, "loss": s / 9} | dict.fromkeys(HOSTILE, float(s)) for s in range(12)],
+            "val_history": [{"step": s, "val_reward": 1.0} | dict.fromkeys(HOSTILE, 2.0) for s in range(0, 12, 4)],
+            "best_checkpoint": {name: name for name in HOSTILE} | {"step": 4},
+        }
+        (tmp_path / run / "training_log.json").write_text(json.dumps(document).replace("0.0,", "NaN,", 3))
+    return tmp_path
+
+
+def test_names_that_would_like_to_be_markup_are_text(hostile: Path) -> None:
+    for html in pages(hostile):
+        page = parse(html)
+        for tag, element in elements(page):
+            assert tag in TAGS.split(), tag
+            assert set(element.attrib) <= set(ATTRIBUTES.split()), element.attrib
+            for name, value in element.attrib.items():
+                assert name in ("content", "aria-label") or not re.search(r"//|javascript|data:|url\(", value), value
+            if "href" in element.attrib:
+                assert element.attrib["href"].startswith("#")
+        shown = text_of(page)
+        for name in HOSTILE[:7]:
+            assert name in shown  # as it is, for a person to read
+        assert "\x1b" not in html
+        assert "\u202e" not in html
+        assert "sk-abcdefghijklmnop" not in html
+        style = next(element for tag, element in elements(page) if tag == "style")
+        assert "url(" not in text_of(style)
+        assert "@import" not in text_of(style)
+
+
+@pytest.mark.parametrize("name", ["tensorboard", "wandb", "exports", "console", "mlflow", "csv", "json"])
+def test_pages_are_well_formed_and_can_be_read_without_eyes(name: str) -> None:
+    """The rules of WCAG 2 that a page of tables and charts can break, as axe and pa11y check them."""
+    for html in pages(DATA / name):
+        page = parse(html)
+        found = list(elements(page))
+        tags = Counter(tag for tag, _ in found)
+        assert page.attrib["lang"] == "en"
+        assert text_of(page.find("head/title"))
+        assert tags["h1"] == tags["main"] == 1
+        assert "script" not in tags
+        ids = [element.attrib["id"] for _, element in found if "id" in element.attrib]
+        assert len(ids) == len(set(ids))
+        levels = [int(tag[1]) for tag, _ in found if re.fullmatch("h[1-6]", tag)]
+        assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+        assert all(text_of(element).strip() for tag, element in found if re.fullmatch("h[1-6]|title|caption|th", tag))
+        pictures = [element for tag, element in found if tag == "svg"]
+        inner = {id(child) for picture in pictures for child in picture.iter() if child is not picture}
+        for tag, element in found:
+            if tag == "svg" and id(element) not in inner:
+                assert element.attrib.get("aria-hidden") == "true" or (
+                    element.attrib["role"] == "img" and element.attrib["aria-label"]
+                )
+            if tag == "table":
+                heads = [child for name, child in elements(element) if name == "th"]
+                assert heads
+                assert all("scope" in head.attrib for head in heads)
+            if element.attrib.get("class") == "wide":  # what scrolls can be scrolled with keys
+                assert element.attrib["tabindex"] == "0"
+                assert element.attrib["aria-label"]
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, WCAG 2.2."""
+    digits = colour.lstrip("#")
+    digits = "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
+    parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: str, b: str) -> float:
+    low, high = sorted((luminance(a), luminance(b)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", [0, 1, 2], ids=["light", "dark", "print"])
+def test_contrasts(theme: int) -> None:
+    style = next(text_of(element) for tag, element in elements(parse(next(pages(DATA / "csv")))) if tag == "style")
+    blocks = [dict(re.findall(r"--(\w+):(#\w+)", block)) for block in re.findall(r":root\{([^}]*)\}", style)]
+    colours = blocks[0] | blocks[theme]
+    for ground in ("bg", "card"):
+        for text in ("text", "muted", "good", "warning", "critical", "accent"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        for line in range(8):
+            assert contrast(colours[f"s{line}"], colours[ground]) >= 3, line
+    for level, text in enumerate((colours["ht"],) * 3 + ("#1c1408",) * 2 + (colours["h5t"],)):
+        assert contrast(text, colours[f"h{level}"]) >= 4.5, level
+
+
+def test_the_policy_allows_the_style_of_the_page_alone() -> None:
+    import base64
+    import hashlib
+
+    page = parse(next(pages(DATA / "csv")))
+    policy = next(e.attrib["content"] for _, e in elements(page) if "http-equiv" in e.attrib)
+    style = next(text_of(element) for tag, element in elements(page) if tag == "style")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'")
+    assert not any("style" in element.attrib for _, element in elements(page))
+
+
+def test_a_run_of_a_thousand_metrics_is_below_five_megabytes(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    names = [f"train/module_{at:03}/loss" for at in range(1000)]
+    with (tmp_path / "metrics.jsonl").open("w") as file:
+        for step in range(200):
+            values = random.normal(size=1000).tolist()
+            file.write(json.dumps({"step": step, **dict(zip(names, values, strict=True))}) + "\n")
+    html = report(open_run(tmp_path), NOW)
+    assert len(html.encode()) < 5_000_000
+    assert all(name in html for name in names)
+
+
+# ---------------------------------------------------------------------- what is drawn
+
+
+def extents(path: str) -> dict[int, tuple[int, int]]:
+    """Column -> (top, bottom) of what a path draws in it: an interpreter of its own for M, l, v and h."""
+    found: dict[int, tuple[int, int]] = {}
+    x = y = 0
+    for command, numbers in re.findall(r"([Mlvh])([-\d ]+)", path):
+        values = [int(number) for number in numbers.split()]
+        if command == "M":
+            x, y = values
+        elif command == "l":
+            x, y = x + values[0], y + values[1]
+        elif command == "v":
+            y += values[0]
+        low, high = found.get(x, (y, y))
+        found[x] = (min(low, y), max(high, y))
+    return found
+
+
+def test_a_column_shows_the_lowest_and_the_highest_of_its_points() -> None:
+    random = np.random.default_rng(5)
+    count, columns = 100_000, 250
+    values = random.normal(0, 0.1, count)
+    values[54_321] = 7.5  # one spike among them
+    values[1000:1400] = np.nan
+    curve = Curve.of("loss", np.arange(count, dtype=np.int64), values)
+    drawn = extents(sparkline(curve, columns))
+    low, high = np.nanmin(values), np.nanmax(values)
+    column_of = np.minimum(np.arange(count) * columns // (count - 1), columns - 1)
+    for column in range(columns):
+        inside = values[column_of == column]
+        inside = inside[np.isfinite(inside)]
+        if not len(inside):
+            assert column not in drawn
+            continue
+        top, bottom = (round((1 - (v - low) / (high - low)) * GRID) for v in (inside.max(), inside.min()))
+        assert abs(drawn[column][0] - top) <= 1
+        assert abs(drawn[column][1] - bottom) <= 1
+    assert drawn[54_321 * columns // (count - 1)][0] == 0
+
+
+def test_a_gap_is_not_bridged_and_a_single_point_is_seen() -> None:
+    values = np.array([1.0, 2.0, np.nan, 3.0, np.nan, 4.0, 5.0])
+    curve = Curve.of("loss", np.arange(7, dtype=np.int64), values)
+    view = ChartView("", (), Axis(0, 6), Axis(1, 5), (Line("", Role.SERIES_0, curve.envelope(0, 6, 7)),), columns=7)
+    path = plot_of(view).lines[0].path
+    assert path.count("M") == 3
+    assert "h0" in path
+
+
+def test_a_logarithmic_axis() -> None:
+    curve = Curve.of("loss", np.arange(4, dtype=np.int64), np.array([1.0, 10.0, 100.0, 1000.0]))
+    line = Line("", Role.SERIES_0, curve.envelope(0, 3, 4))
+    view = ChartView("", (), Axis(0, 3), Axis(1, 1000, "log"), (line,), columns=4)
+    assert [top for top, _ in extents(plot_of(view).lines[0].path).values()] == [1000, 667, 333, 0]
+
+
+# ---------------------------------------------------------------------- the commands
+
+
+def test_the_commands_write_a_file_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = [str(DATA / "exports" / name) for name in ("qwen3vl_grpo", "qwen3vl_dpo")]
+    for command, option in (("report", "-o"), ("compare", "--html")):
+        target = tmp_path / f"{command}.html"
+        assert main([command, *runs, option, str(target)]) == 0
+        parse(target.read_text())
+        before = target.read_bytes()
+        assert main([command, *runs, option, str(target)]) == 2
+        assert target.read_bytes() == before
+        assert main([command, *runs, option, str(target), "--force"]) == 0
+        assert "Traceback" not in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "report.html"]
+    assert main(["report", runs[0]]) == 0
+    parse(capsys.readouterr().out)

@@ -1,0 +1,42 @@
+"""The one way to HTML: jinja2 templates with autoescape. Whatever a log says is text in them, never markup.
+
+A page asks for nothing and runs nothing: its Content-Security-Policy allows one style sheet, by its hash, and no more.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+import tuimon
+from tuimon.text import clean
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tuimon.exports", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["clean"] = lambda value: clean(str(value))
+    return environment
+
+
+def page(template: str, now: float, **values: Any) -> str:
+    """A whole page. now: seconds since the epoch, said on it."""
+    style = files("tuimon.exports").joinpath("templates/style.css").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    made = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(now))
+    # What is marked as safe is our own file, and nothing else ever is.
+    own = {"style": Markup(style), "digest": digest}
+    return _environment().get_template(template).render(made=made, version=tuimon.__version__, **own, **values)

@@ -1,0 +1,153 @@
+"""The geometry of a chart as SVG has it: paths, ticks, marks. Only numbers are made here; the template writes the text.
+
+A line is drawn from its envelope: in each column a stroke from the lowest to the highest value of the points in it, and
+from its last value on to the first of the next. So what is drawn of a million points is what a million strokes would
+show. Paths are of whole numbers in a grid of one unit a column and GRID units of height, which keeps them short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tuimon.draw.ticks import axis_ticks
+from tuimon.model.points import Floats
+from tuimon.model.views import Axis, ChartView, Envelope, Line
+from tuimon.store import Curve
+from tuimon.text import clean
+
+GRID = 1000
+_OUTSIDE = GRID // 20
+"""A value outside the limits is drawn so far outside the frame: cut off, but not lost."""
+_X_TICKS = 6
+_Y_TICKS = 5
+_MARK_GLYPHS = {"nan": "NaN", "infinity": "Inf"}
+
+
+@dataclass(frozen=True, slots=True)
+class PlotLine:
+    """One curve."""
+
+    label: str
+    role: str
+    path: str
+    dots: str
+    """A path of points without length, for a round cap; "" where points are not marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlotMark:
+    """Something that happened at x, 0 … 1 from left to right."""
+
+    x: float
+    kind: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A chart."""
+
+    columns: int
+    lines: tuple[PlotLine, ...]
+    x_ticks: tuple[tuple[float, str], ...]
+    """(place 0 … 1, label)."""
+    y_ticks: tuple[tuple[float, str], ...]
+    """(place 0 … 1 from the top, label)."""
+    marks: tuple[PlotMark, ...]
+
+
+def plot_of(view: ChartView) -> Plot:
+    """What is drawn of a chart's view."""
+    return Plot(
+        max(view.columns, 1),
+        tuple(_line(line, view.y) for line in view.lines),
+        tuple(_ticks(view.x, _X_TICKS)),
+        tuple((round(1 - place, 4), label) for place, label in _ticks(view.y, _Y_TICKS)),
+        tuple(
+            PlotMark(_along(mark.x, view.x), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
+            for mark in view.marks
+        ),
+    )
+
+
+def sparkline(curve: Curve, columns: int) -> str:
+    """A curve by step as the path of a small picture, `columns` wide and GRID high; "" where nothing can be drawn."""
+    limits = curve.limits()
+    if limits is None or curve.min is None or curve.max is None:
+        return ""
+    low, high = limits
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    bottom, top = curve.min.value, curve.max.value
+    if bottom == top or not math.isfinite(top - bottom):
+        bottom, top = (bottom - 1, top + 1) if bottom == top else (-1e308, 1e308)
+    return _path(curve.envelope(low, high, columns), Axis(bottom, top))
+
+
+def _ticks(axis: Axis, count: int) -> Iterator[tuple[float, str]]:
+    for tick, label in axis_ticks(axis, count):
+        if 0 <= (place := _along(tick, axis)) <= 1:
+            yield place, label
+
+
+def _along(value: float, axis: Axis) -> float:
+    if axis.scale == "log":
+        low, high = math.log10(axis.low), math.log10(axis.high)
+        return round((math.log10(value) - low) / (high - low), 4) if value > 0 else -1.0
+    return round((value / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2), 4)
+
+
+def _line(line: Line, y: Axis) -> PlotLine:
+    dots = "".join(_dots(line.envelope, y)) if line.markers else ""
+    return PlotLine(clean(line.label), str(line.role), _path(line.envelope, y), dots)
+
+
+def _rows(values: Floats, y: Axis) -> Floats:
+    """Whole numbers from 0 (top) to GRID; NaN stays."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if y.scale == "log":
+            low, high = math.log10(y.low), math.log10(y.high)
+            part = (np.log10(values) - low) / (high - low)
+        else:
+            part = (values / 2 - y.low / 2) / (y.high / 2 - y.low / 2)
+    return np.clip(np.round((1 - part) * GRID), -_OUTSIDE, GRID + _OUTSIDE)
+
+
+def _path(envelope: Envelope, y: Axis) -> str:
+    low, high, first, last = (_rows(v, y) for v in (envelope.low, envelope.high, envelope.first, envelope.last))
+    found: list[str] = []
+    drawing, x_before, y_before = False, 0, 0
+
+    def ended() -> None:
+        """A single point is a stroke without length: its round cap is a dot."""
+        if found and found[-1].startswith("M"):
+            found.append("h0")
+
+    for column in np.flatnonzero(np.isfinite(first)).tolist():
+        start, end = int(first[column]), int(last[column])
+        if drawing:
+            found.append(f"l{column - x_before} {start - y_before}")
+        else:
+            ended()
+            found.append(f"M{column} {start}")
+        at = start
+        top, bottom = int(high[column]), int(low[column])
+        for stop in (top, bottom, end) if abs(start - top) < abs(start - bottom) else (bottom, top, end):
+            if stop != at:
+                found.append(f"v{stop - at}")
+                at = stop
+        drawing, x_before, y_before = not envelope.gap_after[column], column, at
+    ended()
+    return "".join(found)
+
+
+def _dots(envelope: Envelope, y: Axis) -> Iterator[str]:
+    for values in (envelope.first, envelope.last):
+        rows = _rows(values, y)
+        for column in np.flatnonzero(np.isfinite(rows)).tolist():
+            if values is envelope.first or envelope.first[column] != envelope.last[column]:
+                yield f"M{column} {int(rows[column])}h0"
