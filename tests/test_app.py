@@ -258,10 +258,11 @@ async def test_x_goes_through_the_axes_that_the_run_has(tmp_path: Path) -> None:
     ]
     path.write_text("\n".join(made) + "\n")
     async with opened(path) as (app, pilot):
-        assert " by " not in text(app).splitlines()[-1]
+        shown = await until(app, pilot, lambda screen: "0.05" in screen and "loss" in screen)
+        assert " by " not in shown.splitlines()[-1]
         for axis, seen in (("time", "2027-01-15"), ("duration", "15 m"), ("epoch", "epoch")):
             await pilot.press("x")
-            shown = await until(app, pilot, lambda screen, axis=axis: f"by {axis}" in screen.splitlines()[-1])
-            assert seen in shown
+            wanted = f"by {axis}"
+            await until(app, pilot, lambda s, seen=seen, wanted=wanted: seen in s and wanted in s.splitlines()[-1])
         await pilot.press("x")
         await until(app, pilot, lambda screen: " by " not in screen.splitlines()[-1])

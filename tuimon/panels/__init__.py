@@ -21,6 +21,7 @@ from tuimon.panels._look import PLAIN, Look, passing
 from tuimon.panels._select import leftovers
 from tuimon.registry import discover
 from tuimon.store import Run
+from tuimon.vocabulary import classify, memory_of, phase_of
 
 __all__ = [
     "PLAIN",
@@ -34,6 +35,7 @@ __all__ = [
     "header_panel",
     "metric_panel",
     "passing",
+    "prepare",
     "remaining",
 ]
 
@@ -91,6 +93,12 @@ def all_panels() -> tuple[Panel, ...]:
 @lru_cache(maxsize=1)
 def _sorted_panels() -> tuple[Panel, ...]:
     return tuple(sorted(discover("tuimon.panels", "PANEL"), key=lambda panel: (panel.order, panel.id)))
+
+
+def prepare() -> None:
+    """Loads the panels and what they know of names, which the first drawing would wait for."""
+    all_panels()
+    classify(""), phase_of(""), memory_of("")
 
 
 def arrange(run: Run) -> tuple[Panel, ...]:

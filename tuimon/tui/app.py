@@ -20,8 +20,10 @@ from textual.widgets import Input, Static
 
 from tuimon.config import Settings
 from tuimon.draw import FrameCache
+from tuimon.draw import prepare as prepare_charts
 from tuimon.monitor import ReaderProcess
 from tuimon.panels import Panel, arrange, header_panel, metric_panel
+from tuimon.panels import prepare as prepare_panels
 from tuimon.store import Run, Snapshot
 from tuimon.tui import _textual, actions, saved_view, terminal
 from tuimon.tui.bars import AlertBar, KeyBar
@@ -88,6 +90,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.snapshot: Snapshot = monitor.snapshot()
         self._pace = Pace(settings.frame_rate)
         self._draw_waits = False
+        self._prepared = False
 
     # ------------------------------------------------------------------ the screen
 
@@ -122,7 +125,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))  # the shell has drawn over it
         self._monitor.on_change = self._announce
         self.set_interval(TICK, self._tick)
-        self.call_after_refresh(self._draw_now)
+        self.run_worker(self._begin())
+
+    async def _begin(self) -> None:
+        """What the first drawing needs is imported and read in a thread: it would hold the event loop for a quarter of
+        a second."""
+        await asyncio.to_thread(_prepare)
+        self._prepared = True
+        self._draw_now()
 
     def _ended_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
@@ -137,6 +147,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else."""
+        if not self._prepared:
+            return
         if not self.state.paused and self._monitor.snapshot().version == self.snapshot.version:
             self.header.update(self.run_shown, time.time(), self.state.symbols, self.state.theme, False)
         elif not self.state.paused:
@@ -144,7 +156,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _draw_soon(self) -> None:
         """What is new: now, or when the pace allows; later while a slow terminal has frames waiting."""
-        if self._draw_waits:
+        if self._draw_waits or not self._prepared:
             return
         rest = self._pace.rest()
         if rest <= 0 and not self.board.drawing and _textual.backlog(self) == 0:
@@ -170,6 +182,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _draw(self) -> None:
         """Everything that is visible, from the snapshot of the last drawing."""
+        if not self._prepared:
+            return
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.exit(return_code=NOTHING_FOUND)
@@ -278,6 +292,11 @@ class TuimonApp(App[None], inherit_bindings=False):
         """For the next start on the same paths."""
         if self._views:
             saved_view.keep(self.state, self._begun, self._monitor.paths, self._views)
+
+
+def _prepare() -> None:
+    prepare_panels()
+    prepare_charts()
 
 
 def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False) -> int:

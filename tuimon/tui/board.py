@@ -14,7 +14,7 @@ from textual.geometry import Size as Cells
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from tuimon.draw import FrameCache, prepare
+from tuimon.draw import FrameCache
 from tuimon.draw.layout import Box, Page, Wish, neighbour, pages
 from tuimon.model.views import Symbols
 from tuimon.panels import PLAIN, Look, Panel
@@ -141,7 +141,6 @@ class Board(Container):
 
     async def _draw_boxes(self) -> None:
         """As long as there is a board. A page that is wanted anew meanwhile is begun once this one is done."""
-        await asyncio.to_thread(prepare)
         while True:
             await self._due.wait()
             self._due.clear()
