@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,6 @@ from pathlib import Path
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding
 from textual.containers import Horizontal
-from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -40,13 +40,6 @@ TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
 SWITCH = 0.001
 """Seconds for which the receiving thread keeps the interpreter while a key waits for it; Python's own are 0.005."""
-
-
-class Changed(Message):
-    """The store has changed. However many are posted, one is handled."""
-
-    def can_replace(self, message: Message) -> bool:
-        return isinstance(message, Changed)
 
 
 class TuimonApp(App[None], inherit_bindings=False):
@@ -89,7 +82,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._frames = FrameCache()
         self.snapshot: Snapshot = monitor.snapshot()
         self._pace = Pace(settings.frame_rate)
-        self._draw_waits = False
+        self._news = asyncio.Event()
         self._prepared = False
 
     # ------------------------------------------------------------------ the screen
@@ -123,58 +116,44 @@ class TuimonApp(App[None], inherit_bindings=False):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             loop.add_signal_handler(number, self._ended_by, number)
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))  # the shell has drawn over it
-        self._monitor.on_change = self._announce
+        self._monitor.on_change = partial(self._announce, loop)
         self.set_interval(TICK, self._tick)
-        self.run_worker(self._begin())
-
-    async def _begin(self) -> None:
-        """What the first drawing needs is imported and read in a thread: it would hold the event loop for a quarter of
-        a second."""
-        await asyncio.to_thread(_prepare)
-        self._prepared = True
-        self._draw_now()
+        self.run_worker(self._keep_drawing())
 
     def _ended_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
-    def _announce(self) -> None:
+    def _announce(self, loop: asyncio.AbstractEventLoop) -> None:
         """On the receiving thread."""
-        self.post_message(Changed())
+        with suppress(RuntimeError):  # the loop is closed: the screen has just been left
+            loop.call_soon_threadsafe(self._news.set)
 
-    def on_changed(self) -> None:
-        if not self.state.paused:
-            self._draw_soon()
+    async def _keep_drawing(self) -> None:
+        """What is new, when the pace allows; later while a slow terminal has frames waiting.
+
+        What the first drawing needs is loaded in a thread: it would hold the event loop for a quarter of a second."""
+        await asyncio.to_thread(_prepare)
+        self._news.set()
+        while True:
+            await self._news.wait()
+            while (rest := self._pace.rest()) > 0 or self.board.drawing or _textual.backlog(self):
+                await asyncio.sleep(max(rest, 0.02))
+            self._news.clear()
+            if not self.state.paused:
+                self._draw_new()
+
+    def _draw_new(self) -> None:
+        snapshot = self._monitor.snapshot()
+        if snapshot is not self.snapshot or not self._prepared:
+            self.snapshot, self._prepared = snapshot, True
+            self._pace.begin()
+            with self._pace.piece():
+                self._draw()
 
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else."""
-        if not self._prepared:
-            return
-        if not self.state.paused and self._monitor.snapshot().version == self.snapshot.version:
+        if self._prepared and not self.state.paused:
             self.header.update(self.run_shown, time.time(), self.state.symbols, self.state.theme, False)
-        elif not self.state.paused:
-            self._draw_soon()
-
-    def _draw_soon(self) -> None:
-        """What is new: now, or when the pace allows; later while a slow terminal has frames waiting."""
-        if self._draw_waits or not self._prepared:
-            return
-        rest = self._pace.rest()
-        if rest <= 0 and not self.board.drawing and _textual.backlog(self) == 0:
-            self._draw_now()
-        else:
-            self._draw_waits = True
-            self.set_timer(max(rest, 0.02), self._draw_later)
-
-    def _draw_later(self) -> None:
-        self._draw_waits = False
-        self._draw_soon()
-
-    def _draw_now(self) -> None:
-        if not self.state.paused:
-            self.snapshot = self._monitor.snapshot()
-        self._pace.begin()
-        with self._pace.piece():
-            self._draw()
 
     def on_panel_box_resized(self) -> None:
         """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
@@ -237,8 +216,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         """After a key: at once, from the snapshot that is shown, so that a key costs what it changes; what is new since
         follows at its pace. Boxes that get another size by it ask for more themselves."""
         self._draw()
-        if not self.state.paused and self._monitor.snapshot().version != self.snapshot.version:
-            self._draw_soon()
+        if not self.state.paused:
+            self._news.set()
 
     def say(self, message: str) -> None:
         """Tells what a key did."""
