@@ -290,7 +290,7 @@ def test_a_step_guessed_between_a_row_and_its_bar_is_put_right(tmp_path: Path, l
     seen = []
     with log.open("a") as file:
         for text in (
-            bar.format(0),
+            "training begins\n" + bar.format(0),
             "\n{'loss': 1.0}\n",
             f"{bar.format(late)}\n",
             "{'loss': 2.0}\n",
