@@ -21,7 +21,7 @@ from tuimon.exports._comparison import compare
 from tuimon.exports._plot import GRID, plot_of, sparkline
 from tuimon.exports.compare_html import as_html as comparison
 from tuimon.exports.report import as_html as report
-from tuimon.model.views import Axis, ChartView, Line, Role
+from tuimon.model.views import Axis, ChartView, Envelope, Line, Role
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
 
@@ -242,6 +242,14 @@ def test_a_gap_is_not_bridged_and_a_single_point_is_seen() -> None:
     path = plot_of(view).lines[0].path
     assert path.count("M") == 3
     assert "h0" in path
+
+
+def test_an_area_is_closed_around_what_lies_between_its_low_and_its_high() -> None:
+    low, high = np.array([0.0, 1.0, np.nan, 2.0]), np.array([1.0, 3.0, np.nan, 4.0])
+    unknown = np.full(4, np.nan)
+    area = Line("", Role.SERIES_0, Envelope(low, high, unknown, unknown, np.zeros(4)), filled=True)
+    [line] = plot_of(ChartView("", (), Axis(0, 3), Axis(0, 4), (area,), columns=4)).lines
+    assert line.path == "M0 750l1 -500h1V750h-1l-1 250zM3 0h1V500h-1z"
 
 
 def test_a_logarithmic_axis() -> None:

@@ -32,7 +32,7 @@ from tuimon.errors import UsageError
 
 THEMES = ("auto", "dark", "light", "ansi")
 SYMBOLS = ("auto", "braille", "block", "ascii")
-_TABLES = ("keys", "detectors", "rules", "notify")
+TABLES = ("keys", "detectors", "rules", "notify")
 """Settings of the file alone."""
 _KINDS = {str: "a text", bool: "true or false", float: "a number", dict: "a table: [name]", tuple: "tables: [[rules]]"}
 
@@ -96,7 +96,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         settings = _set(settings, name, value, str(path))
     for name in known:
         text = environment.get(f"TUIMON_{name.upper()}")
-        if text and name not in _TABLES:
+        if text and name not in TABLES:
             settings = _set(settings, name, _from_text(getattr(settings, name), text), f"TUIMON_{name.upper()}")
     return settings
 

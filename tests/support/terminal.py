@@ -29,7 +29,13 @@ class Terminal:
         self.resize(*size)
         self.before = termios.tcgetattr(slave)
         self._slave = slave
-        surroundings = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", **(environment or {})}
+        surroundings = {
+            **os.environ,
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "COLORFGBG": "15;0",
+            **(environment or {}),
+        }
         self.started = time.monotonic()
         self.process = subprocess.Popen(
             command,

@@ -7,12 +7,19 @@ import os
 import re
 import sys
 import time
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 from tuimon import config
 from tuimon.commands import EXIT_NOTHING, EXIT_OK, Command
 from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import NothingFound
 
+if TYPE_CHECKING:
+    from tuimon.tui.background import Background
+
+LATE_ANSWER = 2.0
+"""Seconds for which keys are not heeded where the terminal's answer is still on its way."""
 MOST_CELLS = 1000
 """Of a side of --once: more than any screen has, and no more memory than a screen takes."""
 
@@ -70,15 +77,19 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
 
         with_patterns(patterns)  # a wrong one is said here, not by a reader that ends
     reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval, patterns)
-    from tuimon.monitor.process import ReaderProcess  # the reader reads while this is imported
-    from tuimon.tui.app import run
+    asked = _ask_for_the_background(settings)
+    with asked or nullcontext():
+        from tuimon.monitor.process import ReaderProcess  # the reader reads while this is imported
+        from tuimon.tui.app import run
 
+        if asked is not None:
+            settings = settings.with_changes(theme=asked.theme())
     monitor = ReaderProcess(
         paths, poll=settings.poll, interval=settings.interval, console_patterns=patterns, spawned=reader
     )
     monitor.start()
     try:
-        code = run(monitor, settings, wait, fresh)
+        code = run(monitor, settings, wait, fresh, deaf_for=LATE_ANSWER if asked is not None and asked.late else 0.0)
     finally:
         monitor.close()
     if code == EXIT_NOTHING:
@@ -86,6 +97,14 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
 
         open_run(*paths)  # says what was looked for, and what was met instead
     return code
+
+
+def _ask_for_the_background(settings: config.Settings) -> Background | None:
+    """The question whether the terminal is dark or light, where nobody has said it."""
+    from tuimon.tui import background, terminal
+
+    unknown = settings.theme == "auto" and terminal.theme("auto") != "ansi"
+    return background.Background() if unknown and background.worth_asking() else None
 
 
 def _wait_for_logs(paths: list[str], interval: float) -> None:

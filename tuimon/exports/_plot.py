@@ -36,6 +36,8 @@ class PlotLine:
     path: str
     dots: str
     """A path of points without length, for a round cap; "" where points are not marked."""
+    filled: bool
+    """True: the path is the border of an area."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,25 @@ def _along(value: float, axis: Axis) -> float:
 
 def _line(line: Line, y: Axis) -> PlotLine:
     dots = "".join(_dots(line.envelope, y)) if line.markers else ""
-    return PlotLine(clean(line.label), str(line.role), _path(line.envelope, y), dots)
+    path = _area(line.envelope, y) if line.filled else _path(line.envelope, y)
+    return PlotLine(clean(line.label), str(line.role), path, dots, line.filled)
+
+
+def _area(envelope: Envelope, y: Axis) -> str:
+    """The closed border of what lies between low and high, a piece for each stretch of columns without a gap."""
+    low, high = _rows(envelope.low, y), _rows(envelope.high, y)
+    there = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
+    found: list[str] = []
+    for columns in np.split(there, np.flatnonzero(np.diff(there) > 1) + 1):
+        if not len(columns):
+            continue
+        above, below = high[columns].astype(int), low[columns].astype(int)
+        found.append(f"M{columns[0]} {above[0]}")
+        found += [f"l1 {step}" for step in np.diff(above).tolist()]
+        found.append(f"h1V{below[-1]}h-1")
+        found += [f"l-1 {step}" for step in np.diff(below[::-1]).tolist()]
+        found.append("z")
+    return "".join(found)
 
 
 def _rows(values: Floats, y: Axis) -> Floats:

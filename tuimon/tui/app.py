@@ -15,6 +15,7 @@ from pathlib import Path
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding
 from textual.containers import Horizontal
+from textual.events import Event, Key
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -79,6 +80,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._begun = ViewState(terminal.symbols(settings.symbols), terminal.theme(settings.theme))
         begun = replace(self._begun)
         self.state = saved_view.restored(begun, monitor.paths, views) if views else begun
+        self.deaf_until = 0.0
+        """Until then (time.monotonic()) what looks like keys is the terminal's late answer to a question."""
         self._frames = FrameCache()
         self.snapshot: Snapshot = monitor.snapshot()
         self._pace = Pace(settings.frame_rate)
@@ -205,6 +208,11 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     # ------------------------------------------------------------------ what actions use
 
+    async def on_event(self, event: Event) -> None:
+        """Every event of the terminal comes by here."""
+        if not (isinstance(event, Key) and time.monotonic() < self.deaf_until):
+            await super().on_event(event)
+
     def action_do(self, id: str) -> None:
         """A key or the palette asks for an action."""
         self._action_of[id].do(self)
@@ -278,9 +286,13 @@ def _prepare() -> None:
     prepare_charts()
 
 
-def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False) -> int:
-    """Shows the dashboard until a person leaves it. Returns the exit code. fresh: not as it was left last time."""
+def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False, deaf_for: float = 0.0) -> int:
+    """Shows the dashboard until a person leaves it. Returns the exit code. fresh: not as it was left last time.
+
+    deaf_for: seconds for which what looks like keys is none.
+    """
     app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory())
+    app.deaf_until = time.monotonic() + deaf_for
     _textual.send_changed_cells()
     sys.setswitchinterval(SWITCH)
     try:
