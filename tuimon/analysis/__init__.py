@@ -9,5 +9,9 @@ progress.py         where a run stands, when it ends, whether it lives
 progress_inputs.py  what a run of the store knows about that
 comparing.py        runs side by side: settings that differ, metrics that are the same, seeds
 run_filter.py       which runs a typed filter means
+concepts.py         which metrics of a run stand for a concept
+windows.py          what was usual before a point
+rules.py            what a curve can be held to
+incidents.py        raised once, cleared once, and only what is new looked at
 words.py            durations as a person says them
 """

@@ -79,13 +79,20 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
     reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval, patterns)
     asked = _ask_for_the_background(settings)
     with asked or nullcontext():
-        from tuimon.monitor.process import ReaderProcess  # the reader reads while this is imported
+        from tuimon.detectors import Checker  # the reader reads while this is imported
+        from tuimon.monitor.process import ReaderProcess
         from tuimon.tui.app import run
 
         if asked is not None:
             settings = settings.with_changes(theme=asked.theme())
+    checker = Checker(settings.detectors, settings.rules, str(config.config_path()))
     monitor = ReaderProcess(
-        paths, poll=settings.poll, interval=settings.interval, console_patterns=patterns, spawned=reader
+        paths,
+        poll=settings.poll,
+        interval=settings.interval,
+        console_patterns=patterns,
+        spawned=reader,
+        checker=checker,
     )
     monitor.start()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tuimon.detectors._curves import curves
+from tuimon.analysis.concepts import curves
 from tuimon.store import Curve, Run
 
 NEAR = 0.9

@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from tuimon.analysis.concepts import named
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Above, Below
-from tuimon.detectors._curves import alert, extreme, incidents, named, number
+from tuimon.detectors._curves import alert, extreme, incidents, number
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Curve, Run

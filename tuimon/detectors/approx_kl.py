@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tuimon.detectors._curves import curves
+from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
 from tuimon.model.alerts import Alert
 from tuimon.store import Run

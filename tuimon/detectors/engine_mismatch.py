@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, curves, incidents, middle, number, verb
+from tuimon.detectors._curves import alert, incidents, middle, number, verb
 from tuimon.detectors._limits import Limit
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run

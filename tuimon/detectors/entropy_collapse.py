@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, curves, incidents, middle, number, percent, verb
+from tuimon.detectors._curves import alert, incidents, middle, number, percent, verb
 from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
 from tuimon.store import Run

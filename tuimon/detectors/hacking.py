@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tuimon.analysis.concepts import curves, named
 from tuimon.analysis.incidents import Incidents
 from tuimon.analysis.rules import Above
 from tuimon.analysis.windows import BLOCK
-from tuimon.detectors._curves import alert, curves, middle, named, number, verb
+from tuimon.detectors._curves import alert, middle, number, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 

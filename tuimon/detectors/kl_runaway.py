@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Above, Runaway
-from tuimon.detectors._curves import alert, curves, extreme, incidents, number, risen, verb
+from tuimon.detectors._curves import alert, extreme, incidents, number, risen, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 

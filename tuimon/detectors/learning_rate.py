@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.rules import Below, Rising
-from tuimon.detectors._curves import alert, curves, incidents, number, percent, verb
+from tuimon.detectors._curves import alert, incidents, number, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuimon.analysis.concepts import named
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Creep
-from tuimon.detectors._curves import alert, incidents, middle, named, number, percent, verb
+from tuimon.detectors._curves import alert, incidents, middle, number, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incidents
 from tuimon.analysis.rules import Above
-from tuimon.detectors._curves import alert, curves, middle, number, verb
+from tuimon.detectors._curves import alert, middle, number, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 

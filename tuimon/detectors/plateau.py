@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Stuck
 from tuimon.analysis.windows import NINE, median_of_nine
-from tuimon.detectors._curves import alert, curves, incidents, number
+from tuimon.detectors._curves import alert, incidents, number
 from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
 from tuimon.store import Run

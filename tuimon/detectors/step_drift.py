@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, curves, incidents, middle, number, percent, verb
+from tuimon.detectors._curves import alert, incidents, middle, number, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Spike
-from tuimon.detectors._curves import alert, curves, extreme, incidents, level_at, number
+from tuimon.detectors._curves import alert, extreme, incidents, level_at, number
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Run

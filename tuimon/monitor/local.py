@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator, Sequence
 
 from tuimon import config
-from tuimon.detectors import check_all
+from tuimon.detectors import Checker
 from tuimon.errors import NothingFound
 from tuimon.reader import Collector
 from tuimon.sources.watch import Watcher
@@ -18,9 +19,11 @@ from tuimon.vocabulary import merge_key
 class LocalMonitor:
     """Collector and store in one process; `update` reads what is new."""
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        """The patterns of console lines are those of the user's settings."""
-        self.collector = Collector([os.fspath(path) for path in paths], config.load().console_patterns)
+    def __init__(self, paths: Sequence[str | os.PathLike[str]], checker: Checker | None = None) -> None:
+        """Patterns of console lines are those of the user's settings, as are the detectors unless they are given."""
+        settings = config.load()
+        self.collector = Collector([os.fspath(path) for path in paths], settings.console_patterns)
+        self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
         self.store = Store(merge_key)
 
     def update(self) -> bool:
@@ -35,8 +38,7 @@ class LocalMonitor:
                 break
         for event in self.collector.flush():
             self.store.apply(event)
-        if self.store.version != before:
-            self.store.set_alerts(check_all(self.store.snapshot()))
+        self.store.set_alerts(self.checker.check_all(self.store.snapshot(), time.time()))
         return self.store.version != before
 
     def snapshot(self) -> Snapshot:

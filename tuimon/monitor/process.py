@@ -13,8 +13,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Sequence
+from queue import SimpleQueue
 
-from tuimon.detectors import check_all
+from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
 from tuimon.model.events import Notice, Progress, StreamFound
 from tuimon.monitor.spawn import Spawned, spawn
@@ -25,6 +26,8 @@ from tuimon.wire import FrameDecoder
 
 CHECK_EVERY = 0.5
 """Seconds between two rounds of the detectors, at least."""
+CLOCK_EVERY = 5.0
+"""Seconds until they look again though nothing was logged: silence tells something, too."""
 RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""
 
@@ -40,10 +43,15 @@ class ReaderProcess:
         interval: float = 1.0,
         console_patterns: Sequence[str] = (),
         spawned: Spawned | None = None,
+        checker: Checker | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """spawned: a reader of these paths that has been started already."""
+        """spawned: a reader of these paths that has been started already. checker: detectors as set by the user."""
         self.on_change = on_change
+        self.on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
+        """Called on the receiving thread after each round of the detectors."""
+        self._checker = checker or Checker()
+        self._said: SimpleQueue[Notice] = SimpleQueue()
         self.paths = [os.path.abspath(path) for path in paths]
         self._arguments = (self.paths, poll, interval, console_patterns)
         self._reader = spawned
@@ -113,6 +121,10 @@ class ReaderProcess:
                 return
             self._reader = spawn(*self._arguments)
 
+    def say(self, notice: Notice) -> None:
+        """Something that a person should know; from any thread."""
+        self._said.put(notice)
+
     def _say(self, notice: Notice) -> None:
         self._notices.append(notice)
         self._store.apply(notice)
@@ -125,8 +137,8 @@ class ReaderProcess:
         decoder = FrameDecoder()
         pipe = process.stdout.fileno()
         while True:
-            due = self._unchecked and self._checked + CHECK_EVERY - time.monotonic()
-            if due is not False and not select.select([pipe], [], [], max(0.0, due))[0]:
+            due = self._checked + (CHECK_EVERY if self._unchecked else CLOCK_EVERY) - time.monotonic()
+            if not select.select([pipe], [], [], max(0.0, due))[0]:
                 self._check()
                 continue
             data = os.read(pipe, 1 << 20)
@@ -149,13 +161,17 @@ class ReaderProcess:
             self.on_change()
 
     def _check(self) -> None:
-        """The detectors look, at most twice a second; not at a history that has been read in part."""
+        """The detectors look, at most twice a second, not at a history that has been read in part; what others have to
+        say is taken in."""
+        while not self._said.empty():
+            self._say(self._said.get())
         self._checked, self._unchecked = time.monotonic(), False
         before, snapshot = self._store.version, self._store.snapshot()
         if snapshot.progress.caught_up:
-            self._store.set_alerts(check_all(snapshot))
+            self._store.set_alerts(self._checker.check_all(snapshot, time.time()))
         if self._store.version != before:
             self.on_change()
+        self.on_alerts(self._store.snapshot())
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

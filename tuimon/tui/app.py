@@ -23,6 +23,7 @@ from tuimon.config import Settings
 from tuimon.draw import FrameCache
 from tuimon.draw import prepare as prepare_charts
 from tuimon.monitor import ReaderProcess
+from tuimon.notify import Notifier, channels_of
 from tuimon.panels import Panel, arrange, header_panel, metric_panel
 from tuimon.panels import prepare as prepare_panels
 from tuimon.store import Run, Snapshot
@@ -293,12 +294,16 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
     """
     app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory())
     app.deaf_until = time.monotonic() + deaf_for
+    chosen = channels_of(settings.notify, lambda text: _textual.write(app, text))
+    notifier = Notifier(chosen, monitor.say)
+    monitor.on_alerts = notifier.update
     _textual.send_changed_cells()
     sys.setswitchinterval(SWITCH)
     try:
         app.run(mouse=settings.mouse)
     finally:
         monitor.on_change = lambda: None
+        notifier.close()
         app.keep_view()
     return app.return_code or 0
 

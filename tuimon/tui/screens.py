@@ -18,6 +18,9 @@ from tuimon.text import cell_width, clean, fit
 from tuimon.tui.actions import Action, key_names
 from tuimon.tui.box import strip
 
+_PAST = 20
+"""Incidents that are over, of which the newest are told."""
+
 
 class _Rows(ScrollView, can_focus=True):
     """Rows that can be scrolled by keys and wheel."""
@@ -109,6 +112,7 @@ class NotesScreen(_Listing):
             found.append(((f"  {clean(alert.message)}", role),))
             if alert.hint:
                 found.append(((f"    {clean(alert.hint)}", Role.MUTED),))
+        found += [((f"  over: {clean(alert.message)}", Role.MUTED),) for alert in snapshot.past[:_PAST]]
         if not snapshot.alerts:
             found.append((("  none stands", Role.GOOD),))
         found += [(), (("Notices", Role.TITLE),)]
