@@ -510,9 +510,7 @@ def test_the_odd_device_is_named_and_the_peak_marked() -> None:
     assert isinstance(view, HeatView)
     assert view.peak == (2, 5)
     assert view.headline[0] == ("84 %", Role.VALUE)
-    assert text(view.sentence) == (
-        "peak 84 % on device 5 in train_step; device 5 is 30 points above the median device in train_step"
-    )
+    assert text(view.sentence) == "peak 84 % on device 5 in train_step, 30 points above the median device"
 
 
 def test_what_makes_a_device_odd() -> None:

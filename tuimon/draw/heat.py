@@ -33,7 +33,7 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
     room = size.height - len(top)
     with_head = room >= 3
     spare = room - with_head - len(view.rows)
-    foot = _foot(view, size.width, spare - 1)[: max(spare, 0) or (1 if room >= 5 else 0)]
+    foot = _foot(view, size.width, spare)[: max(spare, 0) or (1 if room >= 5 else 0)]
     shown = max(min(room - with_head - len(foot), len(view.rows)), 1)
     rows = _keep(len(view.rows), shown - (shown < len(view.rows) and shown > 1), view.peak[0] if view.peak else None)
     grid = _grid(view, rows, size.width, symbols, with_head)
@@ -45,8 +45,8 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
 
 
 def _foot(view: HeatView, width: int, room: int) -> list[Row]:
-    """Sentence and note, on more than one row each where there is room."""
-    made = paragraph(view.sentence, width, max(room - bool(view.note), 1)) if view.sentence else []
+    """Sentence and note, on more than one row each where there is room; the sentence whole before the note."""
+    made = paragraph(view.sentence, width, max(room, 1)) if view.sentence else []
     return made + paragraph(((view.note, Role.MUTED),), width, max(room - len(made), 1)) if view.note else made
 
 

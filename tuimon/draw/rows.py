@@ -52,15 +52,21 @@ def fit_row(row: Iterable[Span], width: int) -> Row:
 
 def paragraph(row: Iterable[Span], width: int, most: int) -> list[Row]:
     """A row broken at its blanks into at most `most` rows of `width` cells; the last one is cut where more is left."""
-    words = [(word, role) for text, role in clean_row(row) for word in re.findall(r"\S+\s*|\s+", text)]
+    words: list[list[Span]] = [[]]
+    for text, role in clean_row(row):
+        for piece in re.findall(r"\S+\s*|\s+", text):
+            words[-1].append((piece, role))
+            if piece[-1].isspace():
+                words.append([])
     made: list[list[Span]] = [[]]
     used = 0
-    for word, role in words:
-        if made[-1] and used + cell_width(word.rstrip()) > width and len(made) < most:
+    for word in words:
+        wide = row_width(word)
+        if made[-1] and used + cell_width("".join(text for text, _ in word).rstrip()) > width and len(made) < most:
             made.append([])
             used = 0
-        made[-1].append((word, role))
-        used += cell_width(word)
+        made[-1] += word
+        used += wide
     ended = [[*line[:-1], (line[-1][0].rstrip(), line[-1][1])] for line in made if line]
     return [join(line) for line in ended][: max(most, 0)]
 

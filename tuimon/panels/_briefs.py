@@ -47,6 +47,12 @@ def progress_of(run: Run, now: float) -> ProgressReport:
     return report(known, now)
 
 
+def steps_left(run: Run, now: float) -> int | None:
+    """Until the end of the run, in steps as its metrics are logged; None unknown."""
+    said = progress_of(run, now)
+    return None if said.step is None or said.total is None else max(said.total - said.step, 0) * said.updates
+
+
 def reading_of(run: Run, panel: CurvePanel) -> Reading | None:
     """The metric that leads a panel in this run; None where it has none with a point."""
     for name in panel.in_order(run):

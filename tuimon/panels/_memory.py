@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -31,6 +31,25 @@ class MemoryTable:
     def has(self, *kinds: str) -> bool:
         """Whether any of these kinds was logged."""
         return any(kind in self.kinds for kind in kinds)
+
+
+MOMENTS = (("start", "offload"), ("start", "onload"), ("end", "onload"), ("end", "offload"))
+"""(snapshot, load) of ROLL's operations in their order: before, with the state loaded, work done, state moved back."""
+
+
+@lru_cache(maxsize=64)
+def moments_of(metrics: tuple[str, ...]) -> Mapping[tuple[str, str, int, str], str]:
+    """(phase, column, index into MOMENTS, kind) -> metric, of the tags in GiB that name a moment."""
+    known = by_concept(metrics)
+    found = [(name, tag) for concept in _GPU for name in known.get(concept, ()) if (tag := memory_of(name))]
+    machines = len({tag.node for _, tag in found if tag.node is not None})
+    return MappingProxyType(
+        {
+            (tag.phase, _column(tag, machines > 1), MOMENTS.index((tag.snapshot, tag.load)), tag.kind): name
+            for name, tag in found
+            if (tag.snapshot, tag.load) in MOMENTS and not tag.fraction
+        }
+    )
 
 
 @lru_cache(maxsize=64)
@@ -64,6 +83,20 @@ def _column(tag: MemoryTag, machines: bool) -> str:
 def _moment(tag: MemoryTag) -> int:
     """How much a snapshot tells of the peak of a phase: the end with the state loaded, then the start with it."""
     return 2 * (tag.load == "onload") + (tag.snapshot == "end")
+
+
+def phase_title(phase: str) -> str:
+    """A phase of memory tags as a person reads it."""
+    return phase.replace("/", ".") or "whole step"
+
+
+def short_titles(phases: Sequence[str]) -> tuple[str, ...]:
+    """What the phases are about ("actor train"), where that tells them apart; else as above."""
+    found = [phase_of(f"time/{phase}/total") for phase in phases]
+    labels = [one.label if one is not None and one.id != "other" else "" for one in found]
+    if not all(labels) or len(set(labels)) < len(labels):
+        return tuple(map(phase_title, phases))
+    return tuple(labels)
 
 
 def phase_order(phase: str) -> tuple[int, str]:

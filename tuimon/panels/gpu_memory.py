@@ -10,8 +10,10 @@ import numpy as np
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
+from tuimon.panels._briefs import steps_left
 from tuimon.panels._look import PLAIN, Look
-from tuimon.panels._memory import MemoryTable, gpu_table
+from tuimon.panels._memory import MemoryTable, gpu_table, phase_title, short_titles
+from tuimon.panels._memory_growth import Forecast, forecast_words, soonest_full
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.store import Run
 from tuimon.vocabulary import phase_of
@@ -50,7 +52,7 @@ class GpuMemory:
             hint: Row = (("ROLL writes memory only with ROLL_DEBUG=1", Role.TEXT),) if is_roll(run) else ()
             return HeatView(TITLE, (), (), (), (), sentence=hint, note="" if hint else "no points yet")
         if table.has(*FRACTIONS):
-            return _fractions(run, table)
+            return _fractions(run, table, size, now)
         return _gibibytes(run, table, size)
 
 
@@ -60,7 +62,7 @@ def is_roll(run: Run) -> bool:
     return any(phase is not None and phase.op and phase.cluster for phase in phases)
 
 
-def _fractions(run: Run, table: MemoryTable) -> HeatView:
+def _fractions(run: Run, table: MemoryTable, size: Size, now: float) -> HeatView:
     first = FRACTIONS[0] if table.has(FRACTIONS[0]) else FRACTIONS[1]
     phases = [
         phase
@@ -79,7 +81,10 @@ def _fractions(run: Run, table: MemoryTable) -> HeatView:
         row, column = np.unravel_index(int(np.nanargmax(values)), values.shape)
         peak = (int(row), int(column))
         headline = ((format_fraction(float(values[peak])), Role.VALUE), (" peak", Role.MUTED))
-    names = tuple(_phase_name(phase) for phase in phases)
+    names = tuple(map(phase_title, phases))
+    if max(map(len, names)) > size.width * 2 // 5:
+        names = short_titles(phases)
+    forecast = soonest_full(run, table, cells, phases, columns, first, steps_left(run, now))
     shown = "reserved" if first == FRACTIONS[0] else "allocated"
     notes = [f"% of the device {shown} at most" + (" / allocated" if second else "")]
     if any(phases):
@@ -92,7 +97,7 @@ def _fractions(run: Run, table: MemoryTable) -> HeatView:
         tuple(map(tuple, cells)),
         tuple(map(tuple, second)),
         peak,
-        _sentence(values, names, columns, peak),
+        _sentence(values, names, columns, peak, forecast),
         ", ".join(notes),
     )
 
@@ -109,11 +114,13 @@ def _last(run: Run, table: MemoryTable, phase: str, column: str, kind: str) -> f
     return None if last is None or metric is None else last.value * table.scale_of[metric]
 
 
-def _phase_name(phase: str) -> str:
-    return phase.replace("/", ".") or "whole step"
-
-
-def _sentence(values: np.ndarray, names: Sequence[str], columns: Sequence[str], peak: tuple[int, int] | None) -> Row:
+def _sentence(
+    values: np.ndarray,
+    names: Sequence[str],
+    columns: list[str],
+    peak: tuple[int, int] | None,
+    forecast: Forecast | None,
+) -> Row:
     if peak is None:
         return ()
     at, column = float(values[peak]), columns[peak[1]]
@@ -121,8 +128,13 @@ def _sentence(values: np.ndarray, names: Sequence[str], columns: Sequence[str], 
     during = f" in {names[peak[0]]}" if len(names) > 1 else ""
     role = Role.CRITICAL if at >= 0.98 else Role.WARNING if at >= 0.95 else Role.TEXT
     said: list[Span] = [(f"peak {format_fraction(at)}{where}{during}", role)]
+    if forecast is not None:
+        here = (forecast.row, columns.index(forecast.column)) == peak
+        said.append(forecast_words(forecast, "" if here else names[forecast.row]))
     odd = odd_device(values)
-    if odd is not None:
+    if odd is not None and odd[:2] == peak:
+        said.append((f", {abs(odd[2]) * 100:.0f} points above the median device", Role.WARNING))
+    if odd is not None and odd[:2] != peak:
         row, place, away = odd
         side = "above" if away > 0 else "below"
         text = f"; device {columns[place]} is {abs(away) * 100:.0f} points {side} the median device in {names[row]}"
@@ -157,7 +169,7 @@ def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
         for kind in _GIB:
             numbers = [_last(run, table, phase, column, kind) for column in table.columns]
             if any(number is not None for number in numbers):
-                name = f"{_phase_name(phase)} " if phase else ""
+                name = f"{phase_title(phase)} " if phase else ""
                 lines.append((f"{name}{kind.replace('_', ' ')}", numbers))
     known = [number for _, numbers in lines for number in numbers if number is not None]
     if not known:

@@ -53,7 +53,8 @@ class PhaseHistory:
         spans = [span for _, curve in curves if (span := curve.limits(along)) is not None]
         if not spans:
             return ChartView(TITLE, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), note="no points yet")
-        low, high = x_limits(min(a for a, _ in spans), max(b for _, b in spans), kind)
+        first, last = min(a for a, _ in spans), max(b for _, b in spans)
+        low, high = look.window.limits(last, kind) if look.window is not None else x_limits(first, last, kind)
         columns = plot_columns(max(size.width, 1), symbols)
         measured = [curve.envelope(low, high, columns, along) for _, curve in curves]
         clock = max(range(len(curves)), key=lambda i: len(curves[i][1]))
