@@ -1,8 +1,9 @@
 """How long a step takes, from steps and wall times.
 
-The usual pace is the median of recent intervals, so a few slow ones do not move it. Intervals far above it are pauses:
-evaluation, checkpoints. They are told apart and, where they come again and again, are part of what lies ahead. An
-interval across a restart is none: the machine was doing something else.
+A step's time is that from the first point of one step to the first of the next: what is logged at a step once more,
+after its evaluation, does not hide that evaluation. Intervals far above the usual are pauses: evaluation, checkpoints.
+They are told apart and, where they come again and again, are part of what lies ahead. An interval across a restart is
+none: the machine was doing something else.
 """
 
 from __future__ import annotations
@@ -10,14 +11,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tuimon.model.points import Floats, Steps
 from tuimon.store.tally import Indices
 
 _RECENT = 100
+"""Intervals that the pace is taken from at most; of a shorter run, its newer half …"""
+_RECENT_LEAST = 10
+"""… but so many."""
 _PAUSE = 3.0
 """An interval so many times the usual one is a pause."""
+_ACCIDENT = 5.0
+"""A pause so many times the others is none of theirs: one long night."""
+_REGULAR = 1.5
+"""Pauses are regular when the widest gap between two is at most so many times the narrowest."""
 _FEWEST = 3
+_BLOCKS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +35,23 @@ class Cadence:
     """The pace of a run. Seconds."""
 
     interval: float
-    """Usual time between two points that follow each other."""
+    """Usual time between two steps that were logged one after the other."""
+    spread: float
+    """Half of the width of the middle half of such times."""
     seconds_per_step: float
-    """Usual, without pauses."""
+    """Of the newest steps, without pauses."""
     low: float
     high: float
-    """Seconds a step: the middle half of recent intervals lies between them."""
+    """Seconds a step in the quickest and in the slowest quarter of these steps, without pauses."""
     pause: float
-    """Usual extra time of a pause; 0 when there was none, or only one."""
+    """Usual extra time of a pause that comes again; 0 when there is none."""
     longest_pause: float
-    """The second longest interval with a pause (the longest may have been an accident); 0 likewise."""
+    """The longest interval with such a pause; 0 likewise."""
     pauses_per_step: float
+    pause_every: float
+    """Steps from one pause to the next, where they are regular; 0 elsewhere."""
+    last_pause: float
+    """The step after which the last pause came; NaN when there was none."""
     drift: float
     """How much slower the recent half is than the earlier half of the intervals: 0.1 is 10 % slower. NaN: too few."""
     intervals: int
@@ -43,38 +59,66 @@ class Cadence:
 
     @property
     def expected(self) -> float:
-        """Seconds a step with its share of pauses: what the steps ahead will take."""
+        """Seconds a step with its share of pauses."""
         return self.seconds_per_step + self.pause * self.pauses_per_step
 
+    def pauses_ahead(self, step: float, total: float) -> float:
+        """How many are to be expected from `step` to `total`."""
+        if self.pause_every:
+            first = self.last_pause + self.pause_every
+            return max(0.0, np.floor((total - max(first, step)) / self.pause_every + 1)) if total >= first else 0.0
+        return self.pauses_per_step * max(total - step, 0.0)
 
-def cadence(steps: Steps, wall_times: Floats, restarts: Indices | None = None, recent: int = _RECENT) -> Cadence | None:
-    """From arrays of one length, steps ascending; restarts as in a Curve. None with fewer than 3 usable intervals."""
-    advance, elapsed = np.diff(steps), np.diff(wall_times)
-    usable = (advance > 0) & (elapsed > 0) & np.isfinite(elapsed)
-    if restarts is not None:
-        usable[restarts - 1] = False
-    advance, elapsed = advance[usable], elapsed[usable]
+
+def cadence(
+    steps: Steps, wall_times: Floats, restarts: Indices | None = None, evaluated: Steps | None = None
+) -> Cadence | None:
+    """From arrays of one length, steps ascending; restarts as in a Curve. None with fewer than 3 usable intervals.
+
+    evaluated: steps at which an evaluation was logged: a first pause there will come again, any other may have been an
+    accident.
+    """
+    at, advance, elapsed = _intervals(steps, wall_times, restarts)
     if len(elapsed) < _FEWEST:
         return None
     rates = elapsed / advance
-    usual = _usual(rates[-recent:])
-    extra = elapsed - usual * advance
+    usual = _usual(rates[-_RECENT:])
     paused = elapsed > _PAUSE * usual * advance
-    pauses = np.sort(extra[paused])
-    again = len(pauses) > 1
-    plain = rates[-recent:][~paused[-recent:]]
-    low, high = np.quantile(plain, (0.25, 0.75)) if len(plain) else (usual, usual)
+    extra = (elapsed - usual * advance)[paused]
+    ours = _recurring(extra, at[paused], evaluated)
+    pauses, places = extra[ours], at[paused][ours]
+    again = len(pauses) > 0
+    every = _period(places, int(steps[0]), evaluated)
+    plain = rates[~paused]
+    recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :] if len(plain) else rates
+    blocks = [float(block.mean()) for block in np.array_split(recent, _BLOCKS) if len(block)]
+    frequency = (1 / every if every else len(pauses) / float(advance.sum())) if again else 0.0
+    quick, slow = np.quantile(elapsed[-_RECENT:], (0.25, 0.75))
     return Cadence(
-        interval=float(np.median(elapsed[-recent:])),
-        seconds_per_step=usual,
-        low=float(low),
-        high=float(high),
-        pause=float(np.median(pauses)) if again else 0.0,
-        longest_pause=float(np.sort(elapsed[paused])[-2]) if again else 0.0,
-        pauses_per_step=len(pauses) / float(advance.sum()) if again else 0.0,
-        drift=_drift(rates[~paused]),
+        interval=float(np.median(elapsed[-_RECENT:])),
+        spread=float(slow - quick) / 2,
+        seconds_per_step=float(recent.mean()),
+        low=min(blocks),
+        high=max(blocks),
+        pause=float(pauses.mean()) if again else 0.0,
+        longest_pause=float(elapsed[paused][ours].max()) if again else 0.0,
+        pauses_per_step=frequency,
+        pause_every=every,
+        last_pause=float(places[-1]) if again else float("nan"),
+        drift=_drift(plain),
         intervals=len(elapsed),
     )
+
+
+def _intervals(steps: Steps, wall_times: Floats, restarts: Indices | None) -> tuple[Steps, Floats, Floats]:
+    """(the step that each begins at, steps it covers, seconds) of the usable ones, from first point to first point."""
+    first = np.append(True, steps[1:] != steps[:-1]) if len(steps) else np.zeros(0, np.bool_)
+    rows = np.flatnonzero(first)
+    begin, advance, elapsed = steps[rows[:-1]], np.diff(steps[rows]), np.diff(wall_times[rows])
+    usable = (advance > 0) & (elapsed > 0) & np.isfinite(elapsed)
+    if restarts is not None and len(restarts):
+        usable[np.unique(np.searchsorted(rows, restarts, "right") - 2)] = False
+    return begin[usable], advance[usable].astype(np.float64), elapsed[usable]
 
 
 def _usual(rates: Floats) -> float:
@@ -82,6 +126,31 @@ def _usual(rates: Floats) -> float:
     median = float(np.median(rates))
     quick = rates[rates <= _PAUSE * float(np.quantile(rates, 0.25))]
     return min(median, float(np.median(quick)))
+
+
+def _recurring(extra: Floats, at: Steps, evaluated: Steps | None) -> npt.NDArray[np.bool_]:
+    """Which of the pauses are of a kind that comes again."""
+    if len(extra) == 1:
+        return np.array([evaluated is not None and len(evaluated) > 0 and bool((np.abs(evaluated - at[0]) <= 1).any())])
+    kept = np.ones(len(extra), np.bool_)
+    if len(extra) > 1:
+        largest = int(extra.argmax())
+        others = np.delete(extra, largest)
+        kept[largest] = len(extra) > 2 and extra[largest] <= _ACCIDENT * np.median(others)
+        if len(extra) == 2:
+            kept[:] = extra[largest] <= _ACCIDENT * extra.min()
+    return kept
+
+
+def _period(places: Steps, first: int, evaluated: Steps | None) -> float:
+    """Steps from one pause to the next; 0 where they are not regular."""
+    gaps = np.diff(places)
+    if len(places) == 1 and evaluated is not None:
+        gaps = np.diff(evaluated) if len(evaluated) > 1 else places - first + (0 if first else 1)
+    gaps = gaps[gaps > 0]
+    if not len(gaps) or gaps.max() > _REGULAR * gaps.min():
+        return 0.0
+    return float(np.median(gaps))
 
 
 def _drift(rates: Floats) -> float:

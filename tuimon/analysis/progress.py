@@ -66,7 +66,7 @@ class ProgressReport:
     eta_seconds: float
     """From now; only for a run that is running."""
     eta_range: tuple[float, float]
-    """From the quick and the slow quarter of recent steps."""
+    """If all steps were as those of the quickest, of the slowest quarter of the newest ones."""
     finish_time: float
     last_age: float
     """Since the newest sign of life: a point's wall time or a file's change."""
@@ -90,12 +90,13 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     eta, eta_range = math.nan, (math.nan, math.nan)
     if state == "running" and cadence and cadence.intervals >= _FEWEST and total is not None and known.step is not None:
         left = total - known.step
-        pauses = cadence.expected - cadence.seconds_per_step
-        since = min(age, cadence.expected * left)
-        eta = left * cadence.expected - since
+        pauses = cadence.pause * cadence.pauses_ahead(known.step, total)
+        expected = left * cadence.seconds_per_step + pauses
+        gone = min(age, expected)
+        eta = expected - gone
         eta_range = (
-            max(0.0, left * (cadence.low + pauses) - since),
-            max(0.0, left * (cadence.high + pauses) - since),
+            max(0.0, left * cadence.low + pauses - gone),
+            max(0.0, left * cadence.high + pauses - gone),
         )
     return ProgressReport(
         known.step,

@@ -7,9 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.progress import ProgressInputs
 from tuimon.analysis.updates import Updates, updates_a_step
+from tuimon.model.points import Steps
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
 
@@ -100,11 +103,20 @@ def _clock(run: Run, updates: Updates) -> tuple[Curve | None, Cadence | None]:
     """
     metrics = _busiest(run) if updates.each == 1 else (*updates.sparse, *_busiest(run))
     busiest = [run.curve(metric) for metric in metrics[:_CLOCKS]]
+    each = max(updates.each, 1)
+    evaluated = _evaluated(run)
     for curve in busiest:
-        pace = cadence(curve.steps // max(updates.each, 1), curve.wall_times, curve.restarts)
+        pace = cadence(curve.steps // each, curve.wall_times, curve.restarts, evaluated // each)
         if pace is not None:
             return curve, pace
     return (busiest[0] if busiest else None), None
+
+
+def _evaluated(run: Run) -> Steps:
+    """The steps at which something was validated, by the busiest of such metrics that count steps as the run does."""
+    found = (metric for metric in run.busiest_metrics if metric in run.main_metrics)
+    metric = next((one for one in found if classify(one).split == "val"), None)
+    return np.unique(run.curve(metric).steps) if metric else np.empty(0, np.int64)
 
 
 def _epoch(run: Run, told_step: int | None, told: float) -> float:
