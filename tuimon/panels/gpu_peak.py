@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tuimon.model.views import ChartView, Size, Symbols
-from tuimon.panels._curves import MAX_LINES, chart_of
+from tuimon.panels._chart import chart_of
+from tuimon.panels._curves import MAX_LINES
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._memory import gpu_table, phase_title
 from tuimon.panels._select import curve_or_none
@@ -39,9 +40,8 @@ class GpuPeak:
         labels = {curve.metric: label for _, label, curve in found}
         curves = [(curve.metric, classify(curve.metric), curve) for *_, curve in found]
         shown = curves[:MAX_LINES]
-        return chart_of(
-            run, TITLE, shown, size, symbols, left=len(curves) - len(shown), look=look, label=lambda name: labels[name]
-        )
+        left = len(curves) - len(shown)
+        return chart_of(run, TITLE, shown, size, symbols, "linear", left, (), look, labels.__getitem__, self.id)
 
     def _fullest(self, run: Run, kind: str) -> Iterator[tuple[float, str, Curve]]:
         """(highest value, label, curve) of each phase."""
