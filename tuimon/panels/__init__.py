@@ -18,6 +18,20 @@ from tuimon.model.views import Size, Symbols, View
 from tuimon.panels._chart import chart_of
 from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel
 from tuimon.panels._look import PLAIN, Look, passing
+from tuimon.panels._runs import (
+    SIGNS,
+    SORTS,
+    Listing,
+    Widths,
+    column_at,
+    count_alerts,
+    head_row,
+    layout,
+    listed,
+    run_row,
+    shared_directory,
+    useful_columns,
+)
 from tuimon.panels._select import leftovers
 from tuimon.registry import discover
 from tuimon.store import Run
@@ -25,18 +39,30 @@ from tuimon.vocabulary import classify, memory_of, phase_of
 
 __all__ = [
     "PLAIN",
+    "SIGNS",
     "SINGLE",
+    "SORTS",
     "CurvePanel",
+    "Listing",
     "Look",
     "Panel",
+    "Widths",
     "all_panels",
     "arrange",
     "chart_of",
+    "column_at",
+    "count_alerts",
+    "head_row",
     "header_panel",
+    "layout",
+    "listed",
     "metric_panel",
     "passing",
     "prepare",
     "remaining",
+    "run_row",
+    "shared_directory",
+    "useful_columns",
 ]
 
 HEADER = "header"

@@ -57,10 +57,21 @@ class Listing:
     """Run id -> how many stand."""
     base: Run | None = None
     """What the others are compared with."""
-    drawn: frozenset[int] = frozenset()
-    """Ids of the runs that are drawn over each other; the next two likewise."""
-    pinned: frozenset[int] = frozenset()
-    hidden: frozenset[int] = frozenset()
+    marked: frozenset[str] = frozenset()
+    """Paths of the runs that are drawn over each other; the next two likewise."""
+    pinned: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    shared: int = 0
+    """Characters with which all names begin: a directory that need not be said of each."""
+
+
+def shared_directory(names: Sequence[str]) -> int:
+    """Length of the directories with which all these names begin."""
+    if len(names) < 2:
+        return 0
+    first, last = min(names), max(names)  # what these two begin with, all do
+    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first.rfind("/", 0, same) + 1
 
 
 def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
@@ -96,7 +107,7 @@ def _state(run: Run, listing: Listing, width: int) -> Row:
 
 
 def _name(run: Run, listing: Listing, width: int) -> Row:
-    return ((fit(clean(run.name), width, "ends"), Role.TEXT),)
+    return ((fit(clean(run.name[listing.shared :]), width, "ends"), Role.TEXT),)
 
 
 def _step(run: Run, listing: Listing, width: int) -> Row:
@@ -265,7 +276,7 @@ def listed(
 ) -> tuple[Run, ...]:
     """The runs that a list shows, in its order: those that the filter means, pinned ones first, without hidden ones."""
     if not show_hidden and listing.hidden:
-        runs = [run for run in runs if run.id not in listing.hidden]
+        runs = [run for run in runs if run.path not in listing.hidden]
     if wanted is not None and wanted.alternatives:
         runs = [run for run in runs if wanted.holds(Asked(run, listing))]
     column = next((column for column in COLUMNS if column.id == sort), None)
@@ -277,7 +288,7 @@ def listed(
     elif reverse:
         runs = runs[::-1]
     if listing.pinned:
-        runs = sorted(runs, key=lambda run: run.id not in listing.pinned)
+        runs = sorted(runs, key=lambda run: run.path not in listing.pinned)
     return tuple(runs)
 
 
@@ -292,7 +303,7 @@ def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
 
 
 Widths = tuple[tuple[Column, int], ...]
-_SIGNS = 5
+SIGNS = 5
 """Cells before the first column: cursor, sign of the overlay, pinned or base, blanks."""
 
 
@@ -307,7 +318,7 @@ def layout(width: int, useful: frozenset[str], longest: int) -> Widths:
     word = True
     while True:
         state = COLUMNS[0].width if word else 1
-        taken = _SIGNS + state + 2 + sum(column.width + 1 for column in columns if column.drop)
+        taken = SIGNS + state + 2 + sum(column.width + 1 for column in columns if column.drop)
         if taken + name <= width or (not word and not any(column.drop for column in columns)):
             break
         if word:
@@ -325,7 +336,7 @@ def layout(width: int, useful: frozenset[str], longest: int) -> Widths:
 def head_row(widths: Widths, sort: str, reverse: bool, symbols: Symbols, width: int) -> Row:
     """The heads of the columns; an arrow at the one that sorts."""
     up, down = ("^", "v") if symbols is Symbols.ASCII else ("▲", "▼")
-    spans: list[Span] = [(" " * _SIGNS, Role.MUTED)]
+    spans: list[Span] = [(" " * SIGNS, Role.MUTED)]
     for column, cells in widths:
         arrow = (down if column.down != reverse else up) if column.id == sort else ""
         head = "base" if column.id == "base" and symbols is Symbols.ASCII else column.head
@@ -339,12 +350,12 @@ def run_row(run: Run, listing: Listing, widths: Widths, selected: bool, width: i
     """What the list says of a run."""
     sign, role = marker_of(run, listing.symbols)
     cursor = ">" if listing.symbols is Symbols.ASCII else "▌"
-    flag = "B" if listing.base is not None and run.id == listing.base.id else "P" if run.id in listing.pinned else " "
+    flag = "B" if listing.base is not None and run.id == listing.base.id else "P" if run.path in listing.pinned else " "
     spans: list[Span] = [
         (cursor if selected else " ", Role.ACCENT),
-        (sign if run.id in listing.drawn else " ", role),
+        (sign if run.path in listing.marked else " ", role),
         (" ", Role.MUTED),
-        ("h" if run.id in listing.hidden else flag, Role.MUTED),
+        ("h" if run.path in listing.hidden else flag, Role.MUTED),
         (" ", Role.MUTED),
     ]
     for column, cells in widths:
@@ -359,7 +370,7 @@ def run_row(run: Run, listing: Listing, widths: Widths, selected: bool, width: i
 
 def column_at(widths: Widths, x: int) -> Column | None:
     """Which column stands at a cell of the row; None before and behind them."""
-    at = _SIGNS
+    at = SIGNS
     for column, cells in widths:
         if at <= x < at + cells + 1:
             return column

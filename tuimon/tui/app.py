@@ -33,8 +33,11 @@ from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.filtering import matching
 from tuimon.tui.pace import Pace
+from tuimon.tui.run_choice import runs_of
+from tuimon.tui.run_list import RunListScreen
 from tuimon.tui.state import ViewState
 from tuimon.tui.waiting import Waiting
+from tuimon.tui.work_screen import WorkScreen
 
 NOTHING_FOUND = 3
 """The exit code when there is no log, and none is waited for."""
@@ -103,11 +106,11 @@ class TuimonApp(App[None], inherit_bindings=False):
             bar.display = False
             yield Static(" filter / ", id="filter-prompt", markup=False)
             yield Input(id="filter", placeholder="part of a metric's name; * and ? match anything", compact=True)
-        yield KeyBar(self.actions)
+        yield KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
 
     def on_mount(self) -> None:
         for action in self.actions:
-            if action.keys:
+            if action.keys and "dashboard" in action.where:
                 self.bind(action.keys, f"do({action.id!r})", description=action.label, show=False)
         self.board = self.query_one(Board)
         self.waiting = self.query_one(Waiting)
@@ -156,7 +159,9 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else."""
-        if self._prepared and not self.state.paused:
+        if isinstance(self.screen, WorkScreen):
+            self._draw()
+        elif self._prepared and not self.state.paused:
             self.header.update(self.run_shown, time.time(), self.state.symbols, self.state.theme, False)
 
     def on_panel_box_resized(self) -> None:
@@ -170,6 +175,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.exit(return_code=NOTHING_FOUND)
+        if isinstance(self.screen, WorkScreen):
+            self.screen.show(snapshot, self.state, now)
+            return
         run = self.run_shown
         panels = self._panels(run)
         self.board.show(panels)
@@ -230,8 +238,27 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def say(self, message: str) -> None:
         """Tells what a key did."""
-        self.alert_bar.say(message)
-        self._draw()
+        if isinstance(self.screen, WorkScreen):
+            self.screen.say(message)
+        else:
+            self.alert_bar.say(message)
+            self._draw()
+
+    def runs_listed(self) -> tuple[Run, ...]:
+        """The runs that one goes through, in the order of the list."""
+        return runs_of(self.snapshot, self.state.runs, time.time(), self.state.symbols)
+
+    @property
+    def run_selected(self) -> Run | None:
+        """The run that keys act upon: in the list the one at the cursor, else the one that is shown."""
+        return self.screen.run_selected if isinstance(self.screen, RunListScreen) else self.run_shown
+
+    def show_run(self, run: Run) -> None:
+        """Shows its dashboard."""
+        self.state.run = next((at for at, one in enumerate(self.snapshot.runs) if one.id == run.id), None)
+        if isinstance(self.screen, WorkScreen):
+            self.pop_screen()
+        self.redraw()
 
     def begin_filter(self) -> None:
         """Opens the line in which a filter is typed."""
@@ -267,7 +294,10 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The palette offers the same actions as the keys."""
+        where = screen.WHERE if isinstance(screen, WorkScreen) else "dashboard"
         for action in self.actions:
+            if where not in action.where:
+                continue
             yield SystemCommand(
                 f"{action.label} ({actions.key_names(action.keys)})",
                 action.help,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from textual.strip import Strip
 from textual.widget import Widget
@@ -22,10 +23,10 @@ _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRIT
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
 
 
-class _Line(Widget):
+class Line(Widget):
     """One row of spans; drawn again only when it differs."""
 
-    DEFAULT_CSS = "_Line { height: 1; width: 1fr; }"
+    DEFAULT_CSS = "Line { height: 1; width: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,7 +42,7 @@ class _Line(Widget):
         return strip(_filled(self._row, self.size.width), self._theme)
 
 
-class AlertBar(_Line):
+class AlertBar(Line):
     """The gravest thing that stands, in a sentence; not there when all is well."""
 
     def __init__(self) -> None:
@@ -86,12 +87,12 @@ class AlertBar(_Line):
         return ()
 
 
-class KeyBar(_Line):
+class KeyBar(Line):
     """Where one is, and the most useful keys, as many as fit."""
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
         super().__init__()
-        self._actions = sorted((one for one in actions if one.footer), key=lambda one: one.footer)
+        self._actions = actions
 
     def update(self, state: ViewState, board: Board, runs: int, axis: str, typing: bool) -> None:
         """axis: what charts are drawn against. typing: the filter is on the screen already, as it is typed."""
@@ -107,17 +108,21 @@ class KeyBar(_Line):
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.size.width - sum(cell_width(text) for text, _ in place)
-        keys: list[Span] = []
-        for action in self._actions:
-            if action.id == "next_run" and runs < 2:
-                continue
-            key = f" {key_names(action.keys.split(',')[0])}"
-            need = cell_width(key) + 2 + len(action.label)
-            if need > room:
-                break
-            keys += [(key, Role.ACCENT), (f" {action.label} ", Role.MUTED)]
-            room -= need
-        self.draw((*keys, (" " * max(0, room), Role.MUTED), *place), state.theme)
+        keys = key_spans([one for one in self._actions if runs > 1 or one.section != "Runs"], room)
+        self.draw((*keys, *place), state.theme)
+
+
+def key_spans(actions: Iterable[Action], room: int) -> Row:
+    """Keys with their labels, those of the footer in its order, as many as fit; filled to `room` cells."""
+    keys: list[Span] = []
+    for action in sorted((one for one in actions if one.footer), key=lambda one: one.footer):
+        key = f" {key_names(action.keys.split(',')[0])}"
+        need = cell_width(key) + 2 + len(action.label)
+        if need > room:
+            break
+        keys += [(key, Role.ACCENT), (f" {action.label} ", Role.MUTED)]
+        room -= need
+    return (*keys, (" " * max(0, room), Role.MUTED))
 
 
 def _filled(row: Row, width: int) -> Row:

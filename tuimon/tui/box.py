@@ -24,7 +24,41 @@ def strip(row: Row, theme: str) -> Strip:
     return Strip([Segment(text, themes.style(theme, role)) for text, role in row])
 
 
-class PanelBox(Widget):
+class Cells(Widget):
+    """Rows of cells; of new rows, only those cells are sent that differ from what is on the screen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: Rows = ()
+        """What is on the screen."""
+        self._strips: dict[int, Strip] = {}
+        self._theme = "dark"
+
+    def paint(self, rows: Rows, theme: str) -> None:
+        """Shows these rows, in a theme."""
+        old, self._rows = self._rows, rows
+        if theme != self._theme or len(old) != len(rows):
+            self._theme = theme
+            self._strips.clear()
+            self.refresh()
+            return
+        regions = []
+        for y, start, end in changed_spans(old, rows):
+            self._strips.pop(y, None)
+            regions.append(Region(start, y, end - start, 1))
+        if regions:
+            self.refresh(*regions)
+
+    def render_line(self, y: int) -> Strip:
+        if y >= len(self._rows):
+            return Strip([Segment(" " * self.size.width, themes.style(self._theme, Role.TEXT))])
+        found = self._strips.get(y)
+        if found is None:
+            found = self._strips[y] = strip(self._rows[y], self._theme)
+        return found
+
+
+class PanelBox(Cells):
     """Shows one panel. `update` is the only way in; it draws nothing that has not changed."""
 
     class Selected(Message):
@@ -52,10 +86,6 @@ class PanelBox(Widget):
         self._made: Rows = ()
         """What the panel gave, made of these."""
         self._shown: tuple[Rows, bool, str] = ((), False, "")
-        self._rows: Rows = ()
-        """What is on the screen."""
-        self._strips: dict[int, Strip] = {}
-        self._theme = "dark"
 
     def assign(self, panel: Panel) -> None:
         """The panel to show from now on."""
@@ -87,26 +117,7 @@ class PanelBox(Widget):
             return
         self._shown = shown
         rows = (_selected(self._made[0]), *self._made[1:]) if selected and self._made else self._made
-        old, self._rows = self._rows, rows
-        if theme != self._theme or len(old) != len(rows):
-            self._theme = theme
-            self._strips.clear()
-            self.refresh()
-            return
-        regions = []
-        for y, start, end in changed_spans(old, rows):
-            self._strips.pop(y, None)
-            regions.append(Region(start, y, end - start, 1))
-        if regions:
-            self.refresh(*regions)
-
-    def render_line(self, y: int) -> Strip:
-        if y >= len(self._rows):
-            return Strip([Segment(" " * self.size.width, themes.style(self._theme, Role.TEXT))])
-        found = self._strips.get(y)
-        if found is None:
-            found = self._strips[y] = strip(self._rows[y], self._theme)
-        return found
+        self.paint(rows, theme)
 
     def on_click(self, event: Message) -> None:
         self.post_message(self.Selected(self, zoom=getattr(event, "chain", 1) >= 2))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from tuimon.model.views import Symbols
 from tuimon.panels import Look, passing
+from tuimon.tui.run_choice import RunChoice
 
 
 @dataclass(slots=True)
@@ -19,6 +20,8 @@ class ViewState:
     """How charts are looked at."""
     run: int | None = passing(None)
     """The index of the run that is shown; None: the one that grew last."""
+    runs: RunChoice = field(default_factory=RunChoice)
+    """Which of many runs are listed, and drawn over each other."""
     query: str | None = None
     """What was typed into the filter; None or "": no filter."""
     all_metrics: bool = False

@@ -15,7 +15,7 @@ from tuimon.registry import discover
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
 
-SECTIONS = ("General", "Panels", "Charts", "Runs")
+SECTIONS = ("General", "Panels", "Charts", "Runs", "Run list")
 """Of the list of keys, in order."""
 
 
@@ -34,6 +34,8 @@ class Action:
     footer: int = 0
     """Its place in the footer, 1 the first; 0: it is not there."""
     section: str = "General"
+    where: tuple[str, ...] = ("dashboard",)
+    """The screens on which its keys work: dashboard, runs."""
 
 
 def all_actions() -> tuple[Action, ...]:
@@ -43,6 +45,7 @@ def all_actions() -> tuple[Action, ...]:
 
 
 NAMES = {"question_mark": "?", "slash": "/", "enter": "⏎", "right_square_bracket": "]", "left_square_bracket": "["}
+NAMES |= {"less_than_sign": "<", "greater_than_sign": ">"}
 NAMES |= {"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "left": "←", "right": "→", "up": "↑", "down": "↓"}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,12 @@ from tuimon.text import clean
 from tuimon.tui.actions import Action
 from tuimon.tui.screens import HelpScreen, NotesScreen
 from tuimon.tui.themes import THEMES
+from tuimon.tui.work_screen import WorkScreen
 
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
+
+_action = partial(Action, where=("dashboard", "runs"))
 
 
 def _quit(app: TuimonApp) -> None:
@@ -27,7 +31,9 @@ def _help(app: TuimonApp) -> None:
 def _back(app: TuimonApp) -> None:
     """One thing at a time, the innermost first."""
     state = app.state
-    if len(app.screen_stack) > 1:
+    if isinstance(app.screen, WorkScreen) and app.screen.go_back():
+        pass
+    elif len(app.screen_stack) > 1:
         app.pop_screen()
     elif app.filter_bar.display:
         app.end_filter("")
@@ -72,12 +78,12 @@ def _screenshot(app: TuimonApp) -> None:
 
 
 ACTIONS = (
-    Action("quit", "q", "quit", "Leave tuimon; the training is not touched", _quit, footer=1),
-    Action("help", "question_mark,f1", "keys", "Show every key", _help, footer=2),
-    Action("back", "escape", "back", "Leave a zoomed panel, a filter, a screen", _back),
-    Action("notes", "a", "alerts", "Alerts, notices, and every file that is read", _notes, footer=8),
-    Action("pause", "p", "pause", "Hold the picture; reading goes on. Again: show what has come", _pause),
-    Action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols),
-    Action("theme", "t", "theme", "Colours for a dark, a light or a 16-colour terminal", _theme),
-    Action("screenshot", "S", "screenshot", "Save the screen as an SVG file in the current directory", _screenshot),
+    _action("quit", "q", "quit", "Leave tuimon; the training is not touched", _quit, footer=1),
+    _action("help", "question_mark,f1", "keys", "Show every key", _help, footer=2),
+    _action("back", "escape", "back", "Leave a zoomed panel, a filter, a screen", _back),
+    _action("notes", "a", "alerts", "Alerts, notices, and every file that is read", _notes, footer=8),
+    _action("pause", "p", "pause", "Hold the picture; reading goes on. Again: show what has come", _pause),
+    _action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols),
+    _action("theme", "t", "theme", "Colours for a dark, a light or a 16-colour terminal", _theme),
+    _action("screenshot", "S", "screenshot", "Save the screen as an SVG file in the current directory", _screenshot),
 )

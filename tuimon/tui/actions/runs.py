@@ -1,29 +1,62 @@
-"""Which run is shown."""
+"""Which run is shown, and which others with it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tuimon.text import clean
 from tuimon.tui.actions import Action
+from tuimon.tui.run_list import RunListScreen
 
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
 
 _action = partial(Action, section="Runs")
+_both = partial(_action, where=("dashboard", "runs"))
 
 
 def _choose(step: int) -> Callable[[TuimonApp], None]:
     def do(app: TuimonApp) -> None:
-        if app.snapshot.runs:
-            app.state.run = ((app.state.run or 0) + step) % len(app.snapshot.runs)
-            app.redraw()
+        runs, shown = app.runs_listed(), app.run_shown
+        if len(runs) < 2 and shown in runs:
+            app.say("There is no other run" + (" in the list" if len(app.snapshot.runs) > 1 else " below the path"))
+            return
+        at = next(
+            (at for at, run in enumerate(runs) if shown is not None and run.id == shown.id), -1 if step > 0 else 0
+        )
+        if runs:
+            app.show_run(runs[(at + step) % len(runs)])
 
     return do
 
 
+def _list(app: TuimonApp) -> None:
+    if isinstance(app.screen, RunListScreen):
+        app.pop_screen()
+        app.redraw()
+    else:
+        shown = app.run_shown
+        app.push_screen(RunListScreen(app.actions, shown.path if shown is not None else ""))
+
+
+def _base(app: TuimonApp) -> None:
+    run, choice = app.run_selected, app.state.runs
+    if run is None:
+        app.say("There is no run yet")
+    elif choice.base == run.path:
+        app.state.runs = replace(choice, base="")
+        app.say("Runs are compared with none")
+    else:
+        app.state.runs = replace(choice, base=run.path)
+        app.say(f"Other runs are compared with {clean(run.name)}, at the last step that both have reached")
+
+
 ACTIONS = (
-    _action("next_run", "right_square_bracket", "next run", "Show the next run below the path", _choose(1), footer=7),
-    _action("previous_run", "left_square_bracket", "previous run", "Show the run before", _choose(-1)),
+    _action("next_run", "right_square_bracket", "next run", "The next run of the list", _choose(1), footer=8),
+    _action("previous_run", "left_square_bracket", "previous run", "The run before", _choose(-1)),
+    _both("runs", "r", "runs", "Every run as a row: sort, filter, mark, compare; again: back", _list, footer=7),
+    _both("base", "B", "base", "Compare the other runs with this one; again: with none", _base, footer=22),
 )
