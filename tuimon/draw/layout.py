@@ -29,7 +29,7 @@ class Wish:
     """What a panel asks for."""
 
     kind: str
-    """chart | bars | heat | text."""
+    """chart | bars | heat | text | heading."""
     rows: int = 0
     """Rows it can use; 0: as many as there are (charts)."""
 
@@ -37,15 +37,25 @@ class Wish:
 Page = tuple[Box, ...]
 
 _LEAST = {"chart": 6, "bars": 5, "heat": 5, "text": 3}
+_LEAST_WIDTH = 22
 _SIDE_BY_SIDE = 100
 _CHART_ROWS = 11
 """A chart on a large screen has as many rows at least."""
 
 
-def pages(width: int, height: int, wishes: Sequence[Wish]) -> tuple[Page, ...]:
-    """The panels on as many pages as it takes. Every box lies within width × height; at least one page."""
+def pages(width: int, height: int, wishes: Sequence[Wish], larger: int = 0) -> tuple[Page, ...]:
+    """The panels on as many pages as it takes. Every box lies within width × height; at least one page.
+
+    larger: not 0: all pages are grids, of cells larger (> 0) or smaller than they would have. Headings make sections.
+    """
     if width < 1 or height < 1 or not wishes:
         return ((),)
+    if any(wish.kind == "heading" for wish in wishes):
+        return sectioned(width, height, [wish.kind == "heading" for wish in wishes], *grid_of(width, height, larger))
+    if larger:
+        columns, rows = grid_of(width, height, larger)
+        parts = [range(at, min(at + columns * rows, len(wishes))) for at in range(0, len(wishes), columns * rows)]
+        return tuple(tuple(_cells(0, 0, width, height, part, columns, rows)) for part in parts)
     charts = [i for i, wish in enumerate(wishes) if wish.kind == "chart"]
     others = [i for i, wish in enumerate(wishes) if wish.kind != "chart"]
     if width >= 160 and others:
@@ -60,6 +70,39 @@ def pages(width: int, height: int, wishes: Sequence[Wish]) -> tuple[Page, ...]:
         page, rest = _grid(width, height, wishes, rest)
         made.append(tuple(page))
     return tuple(made) or ((),)
+
+
+def grid_of(width: int, height: int, larger: int) -> tuple[int, int]:
+    """(columns, rows) of a page of charts; `larger` as in pages."""
+    columns = 1 if width < 60 else 2 if width < 120 else 3
+    rows = max(1, height // 10 if columns > 1 else height // 8)
+    most = max(1, (width + GAP) // (_LEAST_WIDTH + GAP)), max(1, height // _LEAST["chart"])
+    return min(max(columns - larger, 1), most[0]), min(max(rows - larger, 1), most[1])
+
+
+def sectioned(width: int, height: int, headings: Sequence[bool], columns: int, rows: int) -> tuple[Page, ...]:
+    """Headings over the whole width, one row high, each with its charts below it; no heading is the last of a page
+    whose charts begin on the next one."""
+    tall = max(min(_LEAST["chart"], height), (height - 1) // rows)
+    made: list[tuple[Box, ...]] = []
+    page: list[Box] = []
+    y = at = 0
+    while at < len(headings):
+        charts = 0
+        while charts < columns and at + charts < len(headings) and not headings[at + charts]:
+            charts += 1
+        leads = not charts and at + 1 < len(headings) and not headings[at + 1]
+        need = (tall if charts else 1) + (tall if leads else 0)
+        if y and y + need > height:
+            made.append(tuple(page))
+            page, y = [], 0
+        if charts:
+            page += _cells(0, y, width, min(tall, height - y), range(at, at + charts), columns, 1)
+        else:
+            page.append(Box(at, 0, y, width, 1))
+        y += tall if charts else 1
+        at += charts or 1
+    return (*made, tuple(page))
 
 
 Split = tuple[list[Box], list[int], list[int]]
@@ -166,8 +209,7 @@ def _column(
 
 def _grid(width: int, height: int, wishes: Sequence[Wish], panels: list[int]) -> tuple[list[Box], list[int]]:
     """A page of equal cells."""
-    columns = 1 if width < 60 else 2 if width < 120 else 3
-    rows = max(1, height // 10 if columns > 1 else height // 8)
+    columns, rows = grid_of(width, height, 0)
     if any(wishes[i].kind != "chart" for i in panels[: columns * rows]):
         columns = min(columns, 2)
     shown = panels[: columns * rows]
@@ -201,6 +243,8 @@ def neighbour(page: Page, current: int, direction: str) -> int | None:
         dx = (box.x + box.width / 2) - (here.x + here.width / 2)
         dy = ((box.y + box.height / 2) - (here.y + here.height / 2)) * 2
         ahead, aside = {"left": (-dx, dy), "right": (dx, dy), "up": (-dy, dx), "down": (dy, dx)}[direction]
+        if direction in ("up", "down") and box.x < here.x + here.width and here.x < box.x + box.width:
+            aside = abs(aside) / box.width  # right above or below: of two, the nearer
         if ahead <= 0.5 or abs(aside) > 2 * ahead:
             continue
         distance = ahead + 2 * abs(aside)

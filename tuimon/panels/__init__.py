@@ -16,8 +16,9 @@ from typing import Protocol, runtime_checkable
 
 from tuimon.model.views import Size, Symbols, View
 from tuimon.panels._chart import chart_of
-from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel
-from tuimon.panels._look import PLAIN, Look, passing
+from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel, metric_panel_of
+from tuimon.panels._look import PLAIN, SMOOTHINGS, Y_RANGES, Y_SCALES, Look, passing
+from tuimon.panels._marks import alerted
 from tuimon.panels._runs import (
     SIGNS,
     SORTS,
@@ -41,12 +42,16 @@ __all__ = [
     "PLAIN",
     "SIGNS",
     "SINGLE",
+    "SMOOTHINGS",
     "SORTS",
+    "Y_RANGES",
+    "Y_SCALES",
     "CurvePanel",
     "Listing",
     "Look",
     "Panel",
     "Widths",
+    "alerted",
     "all_panels",
     "arrange",
     "chart_of",
@@ -57,6 +62,7 @@ __all__ = [
     "layout",
     "listed",
     "metric_panel",
+    "metric_panel_of",
     "passing",
     "prepare",
     "remaining",

@@ -28,6 +28,7 @@ _X_KINDS |= {"time": "time", "duration": "duration"}
 _X_LABELS = {"step": "", "duration": "since its start"}
 """What stands at an axis that does not say its own name."""
 _DAY = 86400.0
+_PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
 
 def chart_of(
@@ -89,7 +90,7 @@ def chart_of(
     ]
     if look.cursor is not None and len(drawn) > 1:
         labels = [
-            f"{text} {''.join(reading(one, times, look.cursor, look.alone))}"
+            f"{text} {''.join(reading(one, times, look.cursor, False))}"
             for text, (_, _, one, times) in zip(labels, drawn, strict=True)
         ]
     lines = tuple(
@@ -99,7 +100,7 @@ def chart_of(
     in_words = in_context(run, leading)
     note = note_of(run, only_curves, [factor for *_, factor in drawn], envelopes, left, sum(counts))
     return ChartView(
-        title,
+        f"{_PIN[symbols]} {title}" if panel in look.pins else title,
         headline_of(curve, in_words, factor, symbols)
         if look.cursor is None
         else cursor_headline(curve, in_words, factor, look.cursor, look.alone),
@@ -111,7 +112,7 @@ def chart_of(
         columns,
         cursor=_cursor(run, along, curve, look),
         extent=(first, last),
-        table=details_of(run, details, symbols) if look.alone else (),
+        table=details_of(run, details, symbols, look.cursor) if look.alone else (),
     )
 
 
@@ -156,9 +157,7 @@ def _cursor(run: Run, along: Scale, curve: Curve, look: Look) -> float | None:
 
 
 def _averaged(look: Look, block: int) -> str:
-    if not look.weight:
-        return ""
-    return f"smooth {look.weight:g}" + (f" over means of {block} points" if block > 1 else "")
+    return f"smooth {look.weight:g} over means of {block} points" if look.weight and block > 1 else ""
 
 
 def _x_label(axis: str, low: float, high: float) -> str:

@@ -17,6 +17,7 @@ SINGLE = 1000
 """`order` of the panel of a single metric, behind all others."""
 MAX_LINES = 4
 """More lines on one chart cannot be told apart."""
+_METRIC = "metric:"
 _ROWS_A_LINE = 4
 _COLUMNS_A_LINE = 25
 """A chart has a line for each so many of its rows and columns, two at least: more could not be told apart."""
@@ -122,4 +123,10 @@ def _repeats(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> boo
 @lru_cache(maxsize=4096)
 def metric_panel(name: str) -> CurvePanel:
     """A panel for one metric, of whatever meaning, under its own name."""
-    return CurvePanel(f"metric:{name}", name, SINGLE, (), "linear", (name,))
+    return CurvePanel(f"{_METRIC}{name}", name, SINGLE, (), "linear", (name,))
+
+
+def metric_panel_of(id: str, run: Run) -> CurvePanel | None:
+    """The panel of a metric by its id, where the run has the metric."""
+    name = id.removeprefix(_METRIC)
+    return metric_panel(name) if name != id and name in run.metrics else None

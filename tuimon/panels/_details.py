@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Row, Rows, Symbols
-from tuimon.panels._headline import exact
+from tuimon.panels._headline import exact, reading
 from tuimon.panels._text import thousands
 from tuimon.store import Curve, Run, Sample
 from tuimon.text import cell_width, clean, fit
@@ -28,11 +28,22 @@ class Detail(NamedTuple):
     factor: float
 
 
-def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols) -> Rows:
-    """A row of heads and a row for each line: last, lowest and highest value with their steps, mean and deviation,
-    how many points there are, and the sources that hold the metric."""
-    heads: tuple[str, ...] = ("", "last @ step", "min @ step", "max @ step", "mean ± deviation", "points", "from")
-    table = [_row(run, line, symbols) for line in lines]
+def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols, cursor: int | None) -> Rows:
+    """A row of heads and a row for each line: the value under the cursor (step `cursor`), every digit of it; last,
+    lowest and highest value with their steps, mean and deviation, how many points there are, and the sources that hold
+    the metric."""
+    under = () if cursor is None else (f"step {cursor}",)
+    heads: tuple[str, ...] = (
+        "",
+        *under,
+        "last @ step",
+        "min @ step",
+        "max @ step",
+        "mean ± deviation",
+        "points",
+        "from",
+    )
+    table = [_row(run, line, symbols, cursor) for line in lines]
     widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
     if symbols is Symbols.ASCII:
         heads = tuple(head.replace("±", "+-") for head in heads)
@@ -46,7 +57,7 @@ def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(fit(cell, width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def _row(run: Run, line: Detail, symbols: Symbols) -> tuple[str, ...]:
+def _row(run: Run, line: Detail, symbols: Symbols, cursor: int | None) -> tuple[str, ...]:
     curve, factor = line.curve, line.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     moments = curve.moments
@@ -57,6 +68,7 @@ def _row(run: Run, line: Detail, symbols: Symbols) -> tuple[str, ...]:
     name = clean(line.label) or clean(line.metric)
     return (
         f"{_DOT[symbols]} {fit(name, min(cell_width(name), _LABEL), keep='end')}",
+        *(() if cursor is None else ("".join(reading(curve, factor, cursor, True)),)),
         *(_at(sample, factor) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),

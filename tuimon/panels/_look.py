@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from tuimon.panels._window import Window
+from tuimon.draw.window import Window
 from tuimon.store import Run
 
 Value = TypeVar("Value")
@@ -39,6 +39,8 @@ class Look:
     """full: all that is in the window | robust: without outliers, which arrows tell of."""
     y_fixed: tuple[tuple[str, float, float], ...] = field(default=(), metadata=PASSING)
     """(id of a panel, low, high): charts whose limits stay as they are."""
+    pins: tuple[str, ...] = ()
+    """Ids of the charts that come first, the one pinned last at the end."""
     alone: bool = field(default=False, metadata=PASSING)
     """The chart has the screen to itself and may say more."""
 

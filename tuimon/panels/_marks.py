@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tuimon.model.views import Mark
+from tuimon.model.alerts import Alert
+from tuimon.model.views import ChartView, Mark
+from tuimon.panels._look import Look
 from tuimon.store import Curve, Run, Scale
 from tuimon.vocabulary import classify
 
@@ -32,6 +35,19 @@ def marks_of(
     if best is not None:
         marks.append(Mark(densest.x_at(best, scale), "best", f"best {best}"))
     return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
+
+
+def alerted(view: ChartView, run: Run, alerts: Sequence[Alert], look: Look) -> ChartView:
+    """The chart with a mark where each of the alerts about one of its metrics began."""
+    axis = look.axis_of(run)
+    marks = []
+    for alert in alerts:
+        shown = any(line.metric == alert.metric and not line.behind for line in view.lines)
+        if alert.run == run.id and alert.step is not None and shown:
+            x = run.curve(alert.metric).x_at(alert.step, run.scale(axis))
+            if view.x.low <= x <= view.x.high:
+                marks.append(Mark(x, "alert", alert.rule))
+    return replace(view, marks=(*view.marks, *marks)) if marks else view
 
 
 def _not_finite(curve: Curve, scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:

@@ -218,6 +218,14 @@ class Curve:
         counted instead: its steps tell nothing."""
         return self._sample(min(step, len(self) - 1) if self.ordinal else self._row_until(step))
 
+    def row_after(self, step: int) -> int:
+        """The first point behind `step`; the number of points where none is."""
+        return min(step + 1, len(self)) if self.ordinal else self._row_until(step) + 1
+
+    def row_before(self, step: int) -> int:
+        """The last point of the last step before `step`; -1 where none is."""
+        return step - 1 if self.ordinal else self._row_until(step - 1)
+
     def _row_until(self, step: int) -> int:
         return int(np.searchsorted(self.steps, step, "right")) - 1
 
@@ -280,6 +288,22 @@ class Curve:
             return float(scale.at(np.array([step]))[0])
         at = min(int(np.searchsorted(self.steps, step, "left")), len(self) - 1)
         return float(self.x_of(np.array([at]), scale)[0]) if at >= 0 else float("nan")
+
+    def row_near(self, x: float, axis: str | Scale = "step") -> int:
+        """The last point that stands at or before x, else the first; by wall times that are not in order, the nearest.
+        For a curve that has a point."""
+        scale = _scale(axis)
+        if scale.is_time and self._times().times is self.wall_times:
+            row = int(np.searchsorted(self.wall_times, x + self._zero(scale), "right")) - 1
+        elif scale.is_time:
+            apart = np.abs(self.wall_times - (x + self._zero(scale)))
+            row = int(np.nanargmin(apart)) if np.isfinite(apart).any() else 0
+        elif scale.is_counter:
+            at = int(np.searchsorted(scale.counts, x, "right")) - 1
+            row = self._row_until(int(scale.steps[at])) if at >= 0 else 0
+        else:
+            row = int(np.floor(x)) if self.ordinal else self._row_until(int(np.floor(x)) + scale.zero)
+        return min(max(row, 0), len(self) - 1)
 
     def means(self, low: float, high: float, most: int, before: int = 0, axis: str | Scale = "step") -> Means:
         """What lies between two x values, with a neighbour at both sides, as the means of at most `most` + 2 blocks of

@@ -24,10 +24,10 @@ from tuimon.draw import FrameCache
 from tuimon.draw import prepare as prepare_charts
 from tuimon.monitor import ReaderProcess
 from tuimon.notify import Notifier, channels_of
-from tuimon.panels import Panel, arrange, header_panel, metric_panel
+from tuimon.panels import Look, Panel, arrange, header_panel, metric_panel, metric_panel_of
 from tuimon.panels import prepare as prepare_panels
 from tuimon.store import Run, Snapshot
-from tuimon.tui import _textual, actions, saved_view, terminal
+from tuimon.tui import _textual, actions, explore, saved_view, terminal
 from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
@@ -35,6 +35,7 @@ from tuimon.tui.filtering import matching
 from tuimon.tui.pace import Pace
 from tuimon.tui.run_choice import runs_of
 from tuimon.tui.run_list import RunListScreen
+from tuimon.tui.sections import ordered, sectioned
 from tuimon.tui.state import ViewState
 from tuimon.tui.waiting import Waiting
 from tuimon.tui.work_screen import WorkScreen
@@ -105,7 +106,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         with Horizontal(id="filter-bar") as bar:
             bar.display = False
             yield Static(" filter / ", id="filter-prompt", markup=False)
-            yield Input(id="filter", placeholder="part of a metric's name; * and ? match anything", compact=True)
+            yield Input(id="filter", placeholder="part of a name; * and ?; re:expression", compact=True)
         yield KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
 
     def on_mount(self) -> None:
@@ -113,6 +114,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             if action.keys and "dashboard" in action.where:
                 self.bind(action.keys, f"do({action.id!r})", description=action.label, show=False)
         self.board = self.query_one(Board)
+        self.board.larger = self.state.chart_size
         self.waiting = self.query_one(Waiting)
         self.alert_bar = self.query_one(AlertBar)
         self.key_bar = self.query_one(KeyBar)
@@ -187,11 +189,16 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.waiting.update(snapshot, self.state.query if run is not None else None, self.state.theme)
         theme = self.state.theme
         self.header.update(run, now, self.state.symbols, theme, False)
-        look = self.state.look
-        self.board.update(run, now, self.state.symbols, theme, look)
+        look = self.look
+        self.board.update(run, now, self.state.symbols, theme, look, snapshot.alerts)
         self.alert_bar.update(snapshot, run, theme)
         typing = self.filter_bar.display
         self.key_bar.update(self.state, self.board, len(snapshot.runs), look.axis_of(run), typing)
+
+    @property
+    def look(self) -> Look:
+        """How charts are looked at now: one that is zoomed says more."""
+        return replace(self.state.look, alone=self.board.zoomed)
 
     @property
     def run_shown(self) -> Run | None:
@@ -210,10 +217,19 @@ class TuimonApp(App[None], inherit_bindings=False):
         if run is None:
             return ()
         if self.state.query:
-            return tuple(metric_panel(name) for name in matching(run.metrics, self.state.query))
+            return tuple(
+                metric_panel(name) for name in matching(ordered(run.metrics, self.state.order), self.state.query)
+            )
         if self.state.all_metrics:
-            return tuple(metric_panel(name) for name in run.metrics)
-        return arrange(run)
+            return sectioned(run.metrics, self.state.order, self.state.folded, self.state.turned)
+        return self._pinned_first(arrange(run), run)
+
+    def _pinned_first(self, panels: tuple[Panel, ...], run: Run) -> tuple[Panel, ...]:
+        """Pinned panels in the order in which they were pinned; a pinned metric that has no panel here gets one."""
+        known = {panel.id: panel for panel in panels}
+        pinned = [known.get(id) or (metric_panel_of(id, run)) for id in self.state.look.pins]
+        first = tuple(panel for panel in pinned if panel is not None)
+        return (*first, *(panel for panel in panels if panel not in first)) if first else panels
 
     # ------------------------------------------------------------------ what actions use
 
@@ -235,6 +251,15 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._draw()
         if not self.state.paused:
             self._news.set()
+
+    def resize_charts(self, by: int) -> None:
+        """Larger charts, fewer on a page (by > 0), or the other way round."""
+        size = self.state.chart_size + by
+        if not self.board.resize(size):
+            self.say("No larger" if by > 0 else "No smaller: charts would tell nothing")
+            return
+        self.state.chart_size = size
+        self.redraw()
 
     def say(self, message: str) -> None:
         """Tells what a key did."""
@@ -288,7 +313,19 @@ class TuimonApp(App[None], inherit_bindings=False):
                 self.board.selected = place.index
                 if event.zoom:
                     self.board.zoom(not self.board.zoomed)
+                elif self.board.zoomed:
+                    explore.put_cursor(self, event.x)
         self._draw()
+
+    def on_panel_box_dragged(self, event: PanelBox.Dragged) -> None:
+        if self.board.zoomed:
+            explore.drag(self, event.cells, event.rows)
+
+    def on_panel_box_wheeled(self, event: PanelBox.Wheeled) -> None:
+        if self.board.zoomed:
+            explore.wheel(self, event.x, event.up, event.aside)
+        elif self.board.turn(-1 if event.up else 1):
+            self.redraw()
 
     # ------------------------------------------------------------------ the palette
 

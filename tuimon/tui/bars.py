@@ -103,6 +103,7 @@ class KeyBar(Line):
             place.append((" paused ", Role.WARNING))
         if axis != "step":
             place.append((f" by {axis} ", Role.ACCENT))
+        place += [(f" {word} ", Role.ACCENT) for word in state.look.changes]
         if runs > 1:
             place.append((f" run {(state.run or 0) + 1} of {runs} ", Role.ACCENT))
         if board.page_count > 1 and not board.zoomed:

@@ -15,8 +15,9 @@ from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
 from tuimon.draw import FrameCache
-from tuimon.draw.layout import Box, Page, Wish, neighbour, pages
-from tuimon.model.views import Symbols
+from tuimon.draw.layout import Box, Page, Wish, grid_of, neighbour, pages
+from tuimon.model.alerts import Alert
+from tuimon.model.views import Size, Symbols
 from tuimon.panels import PLAIN, Look, Panel
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
@@ -60,11 +61,13 @@ class Board(Container):
         self.selected = 0
         """Index of the panel that keys act upon."""
         self.zoomed = False
+        self.larger = 0
+        """See draw.layout.pages."""
         self.drawing = False
         """Whether boxes wait to be drawn."""
         self._frames = frames
         self._pace = pace
-        self._wanted: tuple[Run | None, float, Symbols, str, Look] | None = None
+        self._wanted: tuple[Run | None, float, Symbols, str, Look, tuple[Alert, ...]] | None = None
         self._due = asyncio.Event()
         for box in self.boxes:
             box.display = False
@@ -122,7 +125,17 @@ class Board(Container):
             self.boxes[0].refresh(layout=True)  # a child's: only that makes Textual forget how it was arranged
 
     def _pages(self, width: int, height: int) -> tuple[Page, ...]:
-        return pages(width, height, [Wish(panel.kind, panel.rows) for panel in self.panels])
+        return pages(width, height, [Wish(panel.kind, panel.rows) for panel in self.panels], self.larger)
+
+    def resize(self, larger: int) -> bool:
+        """Makes charts larger or smaller; False where they cannot be."""
+        width, height = self.size
+        if larger and self.larger and grid_of(width, height, larger) == grid_of(width, height, self.larger):
+            return False
+        self.larger = larger
+        self.page = self._page_of(self.selected)
+        self.place_boxes()
+        return True
 
     def on_resize(self) -> None:
         self.place_boxes()
@@ -130,10 +143,18 @@ class Board(Container):
     def on_mount(self) -> None:
         self.run_worker(self._draw_boxes())
 
-    def update(self, run: Run | None, now: float, symbols: Symbols, theme: str, look: Look = PLAIN) -> None:
+    def update(
+        self,
+        run: Run | None,
+        now: float,
+        symbols: Symbols,
+        theme: str,
+        look: Look = PLAIN,
+        alerts: tuple[Alert, ...] = (),
+    ) -> None:
         """What the present page shows from now on. Boxes are drawn a few at a time, and the event loop goes on in
         between: a key never waits behind a page. Panels on other pages compute nothing."""
-        self._wanted = run, now, symbols, theme, look
+        self._wanted = run, now, symbols, theme, look, alerts
         for box, place in zip(self.boxes, self.places, strict=False):
             box.select(self._is_selected(place), theme)
         self.drawing = True
@@ -157,13 +178,33 @@ class Board(Container):
     def _draw_box(self, number: int) -> None:
         if self._wanted is None:
             return
-        run, now, symbols, theme, look = self._wanted
+        run, now, symbols, theme, look, alerts = self._wanted
         selected = self._is_selected(self.places[number])
         with self._pace.piece():
-            self.boxes[number].update(run, now, symbols, theme, selected, look)
+            self.boxes[number].update(run, now, symbols, theme, selected, look, alerts)
 
     def _is_selected(self, place: Box) -> bool:
         return place.index == self.selected and len(self.places) > 1
+
+    @property
+    def panel(self) -> Panel | None:
+        """The one that keys act upon."""
+        return self.panels[self.selected] if self.selected < len(self.panels) else None
+
+    @property
+    def panel_size(self) -> Size:
+        """Its size; 0 × 0 where it is not on the page."""
+        found = next((place for place in self.places if place.index == self.selected), None)
+        return Size(found.width, found.height) if found is not None else Size(0, 0)
+
+    def step(self, by: int) -> bool:
+        """Zooms the next panel, or one further away, in place of this one."""
+        target = self.selected + by
+        if not self.zoomed or not 0 <= target < len(self.panels):
+            return False
+        self.selected = target
+        self.place_boxes()
+        return True
 
     def turn(self, pages: int) -> bool:
         """Goes on or back by pages."""
@@ -177,10 +218,6 @@ class Board(Container):
     def move(self, direction: str) -> None:
         """Selects the neighbour; at the edge of a page, the next or the previous page."""
         forward = direction in ("down", "right")
-        if self.zoomed:
-            self.selected = (self.selected + (1 if forward else -1)) % max(1, len(self.panels))
-            self.place_boxes()
-            return
         found = neighbour(self.places, self.selected, direction)
         if found is not None:
             self.selected = found

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from weakref import ref
 
 from rich.segment import Segment
+from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -13,8 +14,9 @@ from textual.widget import Widget
 
 from tuimon.draw import FrameCache, render
 from tuimon.draw.diff import changed_spans
-from tuimon.model.views import Role, Row, Rows, Size, Symbols
-from tuimon.panels import PLAIN, Look, Panel
+from tuimon.model.alerts import Alert
+from tuimon.model.views import ChartView, Role, Row, Rows, Size, Symbols
+from tuimon.panels import PLAIN, Look, Panel, alerted
 from tuimon.store import Run
 from tuimon.tui import themes
 
@@ -64,10 +66,29 @@ class PanelBox(Cells):
     class Selected(Message):
         """A person has clicked the panel; twice: wants it on the whole screen."""
 
-        def __init__(self, box: PanelBox, zoom: bool) -> None:
+        def __init__(self, box: PanelBox, x: int, zoom: bool) -> None:
+            """x: the cell, counted from the left edge."""
             super().__init__()
             self.box = box
+            self.x = x
             self.zoom = zoom
+
+    class Dragged(Message):
+        """The mouse has moved by so many cells with a button held down."""
+
+        def __init__(self, cells: int, rows: int) -> None:
+            super().__init__()
+            self.cells = cells
+            self.rows = rows
+
+    class Wheeled(Message):
+        """The wheel was turned over a cell. aside: with shift or ctrl."""
+
+        def __init__(self, x: int, up: bool, aside: bool) -> None:
+            super().__init__()
+            self.x = x
+            self.up = up
+            self.aside = aside
 
     class Resized(Message):
         """The box has another size. However many are posted, one is handled."""
@@ -86,6 +107,7 @@ class PanelBox(Cells):
         self._made: Rows = ()
         """What the panel gave, made of these."""
         self._shown: tuple[Rows, bool, str] = ((), False, "")
+        self._dragged = False
 
     def assign(self, panel: Panel) -> None:
         """The panel to show from now on."""
@@ -97,16 +119,26 @@ class PanelBox(Cells):
         self._made_of, self._made, self._rows = (), (), ()
 
     def update(
-        self, run: Run | None, now: float, symbols: Symbols, theme: str, selected: bool, look: Look = PLAIN
+        self,
+        run: Run | None,
+        now: float,
+        symbols: Symbols,
+        theme: str,
+        selected: bool,
+        look: Look = PLAIN,
+        alerts: tuple[Alert, ...] = (),
     ) -> None:
         """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen. Costs next
         to nothing when nothing has changed for it."""
         size = Size(self.size.width, self.size.height)
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
-        made_of = (self.panel, size, symbols, look, int(now) if self._clock else 0)
+        made_of = (self.panel, size, symbols, look, alerts, int(now) if self._clock else 0)
         if made_of != self._made_of or self._run() is not run:
-            self._made = render(self.panel.view(run, size, now, symbols, look), size, symbols, self._frames)
+            view = self.panel.view(run, size, now, symbols, look)
+            if isinstance(view, ChartView):
+                view = alerted(view, run, alerts, look)
+            self._made = render(view, size, symbols, self._frames)
             self._made_of, self._run = made_of, ref(run)
         self.select(selected, theme)
 
@@ -119,8 +151,27 @@ class PanelBox(Cells):
         rows = (_selected(self._made[0]), *self._made[1:]) if selected and self._made else self._made
         self.paint(rows, theme)
 
-    def on_click(self, event: Message) -> None:
-        self.post_message(self.Selected(self, zoom=getattr(event, "chain", 1) >= 2))
+    def on_click(self, event: Click) -> None:
+        if not self._dragged:
+            self.post_message(self.Selected(self, event.x, zoom=event.chain >= 2))
+
+    def on_mouse_down(self, event: MouseDown) -> None:
+        self._dragged = False
+        self.capture_mouse()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        if event.button and (event.delta_x or event.delta_y):
+            self._dragged = True
+            self.post_message(self.Dragged(event.delta_x, event.delta_y))
+
+    def on_mouse_up(self) -> None:
+        self.release_mouse()
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        self.post_message(self.Wheeled(event.x, up=True, aside=event.shift or event.ctrl))
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        self.post_message(self.Wheeled(event.x, up=False, aside=event.shift or event.ctrl))
 
     def on_resize(self) -> None:
         self._forget()

@@ -1,18 +1,72 @@
-"""Which metrics a typed filter means."""
+"""Which metrics a typed filter means.
+
+    reward kl           names that hold every word, or, where none does, that hold the letters of every word in order
+    time/*_p9?          a word with * or ? is a pattern for a part of the name
+    re:^val/.*acc       a regular expression that is found in the name; so is /^val.*acc/
+
+Case is ignored. A pattern that says nothing yet ("re:(") is no error: it holds the names that its text is found in.
+"""
 
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Sequence
+
+LONGEST_NAME = 256
+"""Characters of a name that are looked at, so that no pattern can take long on a name made to be slow."""
+LONGEST_QUERY = 200
+_REPEATS = 3
+"""Repetitions in a regular expression that a name may be held against: each more could cost another power of length."""
+
+Holds = Callable[[str], bool]
 
 
-def matching(names: Iterable[str], query: str) -> list[str]:
-    """Names that hold every word of the query, in any case; a word with * or ? is a pattern for a part of the name."""
-    words = [word.lower() for word in query.split()]
+def matching(names: Sequence[str], query: str) -> list[str]:
+    """The names that a query means; those that hold its words as they stand before those that hold their letters."""
+    query = query.strip()[:LONGEST_QUERY].lower()
+    expression = _expression(query)
+    if expression is not None:
+        return [name for name in names if expression(name[:LONGEST_NAME].lower())]
+    words = query.split()
+    found = [name for name in names if _holds_all(name[:LONGEST_NAME].lower(), words)]
+    if found or not words:
+        return found
+    near = ((_spread(name[:LONGEST_NAME].lower(), words), place, name) for place, name in enumerate(names))
+    return [name for spread, _, name in sorted(one for one in near if one[0] >= 0)]
 
-    def holds(name: str) -> bool:
-        return all(
-            fnmatch.fnmatchcase(name, f"*{word}*") if "*" in word or "?" in word else word in name for word in words
-        )
 
-    return [name for name in names if holds(name.lower())]
+def _expression(query: str) -> Holds | None:
+    """The regular expression that a query is; None: it is none."""
+    if query.startswith("re:"):
+        source = query[3:].strip()
+    elif len(query) > 2 and query.startswith("/") and query.endswith("/"):
+        source = query[1:-1]
+    else:
+        return None
+    try:
+        compiled = re.compile(source)
+    except (re.error, OverflowError, RecursionError):
+        return lambda name: source in name
+    if len(re.findall(r"[*+}]", source)) > _REPEATS or re.search(r"[*+}?]\)*[*+{]", source) or r"\1" in source:
+        return lambda name: source in name  # may be slow: what it finds is not worth a frozen screen
+    return lambda name: compiled.search(name) is not None
+
+
+def _holds_all(name: str, words: Sequence[str]) -> bool:
+    return all(fnmatch.fnmatchcase(name, f"*{word}*") if "*" in word or "?" in word else word in name for word in words)
+
+
+def _spread(name: str, words: Sequence[str]) -> int:
+    """Over how many characters the letters of all the words are spread, each word's in order; -1: they are not."""
+    total = 0
+    for word in words:
+        at = begin = name.find(word[0])
+        for letter in word[1:]:
+            if at < 0:
+                break
+            at = name.find(letter, at + 1)
+        if at < 0:
+            return -1
+        total += at - begin
+    return total

@@ -24,6 +24,14 @@ class ViewState:
     """Which of many runs are listed, and drawn over each other."""
     query: str | None = None
     """What was typed into the filter; None or "": no filter."""
+    chart_size: int = 0
+    """How much larger charts are than their page would have them, in columns and rows of charts that are left out."""
     all_metrics: bool = False
     """A chart for every metric, instead of the dashboard."""
+    order: str = "relevance"
+    """Of charts of single metrics: relevance | name."""
+    folded: bool | None = None
+    """Whether the sections of all metrics are folded; None: where there are many metrics."""
+    turned: tuple[str, ...] = ()
+    """The sections that are the other way round."""
     paused: bool = passing(False)

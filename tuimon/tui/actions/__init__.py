@@ -45,7 +45,9 @@ def all_actions() -> tuple[Action, ...]:
 
 
 NAMES = {"question_mark": "?", "slash": "/", "enter": "⏎", "right_square_bracket": "]", "left_square_bracket": "["}
-NAMES |= {"less_than_sign": "<", "greater_than_sign": ">"}
+NAMES |= {"left_curly_bracket": "{", "right_curly_bracket": "}", "comma": ",", "full_stop": ".", "plus": "+"}
+NAMES |= {"less_than_sign": "<", "greater_than_sign": ">", "minus": "-", "equals_sign": "=", "asterisk": "*"}
+NAMES |= {"home": "Home", "end": "End"}
 NAMES |= {"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "left": "←", "right": "→", "up": "↑", "down": "↓"}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tuimon.draw.numbers import format_value
 from tuimon.draw.raster import value_at
 from tuimon.draw.ticks import clock_step, nice_step
 from tuimon.model.views import Axis, ChartView
@@ -105,8 +104,3 @@ def stretched(axis: Axis, factor: float) -> tuple[float, float] | None:
 def _limits(low: float, high: float) -> tuple[float, float] | None:
     fine = math.isfinite(low) and math.isfinite(high) and high - low > abs(high) * 1e-12 and math.isfinite(high - low)
     return (low, high) if fine and low < high else None
-
-
-def told(window: tuple[float, float]) -> str:
-    """From where to where, for a person."""
-    return f"{format_value(window[0])} to {format_value(window[1])}"
