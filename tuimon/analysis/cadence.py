@@ -28,6 +28,8 @@ _REGULAR = 1.5
 """Pauses are regular when the widest gap between two is at most so many times the narrowest."""
 _FEWEST = 3
 _BLOCKS = 4
+_WINDOW = 1 << 14
+"""Points that are looked at, the newest: enough for the pauses, and a run of millions costs no more than these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,19 @@ class Cadence:
 
 
 def cadence(
-    steps: Steps, wall_times: Floats, restarts: Indices | None = None, evaluated: Steps | None = None
+    steps: Steps, wall_times: Floats, restarts: Indices | None = None, evaluated: Steps | None = None, each: int = 1
 ) -> Cadence | None:
     """From arrays of one length, steps ascending; restarts as in a Curve. None with fewer than 3 usable intervals.
+    Looks at the newest 16384 points.
+
+    each: logged steps that make one step.
 
     evaluated: steps at which an evaluation was logged: a first pause there will come again, any other may have been an
     accident.
     """
-    at, advance, elapsed = _intervals(steps, wall_times, restarts)
+    first, outside = int(steps[0]) // each if len(steps) else 0, max(len(steps) - _WINDOW, 0)
+    restarts = restarts[restarts > outside] - outside if restarts is not None else None
+    at, advance, elapsed = _intervals(steps[outside:] // each, wall_times[outside:], restarts)
     if len(elapsed) < _FEWEST:
         return None
     rates = elapsed / advance
@@ -88,7 +95,7 @@ def cadence(
     ours = _recurring(extra, at[paused], evaluated)
     pauses, places = extra[ours], at[paused][ours]
     again = len(pauses) > 0
-    every = _period(places, int(steps[0]), evaluated)
+    every = _period(places, first, evaluated)
     plain = rates[~paused]
     recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :] if len(plain) else rates
     blocks = [float(block.mean()) for block in np.array_split(recent, _BLOCKS) if len(block)]

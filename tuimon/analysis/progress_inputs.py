@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,8 @@ _TOTAL_KEYS = (
 )
 """Names of the setting that says how many steps there will be, the plainest first."""
 _DEPTH = 4
+_EVALUATIONS = 1 << 12
+"""The newest that are looked at."""
 _CLOCKS = 12
 """Metrics that are looked at for a pace: the best source of some may have no wall times."""
 
@@ -41,15 +43,16 @@ def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs
     """
     told, by = _progress(run)
     state = run.latest("state")
-    updates = updates_a_step(run, _busiest(run))
-    last_step, told_step = _last_step(run), run.last_step_of(by)
+    busiest = _busiest(run)
+    updates = updates_a_step(run, busiest)
+    last_step, told_step = _last_step(run, busiest), run.last_step_of(by)
     if told_step is not None and run.counts_alike(by):
         updates = Updates()  # the total is one of what is logged
     if last_step is not None and updates.each > 1:
         last_step = last_step // updates.each + 1
     if told_step is not None and not run.counts_alike(by):  # it counts otherwise: only its own steps are of its total
         last_step, updates = told_step, replace(updates, each=max(updates.each, 1))
-    curve, pace = _clock(run, updates)
+    curve, pace = _clock(run, busiest, updates)
     step = _whole(told.get("step"))
     if last_step is not None and (step is None or last_step > step):
         step = last_step
@@ -87,36 +90,34 @@ def _main(run: Run) -> tuple[str, ...]:
     return tuple(metric for metric in run.busiest_metrics if metric in run.main_metrics)
 
 
-def _last_step(run: Run) -> int | None:
+def _last_step(run: Run, busiest: Sequence[str]) -> int | None:
     """Where the training stands: Run.last_step, but of the metrics that tell of the training."""
-    busiest = _busiest(run)
     if len(busiest) == len(_main(run)):
         return run.last_step
     curves = [run.curve(metric) for metric in busiest[:_CLOCKS]]
     return max((int(curve.steps[-1]) for curve in curves if len(curve) * 4 >= len(curves[0])), default=None)
 
 
-def _clock(run: Run, updates: Updates) -> tuple[Curve | None, Cadence | None]:
+def _clock(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | None, Cadence | None]:
     """The busiest curve that tells a pace, and that pace; where none does, the busiest.
 
     Of a run that logs updates, a curve with one point for each step: its updates come in bursts.
     """
-    metrics = _busiest(run) if updates.each == 1 else (*updates.sparse, *_busiest(run))
-    busiest = [run.curve(metric) for metric in metrics[:_CLOCKS]]
+    metrics = busiest if updates.each == 1 else (*updates.sparse, *busiest)
     each = max(updates.each, 1)
-    evaluated = _evaluated(run)
-    for curve in busiest:
-        pace = cadence(curve.steps // each, curve.wall_times, curve.restarts, evaluated // each)
+    evaluated = _evaluated(run) // each
+    for curve in (curves := [run.curve(metric) for metric in metrics[:_CLOCKS]]):
+        pace = cadence(curve.steps, curve.wall_times, curve.restarts, evaluated, each)
         if pace is not None:
             return curve, pace
-    return (busiest[0] if busiest else None), None
+    return (curves[0] if curves else None), None
 
 
 def _evaluated(run: Run) -> Steps:
     """The steps at which something was validated, by the busiest of such metrics that count steps as the run does."""
     found = (metric for metric in run.busiest_metrics if metric in run.main_metrics)
     metric = next((one for one in found if classify(one).split == "val"), None)
-    return np.unique(run.curve(metric).steps) if metric else np.empty(0, np.int64)
+    return np.unique(run.curve(metric).steps[-_EVALUATIONS:]) if metric else np.empty(0, np.int64)
 
 
 def _epoch(run: Run, told_step: int | None, told: float) -> float:
