@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tuimon.analysis.middle import median, quantiles
 from tuimon.analysis.smoothing import smooth
 from tuimon.analysis.statistics import best, statistics
 from tuimon.analysis.trend import change, trend
@@ -183,3 +184,11 @@ def test_change():
 )
 def test_durations(seconds, expected):
     assert duration(seconds) == expected
+
+
+@given(st.lists(st.floats(-1e100, 1e100), min_size=1, max_size=300), st.floats(0, 1))
+def test_medians_and_quantiles_are_numpys(values: list[float], part: float) -> None:
+    array = np.array(values)
+    assert median(array) == np.median(array)
+    near = 1e-12 * float(np.abs(array).max())
+    assert quantiles(array, part) == pytest.approx((float(np.quantile(array, part)),), rel=1e-12, abs=near)

@@ -157,6 +157,35 @@ def test_frames_are_kept_until_limits_or_size_change() -> None:
     assert len(frames) == 2
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.floats(-0.5, 1.5) | st.just(NAN), min_size=1, max_size=24),
+            st.sampled_from([(0, 1), (0, 2)]),
+            st.sampled_from([Size(40, 9), Size(40, 12), Size(31, 9), Size(20, 9)]),
+            st.sampled_from([RED, BLUE]),
+            st.booleans(),
+        ),
+        min_size=2,
+        max_size=6,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_what_is_kept_from_one_drawing_to_the_next_changes_none(drawings: list[tuple]) -> None:  # type: ignore[type-arg]
+    frames = draw.FrameCache()
+    for values, y, size, role, marked in drawings:
+        view = chart(Line("", role, envelope(values)), y=y, marks=(Mark(300, "best"),) if marked else ())
+        assert draw.render(view, size, frames=frames) == draw.render(view, size)
+
+
+def test_rows_that_do_not_change_are_the_same_objects() -> None:
+    frames, size = draw.FrameCache(), Size(40, 12)
+    before, after = (
+        draw.render(chart(Line("", RED, envelope([0.9, 0.9, last]))), size, frames=frames) for last in (0.9, 0.85)
+    )
+    assert sum(a is b for a, b in zip(before[1:-2], after[1:-2], strict=True)) >= 5
+
+
 @pytest.mark.parametrize("scale", ["linear", "log"])
 @given(low=st.floats(1e-3, 1e3), span=st.floats(0.5, 1e4), height=st.integers(5, 40))
 @settings(max_examples=25, deadline=None)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tuimon.analysis.middle import median, quantiles
 from tuimon.model.points import Floats, Steps
 from tuimon.store.tally import Indices
 
@@ -100,10 +101,10 @@ def cadence(
     recent = plain[-min(max(len(plain) // 2, _RECENT_LEAST), _RECENT) :] if len(plain) else rates
     blocks = [float(block.mean()) for block in np.array_split(recent, _BLOCKS) if len(block)]
     frequency = (1 / every if every else len(pauses) / float(advance.sum())) if again else 0.0
-    quick, slow = np.quantile(elapsed[-_RECENT:], (0.25, 0.75))
+    quick, slow = quantiles(elapsed[-_RECENT:], 0.25, 0.75)
     return Cadence(
-        interval=float(np.median(elapsed[-_RECENT:])),
-        spread=float(slow - quick) / 2,
+        interval=median(elapsed[-_RECENT:]),
+        spread=(slow - quick) / 2,
         seconds_per_step=float(recent.mean()),
         low=min(blocks),
         high=max(blocks),
@@ -130,9 +131,8 @@ def _intervals(steps: Steps, wall_times: Floats, restarts: Indices | None) -> tu
 
 def _usual(rates: Floats) -> float:
     """The median without pauses: where every other interval is one, the plain median is no usual pace."""
-    median = float(np.median(rates))
-    quick = rates[rates <= _PAUSE * float(np.quantile(rates, 0.25))]
-    return min(median, float(np.median(quick)))
+    (quarter,) = quantiles(rates, 0.25)
+    return min(median(rates), median(rates[rates <= _PAUSE * quarter]))
 
 
 def _recurring(extra: Floats, at: Steps, evaluated: Steps | None) -> npt.NDArray[np.bool_]:
@@ -164,4 +164,5 @@ def _drift(rates: Floats) -> float:
     half = len(rates) // 2
     if half < _FEWEST:
         return float("nan")
-    return float(np.median(rates[half:]) / np.median(rates[:half]) - 1.0)
+    before = median(rates[:half])
+    return median(rates[half:]) / before - 1.0 if before else float("nan")

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from tuimon.analysis.middle import median
 from tuimon.model.points import Floats, Steps
 
 _STRETCHES = 128
@@ -97,8 +98,7 @@ def change(values: Floats, count: int) -> Change | None:
     finite = values[np.isfinite(values)]
     if count < 1 or len(finite) < 2 * count:
         return None
-    before = float(np.median(finite[-2 * count : -count]))
-    after = float(np.median(finite[-count:]))
+    before, after = median(finite[-2 * count : -count]), median(finite[-count:])
     ratio = (after - before) / abs(before) if before else float("nan")
     return Change(before, after, after - before, ratio, count)
 

@@ -62,13 +62,15 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         return exactly((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
         return (_sparkline(view, size.width, symbols),)
-    body, named = _body(view, cells, rows, symbols)
+    canvas, named = _canvas(view, cells, rows, symbols)
     bottom: list[Row] = []
     if size.width >= _GUTTER_FROM:
         key = FrameKey(cells, rows, view.x, view.y, size.height >= _X_AXIS_FROM, symbols)
         frame = frames.get(key, build_frame)
-        body = [join(((left, Role.AXIS),), row) for left, row in zip(frame.left, body, strict=True)]
+        body = frames.kept.rows(canvas, frame.left)
         bottom = [((text, Role.AXIS),) for text in frame.bottom]
+    else:
+        body = canvas.rows()
     head = [_head(view, size.width, symbols, "" if note_below else view.note, named)] if size.height >= 2 else []
     said = fit(" " * (size.width - cells) + clean(view.note), size.width)
     foot: list[Row] = [((said, Role.MUTED),)] if note_below else []
@@ -84,7 +86,7 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
     cells = width - cell_width(title) - row_width(value) - 2
     if cells < 1:
         return fit_row(((title, Role.TITLE),), width)
-    (curve,), _ = _body(view, cells, 1, symbols)
+    (curve,) = _canvas(view, cells, 1, symbols)[0].rows()
     blank: Row = ((" ", Role.MUTED),)
     return join(((title, Role.TITLE),), blank, curve, blank, value)
 
@@ -103,8 +105,8 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     return title_row(view.title, headline, width, [small[0], *legend, small[1]])
 
 
-def _body(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[list[Row], frozenset[str]]:
-    """The canvas: a row of spans for each row of cells, each exactly `cells` wide; and the labels written on it."""
+def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[Canvas, frozenset[str]]:
+    """The canvas, and the labels written on it."""
     shape = glyphs(symbols)
     columns = cells * shape.columns
     layers = {behind: np.zeros((rows, cells), dtype=np.uint8) for behind in (True, False)}
@@ -136,7 +138,7 @@ def _body(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[lis
         draw_marks(canvas, view, symbols)
     if view.cursor is not None:
         draw_cursor(canvas, view, view.cursor, symbols)
-    return canvas.rows(), named
+    return canvas, named
 
 
 def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbols: Symbols) -> None:

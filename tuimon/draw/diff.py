@@ -39,8 +39,9 @@ def changed_spans(old: Rows, new: Rows) -> list[tuple[int, int, int]]:
     return changes
 
 
+@lru_cache(maxsize=512)
 def _cells(row: Row) -> npt.NDArray[np.int64]:
-    """A number for each cell; equal numbers look equal."""
+    """A number for each cell; equal numbers look equal. Kept: a row is compared when it comes and when it goes."""
     text = "".join(part for part, _ in row)
     roles = [(_ROLE_IDS[role] + 1) * _WHOLE for _, role in row]
     if text.isascii() or all(map(_is_narrow, set(text))):

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from tuimon.draw import _plotext
+from tuimon.draw.kept_rows import KeptRows
 from tuimon.draw.raster import dot_rows, glyphs, unit_height
 from tuimon.draw.ticks import axis_ticks
 from tuimon.model.views import Axis, Symbols
@@ -44,9 +45,10 @@ class FrameKey:
 
 
 class FrameCache:
-    """The frames used last. For one thread."""
+    """The frames used last, and the rows drawn last. For one thread, and best for one chart."""
 
-    def __init__(self, size: int = 64) -> None:
+    def __init__(self, size: int = 16) -> None:
+        self.kept = KeptRows()
         self._frames: OrderedDict[FrameKey, Frame] = OrderedDict()
         self._size = size
 

@@ -57,13 +57,15 @@ class Canvas:
             self.codes[row, cells] = ord(arrow)
             self.owner[row, cells] = index
 
-    def rows(self) -> list[Row]:
-        """The canvas as rows of spans; a blank takes the role of what is left of it, so that it costs no span."""
-        height, width = self.codes.shape
-        text = self.codes.astype("<u4").tobytes().decode("utf-32-le")
-        owned = np.where(self.codes == _BLANK, 0, np.arange(width))
+    def rows(self, chosen: npt.NDArray[np.intp] | None = None) -> list[Row]:
+        """The canvas, or the chosen of its rows, as rows of spans; a blank takes the role of what is left of it, so
+        that it costs no span."""
+        codes, owner = (self.codes, self.owner) if chosen is None else (self.codes[chosen], self.owner[chosen])
+        height, width = codes.shape
+        text = codes.astype("<u4").tobytes().decode("utf-32-le")
+        owned = np.where(codes == _BLANK, 0, np.arange(width))
         np.maximum.accumulate(owned, axis=1, out=owned)
-        owner = np.take_along_axis(self.owner, owned, axis=1)
+        owner = np.take_along_axis(owner, owned, axis=1)
         cuts = np.flatnonzero(owner[:, 1:] != owner[:, :-1]) if width > 1 else np.empty(0, dtype=np.intp)
         cut_rows, cut_cells = np.divmod(cuts, max(width - 1, 1))
         bounds = np.searchsorted(cut_rows, np.arange(height + 1))

@@ -46,8 +46,8 @@ def recent_change(curve: Curve) -> float | None:
     tenth = max(len(curve) // 10, 1)
     stride = max(tenth // _WINDOW, 1)
     recent = curve.values[-2 * tenth :: stride]
-    finite = int(np.isfinite(recent).sum())
-    found = change(recent, min(-(-tenth // stride), finite // 2))
+    recent = recent[np.isfinite(recent)]
+    found = change(recent, min(-(-tenth // stride), len(recent) // 2))
     return found.difference if found else None
 
 

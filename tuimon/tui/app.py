@@ -20,7 +20,6 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from tuimon.config import Settings
-from tuimon.draw import FrameCache
 from tuimon.draw import prepare as prepare_charts
 from tuimon.monitor import ReaderProcess
 from tuimon.notify import Notifier, channels_of
@@ -87,7 +86,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.state = saved_view.restored(begun, monitor.paths, views) if views else begun
         self.deaf_until = 0.0
         """Until then (time.monotonic()) what looks like keys is the terminal's late answer to a question."""
-        self._frames = FrameCache()
         self.snapshot: Snapshot = monitor.snapshot()
         self._pace = Pace(settings.frame_rate)
         self._news = asyncio.Event()
@@ -96,11 +94,11 @@ class TuimonApp(App[None], inherit_bindings=False):
     # ------------------------------------------------------------------ the screen
 
     def compose(self) -> ComposeResult:
-        header = PanelBox(self._frames, clock=True)
+        header = PanelBox(clock=True)
         header.id = "header"
         header.assign(header_panel())
         yield header
-        yield Board(self._frames, self._pace)
+        yield Board(self._pace)
         yield Waiting(self._monitor.paths)
         yield AlertBar()
         with Horizontal(id="filter-bar") as bar:

@@ -14,7 +14,6 @@ from textual.geometry import Size as Cells
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from tuimon.draw import FrameCache
 from tuimon.draw.layout import Box, Page, Wish, grid_of, neighbour, pages
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size, Symbols
@@ -50,10 +49,10 @@ class Board(Container):
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
 
-    def __init__(self, frames: FrameCache, pace: Pace) -> None:
+    def __init__(self, pace: Pace) -> None:
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
-        self.boxes = [PanelBox(frames) for _ in range(FIRST_BOXES)]
+        self.boxes = [PanelBox() for _ in range(FIRST_BOXES)]
         """One for each place of the page; more may be there, unused."""
         self.places: Page = ()
         self.page = 0
@@ -65,7 +64,6 @@ class Board(Container):
         """See draw.layout.pages."""
         self.drawing = False
         """Whether boxes wait to be drawn."""
-        self._frames = frames
         self._pace = pace
         self._wanted: tuple[Run | None, float, Symbols, str, Look, tuple[Alert, ...]] | None = None
         self._due = asyncio.Event()
@@ -112,7 +110,7 @@ class Board(Container):
         self.places = self.places_in(self.size.width, self.size.height)
         if self.places and all(place.index != self.selected for place in self.places):
             self.selected = self.places[0].index
-        missing = [PanelBox(self._frames) for _ in range(len(self.places) - len(self.boxes))]
+        missing = [PanelBox() for _ in range(len(self.places) - len(self.boxes))]
         if missing:
             self.boxes += missing
             self.mount(*missing)

@@ -96,11 +96,11 @@ class PanelBox(Cells):
         def can_replace(self, message: Message) -> bool:
             return isinstance(message, PanelBox.Resized)
 
-    def __init__(self, frames: FrameCache, clock: bool = False) -> None:
+    def __init__(self, clock: bool = False) -> None:
         """clock: the panel tells the time, so that a second's passing is reason enough to ask it again."""
         super().__init__()
         self.panel: Panel | None = None
-        self._frames = frames
+        self._frames = FrameCache()
         self._clock = clock
         self._made_of: tuple[object, ...] = ()
         self._run: Callable[[], Run | None] = lambda: None
