@@ -205,3 +205,27 @@ def test_the_process_ends_when_its_lifeline_does(reader: Reader) -> None:
     assert reader.process.stdin is not None
     reader.process.stdin.close()
     assert reader.process.wait(timeout=10) == 0
+
+
+def test_of_many_checkpoints_the_newest_state_alone_is_read_and_a_newer_one_takes_its_place(tmp_path: Path) -> None:
+    for number in range(1, 30):
+        directory = tmp_path / f"checkpoint-{number * 10}"
+        directory.mkdir()
+        rows = [{"step": step, "loss": 1 / step} for step in range(1, number * 10 + 1)]
+        state = directory / "trainer_state.json"
+        state.write_text(json.dumps({"global_step": number * 10, "log_history": rows}))
+        os.utime(state, (1.7e9 + 100 * number,) * 2)
+        (directory / "config.json").write_text('{"hidden_size": 896}')
+    collector = Collector([str(tmp_path)])
+    assert steps(everything(collector)) == list(range(1, 291))
+    newest = tmp_path / "checkpoint-290" / "trainer_state.json"
+    assert sorted(path for path, _ in collector.skipped) == sorted(
+        str(path) for path in tmp_path.rglob("trainer_state.json") if path != newest
+    )
+    assert {reason for _, reason in collector.skipped} == {f"superseded by {newest}"}
+    assert list(collector.find()) == []
+    later = tmp_path / "checkpoint-300" / "trainer_state.json"
+    later.parent.mkdir()
+    later.write_text(json.dumps({"log_history": [{"step": 300, "loss": 0.5}]}))
+    assert [event.path for event in collector.find() if isinstance(event, StreamFound)] == [str(later)]
+    assert steps(list(collector.read())) == [300]

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import posixpath
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Protocol, runtime_checkable
 
 from tuimon.errors import FormatError
@@ -148,10 +149,33 @@ def all_formats() -> tuple[Format, ...]:
     return formats
 
 
+def wanting(path: str, formats: Sequence[Format] | None = None) -> Iterator[Format]:
+    """The formats for which the file at this path is worth opening, in their order. formats: see recognise."""
+    by_name = _by_name(posixpath.basename(path))
+    known = all_formats() if formats is None else formats
+    return (f for f in known if (f.wants_path(path) if f.wants_path else f.id in by_name))
+
+
+@lru_cache(maxsize=4096)
+def _by_name(name: str) -> frozenset[str]:
+    """Ids of the formats that want files of that name, wherever they lie: names come again in each run."""
+    return frozenset(f.id for f in all_formats() if not f.wants_path and f.wants_name(name))
+
+
+@cache
+def kind(id: str) -> str:
+    """What a format is, by its id: stream | document | database, or unsupported."""
+    log_format = next(f for f in all_formats() if f.id == id)
+    if log_format.unsupported:
+        return "unsupported"
+    decoder = log_format.decoder()
+    kinds = {"stream": StreamDecoder, "document": DocumentDecoder, "database": DatabaseDecoder}
+    return next(name for name, contract in kinds.items() if isinstance(decoder, contract))
+
+
 def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -> Format | None:
     """The format of a file by its path (or its name alone) and first bytes, see Format.matches; the highest rank wins
-    where several match. formats: those there are, where they are not all_formats()."""
+    where several match. formats: those there are, where they are not all_formats(), by the same ids."""
     name = posixpath.basename(path)
-    known = all_formats() if formats is None else formats
-    matching = [f for f in known if f.wants(path) and f.matches(name, head)]
+    matching = [f for f in wanting(path, formats) if f.matches(name, head)]
     return max(matching, key=lambda f: f.rank, default=None)

@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tuimon.formats import DatabaseDecoder, Format
+from tuimon.formats import DatabaseDecoder, Format, kind
 from tuimon.model.events import Event, Notice, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Item, Points
 from tuimon.reader.database import Databases
@@ -58,6 +58,8 @@ class Collector:
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""
         self._strays: dict[str, Stray] = {}
+        self._waiting: list[FoundFile] = []
+        """Found, and no log as long as they stay as they are."""
         self._nothing_more: set[str] = set()
         """Paths that were understood, and need no second look."""
         self._runs: dict[str, int] = {}
@@ -67,7 +69,7 @@ class Collector:
         self._told_problems: set[Problem] = set()
         self._told_unread: set[str] = set()
         """Ids of formats, and paths of databases, of which it was said that they are not read."""
-        self._remote: dict[str, bool] = {}
+        self._mounts = filesystem.Mounts()
         self._closed: set[str] = set()
         self._swanlab_names = SwanLabNames()
         self._previewed = 0
@@ -121,16 +123,24 @@ class Collector:
 
     def find(self) -> Iterator[Event]:
         """Looks for logs. The first call looks everywhere, later ones where something has changed."""
-        self._scan = scan(self.roots, wanted) if self._scan is None else rescan(self._scan)
+        before = self._scan
+        self._scan = scan(self.roots, wanted) if before is None else rescan(before)
         self.problems = self._scan.problems
+        if self._scan is not before:
+            known = self._known, self._databases, self._strays, self._nothing_more
+            self._waiting = [file for file in self._scan.files if not any(file.path in there for there in known)]
         fresh: list[tuple[FoundFile, Format]] = []
-        for file in self._scan.files:
-            if any(file.path in there for there in (self._known, self._databases, self._strays, self._nothing_more)):
+        waiting, self._waiting = self._newest.in_order(self._waiting), []
+        for file in waiting:
+            if newer := self._newest.repeated_by(file):
+                self.recognition.leave_out(file.path, f"superseded by {clean(newer)}")
                 continue
             log_format = self.recognition.format_of(file)
             if log_format is None:
+                self._waiting.append(file)
                 continue
-            decoder = None if log_format.unsupported else log_format.decoder()
+            self._newest.recognised(file, log_format)
+            decoder = log_format.decoder() if kind(log_format.id) == "database" else None
             if isinstance(decoder, DatabaseDecoder):
                 self._databases.add(file, log_format, decoder)
             else:
@@ -218,7 +228,8 @@ class Collector:
             stream, run, member.source, member.path, log_format.id, log_format.rank, member.prefix, stream
         )
         database = self._databases.of(member.path)
-        return Followed(found, log_format, file, self._swanlab_names, self._is_remote(member.path), database)
+        remote = self._mounts.is_remote(os.path.dirname(member.path))
+        return Followed(found, log_format, file, self._swanlab_names, remote, database)
 
     def _announce(self, followed: Followed) -> Iterator[Event]:
         self._streams.append(followed)
@@ -279,12 +290,6 @@ class Collector:
         self._retired.add(stream)
         yield StreamReplaced(stream)
         yield StreamStatus(stream, "superseded", message, size, size, followed.modified, 0)
-
-    def _is_remote(self, path: str) -> bool:
-        directory = os.path.dirname(path)
-        if directory not in self._remote:
-            self._remote[directory] = filesystem.kind(directory).remote
-        return self._remote[directory]
 
     # ------------------------------------------------------------------ reading
 

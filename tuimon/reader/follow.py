@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
+from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder, kind
 from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced, SegmentStart
 from tuimon.reader.database import Database
@@ -70,11 +71,9 @@ class Followed:
             return _DatabaseWay(self._database, path)
         if log_format.unsupported:
             return _NoWay(self.since, log_format.unsupported)
-        decoder = log_format.decoder()
-        if isinstance(decoder, StreamDecoder):
-            return _StreamWay(path, log_format, decoder, self._remote)
-        assert isinstance(decoder, DocumentDecoder)
-        return _DocumentWay(path, log_format, decoder, self._remote)
+        if kind(log_format.id) == "stream":
+            return _StreamWay(path, log_format, self._remote)
+        return _DocumentWay(path, log_format, self._remote)
 
     def moved(self, stream: int, run: int) -> Followed:
         """The same file from here on as another stream, of another run."""
@@ -180,10 +179,10 @@ class Followed:
 class _StreamWay:
     """Tail to StreamDecoder."""
 
-    def __init__(self, path: str, log_format: Format, decoder: StreamDecoder, remote: bool) -> None:
+    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
         self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
         self._format = log_format
-        self._decoder = decoder
+        self._decoder = self._new_decoder()
         self._block = BLOCK
         """Bytes asked for at once; little after a hop."""
 
@@ -256,17 +255,15 @@ class _StreamWay:
         return Replaced()
 
     def _new_decoder(self) -> StreamDecoder:
-        decoder = self._format.decoder()
-        assert isinstance(decoder, StreamDecoder)
-        return decoder
+        return cast(StreamDecoder, self._format.decoder())
 
 
 class _DocumentWay:
     """DocumentFile to DocumentDecoder."""
 
-    def __init__(self, path: str, log_format: Format, decoder: DocumentDecoder, remote: bool) -> None:
+    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
         self._file = DocumentFile(path, remote, log_format.largest)
-        self._decoder = decoder
+        self._decoder = cast(DocumentDecoder, log_format.decoder())
         self._problem = ""
         self._loaded = 0
 

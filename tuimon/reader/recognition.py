@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from tuimon.errors import FormatError, NothingFound
-from tuimon.formats import Format, all_formats, console, recognise
+from tuimon.formats import Format, all_formats, console, recognise, wanting
 from tuimon.sources.files import explain, open_regular
 from tuimon.sources.runs import GroupedFile
 from tuimon.sources.scan import FoundFile, Problem
@@ -22,7 +22,7 @@ COMPANION = 10
 
 def wanted(path: str) -> bool:
     """Is a file at this path worth opening at all?"""
-    return any(log_format.wants(path) for log_format in all_formats())
+    return next(wanting(path), None) is not None
 
 
 def as_grouped(path: str, log_format: Format) -> GroupedFile:

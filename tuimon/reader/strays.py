@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tuimon.formats import Format, StreamDecoder
+from tuimon.formats import Format, kind
 from tuimon.reader.follow import Followed
 from tuimon.sources.runs import Member, RunGroup
 from tuimon.sources.scan import FoundFile
@@ -39,4 +39,4 @@ class Stray:
     is_text: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        self.is_text = not self.format.unsupported and isinstance(self.format.decoder(), StreamDecoder)
+        self.is_text = kind(self.format.id) == "stream"

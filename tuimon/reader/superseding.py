@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tuimon.formats import Format
+from collections.abc import Iterable
+
+from tuimon.formats import Format, wanting
 from tuimon.reader.follow import Followed
 from tuimon.sources.scan import FoundFile
 
@@ -15,11 +17,43 @@ class Newest:
 
     def __init__(self) -> None:
         self._followed: dict[str, Followed] = {}
+        self._recognised: dict[str, FoundFile] = {}
+        """The newest that was opened, before it is followed."""
+        self._repeats: dict[str, tuple[int, float]] = {}
+        """Path -> (size, time of change) of those that were found to be superfluous."""
+
+    def in_order(self, files: Iterable[FoundFile]) -> list[FoundFile]:
+        """Those worth opening, as far as their names tell, such files last and the newest of them first."""
+        keyed = [(self.order(file, _by_name(file.path)), file) for file in files]
+        keyed = [(key, file) for key, file in keyed if not key[0] or not self._is_old(file)]
+        return [file for _, file in sorted(keyed, key=lambda one: one[0])]
+
+    def _is_old(self, file: FoundFile) -> bool:
+        return self._repeats.get(file.path) == (file.size, file.modified)
+
+    def repeated_by(self, file: FoundFile) -> str:
+        """The path of a newer one that makes this file superfluous, which so need not be opened; "" where none does."""
+        log_format = _by_name(file.path)
+        if log_format is None or log_format.supersedes is None:
+            return ""
+        followed = self.newer_than(file, log_format)
+        known = self._recognised.get(log_format.supersedes(file.path))
+        newer = followed.path if followed is not None else ""
+        if not newer and known is not None and not _is_newer(file, known.modified, known.size):
+            newer = known.path
+        if newer:
+            self._repeats[file.path] = file.size, file.modified
+        return newer
+
+    def recognised(self, file: FoundFile, log_format: Format) -> None:
+        """The file is of this format."""
+        if log_format.supersedes is not None:
+            self._recognised[log_format.supersedes(file.path)] = file
 
     @staticmethod
-    def order(file: FoundFile, log_format: Format) -> tuple[int, float, int]:
+    def order(file: FoundFile, log_format: Format | None) -> tuple[int, float, int]:
         """A key that sorts the newest first, so the others need not be read at all; other files before them."""
-        if log_format.supersedes is None:
+        if log_format is None or log_format.supersedes is None:
             return (0, 0.0, 0)
         return (1, -(file.modified // SAME_SAVE), -file.size)
 
@@ -31,9 +65,7 @@ class Newest:
         modified = (
             max(known.since.modified, known.modified) if known.modified == known.modified else known.since.modified
         )
-        apart = file.modified - modified
-        newer = apart > 0 if abs(apart) > SAME_SAVE else file.size > max(known.since.size, known.size)
-        return None if newer else known
+        return None if _is_newer(file, modified, max(known.since.size, known.size)) else known
 
     def put(self, followed: Followed) -> Followed | None:
         """It is followed now; gives the one whose place it takes."""
@@ -43,3 +75,13 @@ class Newest:
         older = self._followed.get(key)
         self._followed[key] = followed
         return older
+
+
+def _is_newer(file: FoundFile, modified: float, size: int) -> bool:
+    apart = file.modified - modified
+    return apart > 0 if abs(apart) > SAME_SAVE else file.size > size
+
+
+def _by_name(path: str) -> Format | None:
+    """The format with such files that the one at this path must be of, if it is a log at all."""
+    return next((log_format for log_format in wanting(path) if log_format.supersedes is not None), None)

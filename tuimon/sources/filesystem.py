@@ -72,3 +72,20 @@ def _mount_id(path: str) -> int | None:
     finally:
         os.close(descriptor)
     return int(lines["mnt_id"]) if "mnt_id" in lines else None
+
+
+class Mounts:
+    """Which directories lie on a network file system; asked once a device."""
+
+    def __init__(self) -> None:
+        self._remote: dict[int, bool] = {}
+
+    def is_remote(self, directory: str) -> bool:
+        """Of a directory that exists; where it does not, that of its nearest parent."""
+        try:
+            device = os.stat(directory).st_dev
+        except OSError:
+            return kind(directory).remote
+        if device not in self._remote:
+            self._remote[device] = kind(directory).remote
+        return self._remote[device]

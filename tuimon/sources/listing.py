@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tuimon.sources.files import explain, fresh, kind_name
-from tuimon.sources.pruning import JSON, KEPT_IN_CHECKPOINT, WEIGHTS, Place, place
+from tuimon.sources.pruning import JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, WEIGHTS, Place, place
 
 Wants = Callable[[str], bool]
 """(path) -> is this file worth listing?"""
@@ -92,7 +92,7 @@ def list_directory(path: str, root: str, where: Place, status: os.stat_result, w
                 name = entry.name
                 if where is Place.CHECKPOINT:
                     if name.endswith(JSON):
-                        if wants(prefix + name):
+                        if name not in OF_A_MODEL and wants(prefix + name):
                             _take(entry, root, listing, entry.is_symlink())
                     elif name in KEPT_IN_CHECKPOINT and entry.is_dir(follow_symlinks=False):
                         listing.directories.append((prefix + name, where, entry.inode(), False))

@@ -31,6 +31,15 @@ WEIGHTS = (
 )
 """Ends of names of files that hold weights, never metrics."""
 JSON = (".json", ".jsonl")
+OF_A_MODEL = frozenset(
+    f"{stem}.json"
+    for stem in (
+        *("config", "generation_config", "adapter_config", "model_index", "processor_config", "preprocessor_config"),
+        *("video_preprocessor_config", "tokenizer", "tokenizer_config", "special_tokens_map", "added_tokens", "vocab"),
+        *("chat_template", "model.safetensors.index", "pytorch_model.bin.index", "modules", "sentence_bert_config"),
+    )
+)
+"""What transformers and its like put into each checkpoint beside the weights: it tells how the model is built."""
 KEPT_IN_CHECKPOINT = frozenset({"pipeline"})
 """ROLL keeps its metric history in checkpoint-N/pipeline/worker_state_pipeline.json."""
 
