@@ -212,6 +212,7 @@ def _first_segments() -> tuple[frozenset[str], re.Pattern[str]]:
     return frozenset(names["namespaces"]), re.compile(rf"(?<![a-z])(?:{words})(?![a-z])")
 
 
+@lru_cache(maxsize=65536)  # the ends of names are read as well, and are often the same
 def _match(name: str, split: str) -> Meaning:
     combined, origins = _patterns()
     found = combined.fullmatch(name)
