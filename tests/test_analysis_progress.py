@@ -88,7 +88,7 @@ KNOWN = ProgressInputs(
 def test_a_running_run_and_its_end():
     found = report(KNOWN, LAST + 1.0)
     assert found.state == "running"
-    assert found.evidence == f"last point at {time_of_day(LAST)}, usually one every 2 s"
+    assert found.evidence == f"last point at {time_of_day(LAST)}, usually one every 2.0 s"
     assert found.eta_seconds == pytest.approx(900 * 2.0 - 1.0)
     assert found.finish_time == pytest.approx(LAST + 1800)
     assert found.eta_range[0] <= found.eta_seconds <= found.eta_range[1]
@@ -111,7 +111,7 @@ def test_never_stalled_within_four_usual_intervals_or_its_pauses():
 def test_a_stalled_run_names_its_numbers():
     found = report(KNOWN, LAST + 600)
     assert found.state == "stalled"
-    assert found.evidence == "no new point for 10 min, usually one every 2 s (step 100 of 1000)"
+    assert found.evidence == "no new point for 10 m, usually one every 2.0 s (step 100 of 1000)"
     assert math.isnan(found.eta_seconds)
 
 

@@ -211,6 +211,18 @@ def test_a_pipe_that_closes_is_no_error(logs: Path) -> None:
 # ---------------------------------------------------------------------- doctor, damage
 
 
+def test_doctor_tells_where_a_metric_comes_from(tmp_path: Path) -> None:
+    rows = "".join(json.dumps({"step": step, "loss": 0.5, "kl": 0.1}) + "\n" for step in range(10))
+    (tmp_path / "metrics.jsonl").write_text(rows)
+    (tmp_path / "metrics.csv").write_text("step,loss\n" + "".join(f"{step},{0.5 + step // 7}\n" for step in range(12)))
+    told = run("doctor", str(tmp_path), "--metric", "loss").stdout
+    assert "  loss: 12 points drawn, 0 superseded" in told
+    assert "    metrics.jsonl: 10 points, drawn\n" in told
+    assert "    metrics.csv: 12 points, with those below fills 2 points that the first has not\n" in told
+    assert "disagree about 3 step(s), first at step 7: 0.5 as drawn, 1.5 in metrics.csv" in told
+    assert "  speed: no source has it" in run("doctor", str(tmp_path), "--metric", "speed").stdout
+
+
 def test_doctor_tells_what_was_read_skipped_and_damaged(logs: Path) -> None:
     (logs / "notes.json").write_text('{"a": "b"}')
     os.mkfifo(logs / "training_log.jsonl")

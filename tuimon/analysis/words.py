@@ -5,27 +5,12 @@ from __future__ import annotations
 import math
 import time
 
-_UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
+from tuimon.draw.numbers import format_duration
 
 
 def duration(seconds: float) -> str:
-    """Two parts at most: "0.35 s", "42 s", "3 min 20 s", "2 h 5 min", "12 d"; "unknown" for what is not finite."""
-    if not math.isfinite(seconds):
-        return "unknown"
-    if seconds < 0:
-        return f"-{duration(-seconds)}"
-    if seconds < 1:
-        return f"{seconds:.2g} s" if seconds < 0.995 else "1 s"
-    if seconds < 9.95:
-        return f"{seconds:.1f}".removesuffix(".0") + " s"
-    for index, (size, unit) in enumerate(_UNITS[:-1]):
-        smaller, smaller_unit = _UNITS[index + 1]
-        count = round(seconds / smaller)
-        if count * smaller < size:
-            continue
-        whole, rest = divmod(count, round(size / smaller))
-        return f"{whole} {unit}" + (f" {rest} {smaller_unit}" if rest and whole < 10 else "")
-    return f"{round(seconds)} s"
+    """As format_duration ("3.2 s", "2 h 5 m"), but "unknown" for what is not finite."""
+    return format_duration(seconds) if math.isfinite(seconds) else "unknown"
 
 
 def silence(seconds: float) -> str:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tuimon.commands import EXIT_NOTHING, EXIT_OK, EXIT_PARTLY, Command
 from tuimon.commands._shared import add_paths, checked_paths
 from tuimon.text import clean
+
+if TYPE_CHECKING:
+    from tuimon.store import Run
 
 SKIPPED = 30
 """Skipped files that are named without --all."""
@@ -16,6 +21,7 @@ SKIPPED = 30
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
+    parser.add_argument("--metric", metavar="NAME", help="which sources hold this metric, and whether they agree")
     parser.add_argument("--all", action="store_true", help="name every file that was skipped")
     parser.add_argument("--strict", action="store_true", help="exit 5 when a log was damaged or could not be read")
 
@@ -50,6 +56,8 @@ def _run(options: argparse.Namespace) -> int:
                     f"      damaged at byte {one.offset}: {one.reason}; {one.records} record(s) lost, the others kept"
                 )
             partly |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
+        for line in _provenance(run, options.metric) if options.metric else ():
+            print(f"  {line}")
     partly |= collector.partly_unreadable
     if not collector.followed:
         print("no metric log was found")
@@ -80,6 +88,26 @@ def _run(options: argparse.Namespace) -> int:
     if not collector.followed:
         return EXIT_NOTHING
     return EXIT_PARTLY if options.strict and partly else EXIT_OK
+
+
+def _provenance(run: Run, metric: str) -> Iterator[str]:
+    """The sources of a metric, the one that is drawn first, and where they disagree."""
+    try:
+        held, curve = run.provenance(metric), run.curve(metric)
+    except KeyError:
+        yield f"{clean(metric)}: no source has it"
+        return
+    yield f"{clean(curve.metric)}: {len(curve)} points drawn, {curve.superseded} superseded by a later attempt"
+    for index, (source, count) in enumerate(held):
+        use = "drawn" if index == 0 else "kept beside it"
+        if index == 1 and curve.filled:
+            use = f"with those below fills {curve.filled} points that the first has not"
+        yield f"    {clean(source)}: {count} points, {use}"
+    if (found := curve.disagreement) is not None:
+        yield (
+            f"    they disagree about {found.steps} step(s), first at step {found.step}: {found.here!r} as drawn, "
+            f"{found.there!r} in {clean(found.source)}"
+        )
 
 
 COMMAND = Command("doctor", "what was found, read, skipped and why", _arguments, _run)
