@@ -7,7 +7,7 @@ AgainstStart       the level of now against that of the start
 FromBest           how much of what was won is lost again
 Stuck              no new best for so many points
 Rising             it has done nothing but rise since it began
-Creep              a little more in each quarter of a window
+Creep              a little more all along a window
 """
 
 from __future__ import annotations
@@ -221,12 +221,13 @@ class Rising:
 
 @dataclass(frozen=True, slots=True)
 class Creep:
-    """How much more the last quarter of a window holds than the first, as a part of that, while each quarter holds
-    more than the one before; 0 otherwise. `window`: points, a multiple of 4 blocks. `skip`: first points left out."""
+    """How much more the last eighth of a window holds on average than the first, as a part of that, where at least
+    four of the seven steps between the eighths take their share, half of a seventh of it (a single step up is another
+    level, and no creep); 0 otherwise. `window`: points, a multiple of 8 blocks. `skip`: first points left out."""
 
     high: float
     low: float
-    window: int = 8 * 4 * BLOCK
+    window: int = 32 * BLOCK
     skip: int = BLOCK
     raise_after: int = BLOCK
     clear_after: int = BLOCK
@@ -235,18 +236,18 @@ class Creep:
         """By whole blocks: the score of a row is that of the blocks before its own."""
         last = (len(values) - 1) // BLOCK
         first, skip = begin // BLOCK, -(-self.skip // BLOCK)
-        each = self.window // 4 // BLOCK
-        lead = max(skip, first - 4 * each)
+        most = self.window // BLOCK
+        lead = max(skip, first - most)
         found = np.full(last - first + 1, np.nan)
         if last > lead:
             means = values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK).mean(axis=1)
             sums = np.concatenate(([0.0], np.cumsum(means)))
             for block in range(first, last + 1):
-                whole = min(4 * each, block - lead) // 4 * 4
+                whole = min(most, block - lead) // 8 * 8
                 if whole < 8:
                     continue
-                borders = block - lead - whole + np.arange(5) * (whole // 4)
-                quarters = np.diff(sums[borders])
-                grows = (np.diff(quarters) > 0).all() and quarters[0] > 0
-                found[block - first] = quarters[3] / quarters[0] - 1 if grows else 0.0
+                eighths = np.diff(sums[block - lead - whole + np.arange(9) * (whole // 8)])
+                grown = eighths[7] - eighths[0]
+                creeps = grown > 0 < eighths[0] and int((np.diff(eighths) > grown / 14).sum()) >= 4
+                found[block - first] = grown / eighths[0] if creeps else 0.0
         return found[np.arange(begin, len(values)) // BLOCK - first], None

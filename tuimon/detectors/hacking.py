@@ -56,7 +56,7 @@ class Hacking:
         won = val[best] - np.minimum.accumulate(val)
         fallen = val[best] - val
         with np.errstate(divide="ignore", invalid="ignore"):
-            lost = np.where((fallen > 2 * spread) & (rewards - rewards[best] > noise), fallen / won, 0.0)
+            lost = np.where((fallen > 3 * spread) & (rewards - rewards[best] > noise), fallen / won, 0.0)
         lost[~np.isfinite(lost)] = 0.0
         rule = Above(self.part, 0.6 * self.part, self.points, self.points)
         for incident in Incidents().extended(lost, rule).found:
@@ -78,10 +78,14 @@ def _best_before(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def _noise(curve: Curve) -> float:
-    """Of the median of a block: the robust deviation of what neighbouring rewards differ by, over the root of 16."""
+    """Three deviations of the difference of two medians of a block. Of one reward: from what neighbouring ones differ
+    by, over the root of 2; of a median of 16: 1.25 times that over the root of 16."""
     steps = np.diff(curve.values[-8 * BLOCK :])
     steps = steps[np.isfinite(steps)]
-    return 1.4826 * float(np.median(np.abs(steps))) / 2**0.5 / BLOCK**0.5 * 2 if len(steps) else 0.0
+    if not len(steps):
+        return 0.0
+    one = 1.4826 * float(np.median(np.abs(steps))) / 2**0.5
+    return 3.0 * 2**0.5 * 1.25 * one / BLOCK**0.5
 
 
 DETECTOR = Hacking()

@@ -1,10 +1,10 @@
 """Memory that grows from step to step: a leak.
 
-Rule: in a window of up to 512 points each quarter holds more on average than the one before, and the last one `part`
-more than the first, for 16 points; told of the series of each kind (GPU, CPU) that grows most. What a phase leaves
-behind counts, so of GPU memory the series at a phase's start while offloaded, or the machine's own; of CPU memory what
-the process holds.
-Source: SageMaker Debugger GPUMemoryIncrease, 10 % in a window of 500; quarters are ours.
+Rule: in a window of up to 512 points the last eighth holds `part` more on average than the first, which at least four
+of the seven steps from eighth to eighth add to, for 16 points; told of the series of each kind (GPU, CPU) that grows
+most. What a phase leaves behind counts, so of GPU memory the series at a phase's start while offloaded, or the
+machine's own; of CPU memory what the process holds.
+Source: SageMaker Debugger GPUMemoryIncrease, 10 % in a window of 500; eighths are ours.
 """
 
 from __future__ import annotations
