@@ -111,7 +111,7 @@ def test_never_stalled_within_four_usual_intervals_or_its_pauses():
 def test_a_stalled_run_names_its_numbers():
     found = report(KNOWN, LAST + 600)
     assert found.state == "stalled"
-    assert found.evidence == "no new point for 10 m, usually one every 2.0 s (step 100 of 1000)"
+    assert found.evidence == "no step for 10 m; usual 2.0 s (step 100 of 1000)"
     assert math.isnan(found.eta_seconds)
 
 

@@ -1,7 +1,9 @@
 """Where a run stands, when it ends, and whether it lives: each answer with its evidence.
 
 A run is called stalled only when it is silent for far longer than it ever usually is, and was seen alive or fell silent
-a short while ago. A log that has been silent for long and does not prove its end is quiet, no more: nobody knows.
+a short while ago; a longer silence still while its log grows, as in an evaluation that nobody has seen before. Before
+its usual pace is known no silence is a stall: the first step may take as long as it likes. A log that has been silent
+for long and does not prove its end is quiet, no more: nobody knows.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ _SHORTEST_SILENCE = 120.0
 """… and seconds, at the least: what a writer may hold back (SummaryWriter flushes every 120 s)."""
 _UNKNOWN_SILENCE = 600.0
 """Seconds, where no usual interval is known."""
+_GROWING = 2.0
+"""So many times as long, and 10 minutes at the least, is nothing said while the log grows."""
 _FRESH = 20.0
 """So many times the tolerated silence, at least an hour, a run that nobody saw alive is still called stalled."""
 _FEWEST = 5
@@ -40,14 +44,22 @@ class ProgressInputs:
     total_epochs: float = math.nan
     cadence: Cadence | None = None
     last_wall_time: float = math.nan
-    """Of the newest point, seconds since the epoch."""
+    """Of the newest point that tells of the training, seconds since the epoch."""
     last_change: float = math.nan
-    """Of the newest of its files."""
+    """Of the newest of its files that grow with its steps."""
+    last_growth: float = math.nan
+    """Of the newest of all its files: text is printed where no step is made."""
+    last_phase: str = ""
+    """The part of the step that was the last to be logged, where the step is not whole yet."""
+    last_line: str = ""
+    """Of its console."""
     told_state: str = ""
     """What a log says itself: finished | crashed | running."""
     told_evidence: str = ""
     told_at: float = math.nan
     """When it said so."""
+    told_step: int | None = None
+    """After which step it said so."""
     watched_since: float = math.nan
     """Since when somebody has been looking."""
 
@@ -114,21 +126,25 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     )
 
 
-def tolerated_silence(cadence: Cadence | None) -> float:
-    """Seconds without a point that mean nothing: 4 usual intervals, 1.5 of its pauses or 2 minutes, the longest."""
+def tolerated_silence(cadence: Cadence | None, growing: bool = False) -> float:
+    """Seconds without a point that mean nothing: 4 usual intervals, 1.5 of its pauses or 2 minutes, the longest; twice
+    that, and 10 minutes at the least, while its log grows."""
     if cadence is None:
         return _UNKNOWN_SILENCE
-    return max(_SILENCE * cadence.interval, 1.5 * cadence.longest_pause, _SHORTEST_SILENCE)
+    usual = max(_SILENCE * cadence.interval, 1.5 * cadence.longest_pause, _SHORTEST_SILENCE)
+    return max(_GROWING * usual, _UNKNOWN_SILENCE) if growing else usual
 
 
 def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
-    tolerated = tolerated_silence(known.cadence)
+    growing = grows(known, age)
+    tolerated = tolerated_silence(known.cadence, growing)
     told = known.told_state
     goes_on = (
         known.last_wall_time > known.told_at + tolerated
     )  # it was resumed after that; false where times are unknown
     if told in ("finished", "crashed") and not goes_on:
-        return told, known.told_evidence or f"its log says that it {told}"
+        after = f" (after step {known.told_step})" if told == "crashed" and known.told_step is not None else ""
+        return told, (known.told_evidence or f"its log says that it {told}") + after
     if known.points == 0:
         return "waiting", "no point yet"
     total = _total(known) if known.total is not None else None
@@ -146,9 +162,28 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         return "running", f"{last}, {usual}" if known.cadence else last
     of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
     seen_alive = known.watched_since <= _newest(known)
-    if seen_alive or (known.cadence and age <= max(_FRESH * tolerated, 3600.0)):
-        return "stalled", f"no new point for {silence(since)}, {usual}{of_total}"
+    if known.cadence and (seen_alive or age <= max(_FRESH * tolerated, 3600.0)):
+        return "stalled", f"no step for {silence(since)}; {_usual(known.cadence)}{of_total}{_last_seen(known, growing)}"
     return "quiet", f"no new point for {silence(since)}{of_total}"
+
+
+def grows(known: ProgressInputs, age: float) -> bool:
+    """Whether its log goes on while it makes no step. age: of the newest step, in seconds."""
+    later = known.last_growth - _newest(known)
+    return later > 0 and age - later <= _SHORTEST_SILENCE
+
+
+def _usual(cadence: Cadence) -> str:
+    """ "usual 1 min 37 s ± 9 s"."""
+    spread = f" ± {duration(cadence.spread)}" if cadence.spread > 0 else ""
+    return f"usual {duration(cadence.interval)}{spread}"
+
+
+def _last_seen(known: ProgressInputs, growing: bool) -> str:
+    """What it did last, as far as its log tells."""
+    said = f"; last phase {known.last_phase}" if known.last_phase else ""
+    said += "; its log still grows" if growing else ""
+    return said + (f"; its console ends: {known.last_line}" if known.last_line else "")
 
 
 def _newest(known: ProgressInputs) -> float:

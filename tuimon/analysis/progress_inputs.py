@@ -14,7 +14,7 @@ from tuimon.analysis.progress import ProgressInputs
 from tuimon.analysis.updates import Updates, updates_a_step
 from tuimon.model.points import Steps
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify
+from tuimon.vocabulary import classify, phase_of
 
 _TOTAL_KEYS = (
     "max_steps",
@@ -32,6 +32,8 @@ _TOTAL_KEYS = (
 _DEPTH = 4
 _EVALUATIONS = 1 << 12
 """The newest that are looked at."""
+_LINE = 80
+"""Characters of a console's last line."""
 _CLOCKS = 12
 """Metrics that are looked at for a pace: the best source of some may have no wall times."""
 
@@ -39,7 +41,7 @@ _CLOCKS = 12
 def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs:
     """Gathered from a run's busiest metrics, its progress and state facts and its config.
 
-    `watched_since`: when the caller began to follow it, seconds since the epoch; NaN when nobody does.
+    `watched_since`: when the caller began to follow it, seconds since the epoch; NaN: when it was found.
     """
     told, by = _progress(run)
     state = run.latest("state")
@@ -65,13 +67,60 @@ def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs
         epoch=_epoch(run, _whole(told.get("step")), _number(told.get("epoch"))),
         total_epochs=_number(told.get("total_epochs")),
         cadence=pace,
-        last_wall_time=run.last_wall_time,
-        last_change=run.last_change,
+        last_wall_time=_last_time(run),
+        last_change=_last_change(run),
+        last_growth=run.last_change,
+        last_phase=_last_phase(run),
+        last_line=_last_line(run),
         told_state=str(state.value.get("state", "")) if state else "",
-        told_evidence=str(state.value.get("evidence", "")) if state else "",
+        told_evidence=_evidence(state.value) if state else "",
         told_at=state.wall_time if state and state.wall_time is not None else math.nan,
-        watched_since=watched_since,
+        told_step=state.step if state else None,
+        watched_since=run.watched_since if math.isnan(watched_since) else watched_since,
     )
+
+
+def _last_time(run: Run) -> float:
+    """When the newest point of the training was logged: what a tracker measures of the machine is none."""
+    busiest = _busiest(run)
+    if len(busiest) == len(_main(run)):
+        return run.last_wall_time
+    times = [run.curve(metric).wall_times[-1] for metric in busiest]
+    return float(np.fmax.reduce(times, initial=np.nan))
+
+
+def _last_change(run: Run) -> float:
+    """When a file that grows with the steps was last changed: not one of console text, unless there is nothing else;
+    and none where a tracker measures the machine, which it does into the same file."""
+    if len(_busiest(run)) < len(_main(run)) and math.isfinite(_last_time(run)):
+        return math.nan
+    told = [s.status.modified for s in run.streams if s.status and s.point_count and s.found.format != "console"]
+    known = [time for time in told if math.isfinite(time)]
+    return max(known) if known else run.last_change
+
+
+def _last_phase(run: Run) -> str:
+    """Of a step that is not whole yet, the part that was logged last: "" elsewhere."""
+    timers = [(run.curve(metric), phase) for metric in run.metrics if (phase := phase_of(metric)) is not None]
+    timers = [(curve, phase) for curve, phase in timers if len(curve) > 1 and phase.part == "total"]
+    if not timers:
+        return ""
+    newest = max(int(curve.steps[-1]) for curve, _ in timers)
+    begun = [(float(curve.wall_times[-1]), phase.name) for curve, phase in timers if curve.steps[-1] == newest]
+    missing = sum(int(curve.steps[-1]) < newest <= 2 * curve.steps[-1] - curve.steps[-2] for curve, _ in timers)
+    return max(begun)[1] if missing else ""
+
+
+def _last_line(run: Run) -> str:
+    """The end of its console; "" without one."""
+    told = run.latest("console")
+    lines = [line for line in (told.value.get("lines") or [] if told else []) if isinstance(line, str) and line.strip()]
+    return " ".join(lines[-1].split())[:_LINE] if lines else ""
+
+
+def _evidence(told: Mapping[str, Any]) -> str:
+    """The cause by its name, then the line that says it."""
+    return ": ".join(str(told[key]) for key in ("cause", "evidence") if told.get(key))
 
 
 def _busiest(run: Run) -> tuple[str, ...]:

@@ -77,7 +77,7 @@ class ConsoleDecoder(StreamDecoder):
                 self._outcome.follow(raw)
             if told and _holds(raw, Outcome.marks):
                 line = Line(raw)
-                self._outcome.read(line)
+                self._outcome.read(line, self._sink.step)
             for marks, read in awake:
                 if _holds(raw, marks):
                     line = line or Line(raw)

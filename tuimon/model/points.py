@@ -59,7 +59,8 @@ class Fact:
     """config | best_checkpoint | final_metrics | hparams | text | progress | state | writer | console | metrics."""
     value: Mapping[str, Any]
     """Plain JSON values. progress: {"step", "total", "epoch", "total_epochs"} where known;
-    state: {"state": "finished" | "crashed" | "running", "evidence": str}; text: {"tag", "text"};
+    state: {"state": "finished" | "crashed" | "running", "evidence": str, "cause": str where it is known};
+    text: {"tag", "text"};
     metrics: {metric or pattern: {"title", "range", "system", "folder", "step_metric", "steps_per_second"}} where known,
     told before their first points (system: measured of the machine, its steps are none of the training;
     steps_per_second: its steps are a clock that ticks so often);

@@ -28,6 +28,8 @@ _ROLES = {
 _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")
 _GAP: Span = ("  ", Role.MUTED)
 _DAY = 86400.0
+_LEAST_EVIDENCE = 24
+"""Cells from which evidence that does not fit is cut, not left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,9 @@ class Header:
             return TextView("", (_fill([named, state, *facts], size.width),))
         name = clean(run.name)
         named = ((fit(name, min(cell_width(name), max(room, size.width // 2, 1)), keep="end"), Role.TITLE),)
+        left = size.width - _width(named) - _width(state) - 4
+        if evidence and _LEAST_EVIDENCE <= left < _width(evidence):
+            evidence = ((fit(evidence[0][0], left), Role.MUTED),)
         first = _fill([named, state, evidence], size.width)
         if evidence and evidence[0] in first:
             facts = [fact for fact in facts if not fact[0][0].endswith(" at ") or fact[0][0] == "ETA "]  # said already
@@ -76,6 +81,9 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
         at = clock(said.finish_time, now)
         left = format_duration(_steady(said.eta_seconds))
         yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {at}", Role.MUTED))
+        soon, late = (clock(now + seconds, now) for seconds in said.eta_range)
+        if soon != late:
+            yield ((f"{soon} to {late}", Role.MUTED),)
     if said.updates > 1:
         yield ((f"{said.updates} updates a step", Role.MUTED),)
     if last := last_sign(run.last_wall_time, run.last_change):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from threading import RLock
+from time import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -96,6 +97,8 @@ class RunRecord:
     """A run as it now is."""
 
     found: RunFound
+    since: float = field(default_factory=time)
+    """When it was found, seconds since the epoch."""
     version: int = 0
     structure: int = 0
     """Changes when a series appears or goes, so when anything but the length of series may differ."""

@@ -54,12 +54,15 @@ class Run:
         arrived: int,
         cache: ViewCache,
         merge_key: MergeKey,
+        since: float,
     ) -> None:
         self.id = found.run
         self.name = found.name
         self.path = found.path
         self.version = version
         """Differs from the last snapshot's only when something of this run has changed."""
+        self.watched_since = since
+        """When it was found, seconds since the epoch: what it does since then was seen."""
         self._structure = structure
         self._streams = streams
         self._table = table

@@ -130,7 +130,15 @@ class Store:
     def _view(self, record: RunRecord, table: Table) -> Run:
         streams = tuple(stream.view() for stream in record.streams)
         return Run(
-            record.found, record.version, record.structure, streams, table, self._arrived, record.cache, self._merge_key
+            record.found,
+            record.version,
+            record.structure,
+            streams,
+            table,
+            self._arrived,
+            record.cache,
+            self._merge_key,
+            record.since,
         )
 
     # The owner's work. What follows `with self._lock` is published at once.

@@ -2,7 +2,8 @@
 
 A trainer's own last words ("pipeline complete!") are believed at once. A traceback alone is weak: programs log those
 of errors that they survive. It counts while little else follows it, and is taken back when metrics or ordinary lines
-go on. What kills (out of memory, a signal, a scheduler, a collective that timed out) counts until metrics go on.
+go on. What kills (out of memory, a signal, a scheduler, a collective that timed out) counts until metrics go on, and is
+told by its name beside the line.
 """
 
 from __future__ import annotations
@@ -22,12 +23,26 @@ _FINISHED = re.compile(
 )
 _WEAKLY_FINISHED = ("wandb: ", "swanlab: ", "* Run")
 _KILLED = re.compile(
-    r"CUDA out of memory|OutOfMemoryError|[wW]atchdog caught collective operation timeout|"
-    r"NCCL watchdog thread terminated|ChildFailedError|[wW]orker died|was killed due to the node running low on memory|"
+    r"CUDA out of memory|OutOfMemoryError|CUDA error: out of memory|[wW]atchdog caught collective operation timeout|"
+    r"NCCL watchdog thread terminated|[Oo]ut of memory: Killed process|oom-kill|\bPREEMPTED\b|ChildFailedError|"
+    r"[wW]orker died|was killed due to the node running low on memory|"
     r"raylet.{0,200}(?:died|killed|terminated)|slurmstepd: error: .{0,400}CANCELLED|DUE TO (?:TIME LIMIT|PREEMPTION)|"
     r"(?:[rR]eceived|[gG]ot|[cC]aught|death) .{0,60}SIGTERM|Signal 15 \(SIGTERM\)|"
     r"Segmentation fault|Bus error|core dumped|exitcode: -\d|(?:^|: line \d+: +\d+ )(?:Killed|Terminated)\b"
 )
+_CAUSES = (
+    (re.compile(r"CUDA (?:error: )?out of memory|(?:cuda|torch)\.OutOfMemory|HIP out of memory"), "GPU out of memory"),
+    (re.compile(r"collective operation timeout|NCCL watchdog"), "NCCL timeout"),
+    (re.compile(r"low on memory|[Oo]ut of memory: Killed|oom-kill"), "out of the machine's memory"),
+    (re.compile(r"PREEMPT"), "preempted"),
+    (re.compile(r"DUE TO TIME LIMIT"), "time limit reached"),
+    (re.compile(r"slurmstepd: .{0,400}CANCELLED"), "cancelled"),
+    (re.compile(r"raylet|[wW]orker died"), "a Ray worker died"),
+    (re.compile(r"SIGTERM|Terminated|exitcode: -15\b"), "terminated from outside"),
+    (re.compile(r"Killed|exitcode: -9\b"), "killed from outside"),
+    (re.compile(r"Segmentation fault|Bus error|core dumped|exitcode: -11\b"), "crashed in native code"),
+)
+"""What the lines that kill mean, the surest first."""
 _MARKS = (
     *(
         _TRACEBACK,
@@ -40,7 +55,7 @@ _MARKS = (
     ),
     *("has completed", "Run finished", "out of memory", "OutOfMemory", "atchdog", "ChildFailed", "orker died"),
     *("low on memory", "raylet", "slurmstepd", "DUE TO ", "SIGTERM", "egmentation fault", "Bus error", "core dumped"),
-    *("exitcode: -", "Killed", "Terminated"),
+    *("exitcode: -", "Killed", "Terminated", "oom-kill", "PREEMPTED"),
 )
 _CHAINED = ("During handling of the above", "The above exception was")
 _EPILOGUE = ("wandb:", "swanlab:", "[rank")
@@ -62,26 +77,29 @@ class Outcome:
         self._state = "running"
         self._evidence = ""
         self._time: float | None = None
+        self._step: int | None = None
+        self._cause = ""
         self._weak = False
         self._open = False
         self._passed = 0
         self._told = ("running", "")
 
-    def read(self, line: Line) -> None:
-        """A line that holds one of the marks."""
+    def read(self, line: Line, step: int | None = None) -> None:
+        """A line that holds one of the marks. step: of the last row of metrics before it."""
         text = line.text[:_SCANNED]
         if _TRACEBACK in text:
             if self._state == "running":
-                self._set("crashed", line, weak=True)
+                self._set("crashed", line, step, weak=True)
             if self._weak and self._state == "crashed":
                 self.watching = self._open = True
                 self._passed = 0
         elif found := _FINISHED.search(text):
             weakly = found[0].startswith(_WEAKLY_FINISHED)
             if self._state == "running" or (self._state == "crashed" and self._weak and not weakly):
-                self._set("finished", line, weak=weakly)
+                self._set("finished", line, step, weak=weakly)
         elif _KILLED.search(text) and (self._state == "running" or self._weak):
-            self._set("crashed", line, weak=False)
+            self._set("crashed", line, step, weak=False)
+            self._cause = next((name for pattern, name in _CAUSES if pattern.search(text)), "")
 
     def follow(self, raw: bytes) -> None:
         """A line after a traceback."""
@@ -107,14 +125,16 @@ class Outcome:
         if now == self._told or now[0] == self._told[0] == "running":
             return []
         self._told = now
-        return [Fact("state", {"state": now[0], "evidence": now[1]}, wall_time=self._time)]
+        cause = {"cause": self._cause} if self._cause else {}
+        return [Fact("state", {"state": now[0], "evidence": now[1], **cause}, self._step, self._time)]
 
-    def _set(self, state: str, line: Line, weak: bool) -> None:
-        self._state, self._weak = state, weak
+    def _set(self, state: str, line: Line, step: int | None, weak: bool) -> None:
+        self._state, self._step, self._weak, self._cause = state, step, weak, ""
         self._evidence = line.text.strip()[:_MAX_EVIDENCE]
         self._time = None if isnan(line.time) else line.time
         self.watching = self._open = False
 
     def _clear(self) -> None:
-        self._state, self._evidence, self._time = "running", "its log goes on", None
+        self._state, self._evidence, self._cause = "running", "its log goes on", ""
+        self._time = self._step = None
         self._weak = self.watching = self._open = False
