@@ -75,7 +75,7 @@ def reading(curve: Curve, factor: float, step: int, alone: bool) -> tuple[str, s
     if found is None:
         return "-", ""
     text = exact(found.value * factor, None if alone else _SHORT)
-    return text, "" if curve.ordinal or found.step == step else f" of {found.step}"
+    return text, "" if curve.ordinal or found.step == step else f" @ {found.step}"
 
 
 def cursor_headline(curve: Curve, meaning: Meaning, factor: float, step: int, alone: bool) -> Row:

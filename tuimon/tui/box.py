@@ -7,7 +7,7 @@ from weakref import ref
 
 from rich.segment import Segment
 from textual.events import Click, MouseDown, MouseMove, MouseScrollDown, MouseScrollUp
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
@@ -117,6 +117,8 @@ class PanelBox(Cells):
         """What the panel gave, made of these."""
         self._shown: tuple[Rows, bool, str] = ((), False, "")
         self._dragged = False
+        self._held: Offset | None = None
+        """Where the mouse was last seen with its button held down."""
 
     def assign(self, panel: Panel) -> None:
         """The panel to show from now on."""
@@ -165,15 +167,16 @@ class PanelBox(Cells):
             self.post_message(self.Selected(self, event.x, zoom=event.chain >= 2))
 
     def on_mouse_down(self, event: MouseDown) -> None:
-        self._dragged = False
+        self._dragged, self._held = False, event.screen_offset
         self.capture_mouse()
 
     def on_mouse_move(self, event: MouseMove) -> None:
-        if event.button and (event.delta_x or event.delta_y):
-            self._dragged = True
-            self.post_message(self.Dragged(event.delta_x, event.delta_y))
+        if self._held is not None and event.screen_offset != self._held:
+            moved, self._held, self._dragged = event.screen_offset - self._held, event.screen_offset, True
+            self.post_message(self.Dragged(moved.x, moved.y))
 
     def on_mouse_up(self) -> None:
+        self._held = None
         self.release_mouse()
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
