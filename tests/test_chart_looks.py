@@ -1,0 +1,289 @@
+"""Charts as a person looks at them: any window, scale, average and cursor, against numbers worked out here."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from test_panels import START, run_of, store_of, text
+
+from tuimon import draw
+from tuimon.draw.frames import GUTTER
+from tuimon.draw.window import Window, panned, zoomed
+from tuimon.model.alerts import Alert
+from tuimon.model.events import Columns, SegmentStarted
+from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
+from tuimon.panels import Look, alerted, metric_panel
+from tuimon.store import Run, Store
+from tuimon.store.moments import Moments
+
+SIZE = Size(GUTTER + 20, 9)
+"""20 cells: 40 columns of dots."""
+
+
+def chart(run: Run, look: Look, metric: str = "m", size: Size = SIZE) -> ChartView:
+    view = metric_panel(metric).view(run, size, START, Symbols.BRAILLE, look)
+    assert isinstance(view, ChartView)
+    return view
+
+
+def front(view: ChartView) -> Line:
+    [line] = [line for line in view.lines if not line.behind]
+    return line
+
+
+# ---------------------------------------------------------------- pixel honesty
+
+BITS = (0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80)
+"""Of a braille character: the dots of the left column from the top, then those of the right one."""
+
+
+def dot_of(value: float, axis: Axis, rows: int) -> float:
+    """The row of dots where a value belongs, from the top, as the scales are defined; may lie outside."""
+
+    def place(v: float) -> float:
+        if axis.scale == "log":
+            return math.log10(v) if v > 0 else -math.inf
+        if axis.scale == "symlog":
+            size = abs(v)
+            beyond = size / axis.threshold if size <= axis.threshold else 1 + math.log10(size / axis.threshold)
+            return math.copysign(beyond, v)
+        return v
+
+    low, high = place(axis.low), place(axis.high)
+    return (high - place(value)) / (high - low) * (rows - 1)
+
+
+values_strategy = st.lists(
+    st.floats(-1e6, 1e6) | st.floats(1e-6, 1.0) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0]),
+    min_size=1,
+    max_size=120,
+)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
+@pytest.mark.parametrize("y_range", ["full", "robust"])
+@given(values=values_strategy, begin=st.floats(0, 1), width=st.floats(0.02, 1), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_the_extremes_of_every_column_are_on_the_screen_at_any_zoom(
+    scale: str, y_range: str, values: list[float], begin: float, width: float, seed: int
+) -> None:
+    steps = np.cumsum(np.random.default_rng(seed).integers(1, 9, len(values)))
+    span = max(float(steps[-1]) * width, 1.0)
+    look = Look(window=Window(span, float(steps[-1]) * begin + span), y_scale=scale, y_range=y_range)
+    view = chart(run_of({"m": (steps.tolist(), values)}), look)
+    rows = ["".join(part for part, _ in row) for row in draw.render(view, SIZE)]
+    body = [row[GUTTER:] for row in rows[1 : len(rows) - (3 if view.note else 2)]]
+    dots = len(body) * 4
+    columns = np.floor((steps - view.x.low) / (view.x.high - view.x.low) * 40)
+    for column in range(40):
+        finite = [v for v, c in zip(values, columns, strict=True) if c == column and math.isfinite(v)]
+        for value in (min(finite), max(finite)) if finite else ():
+            at = dot_of(value, view.y, dots)
+            assume(abs(at % 1 - 0.5) > 1e-6)
+            cells = [row[column // 2] for row in body]
+            if round(at) < 0 or round(at) >= dots:
+                edge = cells[0] if at < 0 else cells[-1]
+                assert edge in "▲▼✗", f"{value} lies outside {view.y} and nothing tells"
+                continue
+            cell = cells[round(at) // 4]
+            if cell in "▲▼✗●┊⚑":
+                continue  # a mark stands there
+            bit = BITS[round(at) % 4 + 4 * (column % 2)]
+            assert (ord(cell) - 0x2800) & bit, f"{value} of column {column} is not drawn\n" + "\n".join(rows)
+
+
+# ---------------------------------------------------------------- averages
+
+
+def debiased(values: list[float], weight: float) -> list[float]:
+    """The definition, value by value."""
+    total = norm = 0.0
+    found = []
+    for value in values:
+        total, norm = weight * total + (1 - weight) * value, weight * norm + (1 - weight)
+        found.append(total / norm)
+    return found
+
+
+@pytest.mark.parametrize("weight", [0.6, 0.99])
+@pytest.mark.parametrize("end", [300, 5000, 9999])
+def test_an_average_is_that_of_every_point_since_the_first_however_far_in_the_window_lies(
+    weight: float, end: int
+) -> None:
+    values = np.random.default_rng(1).normal(size=10_000).tolist()
+    run = run_of({"m": (list(range(10_000)), values)})
+    view = chart(run, Look(window=Window(20.0, float(end)), smoothing=weight), size=Size(GUTTER + 21, 9))
+    expected = debiased(values, weight)[end - 20 : end + 1]
+    shown = front(view).envelope.last
+    assert shown[np.isfinite(shown)] == pytest.approx(expected, rel=1e-6)
+    [raw] = [line for line in view.lines if line.behind]
+    assert raw.envelope.low[np.isfinite(raw.envelope.low)] == pytest.approx(values[end - 20 : end + 1])
+    assert raw.role is Role.FAINT
+
+
+def test_the_average_of_a_long_curve_is_that_of_the_means_of_its_blocks_and_says_so() -> None:
+    values = np.random.default_rng(2).normal(size=1 << 16)
+    values[7] = math.nan
+    run = run_of({"m": (list(range(len(values))), values.tolist())})
+    view = chart(run, Look(smoothing=0.9))
+    assert "smooth 0.9 over means of 32 points" in view.note
+    means = np.nanmean(values.reshape(-1, 32), axis=1)
+    expected = debiased(means.tolist(), 0.9)
+    assert front(view).envelope.last[-1] != expected[-1], "the axis goes on behind the data"
+    assert front(view).envelope.last[np.isfinite(front(view).envelope.last)][-1] == pytest.approx(expected[-1])
+    assert np.nanmin(front(view).envelope.low) == pytest.approx(min(expected))
+    assert np.nanmax(front(view).envelope.high) == pytest.approx(max(expected))
+
+
+def test_an_average_passes_over_what_is_not_finite() -> None:
+    values = [1.0, math.nan, 3.0, math.inf, 5.0]
+    view = chart(run_of({"m": (list(range(5)), values)}), Look(smoothing=0.6))
+    shown = front(view).envelope.last
+    assert shown[np.isfinite(shown)] == pytest.approx(debiased([1.0, 3.0, 5.0], 0.6))
+
+
+# ---------------------------------------------------------------- bands, ghosts, marks
+
+
+def test_a_mean_stands_in_the_band_of_its_minimum_and_maximum() -> None:
+    steps = list(range(40))
+    run = run_of(
+        {
+            "critic/score/mean": (steps, [math.sin(s / 5) for s in steps]),
+            "critic/score/max": (steps, [math.sin(s / 5) + 1 for s in steps]),
+            "critic/score/min": (steps, [math.sin(s / 5) - 2 for s in steps]),
+        }
+    )
+    view = chart(run, Look(), "critic/score/mean")
+    [band] = [line for line in view.lines if line.filled]
+    for step in steps:
+        column = int((step - view.x.low) / (view.x.high - view.x.low) * 40)
+        assert band.envelope.low[column] <= math.sin(step / 5) - 2 + 1e-12
+        assert band.envelope.high[column] >= math.sin(step / 5) + 1 - 1e-12
+    assert view.y.low <= -3 + 0.1
+    assert view.y.high >= 1.9
+    assert not any(line.filled for line in chart(run, Look(), "critic/score/max").lines)
+
+
+def test_a_band_that_would_flatten_its_mean_is_cut_off() -> None:
+    steps = list(range(40))
+    run = run_of({"len/mean": (steps, steps), "len/max": (steps, [2048] * 40), "len/min": (steps, [0] * 40)})
+    assert chart(run, Look(), "len/mean").y.high < 100
+
+
+def test_superseded_points_are_a_ghost_behind_the_curve() -> None:
+    store = store_of({"m": (list(range(10)), [1.0] * 10)})
+    store.apply(SegmentStarted(0, None, False))
+    append(store, list(range(5, 12)), [2.0] * 7)
+    run = store.snapshot().runs[0]
+    view = chart(run, Look())
+    [ghost] = [line for line in view.lines if line.behind]
+    assert ghost.role is Role.FAINT
+    assert np.nanmax(ghost.envelope.high) == 1.0
+    assert int(np.isfinite(ghost.envelope.low).sum()) == 5, "steps 5 to 9"
+    assert np.nanmax(front(view).envelope.high) == 2.0
+    by_time = chart(run, Look(axis="time"))
+    assert not any(line.behind for line in by_time.lines), "when they were logged is not known"
+
+
+def append(store: Store, steps: list[int], values: list[float]) -> None:
+    """More points of a store's only metric."""
+    stamps = START + 1000 + np.array(steps, np.float64)
+    ids, counts = np.zeros(1, np.uint32), np.array([len(steps)], np.uint32)
+    store.apply(Columns(0, ids, counts, np.array(steps, np.int64), np.array(values), stamps))
+
+
+def test_an_alert_is_marked_on_the_chart_of_its_metric_where_it_began() -> None:
+    run = run_of({"m": (list(range(10)), [1.0] * 10), "other": (list(range(10)), [1.0] * 10)})
+    alerts = (Alert("spike", "warning", run.id, "m", 4, "m rose"), Alert("stall", "warning", run.id, "", None, "late"))
+    view = chart(run, Look())
+    assert [(mark.kind, mark.x, mark.label) for mark in alerted(view, run, alerts, Look()).marks] == [
+        ("alert", 4.0, "spike")
+    ]
+    other = chart(run, Look(), "other")
+    assert alerted(other, run, alerts, Look()) is other
+    late = chart(run, Look(window=Window(3.0, 9.0)))
+    assert alerted(late, run, alerts, Look()).marks == (), "it began before the window"
+
+
+# ---------------------------------------------------------------- numbers
+
+HEADS = ("last @ step", "min @ step", "max @ step", "mean ± deviation", "points", "from")
+
+
+def test_a_chart_that_is_alone_tells_its_curve_in_numbers() -> None:
+    steps, values = [3, 5, 8, 9], [0.1, math.nan, -2.5, 7.25]
+    view = chart(run_of({"m": (steps, values)}), Look(alone=True, cursor=6), size=Size(120, 30))
+    head, row = (text(one) for one in view.table)
+    assert re.split(r"  +", head.strip()) == ["step 6", *HEADS]
+    finite = np.array([0.1, -2.5, 7.25])
+    for told in ("NaN @ 5", "7.25 @ 9", "-2.5 @ 8", f"{finite.mean():.3f}", f"{finite.std():.3f}", "4", "run"):
+        assert told in row, told
+    assert chart(run_of({"m": (steps, values)}), Look()).table == ()
+
+
+@given(
+    parts=st.lists(st.lists(st.floats(-1e9, 1e9) | st.just(math.nan), max_size=20), min_size=1, max_size=5),
+    offset=st.sampled_from([0.0, 1e12]),
+)
+@settings(max_examples=60, deadline=None)
+def test_moments_that_were_extended_equal_those_of_all_at_once(parts: list[list[float]], offset: float) -> None:
+    found, so_far = Moments(), np.empty(0)
+    for part in parts:
+        so_far = np.concatenate([so_far, np.array(part, np.float64) + offset])
+        found = found.extended(so_far)
+    finite = so_far[np.isfinite(so_far)]
+    assert found.count == len(finite)
+    if len(finite):
+        assert found.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-3)
+        assert found.deviation == pytest.approx(finite.std(), rel=1e-6, abs=1e-2)
+
+
+# ---------------------------------------------------------------- windows
+
+
+@given(
+    moves=st.lists(st.sampled_from([("pan", -0.25), ("pan", 0.25), ("zoom", 0.5), ("zoom", 2.0)]), max_size=25),
+    at=st.none() | st.floats(0, 1),
+)
+@settings(max_examples=80, deadline=None)
+def test_a_window_stays_with_the_data_and_follows_at_their_end(
+    moves: list[tuple[str, float]], at: float | None
+) -> None:
+    run = run_of({"m": (list(range(100, 1101)), [1.0] * 1001)})
+    look, view = Look(), chart(run_of({"m": (list(range(100, 1101)), [1.0] * 1001)}), Look())
+    for move, part in moves:
+        place = None if at is None else view.x.low + at * (view.x.high - view.x.low)
+        window = panned(view, part) if move == "pan" else zoomed(view, part, place)
+        look = replace(look, window=window)
+        view = chart(run, look)
+        assert view.extent == (100, 1100)
+        assert view.x.low < view.x.high
+        if window is not None:
+            assert view.x.low < 1100
+            assert view.x.high >= 100 + window.span * 0.99
+            assert (window.end is None) == (view.x.high >= 1100)
+            assert view.x.high <= 1100 + window.span / 2, "a following window does not run away"
+
+
+def test_a_closer_look_keeps_the_place_under_the_mouse() -> None:
+    view = chart(run_of({"m": (list(range(1001)), [1.0] * 1001)}), Look())
+    for at in (130.0, 500.0, 870.0):
+        window = zoomed(view, 0.5, at)
+        assert window is not None
+        assert window.end is not None
+        part = (at - view.x.low) / (view.x.high - view.x.low)
+        assert (at - (window.end - window.span)) / window.span == pytest.approx(part)
+
+
+def test_charts_of_one_run_follow_to_the_same_end() -> None:
+    store = store_of({"often": (list(range(101)), [1.0] * 101), "seldom": ([0, 50], [1.0, 2.0])})
+    run = store.snapshot().runs[0]
+    look = Look(window=Window(40.0))
+    assert chart(run, look, "often").x == chart(run, look, "seldom").x
