@@ -96,7 +96,7 @@ def test_an_empty_log_is_waited_for_by_its_name(tmp_path: Path) -> None:
     assert "waiting" in run("summary", str(tmp_path)).stdout
 
 
-@pytest.mark.parametrize("arguments", [["--nonsense"], ["summary", "--nonsense"], ["export", "x", "--format", "pdf"]])
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["summary", "--nonsense"], ["export", "x", "--format", "doc"]])
 def test_what_does_not_exist_is_exit_2(arguments: list[str]) -> None:
     assert "-h" in run(*arguments, expect=2).stderr
 

@@ -1,27 +1,36 @@
-"""Exported points: steps that are a clock are told in seconds, those of the training as they are."""
+"""Exported points: exactly those that were logged, in every format; steps that are a clock are told in seconds."""
 
 from __future__ import annotations
 
+import csv
 import gzip
-import io
 import json
+import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow.parquet
 import pytest
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
 from log_writer import number
 
-from tuimon.exports import points
+from tuimon.commands import main
+from tuimon.exports.points import Batch, LineForm, LineWriter, csv_cell
 from tuimon.formats.wandb import SYSTEM, WandbDecoder
 from tuimon.model.points import Fact, Points
-from tuimon.monitor.local import open_run
-from tuimon.reader import Collector
 
-WANDB = Path(__file__).parent / "data" / "wandb"
+WANDB = DATA / "wandb"
 NAME = "run-vd7v5k5i.wandb"
+FORMATS = ("csv", "jsonl", "parquet")
+
+Series = dict[str, list[tuple[float, str]]]
 
 
-def wanted() -> dict[str, list[tuple[float, str]]]:
+def wanted() -> Series:
     """What wandb's own reader gives; the steps of system metrics are seconds since the first of them."""
     with gzip.open(WANDB / "truth.json.gz", "rt", encoding="utf-8") as file:
         truth = json.load(file)
@@ -29,32 +38,40 @@ def wanted() -> dict[str, list[tuple[float, str]]]:
     return {metric: [(step, repr(number(value))) for step, value, _ in rows] for metric, rows in series.items()}
 
 
-def read(text: str) -> dict[str, list[tuple[float, str]]]:
-    found: dict[str, list[tuple[float, str]]] = {}
-    for row in map(json.loads, text.splitlines()):
-        found.setdefault(row["metric"], []).append((row["step"], repr(float(row["value"]))))
+def rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The points of a file of any format, read by an independent reader."""
+    if path.suffix == ".jsonl":
+        yield from map(json.loads, path.read_text().splitlines())
+    elif path.suffix == ".csv":
+        with path.open(newline="") as file:
+            yield from csv.DictReader(file)
+    else:
+        for row in pyarrow.parquet.read_table(path).to_pylist():
+            yield {**row, "step": row["seconds"] if row["step"] is None else row["step"]}
+
+
+def exported(path: Path, target: Path, *options: str) -> list[dict[str, Any]]:
+    assert main(["export", str(path), "-o", str(target), "--force", *options]) == 0
+    return list(rows(target))
+
+
+def series(points: list[dict[str, Any]]) -> Series:
+    found: Series = {}
+    for row in points:
+        found.setdefault(row["metric"], []).append((float(row["step"]), repr(float(row["value"]))))
     return found
 
 
-def test_by_source_system_metrics_are_in_seconds() -> None:
-    collector = Collector([str(WANDB / NAME)])
-    list(collector.find())
-    stream = io.StringIO()
-    points.write_sources(collector.in_file_order(), stream, "jsonl")
-    assert read(stream.getvalue()) == wanted()
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_by_source_system_metrics_are_in_seconds(file_format: str, tmp_path: Path) -> None:
+    assert series(exported(WANDB / NAME, tmp_path / f"p.{file_format}", "--by-source")) == wanted()
 
 
-@pytest.mark.parametrize("file_format", ["jsonl", "csv"])
-def test_as_curves_too(file_format: str) -> None:
-    stream = io.StringIO()
-    points.write_curves(open_run(WANDB / NAME), stream, file_format)
-    metric = f"{SYSTEM}cpu"
-    if file_format == "jsonl":
-        assert read(stream.getvalue())[metric] == wanted()[metric]
-    else:
-        rows = [line.split(",") for line in stream.getvalue().splitlines()]
-        assert [float(row[2]) for row in rows if row[1] == metric] == [step for step, _ in wanted()[metric]]
-        assert {row[2] for row in rows if row[1] == "train/loss"} == {str(step) for step, _ in wanted()["train/loss"]}
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_as_curves_too(file_format: str, tmp_path: Path) -> None:
+    found = series(exported(WANDB / NAME, tmp_path / f"p.{file_format}"))
+    for metric in (f"{SYSTEM}cpu", "train/loss"):
+        assert found[metric] == wanted()[metric]
 
 
 @pytest.mark.parametrize("piece", [977, 40_000, 1 << 20])
@@ -71,3 +88,69 @@ def test_a_clock_is_told_before_its_first_point(piece: int) -> None:
                 assert {name for name in seen if name.startswith(SYSTEM)} <= set(told)
     clocks = {name for name, known in told.items() if known.get("steps_per_second") == 1000}
     assert clocks == {name for name in seen if name.startswith(SYSTEM)}
+
+
+@pytest.mark.parametrize("options", [(), ("--by-source",)], ids=["curves", "by source"])
+@pytest.mark.parametrize("name", ["tensorboard", "json", "console", "csv"])
+def test_all_formats_say_the_same(name: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    """The three writers, through three independent readers, to the last bit; NaN and infinities among the points."""
+    found = []
+    for file_format in FORMATS:
+        points = exported(DATA / name, tmp_path / f"p.{file_format}", *options)
+        owner = "source" if options else "run"
+        found.append(
+            [
+                (row[owner], int(row["step"]), repr(float(row["value"])), repr(float(row["wall_time"] or "nan")))
+                for row in points
+            ]
+        )
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]) > 100
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 2),
+            st.integers(-(2**63), 2**63 - 1),
+            st.floats(allow_nan=True, allow_infinity=True),
+            st.floats(0, 4e9) | st.just(math.nan),
+        ),
+        min_size=1,
+        max_size=40,
+    )
+)
+def test_numbers_read_back_as_they_were(points: list[tuple[int, int, float, float]]) -> None:
+    names = ("a", 'b"c,\n', "\ud800=d")
+    metric, steps, values, times = (list(column) for column in zip(*points, strict=True))
+    batch = Batch(
+        "run", names, np.array(metric, np.uint32), np.array(steps, np.int64), np.array(values), np.array(times), {}
+    )
+    not_finite = {"nan": b'"NaN"', "inf": b'"Infinity"', "-inf": b'"-Infinity"'}
+
+    def head(owner: str, name: str) -> bytes:
+        return f'{{"n": {json.dumps(name)}, "s": '.encode()
+
+    form = LineForm(head, b', "v": ', b', "w": ', b"}\n", not_finite, b"null")
+    found = list(map(json.loads, LineWriter(form).lines(batch).decode().splitlines()))
+    assert [row["n"] for row in found] == [names[index] for index in metric]
+    assert [row["s"] for row in found] == steps
+    assert [repr(float(row["v"])) for row in found] == [repr(value) for value in values]
+    assert [repr(float(row["w"] if row["w"] is not None else "nan")) for row in found] == [repr(t) for t in times]
+
+
+@given(st.text(max_size=12))
+def test_a_cell_reads_back_and_is_never_a_formula(text: str) -> None:
+    cell = csv_cell(text)
+    (row,) = list(csv.reader([cell + ",end"], strict=True)) if "\n" not in cell and "\r" not in cell else [[None, ""]]
+    if row[0] is not None:
+        assert row[0] in (text, "'" + text)
+        assert row[0][:1] not in tuple("=+-@\t\r")
+
+
+@pytest.mark.parametrize("options", [(), ("--by-source",)])
+def test_metrics_can_be_chosen(options: tuple[str, ...], tmp_path: Path) -> None:
+    everything = series(exported(WANDB / NAME, tmp_path / "all.jsonl", *options))
+    some = series(exported(WANDB / NAME, tmp_path / "some.jsonl", *options, "--metric", "train/*", "--metric", "*cpu"))
+    assert some == {name: rows for name, rows in everything.items() if name[:6] == "train/" or name[-3:] == "cpu"}
+    assert some

@@ -20,7 +20,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 @contextlib.contextmanager
 def text_output(name: str, force: bool) -> Iterator[TextIO]:
-    """Standard output for "-"; or a file, see `file_output`."""
+    """Standard output for "-"; or a file, see `byte_output`."""
     if name == "-":
         yield sys.stdout
         return
@@ -29,11 +29,16 @@ def text_output(name: str, force: bool) -> Iterator[TextIO]:
 
 
 @contextlib.contextmanager
-def file_output(name: str, force: bool) -> Iterator[BinaryIO]:
-    """A file of bytes that appears whole or not at all: a temporary one beside it, then renamed.
+def byte_output(name: str, force: bool) -> Iterator[BinaryIO]:
+    """Standard output for "-"; or a file that appears whole or not at all: a temporary one beside it, then renamed.
 
     UsageError where there is one already and not `force`; TuimonError where it cannot be written.
     """
+    if name == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
     with _replacing(name, force, "wb") as file:
         yield cast(BinaryIO, file)
 

@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import EXIT_OK, Command
-from tuimon.commands._output import add_force, text_output
+from tuimon.commands._output import add_force, byte_output, directory, text_output
 from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
+    from tuimon.exports._comparison import Comparison
     from tuimon.store import Run
+
+_MOST_PICTURES = 60
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +29,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every metric in full, and the settings that are the same")
     parser.add_argument("--json", action="store_true", help='for programs: one object, "schema": 1')
     parser.add_argument("--html", metavar="FILE", help="write it as one HTML file, with the curves over each other")
+    parser.add_argument("--pictures", metavar="DIR", help="write comparison_<metric>.png there (needs matplotlib)")
     add_force(parser)
     parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
 
@@ -46,13 +50,17 @@ def _run(options: argparse.Namespace) -> int:
         raise UsageError(
             f"no metric is called {clean(', '.join(options.metric))}", "`tuimon summary` names all of them"
         )
+    if options.pictures:
+        _pictures(found, options)
     if options.html:
         from tuimon.exports.compare_html import as_html
 
         with text_output(options.html, options.force) as stream:
             stream.write(as_html(found, time.time()))
-        say(f"tuimon: the comparison is in {options.html}")
-    elif options.json:
+        say(f"tuimon: the comparison is in {clean(options.html)}")
+    if options.pictures or options.html:
+        return EXIT_OK
+    if options.json:
         from tuimon.exports.compare_json import as_json
 
         sys.stdout.write(as_json(found, time.time()) + "\n")
@@ -62,6 +70,25 @@ def _run(options: argparse.Namespace) -> int:
         width = max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
         sys.stdout.write("\n".join(as_text(found, time.time(), width, options.all)) + "\n")
     return EXIT_OK
+
+
+def _pictures(found: Comparison, options: argparse.Namespace) -> None:
+    from tuimon.exports._names import SafeNames
+    from tuimon.exports._pictures import Series, draw
+    from tuimon.exports.files.pictures import base_name
+
+    names, shared = SafeNames(), [metric for metric in found.metrics if metric.shared > 1]
+    if not options.metric and len(shared) > _MOST_PICTURES:
+        say(f"tuimon: {_MOST_PICTURES} of {len(shared)} pictures; --metric PATTERN chooses, --metric '*' draws all")
+        shared = shared[:_MOST_PICTURES]
+    for metric in shared:
+        pairs = zip(found.labels, metric.entries, strict=True)
+        series = [Series(label, entry.summary.curve) for label, entry in pairs if entry]
+        half = "val_" if metric.meaning.split == "val" else ""
+        path = os.path.join(directory(options.pictures), f"comparison_{names.name(half + base_name(metric.name))}.png")
+        with byte_output(path, options.force) as stream:
+            draw(series, metric.name, metric.name, stream, "png", 0.0)
+    say(f"tuimon: {len(shared)} pictures in {clean(options.pictures)}")
 
 
 def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:

@@ -10,6 +10,7 @@ from tuimon.commands import EXIT_OK, Command
 from tuimon.commands._output import add_force, text_output
 from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import UsageError
+from tuimon.text import clean
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def _run(options: argparse.Namespace) -> int:
     with text_output(options.output, options.force) as stream:
         stream.write(as_html(snapshot, time.time(), options.show_secrets))
     if options.output != "-":
-        say(f"tuimon: the report is in {options.output}")
+        say(f"tuimon: the report is in {clean(options.output)}")
     return EXIT_OK
 
 

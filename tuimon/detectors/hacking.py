@@ -8,6 +8,7 @@ ours.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -84,8 +85,8 @@ def _noise(curve: Curve) -> float:
     steps = steps[np.isfinite(steps)]
     if not len(steps):
         return 0.0
-    one = 1.4826 * float(np.median(np.abs(steps))) / 2**0.5
-    return 3.0 * 2**0.5 * 1.25 * one / BLOCK**0.5
+    one = 1.4826 * float(np.median(np.abs(steps))) / math.sqrt(2)
+    return 3.0 * math.sqrt(2) * 1.25 * one / math.sqrt(BLOCK)
 
 
 DETECTOR = Hacking()

@@ -32,6 +32,12 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+def picture(template: str, style: str, **values: Any) -> str:
+    """A picture with a style sheet of its own."""
+    own = Markup(files("tuimon.exports").joinpath(f"templates/{style}").read_text("utf-8"))  # our own file
+    return _environment().get_template(template).render(style=own, **values)
+
+
 def page(template: str, now: float, **values: Any) -> str:
     """A whole page. now: seconds since the epoch, said on it."""
     style = files("tuimon.exports").joinpath("templates/style.css").read_text("utf-8")

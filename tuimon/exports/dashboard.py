@@ -1,4 +1,4 @@
-"""The dashboard as text, for --once and for whoever has no screen: its first page, laid out as on the screen."""
+"""The dashboard as rows, for --once and for whoever has no screen: its first page, laid out as on the screen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tuimon.draw import FrameCache, render
 from tuimon.draw.layout import Box, Wish, pages
-from tuimon.model.views import Rows, Size, Symbols
+from tuimon.model.views import Role, Row, Rows, Size, Symbols
 from tuimon.panels import arrange, header_panel
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
@@ -16,43 +16,45 @@ _HEADER = 2
 
 def dashboard(snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols) -> Iterator[str]:
     """Lines of at most `width` cells: for every run its header, its standing alerts, its panels in `height` rows."""
+    for row in dashboard_rows(snapshot, width, height, now, symbols):
+        yield "".join(text for text, _ in row).rstrip()
+
+
+def dashboard_rows(snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols) -> Iterator[Row]:
+    """The same with the role of each piece of text."""
     frames = FrameCache()
     for number, run in enumerate(snapshot.runs):
         if number:
-            yield ""
+            yield ()
         size = Size(width, _HEADER)
-        yield from _text(render(header_panel().view(run, size, now, symbols), size, symbols, frames))
+        yield from render(header_panel().view(run, size, now, symbols), size, symbols, frames)
         for alert in snapshot.alerts:
             if alert.run == run.id:
-                yield f"! {clean(alert.message)}"
+                yield ((f"! {clean(alert.message)}", Role.WARNING),)
         yield from _page(run, Size(width, max(1, height - _HEADER)), now, symbols, frames)
 
 
-def _page(run: Run, size: Size, now: float, symbols: Symbols, frames: FrameCache) -> Iterator[str]:
+def _page(run: Run, size: Size, now: float, symbols: Symbols, frames: FrameCache) -> Iterator[Row]:
     panels = arrange(run)
     page = pages(size.width, size.height, [Wish(panel.kind, panel.rows) for panel in panels])[0]
     drawn = []
     for box in page:
         room = Size(box.width, box.height)
-        drawn.append(
-            (box, tuple(_text(render(panels[box.index].view(run, room, now, symbols), room, symbols, frames))))
-        )
-    lines = [_line(y, drawn) for y in range(size.height)]
-    while lines and not lines[-1]:
-        lines.pop()
-    yield from lines
+        drawn.append((box, render(panels[box.index].view(run, room, now, symbols), room, symbols, frames)))
+    rows = [_row(y, drawn) for y in range(size.height)]
+    while rows and not any(text.strip() for text, _ in rows[-1]):
+        rows.pop()
+    yield from rows
 
 
-def _line(y: int, drawn: Sequence[tuple[Box, Sequence[str]]]) -> str:
-    """One line across the boxes that cross it. Every row of a box is exactly as wide as the box."""
-    line, end = "", 0
+def _row(y: int, drawn: Sequence[tuple[Box, Rows]]) -> Row:
+    """One row across the boxes that cross it. Every row of a box is exactly as wide as the box."""
+    found: list[tuple[str, Role]] = []
+    end = 0
     for box, rows in sorted(drawn, key=lambda one: one[0].x):
         if box.y <= y < box.y + box.height:
-            line += " " * (box.x - end) + rows[y - box.y]
+            if box.x > end:
+                found.append((" " * (box.x - end), Role.TEXT))
+            found.extend(rows[y - box.y])
             end = box.x + box.width
-    return line.rstrip()
-
-
-def _text(rows: Rows) -> Iterator[str]:
-    for row in rows:
-        yield "".join(text for text, _ in row)
+    return tuple(found)

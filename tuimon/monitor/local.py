@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tuimon import config
 from tuimon.detectors import Checker
@@ -26,14 +26,18 @@ class LocalMonitor:
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
         self.store = Store(merge_key)
 
-    def update(self) -> bool:
-        """Looks for new logs, reads every known one to its present end. True when something changed."""
+    def update(self, told: Callable[[int, int], None] | None = None) -> bool:
+        """Looks for new logs, reads every known one to its present end. True when something changed.
+
+        told: is called now and then with the bytes read and the bytes on disk."""
         before = self.store.version
         for event in self.collector.find():
             self.store.apply(event)
         while True:
             for event in self.collector.read():
                 self.store.apply(event)
+            if told is not None:
+                told(*self.collector.progress())
             if not self.collector.behind:
                 break
         for event in self.collector.flush():

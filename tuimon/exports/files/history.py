@@ -1,0 +1,28 @@
+"""train_history.csv and val_history.csv: a row a step, a column a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from tuimon.exports.files import Export, File, Job
+
+
+def _files(job: Job) -> Iterator[File]:
+    from tuimon.exports._history import history_lines
+    from tuimon.exports._names import SafeNames
+
+    runs, names = job.snapshot().runs, SafeNames()
+    for run in runs:
+        folder = f"{names.name(run.name)}/" if len(runs) > 1 else ""
+        for split in ("train", "val"):
+            lines = history_lines(run, split, job.wanted)
+            if lines is not None:
+
+                def write(stream: BinaryIO, lines: Iterator[str] = lines) -> None:
+                    stream.writelines(line.encode() for line in lines)
+
+                yield f"{folder}{split}_history.csv", write
+
+
+EXPORT = Export("history", "train_history.csv and val_history.csv: a row a step, a column a metric", "", _files)

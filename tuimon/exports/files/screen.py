@@ -1,0 +1,21 @@
+"""screen.svg: the dashboard's first page as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from tuimon.exports.files import Export, File, Job
+
+
+def _files(job: Job) -> Iterator[File]:
+    def write(stream: BinaryIO) -> None:
+        from tuimon.exports.screen import as_svg
+
+        svg = as_svg(job.snapshot(), job.size.width, job.size.height, job.now, job.symbols)
+        stream.write(svg.encode())
+
+    yield "screen.svg", write
+
+
+EXPORT = Export("screen", "the dashboard as a picture (SVG)", ".svg", _files)
