@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -44,6 +45,46 @@ def test_evaluation_pauses_are_told_apart_and_counted_in_what_is_ahead():
     assert found.pause == pytest.approx(60.0)
     assert found.longest_pause == pytest.approx(62.0)
     assert found.expected == pytest.approx(2.0 + 60.0 / 20)
+
+
+def test_regular_pauses_are_foreseen():
+    """At 20, 40 … 400: from step 210 to 400 they come at 220 … 380, the one at the end is behind the last point."""
+    found = cadence(*paced(2.0, count=211, pause=60.0, pause_every=20))
+    assert found.pause_every == 20
+    assert found.last_pause == 199
+    assert found.pauses_ahead(210, 400) == len(range(220, 401, 20))
+    assert found.pauses_ahead(210, 399) == len(range(220, 400, 20))
+    assert found.pauses_ahead(219, 399) == len(range(220, 400, 20)), "in the pause: it is still to come"
+    assert found.pauses_ahead(400, 400) == 0
+    known = replace(KNOWN, step=210, total=399, cadence=found, last_wall_time=LAST)
+    assert report(known, LAST).eta_seconds == pytest.approx(189 * 2.0 + 9 * 60.0)
+
+
+def test_a_single_pause_counts_where_an_evaluation_was_logged():
+    steps, wall_times = paced(2.0, count=151, pause=60.0, pause_every=100)
+    assert cadence(steps, wall_times).pause == 0
+    found = cadence(steps, wall_times, evaluated=np.array([100]))
+    assert (found.pause, found.pause_every) == (pytest.approx(60.0), 100)
+    assert found.pauses_ahead(150, 500) == 4
+    assert cadence(steps, wall_times, evaluated=np.array([40])).pause == 0
+
+
+def test_an_evaluation_logged_at_its_step_does_not_hide_its_own_time():
+    """The Hugging Face trainer logs the step, evaluates, and logs the evaluation at the same step."""
+    steps, wall_times = paced(2.0, count=101, pause=60.0, pause_every=20)
+    rows = np.sort(np.concatenate((np.arange(101), np.arange(20, 101, 20))))
+    again = np.append(False, np.diff(rows) == 0)
+    times = wall_times[rows] - np.where(steps[rows] % 20 == 0, 60.0, 0.0) * (steps[rows] > 0) * ~again
+    found = cadence(steps[rows], times)
+    assert found.pause == pytest.approx(60.0)
+    assert found.pause_every == 20
+
+
+def test_a_night_among_evaluations_is_none_of_them():
+    steps, wall_times = paced(2.0, count=201, pause=60.0, pause_every=20)
+    wall_times[130:] += 8 * 3600
+    found = cadence(steps, wall_times)
+    assert (found.pause, found.pause_every) == (pytest.approx(60.0), 20)
 
 
 def test_pauses_after_every_other_point():
@@ -113,6 +154,45 @@ def test_a_stalled_run_names_its_numbers():
     assert found.state == "stalled"
     assert found.evidence == "no step for 10 m; usual 2.0 s (step 100 of 1000)"
     assert math.isnan(found.eta_seconds)
+
+
+def test_a_stall_is_told_with_all_that_is_known():
+    """The issue's own sentence: no step for 14 min, usual 97 s ± 9."""
+    seconds = 97.0 + np.tile([-9.0, 0.0, 9.0, 9.0, -9.0], 20)
+    times = 1.7e9 + np.cumsum(seconds)
+    known = replace(KNOWN, cadence=cadence(np.arange(100), times), last_wall_time=times[-1], step=99, total=400)
+    quarter, middle, last = np.quantile(np.diff(times), (0.25, 0.5, 0.75))
+    assert (middle, (last - quarter) / 2) == (pytest.approx(97.0), pytest.approx(9.0))
+    grown = replace(known, last_phase="generate", last_line="step 100: sampling", last_growth=times[-1] + 830)
+    found = report(grown, times[-1] + 14 * 60 + 5)
+    assert found.state == "stalled"
+    assert found.evidence == (
+        "no step for 14 min; usual 1 min 37 s ± 9 s (step 99 of 400); last phase generate; its log still grows; "
+        "its console ends: step 100: sampling"
+    )
+    assert report(grown, times[-1] + 12 * 60).state == "running", "while its log grows, twice the usual silence"
+    assert report(known, times[-1] + 12 * 60).state == "stalled"
+    assert "still grows" not in report(replace(grown, last_growth=times[-1] + 100), times[-1] + 850).evidence
+
+
+def test_a_long_evaluation_while_text_is_printed_is_no_stall():
+    printing = replace(KNOWN, last_growth=LAST + 590)
+    assert report(KNOWN, LAST + 595).state == "stalled"
+    assert report(printing, LAST + 595).state == "running"
+    assert report(replace(KNOWN, last_growth=LAST + 3000), LAST + 3010).state == "stalled"
+
+
+def test_a_slow_starter_is_no_stall():
+    """Nobody knows what is usual before the fourth point."""
+    starting = replace(KNOWN, points=3, step=2, cadence=None, watched_since=LAST - 10)
+    for age in (30, 550, 3000, 30_000):
+        assert report(starting, LAST + age).state in ("running", "quiet")
+
+
+def test_a_crash_is_tied_to_its_step():
+    told = replace(KNOWN, told_state="crashed", told_evidence="GPU out of memory: boom", told_step=41)
+    assert report(told, LAST + 5).evidence == "GPU out of memory: boom (after step 41)"
+    assert report(replace(told, told_state="finished"), LAST + 5).evidence == "GPU out of memory: boom"
 
 
 def test_an_old_log_is_quiet_unless_it_fell_silent_before_our_eyes():
@@ -228,6 +308,68 @@ def test_what_is_measured_of_the_machine_is_no_progress():
     known = progress_inputs(store.snapshot().runs[0])
     assert (known.step, known.first_step) == (95, 0)
     assert known.cadence.seconds_per_step == pytest.approx(60.0)
+
+
+def timed_store(series, formats=("tensorboard",)):
+    """Streams of one run by format; series: metric -> (stream, steps, wall times)."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    for stream, format in enumerate(formats):
+        store.apply(StreamFound(stream, 0, f"{stream}", f"/run/{stream}", format, 40 - stream, "", stream))
+        store.apply(MetricsFound(stream, 0, tuple(name for name, one in series.items() if one[0] == stream)))
+        own = [one for one in series.values() if one[0] == stream]
+        for number, (_, steps, times) in enumerate(own):
+            ids, counts = np.array([number], np.uint32), np.array([len(steps)], np.uint32)
+            store.apply(Columns(stream, ids, counts, np.asarray(steps), np.ones(len(steps)), np.asarray(times, float)))
+    return store
+
+
+def test_a_tracker_that_goes_on_sampling_the_machine_is_no_sign_of_steps():
+    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
+    sampled = 1.7e9 + np.arange(400) * 15.0
+    store = timed_store(
+        {"train/loss": (0, steps, times), "system/cpu": (0, np.arange(400) * 15, sampled)}, formats=("wandb",)
+    )
+    store.apply(StreamStatus(0, "current", "", 9, 9, sampled[-1], 0))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert known.last_wall_time == times[-1]
+    assert report(known, sampled[-1] + 5).state == "stalled"
+
+
+def test_text_beside_the_metrics_grows_but_makes_no_step():
+    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
+    store = timed_store({"train/loss": (0, steps, times)}, formats=("tensorboard", "console"))
+    store.apply(StreamStatus(0, "current", "", 9, 9, times[-1], 0))
+    store.apply(StreamStatus(1, "current", "", 9, 9, times[-1] + 1500, 0))
+    store.apply(FactFound(1, Fact("console", {"lines": ["loading", "  Saving   model shard 3 ", ""]})))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert (known.last_change, known.last_growth) == (times[-1], times[-1] + 1500)
+    assert known.last_line == "Saving model shard 3"
+    found = report(known, times[-1] + 1510)
+    assert found.state == "stalled"
+    assert found.evidence.endswith("its log still grows; its console ends: Saving model shard 3")
+
+
+def test_the_last_phase_is_that_of_a_step_begun():
+    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
+    series = {"timing_s/gen": (0, np.arange(41), np.append(times, times[-1] + 6))}
+    series |= {f"timing_s/{name}": (0, steps, times) for name in ("ref", "update_actor")}
+    series["timing_s/save_checkpoint"] = (0, steps[::10], times[::10])
+    assert progress_inputs(timed_store(series).snapshot().runs[0]).last_phase == "gen"
+    whole = {**series, "timing_s/gen": (0, steps, times)}
+    assert progress_inputs(timed_store(whole).snapshot().runs[0]).last_phase == ""
+
+
+def test_what_was_found_is_watched_since_then():
+    before = time.time()
+    run = timed_store({"loss": (0, np.arange(9), np.arange(9) * 10.0 + before - 90)}).snapshot().runs[0]
+    assert before <= run.watched_since <= time.time()
+    known = progress_inputs(run)
+    assert known.watched_since == run.watched_since
+    week = 7 * 86400
+    assert report(known, before + week).state == "quiet", "it fell silent before"
+    alive = timed_store({"loss": (0, np.arange(9), np.arange(9) * 10.0 + before)}).snapshot().runs[0]
+    assert report(progress_inputs(alive), before + week).state == "stalled"
 
 
 # ---------------------------------------------------------------- updates of the model and training steps

@@ -17,6 +17,7 @@ from tuimon.formats._console._line import Line
 from tuimon.formats._console._tail import KEPT
 from tuimon.formats._lines import MAX_LINE
 from tuimon.formats.console import FORMAT, ConsoleDecoder, matches, wants_name
+from tuimon.model.points import Fact
 from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.reader.collect import Collector
 
@@ -95,6 +96,30 @@ def test_what_kills_is_evidence(line: str) -> None:
     assert told is not None
     assert told[0] == "crashed"
     assert told[1] == line
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB", "GPU out of memory"),
+        ("[rank3]:[E1121] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)", "NCCL timeout"),
+        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO TIME LIMIT ***", "time limit reached"),
+        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO PREEMPTION ***", "preempted"),
+        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 ***", "cancelled"),
+        ("(raylet) A worker died or was killed while executing a task", "a Ray worker died"),
+        ("ray: worker was killed due to the node running low on memory", "out of the machine's memory"),
+        ("Out of memory: Killed process 4711 (python)", "out of the machine's memory"),
+        ("Received SIGTERM, shutting down", "terminated from outside"),
+        ("train.sh: line 12: 4711 Killed                  python train.py", "killed from outside"),
+        ("Segmentation fault (core dumped)", "crashed in native code"),
+    ],
+)
+def test_a_crash_has_a_cause_and_a_step(line: str, cause: str) -> None:
+    text = f"step 40 loss 0.5\nstep 41 loss 0.4\n{line}\nbye\n"
+    items = feed(ConsoleDecoder(), text.encode())
+    assert facts(items, "state")[-1]["cause"] == cause
+    told = [item for item in items if isinstance(item, Fact) and item.topic == "state"]
+    assert told[-1].step == 41
 
 
 @pytest.mark.parametrize(

@@ -66,10 +66,10 @@ class Cadence:
         return self.seconds_per_step + self.pause * self.pauses_per_step
 
     def pauses_ahead(self, step: float, total: float) -> float:
-        """How many are to be expected from `step` to `total`."""
+        """How many are to be expected from `step` until `total` is logged: none after that."""
         if self.pause_every:
-            first = self.last_pause + self.pause_every
-            return max(0.0, np.floor((total - max(first, step)) / self.pause_every + 1)) if total >= first else 0.0
+            begun = max(np.ceil((step - self.last_pause) / self.pause_every), 1)
+            return max(0.0, float(np.ceil((total - self.last_pause) / self.pause_every) - begun))
         return self.pauses_per_step * max(total - step, 0.0)
 
 

@@ -107,8 +107,8 @@ def _last_phase(run: Run) -> str:
         return ""
     newest = max(int(curve.steps[-1]) for curve, _ in timers)
     begun = [(float(curve.wall_times[-1]), phase.name) for curve, phase in timers if curve.steps[-1] == newest]
-    missing = sum(int(curve.steps[-1]) < newest <= 2 * curve.steps[-1] - curve.steps[-2] for curve, _ in timers)
-    return max(begun)[1] if missing else ""
+    waited = ((newest - int(curve.steps[-1]), int(curve.steps[-1] - curve.steps[-2])) for curve, _ in timers)
+    return max(begun)[1] if any(0 < gap <= since < 2 * gap for since, gap in waited) else ""
 
 
 def _last_line(run: Run) -> str:
