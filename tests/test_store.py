@@ -26,6 +26,7 @@ from tuimon.model.events import (
 )
 from tuimon.model.points import Fact
 from tuimon.store import Store
+from tuimon.store.store import CONSOLE_FACTS
 from tuimon.vocabulary import merge_key
 
 DATA = Path(__file__).parent / "data"
@@ -404,3 +405,14 @@ def test_the_best_source_speaks_for_the_run_unless_it_has_next_to_nothing():
     assert run.last_step == 49
     only = with_sources(wandb=hparams)
     assert (only.last_step, only.busiest_metrics) == (0, ("hp_metric",))
+
+
+def test_console_text_is_kept_in_bounds():
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(found(0))
+    for number in range(5 * CONSOLE_FACTS):
+        store.apply(FactFound(0, Fact("console", {"lines": [str(number)]})))
+    now = [fact.value["lines"][0] for fact in store.snapshot().runs[0].facts("console")]
+    assert now[-CONSOLE_FACTS:] == [str(number) for number in range(4 * CONSOLE_FACTS, 5 * CONSOLE_FACTS)]
+    assert len(now) <= 2 * CONSOLE_FACTS

@@ -6,7 +6,7 @@ modules of the package _console, one a trainer; a user's own are patterns of the
 are as printed, so they are rounded where the trainer rounds.
 
 The text itself is given as Fact("console", …), the last lines of each piece, and how the training ended as
-Fact("state", …).
+Fact("state", …); a log view reads the file itself (tuimon/reader/log_text.py).
 Bytes that are not UTF-8 are replaced; a line of more than 16 MiB is passed over and told as damage.
 """
 
@@ -17,10 +17,11 @@ from dataclasses import replace
 
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._console import Family, Sink, families
-from tuimon.formats._console._line import Line
+from tuimon.formats._console._line import Line, stamp
 from tuimon.formats._console._outcome import Outcome
 from tuimon.formats._console._own import own_family
 from tuimon.formats._console._recognise import is_text, says_console, speaks_of_training, wants_name
+from tuimon.formats._console._shown import ERROR, level, shown
 from tuimon.formats._console._tail import TextTail
 from tuimon.formats._lines import LineSplitter
 from tuimon.model.points import Damage, Item, Points
@@ -47,7 +48,7 @@ class ConsoleDecoder(StreamDecoder):
             if isinstance(part, Damage):
                 damage.append(part)
             else:
-                self._read(part[1])
+                self._read(*part)
         return [*self._sink.take(), *damage, *self._outcome.take(), *self._tail.feed(data)]
 
     def flush(self) -> Sequence[Item]:
@@ -55,34 +56,41 @@ class ConsoleDecoder(StreamDecoder):
         before = len(self._sink)
         whole = pending.rstrip().endswith((b"}", b"]"))  # a dictionary, a progress bar: it may say that it is whole
         if whole:
-            self._read([pending])
+            self._read(0, [pending])
         for _, reader in self._readers:
             reader.flush()
         if whole and len(self._sink) > before:  # else it was the beginning of a line ("[12:00:00]"): its rest will come
             self._lines.take()
         return [*self._sink.take(), *self._outcome.take()]
 
-    def _read(self, lines: list[bytes]) -> None:
-        """Lines that have ended. Those without any mark, nearly all of a chatty log, cost next to nothing."""
+    def _read(self, offset: int, lines: list[bytes]) -> None:
+        """Lines that have ended, the first at `offset`. Those without any mark, nearly all of a chatty log, cost next
+        to nothing."""
         block = b"\n".join(lines)
         awake = [(marks, reader.read) for marks, reader in self._readers if _holds(block, marks)]
         told = _holds(block, Outcome.marks)
         if not awake and not told and not self._outcome.watching:
             return
         for raw in lines:
+            at, offset = offset, offset + len(raw) + 1
             if not raw or len(raw) > MAX_ROW:
                 continue
             line: Line | None = None
             if self._outcome.watching:
                 self._outcome.follow(raw)
             if told and _holds(raw, Outcome.marks):
-                line = Line(raw)
+                line = Line(raw, at)
                 self._outcome.read(line, self._sink.step)
             for marks, read in awake:
                 if _holds(raw, marks):
-                    line = line or Line(raw)
+                    line = line or Line(raw, at)
                     if self._used(read, line):
                         break
+
+    def note_steps(self) -> list[tuple[int, int]]:
+        """From now on (offset of its line, step) of each row that says its step goes into this list."""
+        self._sink.marks = []
+        return self._sink.marks
 
     @property
     def disproved(self) -> bool:
@@ -103,6 +111,24 @@ def _holds(text: bytes, marks: tuple[bytes, ...]) -> bool:
     return False
 
 
+class LineSteps:
+    """The steps of the rows in a part of a log that begins with a line, without those whose steps are counted from the
+    log's beginning."""
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        """patterns: see with_patterns."""
+        self._decoder = ConsoleDecoder([own_family(patterns)] if patterns else ())
+        self._found = self._decoder.note_steps()
+
+    def feed(self, data: bytes) -> None:
+        self._decoder.feed(data)
+
+    @property
+    def marks(self) -> list[tuple[int, int]]:
+        """(offset in what was fed, step), ascending."""
+        return sorted(self._found)
+
+
 def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
     if not is_text(head):
         return False
@@ -111,6 +137,8 @@ def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
     decoder = ConsoleDecoder(own)
     return any(isinstance(item, Points) for item in (*decoder.feed(head), *decoder.flush()))
 
+
+__all__ = ["ERROR", "FORMAT", "ConsoleDecoder", "LineSteps", "level", "matches", "shown", "stamp", "with_patterns"]
 
 FORMAT = Format(
     id="console",

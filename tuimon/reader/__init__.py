@@ -8,6 +8,7 @@
     naming.py       what the one metric of a file is called, where the file does not say it
     database.py     a database that holds several runs
     events.py       decoded items -> events
+    log_text.py     the text of a console log for a log view, from its file
     process.py      the same as a process that writes frames to its standard output
 
 The public names are Collector and Followed. Nothing here knows a screen, a store or a chart.

@@ -34,6 +34,8 @@ from tuimon.store.shares import Table
 from tuimon.store.snapshot import Snapshot
 
 _NOTICES = 200
+CONSOLE_FACTS = 500
+"""Facts of console text that are kept of a stream, the newest; the whole text is in its file."""
 
 
 class Store:
@@ -96,8 +98,11 @@ class Store:
             case FactFound():
                 stream = self._stream(event.stream)
                 with self._lock:
-                    stream.body.facts.setdefault(event.fact.topic, []).append((self._arrived, event.fact))
+                    told = stream.body.facts.setdefault(event.fact.topic, [])
+                    told.append((self._arrived, event.fact))
                     self._arrived += 1
+                    if event.fact.topic == "console" and len(told) > 2 * CONSOLE_FACTS:
+                        stream.body.facts["console"] = told[-CONSOLE_FACTS:]
                     self._touch(stream)
             case SegmentStarted():
                 stream = self._stream(event.stream)

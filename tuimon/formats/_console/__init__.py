@@ -63,17 +63,22 @@ class Sink:
         """How many have come."""
         self.disproved = False
         """See StreamDecoder."""
+        self.marks: list[tuple[int, int]] | None = None
+        """(offset of its line, step) of each row that says its step; None: nobody wants to know."""
         self._points = PointsBuilder()
         self._facts: list[Item] = []
         self._total: int | None = None
 
-    def row(self, values: Iterable[tuple[str, float]], step: int, line: Line) -> bool:
-        """The numbers that were logged together at a step; False if there are none."""
+    def row(self, values: Iterable[tuple[str, float]], step: int, line: Line, counted: bool = False) -> bool:
+        """The numbers that were logged together at a step; False if there are none. counted: from the log's beginning,
+        as nothing says the step."""
         row = list(values)
         if not row:
             return False
         self.guess(row, step, line)
         self.confirm(row, step)
+        if self.marks is not None and not counted:
+            self.marks.append((line.offset, step))
         return True
 
     def guess(self, row: list[tuple[str, float]], step: int, line: Line) -> None:

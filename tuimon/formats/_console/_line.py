@@ -41,8 +41,10 @@ _STAMP_WITHIN = 80
 class Line:
     """One line, or one state of a line that is redrawn."""
 
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes, offset: int = 0) -> None:
         self.text = plain(raw)
+        self.offset = offset
+        """Of its first byte in the log."""
 
     @cached_property
     def message(self) -> str:

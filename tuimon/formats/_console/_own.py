@@ -175,12 +175,13 @@ class OwnReader(LineReader):
         if step is None and (as_step := step_of(values.get("epoch"))) is not None:
             step = as_step[0]
             del values["epoch"]
+        counted = step is None
         if step is None:
             step = self._next()
         for name in TOTAL_KEYS:
             if name in values and (total := step_of(values[name])) is not None:
                 self.sink.progress(step, total[0])
-        return self.sink.row(values.items(), step, line)
+        return self.sink.row(values.items(), step, line, counted)
 
     def _next(self) -> int:
         """The step of a row that names none."""

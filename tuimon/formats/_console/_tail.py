@@ -1,23 +1,17 @@
-"""The text of a console log for the log view: its last lines, as a terminal would show them.
-
-Of a line that was redrawn (carriage returns) the last state is kept; one that was wiped, or drawn below another line
-for a while (it ends with the cursor going up: a bar within a bar), is dropped.
-"""
+"""The text of a console log as it comes: its last lines, as a terminal would show them, for the run that it belongs to
+at that time. The whole text is in the file (tuimon/reader/log_text.py)."""
 
 from __future__ import annotations
 
-import re
 from math import isnan
 
-from tuimon.formats._console._line import CONTROLS, stamp
+from tuimon.formats._console._line import stamp
+from tuimon.formats._console._shown import MAX_SHOWN, shown
 from tuimon.model.points import Fact, Item
 
 KEPT = 2000
 """Lines given of one piece of the log; those before them would scroll out of any view."""
-MAX_LINE = 4096
-"""Characters of a line."""
-_MAX_OPEN = 4 * MAX_LINE
-_CURSOR_UP = re.compile(rb"\x1b\[\d*A\s*\Z")
+_MAX_OPEN = 4 * MAX_SHOWN
 
 
 class TextTail:
@@ -37,7 +31,7 @@ class TextTail:
         else:
             ended[0] = self._open + ended[0]
         self._open = _bounded(rest)
-        lines = [line for raw in ended if (line := _shown(raw)) is not None]
+        lines = [line for raw in ended if (line := shown(raw)) is not None]
         if not lines:
             return []
         value: dict[str, object] = {"lines": lines}
@@ -55,19 +49,3 @@ def _bounded(text: bytes) -> bytes:
     body = text.rstrip(b"\r")
     state = body[body.rfind(b"\r", 0, len(body)) + 1 :]
     return state[:_MAX_OPEN] + text[len(body) :][:1]
-
-
-def _shown(raw: bytes) -> str | None:
-    """The line as it was left; None if nothing was."""
-    if b"\r" in raw:
-        redrawn = raw.rstrip(b"\r")
-        raw = redrawn[redrawn.rfind(b"\r") + 1 :]
-        if not raw.strip() and redrawn != raw:
-            return None
-    if _CURSOR_UP.search(raw[-16:]):
-        return None
-    text = raw[: 2 * _MAX_OPEN].decode("utf-8", "replace")
-    if "\x1b" in text:
-        text = CONTROLS.sub("", text)
-    text = text.rstrip()
-    return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"

@@ -43,7 +43,7 @@ class BeastTableReader(LineReader):
         value = number(found[2].strip())
         if value is not None:
             name = f"{self._title}/{found[1].strip()}"
-            self.sink.row([(name, value)], self._tables[self._title], self._head or line)
+            self.sink.row([(name, value)], self._tables[self._title], self._head or line, counted=True)
         return True
 
 

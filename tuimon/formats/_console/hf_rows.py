@@ -111,7 +111,7 @@ class HFRowReader(LineReader):
             if index < known:
                 self.sink.confirm(row.values, step)
             else:
-                self.sink.row(row.values, step, row.line)
+                self.sink.row(row.values, step, row.line, counted=done is None)
         self._waiting, self._guessed = [], []
 
     def _placed(self, done: int | None) -> tuple[list[int], int, int | None]:
