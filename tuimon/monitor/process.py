@@ -17,6 +17,7 @@ from queue import SimpleQueue
 
 from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
+from tuimon.heap import Heap
 from tuimon.model.events import Notice, Progress, StreamFound
 from tuimon.monitor.spawn import Spawned, spawn
 from tuimon.store import Snapshot, Store
@@ -62,6 +63,7 @@ class ReaderProcess:
         self._checked = 0.0
         self._unchecked = False
         self._notices: list[Notice] = []
+        self._heap = Heap()
 
     def start(self) -> None:
         """To be called before the screen takes the terminal."""
@@ -168,6 +170,7 @@ class ReaderProcess:
         self._checked, self._unchecked = time.monotonic(), False
         before, snapshot = self._store.version, self._store.snapshot()
         if snapshot.progress.caught_up:
+            self._heap.has_read(snapshot.progress.read)
             self._store.set_alerts(self._checker.check_all(snapshot, time.time()))
         if self._store.version != before:
             self.on_change()

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from tuimon import wire
+from tuimon.heap import Heap
 from tuimon.model.events import Event, Progress, Watching
 from tuimon.reader.collect import Collector
 from tuimon.sources.watch import Watcher
@@ -60,6 +61,7 @@ class _Session:
         self._progress: Progress | None = None
         self._watching: Watching | None = None
         self._grown = time.monotonic()
+        self._heap = Heap()
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
@@ -101,6 +103,8 @@ class _Session:
     def _tell_progress(self, caught_up: bool) -> None:
         read, total = self._collector.progress()
         progress = Progress(read, total, caught_up)
+        if caught_up:
+            self._heap.has_read(read)
         if self._progress is None or progress.caught_up != self._progress.caught_up or not caught_up:
             self._progress = progress
             self._tell([progress])

@@ -1,4 +1,5 @@
-"""Append-only columns of points: 24 bytes a point, written by one thread, read by any.
+"""Append-only columns of points, written by one thread, read by any: 8 bytes a point for the values, and as much for
+steps and wall times where the metrics of a stream do not share them.
 
 A reader that knows a published length n may take the arrays at any time and read their first n rows: rows below n never
 change, and growth makes new arrays while views of the old ones stay valid.
@@ -6,37 +7,118 @@ change, and growth makes new arrays while views of the old ones stay valid.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from tuimon.model.points import Floats, Steps
 
 _SMALL = 16
 _BULK = 256
+_LARGE = 1 << 12
+_KINDS = 8
+"""So many columns are offered to the metrics of a stream at most: those of each step, of each tenth, of each epoch …"""
+
+
+class Column:
+    """One growing array of 8-byte numbers. Several metrics may have put the same rows into it."""
+
+    __slots__ = ("array", "length")
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self.array: npt.NDArray[Any] = np.empty(0, dtype)
+        self.length = 0
+
+    def put(self, at: int, rows: npt.NDArray[Any]) -> bool:
+        """The rows from `at` <= length on are these; False where it holds others there, to the bit."""
+        end, known = at + len(rows), min(self.length - at, len(rows))
+        if known and not np.array_equal(_bits(self.array[at : at + known]), _bits(rows[:known])):
+            return False
+        if end > self.length:
+            if end > len(self.array):
+                self._grow(end - self.length)
+            self.array[self.length : end] = rows[known:]
+            self.length = end
+        return True
+
+    def put_one(self, at: int, value: float) -> bool:
+        """The same for one row."""
+        if at < self.length:
+            known = self.array[at]
+            return bool(known == value or (known != known and value != value))
+        if at == len(self.array):
+            self._grow(1)
+        self.array[at] = value
+        self.length = at + 1
+        return True
+
+    def begins_as(self, other: Column, length: int) -> bool:
+        """Are the first `length` rows of the two the same?"""
+        return length <= self.length and np.array_equal(_bits(self.array[:length]), _bits(other.array[:length]))
+
+    def copy(self, length: int) -> Column:
+        """Another column with its first rows."""
+        made = Column(self.array.dtype)
+        made.array, made.length = self.array[:length].copy(), length
+        return made
+
+    def _grow(self, count: int) -> None:
+        """Room for `count` more: exactly that much for bulk, half or, of a long one, an eighth as much again for a
+        trickle."""
+        at = self.length
+        bulk = count >= _BULK and count >= at
+        spare = at // 8 if at > _LARGE else max(at // 2, _SMALL - at)
+        new = np.empty(at + count if bulk else at + max(count, spare), self.array.dtype)
+        new[:at] = self.array[:at]
+        self.array = new
+
+
+@dataclass(slots=True, eq=False)
+class Shared:
+    """The columns that metrics of one stream have in common: what is logged together has the same steps and times."""
+
+    steps: list[Column] = field(default_factory=list)
+    wall_times: list[Column] = field(default_factory=list)
 
 
 class PointColumns:
-    """steps int64, values float64, wall_times float64: arrays of one capacity, of which `length` rows are points."""
+    """steps int64, values float64, wall_times float64, of which `length` rows are points.
 
-    __slots__ = ("last_step", "length", "ordered", "steps", "values", "wall_times")
+    shared: what the other metrics of the stream hold.
+    """
 
-    def __init__(self) -> None:
-        self.steps: Steps = np.empty(0, np.int64)
-        self.values: Floats = np.empty(0, np.float64)
-        self.wall_times: Floats = np.empty(0, np.float64)
+    __slots__ = ("_shared", "_steps", "_values", "_wall_times", "last_step", "length", "ordered")
+
+    def __init__(self, shared: Shared | None = None) -> None:
+        self._shared = shared
+        self._steps, self._wall_times = Column(np.int64), Column(np.float64)
+        self._values = Column(np.float64)
         self.length = 0
         self.ordered = 0
         """How many leading points have steps that never go back; equal to `length` for a well-behaved log."""
         self.last_step = 0
         """Of the point logged last; 0 without any."""
 
+    @property
+    def steps(self) -> Steps:
+        return self._steps.array
+
+    @property
+    def values(self) -> Floats:
+        return self._values.array
+
+    @property
+    def wall_times(self) -> Floats:
+        return self._wall_times.array
+
     def append(self, step: int, value: float, wall_time: float) -> None:
         """One point; the path for a live row of hundreds of metrics, kept free of array arithmetic."""
         at = self.length
-        if at == len(self.wall_times):
-            self._grow(1)
-        self.steps[at] = step
-        self.values[at] = value
-        self.wall_times[at] = wall_time
+        if not at or not (self._steps.put_one(at, step) and self._wall_times.put_one(at, wall_time)):
+            self._place(np.array([step], np.int64), np.array([wall_time]))
+        self._values.put_one(at, value)
         if self.ordered == at and (step >= self.last_step or at == 0):
             self.ordered = at + 1
         self.last_step = step
@@ -47,25 +129,36 @@ class PointColumns:
         count = len(steps)
         if count == 0:
             return
-        at, end = self.length, self.length + count
-        if end > len(self.wall_times):
-            self._grow(count)
-        self.steps[at:end] = steps
-        self.values[at:end] = values
-        self.wall_times[at:end] = wall_times
+        at = self.length
+        self._place(steps, wall_times)
+        self._values.put(at, values)
         if self.ordered == at and (at == 0 or steps[0] >= self.last_step):
             back = steps[1:] < steps[:-1]
-            self.ordered = at + int(back.argmax()) + 1 if back.any() else end
+            self.ordered = at + int(back.argmax()) + 1 if back.any() else at + count
         self.last_step = int(steps[-1])
-        self.length = end
+        self.length = at + count
 
-    def _grow(self, count: int) -> None:
-        """Room for `count` more: exactly that much for bulk, half as much again for a trickle."""
-        at = self.length
-        bulk = count >= _BULK and count >= at
-        capacity = at + count if bulk else max(at + count, at + at // 2, _SMALL)
-        for name in ("steps", "values", "wall_times"):
-            old = getattr(self, name)
-            new = np.empty(capacity, old.dtype)
-            new[:at] = old[:at]
-            setattr(self, name, new)
+    def _place(self, steps: Steps, wall_times: Floats) -> None:
+        """Put these into the columns, or into others that begin as they do."""
+        shared = self._shared or Shared()
+        self._steps = _placed(self._steps, self.length, steps, shared.steps)
+        self._wall_times = _placed(self._wall_times, self.length, wall_times, shared.wall_times)
+
+
+def _placed(column: Column, at: int, rows: npt.NDArray[Any], shared: list[Column]) -> Column:
+    """The column with these rows from `at` on: itself, one that others have, or a new one."""
+    if at and column.put(at, rows):
+        return column
+    if at <= _LARGE:
+        for other in shared:
+            if other is not column and other.begins_as(column, at) and other.put(at, rows):
+                return other
+    made = column.copy(at)
+    made.put(at, rows)
+    if at <= _LARGE and len(shared) < _KINDS:
+        shared.append(made)
+    return made
+
+
+def _bits(rows: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    return rows.view(np.int64)

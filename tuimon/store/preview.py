@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tuimon.model.events import Preview
-from tuimon.store.columns import PointColumns
+from tuimon.store.columns import PointColumns, Shared
 from tuimon.store.curve import CurveIndex
 from tuimon.store.join import Joined, join
 from tuimon.store.segments import Part
@@ -37,10 +37,10 @@ class Previewed:
 def series_of(preview: Preview, prefix: str) -> tuple[Series, ...]:
     """A series for each metric of a preview."""
     found: list[Series] = []
-    columns, at = preview.columns, 0
+    columns, shared, at = preview.columns, Shared(), 0
     for metric, count in zip(columns.metric.tolist(), columns.counts.tolist(), strict=True):
         end = at + count
-        series = Series(UNTOLD, prefix + preview.names[metric])
+        series = Series(UNTOLD, prefix + preview.names[metric], shared)
         series.columns.extend(columns.steps[at:end], columns.values[at:end], columns.wall_times[at:end])
         found.append(series)
         at = end

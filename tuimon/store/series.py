@@ -6,7 +6,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 
 from tuimon.model.points import Fact
-from tuimon.store.columns import PointColumns
+from tuimon.store.columns import PointColumns, Shared
 
 UNTOLD = 1 << 62
 """Instead of a row in the store's table: of a preview, whose length no table tells."""
@@ -17,12 +17,12 @@ class Series:
 
     __slots__ = ("columns", "cuts", "cuts_seen", "id", "name")
 
-    def __init__(self, id: int, name: str) -> None:
+    def __init__(self, id: int, name: str, shared: Shared | None = None) -> None:
         self.id = id
         """Row in the store's table of lengths; ascends in the order in which series are found."""
         self.name = name
         """prefix + name as written."""
-        self.columns = PointColumns()
+        self.columns = PointColumns(shared)
         self.cuts: list[tuple[int, int]] = []
         """(count, position): `count` segment starts of the stream came before the point at `position`, not all of them
         before the one in front of it."""
@@ -40,6 +40,7 @@ class Body:
 
     series: dict[int, Series] = field(default_factory=dict)
     """By the stream's own metric id."""
+    shared: Shared = field(default_factory=Shared)
     cuts: list[int | None] = field(default_factory=list)
     """Segment starts: the step from which on earlier points are void, None where none is."""
     facts: dict[str, list[tuple[int, Fact]]] = field(default_factory=dict)

@@ -190,7 +190,9 @@ class Store:
             if metric not in stream.rows:
                 stream.rows[metric] = self._rows
                 self._rows += 1
-            series = stream.body.series[metric] = Series(stream.rows[metric], stream.found.prefix + name)
+            series = stream.body.series[metric] = Series(
+                stream.rows[metric], stream.found.prefix + name, stream.body.shared
+            )
         return series
 
     def _make_room(self) -> None:
