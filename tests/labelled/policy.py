@@ -19,7 +19,7 @@ CONTEXTS, LENGTH, SYMBOLS = 24, 16, 8
 END = SYMBOLS - 1
 GROUP, PROMPTS = 8, 12
 EPOCHS, MINIBATCHES = 2, 2
-CLIP, KL_COEF, ENTROPY_COEF, RATE, MAX_NORM = 0.2, 0.02, 0.01, 0.012, 1.0
+CLIP, KL_COEF, ENTROPY_COEF, RATE, MAX_NORM = 0.2, 0.15, 0.01, 0.012, 1.0
 
 _RATES = (
     ("rate", 100.0),
@@ -160,7 +160,7 @@ class Learner:
         entropy = float(-(np.exp(old) * old).sum(axis=1).mean())
         kl = float((np.exp(old) * (old - reference)).sum(axis=1).mean())
         rate = self._rate(step)
-        kl_coef = -30.0 if self.injection.now("wrong_kl", step) else KL_COEF
+        kl_coef = -3.0 if self.injection.now("wrong_kl", step) else KL_COEF
         bonus = -1.5 if self.injection.now("wrong_entropy", step) else ENTROPY_COEF
         epochs = EPOCHS
         if self.injection.now("too_far", step):
@@ -183,7 +183,8 @@ class Learner:
                 probs = np.exp(new)
                 gradient = -slope[:, None] * probs
                 gradient[line, token] += slope
-                gradient += kl_coef * probs * (new - reference[chosen] - kl)
+                apart = new - reference[chosen]
+                gradient += kl_coef * probs * (apart - (probs * apart).sum(axis=1, keepdims=True))
                 gradient += bonus * probs * (new - (probs * new).sum(axis=1, keepdims=True))
                 total = np.zeros_like(self.logits)
                 np.add.at(total, (at, slot), gradient / len(chosen))

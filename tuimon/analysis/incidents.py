@@ -18,6 +18,8 @@ from tuimon.model.points import Floats
 _KEPT = 64
 """Incidents of one rule on one curve that are remembered, the newest."""
 
+_NOWHERE, _FIRST = np.empty(0, np.int64), np.zeros(1, np.int64)
+
 
 class Incident(NamedTuple):
     """Rows of a curve."""
@@ -111,9 +113,12 @@ class Incidents:
 
 def _completed(flags: npt.NDArray[np.bool_], before: int, wanted: int) -> tuple[npt.NDArray[np.int64], int]:
     """(where `wanted` flags in a row are full, `before` of them having come already; how many there are at the end)."""
+    if len(flags) == 1:
+        streak = before + 1 if flags[0] else 0
+        return (_FIRST if streak == wanted else _NOWHERE), streak
     if not flags.any():
-        return np.empty(0, np.int64), 0
+        return _NOWHERE, 0
     rows = np.arange(len(flags))
     since = np.maximum.accumulate(np.where(flags, -1 - before, rows))
-    streak = rows - since
-    return np.flatnonzero(flags & (streak == wanted)), int(streak[-1])
+    streaks = rows - since
+    return np.flatnonzero(flags & (streaks == wanted)), int(streaks[-1])

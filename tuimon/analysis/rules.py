@@ -89,13 +89,15 @@ class Spike:
 
 @dataclass(frozen=True, slots=True)
 class Runaway:
-    """1 where the median of nine is `deviations` above the usual level, above `ratio` times it, above `ratio` times
-    the latest block (what has grown all along is no runaway), and above `floor`. What was usual when it began is what
-    it is held against until it is over."""
+    """1 where the median of nine is `deviations` above the usual level, above `ratio` times it, above `sudden` times
+    the latest block (what has grown all along is no runaway), and above `floor`, the first `skip` points left out. What
+    was usual when it began is what it is held against until it is over."""
 
     deviations: float
     ratio: float
-    floor: float
+    sudden: float
+    floor: float = 0.0
+    skip: int = 0
     raise_after: int = 4
     clear_after: int = 8
     high: float = 1.0
@@ -105,7 +107,9 @@ class Runaway:
         level, noise, latest = usual(values, begin)
         now = median_of_nine(values, begin)
         far = np.minimum(_excess(now, level, noise, self.deviations, self.ratio), now / max(self.floor, _TINY))
-        return np.minimum(far, now / np.maximum(np.abs(latest), _TINY) / self.ratio), None
+        found = np.minimum(far, now / np.maximum(np.abs(latest), _TINY) / self.sudden)
+        found[: max(0, self.skip - begin)] = np.nan
+        return found, None
 
     def standing(self, values: Floats, begin: int, first: int) -> Floats:
         level, _ = usual_at(values, first)
@@ -233,21 +237,23 @@ class Creep:
     clear_after: int = BLOCK
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        """By whole blocks: the score of a row is that of the blocks before its own."""
-        last = (len(values) - 1) // BLOCK
-        first, skip = begin // BLOCK, -(-self.skip // BLOCK)
-        most = self.window // BLOCK
+        """By whole blocks: the score of a row is that of the blocks before its own, carried while that is the same."""
+        last, first = (len(values) - 1) // BLOCK, begin // BLOCK
+        if carried is not None and carried[0] == last:
+            return np.full(len(values) - begin, carried[1]), carried
+        most, skip = self.window // BLOCK, -(-self.skip // BLOCK)
         lead = max(skip, first - most)
         found = np.full(last - first + 1, np.nan)
         if last > lead:
             means = values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK).mean(axis=1)
             sums = np.concatenate(([0.0], np.cumsum(means)))
-            for block in range(first, last + 1):
-                whole = min(most, block - lead) // 8 * 8
-                if whole < 8:
-                    continue
-                eighths = np.diff(sums[block - lead - whole + np.arange(9) * (whole // 8)])
-                grown = eighths[7] - eighths[0]
-                creeps = grown > 0 < eighths[0] and int((np.diff(eighths) > grown / 14).sum()) >= 4
-                found[block - first] = grown / eighths[0] if creeps else 0.0
-        return found[np.arange(begin, len(values)) // BLOCK - first], None
+            ends = np.arange(max(first, lead + 8), last + 1) - lead
+            each = np.minimum(ends, most) // 8
+            borders = ends[:, None] - each[:, None] * np.arange(8, -1, -1)
+            eighths = np.diff(sums[borders], axis=1)
+            grown = eighths[:, 7] - eighths[:, 0]
+            steps = (np.diff(eighths, axis=1) > grown[:, None] / 14).sum(axis=1)
+            creeps = (grown > 0) & (eighths[:, 0] > 0) & (steps >= 4)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found[ends + lead - first] = np.where(creeps, grown / eighths[:, 0], 0.0)
+        return found[np.arange(begin, len(values)) // BLOCK - first], (last, float(found[-1]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tuimon.model.points import Floats
 
@@ -73,6 +74,19 @@ def usual_at(values: Floats, row: int) -> tuple[float, float]:
     """(level, noise) at one row."""
     found = usual(values[: row + 1], row)
     return float(found.level[0]), float(found.noise[0])
+
+
+def medians(values: Floats, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], width: int) -> Floats:
+    """The median of the finite values of each stretch values[begin:end], of the last `width` of it; NaN for none."""
+    rows = ends[:, None] + np.arange(-width, 0)
+    found = np.where(rows >= np.maximum(begins, 0)[:, None], values[np.clip(rows, 0, None)], np.nan)
+    found = np.sort(np.where(np.isfinite(found), found, np.nan), axis=1)
+    count = np.isfinite(found).sum(axis=1)
+    line = np.arange(len(found))
+    result: Floats = (
+        0.5 * found[line, np.maximum(count - 1, 0) // 2] + 0.5 * found[line, np.minimum(count // 2, width - 1)]
+    )
+    return result
 
 
 def _middle(ordered: Floats) -> Floats:

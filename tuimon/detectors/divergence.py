@@ -40,7 +40,7 @@ class Divergence:
                 yield from risen or self._exploded(run, curve)
 
     def _exploded(self, run: Run, curve: Curve) -> Iterator[Alert]:
-        for incident in incidents(curve, Runaway(6.0, self.ratio, 0.0)):
+        for incident in incidents(curve, Runaway(6.0, self.ratio, self.ratio)):
             yield alert(run, curve, incident, self.id, "warning", risen(curve, incident), _HINT)
 
     def _risen(self, run: Run, curve: Curve) -> Iterator[Alert]:

@@ -18,12 +18,12 @@ import numpy.typing as npt
 from tuimon.analysis.concepts import curves, named
 from tuimon.analysis.incidents import Incidents
 from tuimon.analysis.rules import Above
-from tuimon.analysis.windows import BLOCK
-from tuimon.detectors._curves import alert, middle, number, verb
+from tuimon.analysis.windows import BLOCK, medians
+from tuimon.detectors._curves import alert, number, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
-_LATEST = 256
+_LATEST = 1024
 """Validations that are looked at."""
 _HINT = "read responses of now and of the best validation; a checkpoint near that one is the better model"
 
@@ -50,7 +50,7 @@ class Hacking:
         if len(val) < self.points + 2 or not np.isfinite(val).all():
             return
         ends = np.searchsorted(train.steps, steps, "right")
-        rewards = np.array([middle(train, end - BLOCK, end - 1) for end in ends.tolist()])
+        rewards = medians(train.values, ends - BLOCK, ends, BLOCK)
         noise = _noise(train)
         best = _best_before(val)
         spread = float(np.median(np.abs(np.diff(val)))) if len(val) > 2 else 0.0

@@ -1,8 +1,8 @@
 """The policy runs away from its reference: the KL divergence jumps to another level, or is beyond all measure.
 
 Rules, on the KL to the reference: the median of nine is `ratio` times the usual level (the median of about the last 130
-points), 6 robust deviations above it and above `floor`, for 4 points; or it is above `limit` for 5 points. Steady
-growth is normal and no alert.
+points), `sudden` times that of the last 16 to 31 points, 6 robust deviations above it and above `floor`, for 4 points,
+the first 64 left out; or it is above `limit` for 5 points. Steady growth is normal and no alert.
 Source: TRL how_to_train FAQ: ideally 0 to 10, summed over a response; rlwatch: z > 3 over 100 points, which fires on
 any growth; the ratio and the floor are ours.
 """
@@ -18,6 +18,7 @@ from tuimon.detectors._curves import alert, extreme, incidents, number, risen, v
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
+_SKIP = 64
 _HINT = "raise the KL coefficient or lower the learning rate; read some responses"
 
 
@@ -26,6 +27,7 @@ class KlRunaway:
     id: str = "kl_runaway"
     title: str = "KL runaway"
     ratio: float = 4.0
+    sudden: float = 2.2
     floor: float = 0.1
     limit: float = 10.0
 
@@ -42,7 +44,7 @@ class KlRunaway:
                 yield alert(run, curve, incident, self.id, "warning", message, _HINT)
             if far:
                 continue
-            for incident in incidents(curve, Runaway(6.0, self.ratio, self.floor)):
+            for incident in incidents(curve, Runaway(6.0, self.ratio, self.sudden, self.floor, _SKIP)):
                 yield alert(run, curve, incident, self.id, "warning", risen(curve, incident), _HINT)
 
 

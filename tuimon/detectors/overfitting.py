@@ -16,11 +16,13 @@ import numpy as np
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incidents
 from tuimon.analysis.rules import Above
-from tuimon.detectors._curves import alert, middle, number, verb
+from tuimon.analysis.windows import medians
+from tuimon.detectors._curves import alert, number, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
-_LATEST = 256
+_LATEST = 1024
+"""Validations that are looked at."""
 _HINT = "the checkpoint of the lowest validation loss is the better model; more data, fewer epochs, more regularisation"
 
 
@@ -45,12 +47,7 @@ class Overfitting:
             return
         ends = np.searchsorted(train.steps, steps, "right")
         before = np.concatenate(([0], ends[:-1]))
-        losses = np.array(
-            [
-                middle(train, max(low, high - 64), high - 1)
-                for low, high in zip(before.tolist(), ends.tolist(), strict=True)
-            ]
-        )
+        losses = medians(train.values, before, ends, 64)
         lowest = np.minimum.accumulate(val)
         new = np.concatenate(([True], lowest[1:] < lowest[:-1]))
         best = np.maximum.accumulate(np.where(new, np.arange(len(val)), 0))
