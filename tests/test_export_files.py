@@ -174,7 +174,7 @@ def test_histograms_texts_and_tensors_are_those_that_tbparse_reads(tmp_path: Pat
         assert [(row["metric"], row["step"]) for row in found] == [(row["tag"], row["step"]) for row in table]
     counts = truth.histograms.to_dict("records")
     assert [row["counts"] for row in lines("histograms")] == [list(row["counts"]) for row in counts]
-    assert [row["text"] for row in lines("text")] == [row["text"] for row in truth.text.to_dict("records")]
+    assert [row["text"] for row in lines("text")] == [row["value"] for row in truth.text.to_dict("records")]
 
 
 # ---------------------------------------------------------------------- where to
