@@ -249,3 +249,30 @@ async def test_sections_fold(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "▸ a/" in s and "▾ b/" in s and "b/m0" in s)
         await pilot.press("down", "f")
         await until(app, pilot, lambda s: "▸ b/" in s)
+
+
+async def test_the_list_of_metrics_sorts_filters_and_opens_a_chart(log: Path) -> None:
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "KL" in s and "399" in s)
+        await pilot.press("M")
+        shown_rows = await until(app, pilot, lambda s: "3 metrics" in s and "source" in s)
+        rows = {line.split()[0]: line for line in shown_rows.splitlines() if "metrics.jsonl" in line}
+        assert set(rows) == {"▸", "kl", "loss"}, "the selected one has a sign before its name"
+        assert "▸ reward" in rows["▸"]
+        assert "0.3900" in rows["kl"]
+        assert " 40 " in rows["kl"], "its points"
+        assert f"{1 / 400 - 0.3:.4f}" in rows["loss"]
+        await pilot.press("greater_than_sign", "greater_than_sign")
+        listed = await until(app, pilot, lambda s: "last▾" in s)
+        assert re.findall(r"^[ ▸] (\w+)", listed, re.M)[1:4] == ["reward", "kl", "loss"], "the highest last value first"
+        await pilot.press("R")
+        listed = await until(app, pilot, lambda s: "last▴" in s)
+        assert re.findall(r"^[ ▸] (\w+)", listed, re.M)[1:4] == ["loss", "kl", "reward"]
+        await pilot.press("slash", "k", "l")
+        await until(app, pilot, lambda s: "1 listed" in s)
+        await pilot.press("enter", "enter")
+        await until(app, pilot, lambda s: "last @ step" in s and "0.39 @ 390" in s)
+        assert app.board.panel is not None
+        assert app.board.panel.title == "kl"
+        await pilot.press("escape", "escape")
+        await until(app, pilot, lambda s: "KL" in s and "loss" in s)

@@ -26,7 +26,8 @@ def between(name: str) -> str:
 
 
 def keys_table() -> str:
-    where = {action.id: "" if "dashboard" in action.where else "In the list of runs: " for action in all_actions()}
+    places = {"dashboard": "", "runs": "In the list of runs: ", "metrics": "In the list of metrics: "}
+    where = {action.id: places[action.where[0]] for action in all_actions()}
     rows = "".join(f"| `{key_names(action.keys)}` | {where[action.id]}{action.help} |\n" for action in all_actions())
     return f"| key | what it does |\n| --- | --- |\n{rows}".strip()
 

@@ -19,6 +19,14 @@ from tuimon.panels._chart import chart_of
 from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel, metric_panel_of
 from tuimon.panels._look import PLAIN, SMOOTHINGS, Y_RANGES, Y_SCALES, Look, passing
 from tuimon.panels._marks import alerted
+from tuimon.panels._metric_rows import (
+    METRIC_SORTS,
+    MetricWidths,
+    metric_head,
+    metric_layout,
+    metric_row,
+    metrics_listed,
+)
 from tuimon.panels._runs import (
     SIGNS,
     SORTS,
@@ -39,6 +47,7 @@ from tuimon.store import Run
 from tuimon.vocabulary import classify, memory_of, phase_of
 
 __all__ = [
+    "METRIC_SORTS",
     "PLAIN",
     "SIGNS",
     "SINGLE",
@@ -49,6 +58,7 @@ __all__ = [
     "CurvePanel",
     "Listing",
     "Look",
+    "MetricWidths",
     "Panel",
     "Widths",
     "alerted",
@@ -61,8 +71,12 @@ __all__ = [
     "header_panel",
     "layout",
     "listed",
+    "metric_head",
+    "metric_layout",
     "metric_panel",
     "metric_panel_of",
+    "metric_row",
+    "metrics_listed",
     "passing",
     "prepare",
     "remaining",

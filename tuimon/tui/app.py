@@ -218,6 +218,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             return tuple(
                 metric_panel(name) for name in matching(ordered(run.metrics, self.state.order), self.state.query)
             )
+        if self.state.chosen:
+            return tuple(metric_panel(name) for name in self.state.chosen)
         if self.state.all_metrics:
             return sectioned(run.metrics, self.state.order, self.state.folded, self.state.turned)
         return self._pinned_first(arrange(run), run)
@@ -281,6 +283,15 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.state.run = next((at for at, one in enumerate(self.snapshot.runs) if one.id == run.id), None)
         if isinstance(self.screen, WorkScreen):
             self.pop_screen()
+        self.redraw()
+
+    def show_metrics(self, names: tuple[str, ...], first: str) -> None:
+        """A chart each, one of them zoomed."""
+        self.state.query, self.state.chosen = None, names
+        if isinstance(self.screen, WorkScreen):
+            self.pop_screen()
+        self._draw()
+        self.board.open(names.index(first))
         self.redraw()
 
     def begin_filter(self) -> None:

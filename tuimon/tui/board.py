@@ -195,6 +195,11 @@ class Board(Container):
         found = next((place for place in self.places if place.index == self.selected), None)
         return Size(found.width, found.height) if found is not None else Size(0, 0)
 
+    def open(self, index: int) -> None:
+        """Zooms a panel, whatever was zoomed."""
+        self.selected, self.zoomed = index, True
+        self.place_boxes()
+
     def step(self, by: int) -> bool:
         """Zooms the next panel, or one further away, in place of this one."""
         target = self.selected + by

@@ -28,6 +28,8 @@ class ViewState:
     """How much larger charts are than their page would have them, in columns and rows of charts that are left out."""
     all_metrics: bool = False
     """A chart for every metric, instead of the dashboard."""
+    chosen: tuple[str, ...] = passing(())
+    """Metrics that have been opened from their list, a chart each; (): none."""
     order: str = "relevance"
     """Of charts of single metrics: relevance | name."""
     folded: bool | None = None

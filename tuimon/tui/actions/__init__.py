@@ -15,7 +15,7 @@ from tuimon.registry import discover
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
 
-SECTIONS = ("General", "Panels", "Charts", "Runs", "Run list")
+SECTIONS = ("General", "Panels", "Charts", "Runs", "Run list", "Metric list")
 """Of the list of keys, in order."""
 
 
@@ -35,7 +35,7 @@ class Action:
     """Its place in the footer, 1 the first; 0: it is not there."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
-    """The screens on which its keys work: dashboard, runs."""
+    """The screens on which its keys work: dashboard, runs, metrics."""
 
 
 def all_actions() -> tuple[Action, ...]:

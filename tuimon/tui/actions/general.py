@@ -17,7 +17,7 @@ from tuimon.tui.work_screen import WorkScreen
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
 
-_action = partial(Action, where=("dashboard", "runs"))
+_action = partial(Action, where=("dashboard", "runs", "metrics"))
 
 
 def _quit(app: TuimonApp) -> None:
@@ -41,6 +41,8 @@ def _back(app: TuimonApp) -> None:
         app.board.zoom(False)
     elif state.query:
         state.query = None
+    elif state.chosen:
+        state.chosen = ()
     elif state.all_metrics:
         state.all_metrics = False
     app.redraw()

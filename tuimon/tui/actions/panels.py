@@ -80,7 +80,8 @@ def _filter(app: TuimonApp) -> None:
 
 
 def _metrics(app: TuimonApp) -> None:
-    app.state.all_metrics = not app.state.all_metrics
+    app.state.all_metrics = not app.state.all_metrics or bool(app.state.chosen)
+    app.state.chosen = ()
     app.state.query = None
     app.board.zoom(False)
     app.redraw()
