@@ -167,7 +167,7 @@ def test_a_stall_is_told_with_all_that_is_known():
     found = report(grown, times[-1] + 14 * 60 + 5)
     assert found.state == "stalled"
     assert found.evidence == (
-        "no step for 14 min; usual 1 min 37 s ± 9 s (step 99 of 400); last phase generate; its log still grows; "
+        "no step for 14 m; usual 1 m 37 s ± 9.0 s (step 99 of 400); last phase generate; its log still grows; "
         "its console ends: step 100: sampling"
     )
     assert report(grown, times[-1] + 12 * 60).state == "running", "while its log grows, twice the usual silence"

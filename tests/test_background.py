@@ -73,8 +73,8 @@ def test_a_silent_terminal_is_dark_and_its_late_answer_is_no_key(log: Path) -> N
         before = len(terminal.output)
         assert b"filter" not in terminal.output[before:]
         terminal.type("/")
-        terminal.until(lambda out: b"part of a metric" in out[before:])
-        assert b"part of a metric" not in terminal.output[:before], "the slashes of the answer opened no filter"
+        terminal.until(lambda out: b"part of a name" in out[before:])
+        assert b"part of a name" not in terminal.output[:before], "the slashes of the answer opened no filter"
         terminal.type("\x1b")
         terminal.read(0.5)
         terminal.type("q")

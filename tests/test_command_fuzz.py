@@ -87,13 +87,14 @@ FLAGS = [*sorted(set(flags()) - FLAGS_TO_LEAVE), "--nonsense", "-Z", "-hV", "--o
 
 
 def called(arguments: list[str]) -> tuple[int, str, str]:
-    out, err = io.StringIO(), io.StringIO()
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             code = main(arguments)
         except SystemExit as ended:  # argparse, after it has printed a help
             code = ended.code if isinstance(ended.code, int) else 0
-    return code, out.getvalue(), err.getvalue()
+    out.flush()
+    return code, out.buffer.getvalue().decode(), err.getvalue()  # type: ignore[attr-defined]
 
 
 def test_the_flags_are_known() -> None:

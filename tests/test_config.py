@@ -55,6 +55,9 @@ def test_keys_of_unknown_actions_are_refused() -> None:
 
 
 def test_no_default_key_is_taken_by_tmux_screen_or_the_terminal() -> None:
-    keys = [key for action in all_actions() for key in action.keys.split(",") if key]
-    assert len(keys) == len(set(keys)), "one key, two actions"
-    assert not {f"ctrl+{letter}" for letter in "absqhijm"} & set(keys)
+    actions = all_actions()
+    for screen in {where for action in actions for where in action.where}:
+        here = (action for action in actions if screen in action.where)
+        keys = [key for action in here for key in action.keys.split(",") if key]
+        assert len(keys) == len(set(keys)), f"one key, two actions: {screen}"
+        assert not {f"ctrl+{letter}" for letter in "absqhijm"} & set(keys)

@@ -124,22 +124,18 @@ class MetricBrowser(WorkScreen):
         self._first = selected
         self._said = ""
         self._listed: tuple[object, ...] = ()
+        self.head, self.table, self.message, self.keys = Line(), MetricTable(), Line(), Line()
+        hint = "part of a name; * and ?; re:expression"
+        self.filter_line = Input(id="metric-filter", placeholder=hint, compact=True)
+        self.filter_bar = Horizontal(
+            Static(" metrics / ", id="metric-filter-prompt", markup=False), self.filter_line, id="metric-filter-bar"
+        )
+        self.message.display = self.filter_bar.display = False
 
     def compose(self) -> ComposeResult:
-        self.head, self.table, self.message, self.keys = Line(), MetricTable(), Line(), Line()
-        self.message.display = False
-        yield self.head
-        yield self.table
-        with Horizontal(id="metric-filter-bar") as bar:
-            bar.display = False
-            yield Static(" metrics / ", id="metric-filter-prompt", markup=False)
-            yield Input(id="metric-filter", placeholder="part of a name; * and ?; re:expression", compact=True)
-        yield self.message
-        yield self.keys
+        yield from (self.head, self.table, self.filter_bar, self.message, self.keys)
 
     def on_mount(self) -> None:
-        self.filter_line = self.query_one("#metric-filter", Input)
-        self.filter_bar = self.query_one("#metric-filter-bar")
         self.tuimon.redraw()
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:

@@ -56,7 +56,7 @@ class RunTable(Cells):
         self._useful: frozenset[str] = frozenset()
         self._widths: Widths = ()
         self._shown: tuple[Listing, RunChoice, str] | None = None
-        self._made: dict[tuple[str, bool], Row] = {}
+        self.made: dict[tuple[str, bool], Row] = {}
         """Rows of the listing that is shown, by path and selection."""
 
     @property
@@ -72,7 +72,7 @@ class RunTable(Cells):
                 found = next((at for at, run in enumerate(runs) if run.path == self._selected), None)
                 self.cursor = found if found is not None else max(0, min(self.cursor, len(runs) - 1))
         self._shown = listing, choice, theme
-        self._made.clear()
+        self.made.clear()
         self._draw()
 
     def select(self, path: str) -> None:
@@ -106,7 +106,7 @@ class RunTable(Cells):
         widths = layout(width, useful, longest)
         if widths != self._widths:
             self._widths = widths
-            self._made.clear()
+            self.made.clear()
         head = head_row(self._widths, choice.sort, choice.reverse, listing.symbols, width)
         rows = [self._row(run, listing, width) for run in seen]
         blank: Row = ((" " * width, Role.MUTED),)
@@ -114,14 +114,14 @@ class RunTable(Cells):
 
     def _row(self, run: Run, listing: Listing, width: int) -> Row:
         selected = run is self.run_selected
-        found = self._made.get((run.path, selected))
+        found = self.made.get((run.path, selected))
         if found is None:
-            found = self._made[run.path, selected] = run_row(run, listing, self._widths, selected, width)
+            found = self.made[run.path, selected] = run_row(run, listing, self._widths, selected, width)
         return found
 
     def on_resize(self) -> None:
         self._rows = ()
-        self._made.clear()
+        self.made.clear()
         self._draw()
 
     def on_click(self, event: Click) -> None:
@@ -156,27 +156,18 @@ class RunListScreen(WorkScreen):
         super().__init__(actions)
         self._first = selected
         self._said = ""
+        self.head, self.table, self.message, self.keys = Line(), RunTable(), Line(), Line()
+        hint = "name  lr>1e-5  state:running  algo=ppo  -debug  a | b"
+        self.filter_line = Input(id="run-filter", placeholder=hint, compact=True)
+        self.filter_bar = Horizontal(
+            Static(" runs / ", id="run-filter-prompt", markup=False), self.filter_line, id="run-filter-bar"
+        )
+        self.message.display = self.filter_bar.display = False
 
     def compose(self) -> ComposeResult:
-        self.head = Line()
-        self.table = RunTable()
-        self.message = Line()
-        self.message.display = False
-        self.keys = Line()
-        yield self.head
-        yield self.table
-        with Horizontal(id="run-filter-bar") as bar:
-            bar.display = False
-            yield Static(" runs / ", id="run-filter-prompt", markup=False)
-            yield Input(
-                id="run-filter", placeholder="name  lr>1e-5  state:running  algo=ppo  -debug  a | b", compact=True
-            )
-        yield self.message
-        yield self.keys
+        yield from (self.head, self.table, self.filter_bar, self.message, self.keys)
 
     def on_mount(self) -> None:
-        self.filter_line = self.query_one("#run-filter", Input)
-        self.filter_bar = self.query_one("#run-filter-bar")
         self.tuimon.redraw()
         self.table.select(self._first)
 
