@@ -143,7 +143,7 @@ def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
     A seed is a setting of that name, or a part of the run's name: ppo_seed3, s3/ppo. Texts of the config are taken
     without the run's name and without such parts (an output directory repeats them). None for a run without a seed.
     """
-    bare = _SEED_OF_NAME.sub("", name)
+    bare = _without_seed(name)
     settings = dict(flat(config))
     seeds = [key for key in settings if re.split(r"[./]", key)[-1].lower() in SEED_KEYS]
     if not seeds and bare == name:
@@ -152,11 +152,20 @@ def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
     return (rest, "" if seeds else bare)
 
 
+def seedless_name(name: str) -> str:
+    """The name without its seed, for the runs that share the rest; the name itself where nothing else is in it."""
+    return re.sub(r"[-_. ]+(?=/|$)|^[-_. ]+", "", _without_seed(name)).strip("/") or name
+
+
+def _without_seed(text: str) -> str:
+    return _SEED_OF_NAME.sub("", text)
+
+
 def _without(value: object, name: str) -> str:
     if not isinstance(value, str):
         return repr(float(value)) if type(value) is int and abs(value) < 2**53 else repr(value)
     tail = re.split(r"[/ ]", name)[-1]
-    return _SEED_OF_NAME.sub("", value.replace(tail, "") if len(tail) > 1 else value)
+    return _without_seed(value.replace(tail, "") if len(tail) > 1 else value)
 
 
 def seed_groups(keys: Sequence[tuple[object, ...] | None]) -> tuple[tuple[int, ...], ...]:

@@ -7,6 +7,8 @@ sparkline.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,6 +25,8 @@ _X_AXIS_FROM = 6
 _NOTE_FROM = 9
 _TABLE_FROM = 16
 _BLANK = ord(" ")
+_SIGNS = 4
+"""Places at which a line has its glyph, where it goes through the whole chart; its end is one more."""
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 
 
@@ -95,8 +99,8 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     """Title, legend (but for what is named in the chart) and headline; of the headline the last value alone where the
     legend needs the room."""
     several = sum(not line.behind for line in view.lines) > 1
-    lines = [line for line in view.lines if several and line.label and line.label not in named]
-    legend: list[Row] = [((f"{_DOT[symbols]} {line.label}", line.role),) for line in lines]
+    lines = [line for line in view.lines if (several or line.glyph) and line.label and line.label not in named]
+    legend: list[Row] = [((f"{line.glyph or _DOT[symbols]} {line.label}", line.role),) for line in lines]
     small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
     headline = clean_row(view.headline)
     needed = cell_width(clean(view.title)) + sum(row_width(clean_row(one)) + 2 for one in legend) + 2
@@ -118,7 +122,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         named = draw_areas(canvas, view.lines, view.y, symbols)
     else:
         canvas.codes[:] = _BLANK
-    for index in sorted(range(len(view.lines)), key=lambda index: not view.lines[index].behind):
+    for index in _from_the_back(view.lines):
         line = view.lines[index]
         if line.filled:
             continue
@@ -132,6 +136,8 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     for index, beyond in outside:
         if view.lines[index].markers:
             _draw_points(canvas, view.lines[index], index, view, symbols)
+        elif view.lines[index].glyph:
+            _draw_signs(canvas, index, view, symbols)
         if beyond.any():
             canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
     if view.marks:
@@ -141,6 +147,11 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     return canvas, named
 
 
+def _from_the_back(lines: Sequence[Line]) -> list[int]:
+    """The order of drawing. Of lines with glyphs of their own the first is the one that matters: it lies on top."""
+    return sorted(range(len(lines)), key=lambda at: (not lines[at].behind, -at if lines[at].glyph else at))
+
+
 def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbols: Symbols) -> None:
     shape = glyphs(symbols)
     rows, cells = canvas.codes.shape
@@ -148,3 +159,18 @@ def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbol
     at = y // shape.rows, x // shape.columns
     canvas.codes[at] = ord(_DOT[symbols])
     canvas.owner[at] = index
+
+
+def _draw_signs(canvas: Canvas, index: int, view: ChartView, symbols: Symbols) -> None:
+    """The glyph of a line at its end and at a few places before, other ones for each line."""
+    shape, line = glyphs(symbols), view.lines[index]
+    rows, cells = canvas.codes.shape
+    x, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
+    if not len(x):
+        return
+    offset = (index % len(view.lines)) / len(view.lines)
+    wanted = (np.arange(_SIGNS) + offset) * (cells * shape.columns / _SIGNS)
+    wanted = wanted[(wanted >= x[0]) & (wanted <= x[-1])]
+    at = np.append(np.minimum(np.searchsorted(x, wanted), len(x) - 1), len(x) - 1)
+    canvas.codes[y[at] // shape.rows, x[at] // shape.columns] = ord(line.glyph)
+    canvas.owner[y[at] // shape.rows, x[at] // shape.columns] = index

@@ -115,6 +115,8 @@ class Line:
     """True: lies behind the other lines, whose cells hide it: raw values behind their average, superseded points."""
     metric: str = ""
     """The metric it shows, as logged; "" unknown."""
+    glyph: str = ""
+    """What tells it from others without colour: one cell wide, in the legend and here and there on the line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,10 @@ from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from tuimon.model.views import Size, Symbols, View
+from tuimon.panels._briefs import seedless_of
 from tuimon.panels._chart import chart_of
 from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel, metric_panel_of
+from tuimon.panels._groups import drawn_over
 from tuimon.panels._look import PLAIN, SMOOTHINGS, Y_RANGES, Y_SCALES, Look, passing
 from tuimon.panels._marks import alerted
 from tuimon.panels._metric_rows import (
@@ -27,6 +29,7 @@ from tuimon.panels._metric_rows import (
     metric_row,
     metrics_listed,
 )
+from tuimon.panels._over import Over
 from tuimon.panels._runs import (
     SIGNS,
     SORTS,
@@ -59,6 +62,7 @@ __all__ = [
     "Listing",
     "Look",
     "MetricWidths",
+    "Over",
     "Panel",
     "Widths",
     "alerted",
@@ -67,6 +71,7 @@ __all__ = [
     "chart_of",
     "column_at",
     "count_alerts",
+    "drawn_over",
     "head_row",
     "header_panel",
     "layout",
@@ -81,6 +86,7 @@ __all__ = [
     "prepare",
     "remaining",
     "run_row",
+    "seedless_of",
     "shared_directory",
     "useful_columns",
 ]

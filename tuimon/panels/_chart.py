@@ -23,8 +23,8 @@ FEW = 8
 """So many points are marked, each of them."""
 _SPARSE = 6
 """Marked points stand so many columns apart, at least."""
-_X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step")
-_X_KINDS |= {"time": "time", "duration": "duration"}
+X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step")
+X_KINDS |= {"time": "time", "duration": "duration"}
 _X_LABELS = {"step": "", "duration": "since its start"}
 """What stands at an axis that does not say its own name."""
 _DAY = 86400.0
@@ -50,7 +50,7 @@ def chart_of(
     """
     axis = look.axis_of(run)
     along = run.scale(axis) if axis != "step" else Scale("step")
-    x_kind = _X_KINDS.get(along.name, "number")
+    x_kind = X_KINDS.get(along.name, "number")
     placed = [
         (name, meaning, curve, factor_of(meaning, curve), span)
         for name, meaning, curve in curves
@@ -104,13 +104,13 @@ def chart_of(
         headline_of(curve, in_words, factor, symbols)
         if look.cursor is None
         else cursor_headline(curve, in_words, factor, look.cursor, look.alone),
-        Axis(low, high, kind=x_kind, label=_x_label(along.name, low, high)),
+        Axis(low, high, kind=x_kind, label=x_label(along.name, low, high)),
         y_axis(panel, scale, only_curves, envelopes, band, look, name if len(drawn) == 1 and name != title else ""),
         (*behind, *lines),
         marks_of(run, only_curves, along, low, high, columns, concepts),
-        ", ".join(filter(None, [_averaged(look, block), note])),
+        ", ".join(filter(None, [averaged(look, block), note])),
         columns,
-        cursor=_cursor(run, along, curve, look),
+        cursor=cursor_of(run, along, curve, look),
         extent=(first, last),
         table=details_of(run, details, symbols, look.cursor) if look.alone else (),
     )
@@ -145,7 +145,7 @@ def _count(curve: Curve, low: float, high: float, along: Scale, look: Look) -> i
     return curve.finite_count if look.window is None else curve.points_inside(low, high, along)
 
 
-def _cursor(run: Run, along: Scale, curve: Curve, look: Look) -> float | None:
+def cursor_of(run: Run, along: Scale, curve: Curve, look: Look) -> float | None:
     """Where the cursor's step stands; on an axis of time, where the run's most frequent metric was logged there, so
     that it stands at one place on all charts."""
     if look.cursor is None:
@@ -156,11 +156,12 @@ def _cursor(run: Run, along: Scale, curve: Curve, look: Look) -> float | None:
     return telling.x_at(look.cursor, along)
 
 
-def _averaged(look: Look, block: int) -> str:
+def averaged(look: Look, block: int) -> str:
+    """What the note says of an average."""
     return f"smooth {look.weight:g} over means of {block} points" if look.weight and block > 1 else ""
 
 
-def _x_label(axis: str, low: float, high: float) -> str:
+def x_label(axis: str, low: float, high: float) -> str:
     """The name of an axis; of a time of day, the day it is of (longer ones have dates for ticks)."""
     if axis == "time":
         return day(low) if high - low < _DAY else ""

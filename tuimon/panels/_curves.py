@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._chart import FEW, chart_of
 from tuimon.panels._look import PLAIN, Look
+from tuimon.panels._overlay import against, overlay_of
+from tuimon.panels._reading import Reading, reading_of
 from tuimon.panels._select import by_concept, curve_or_none, lines_of
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify
@@ -50,9 +52,14 @@ class CurvePanel:
         """The metrics of the run that belong here, those that deserve a line first."""
         return self.metrics or lines_of(run.metrics, self.concepts)
 
+    def reading(self, run: Run) -> Reading | None:
+        """The metric whose last value is the headline; None where the run has none."""
+        return reading_of(run, self.in_order(run))
+
     def leading(self, run: Run) -> Curve | None:
-        """The curve whose last value is the headline; None where the run has none."""
-        return next((curve for name in self.in_order(run) if (curve := curve_or_none(run, name)) is not None), None)
+        """Its curve."""
+        found = self.reading(run)
+        return None if found is None else found.curve
 
     def in_order(self, run: Run) -> tuple[str, ...]:
         """The same without those that count steps otherwise than the main sources, where these have some, too."""
@@ -62,6 +69,10 @@ class CurvePanel:
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> ChartView:
         """The chart; without a point, or without the metric, an empty one."""
+        base = self.reading(look.base) if look.base is not None else None
+        if look.over:
+            lines = [(over, [(one, self.reading(one)) for one in over.runs]) for over in look.over]
+            return overlay_of(run, self.title, lines, size, symbols, self.scale, look, self.id, base)
         curves: list[tuple[str, Meaning, Curve]] = []
         names = self.in_order(run)
         left = len(self.names(run)) - len(names)
@@ -81,7 +92,10 @@ class CurvePanel:
                 left += 1
             else:
                 curves.append((name, meaning, curve))
-        return chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts, look, panel=self.id)
+        view = chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts, look, panel=self.id)
+        if base is None or look.base is run:
+            return view
+        return replace(view, headline=against(view, self.reading(run), base))
 
 
 def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tuimon.draw.window import Window
+from tuimon.panels._over import Over
 from tuimon.store import Run
 
 Value = TypeVar("Value")
@@ -43,6 +44,11 @@ class Look:
     """Ids of the charts that come first, the one pinned last at the end."""
     alone: bool = field(default=False, metadata=PASSING)
     """The chart has the screen to itself and may say more."""
+
+    over: tuple[Over, ...] = field(default=(), metadata=PASSING)
+    """What charts lay over each other, the run that is shown first; (): that run alone."""
+    base: Run | None = field(default=None, metadata=PASSING)
+    """What values are held against."""
 
     def axis_of(self, run: Run | None) -> str:
         """The axis, where the run has it; else step."""

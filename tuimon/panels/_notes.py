@@ -28,7 +28,7 @@ def note_of(
     parts += _disputed(curves, factors)
     parts += _restarted(run, max(curves, key=lambda c: c.superseded))
     parts += _filled(max(curves, key=lambda c: c.filled))
-    shown = sum(_points_shown(envelope) for envelope in envelopes)
+    shown = sum(points_shown(envelope) for envelope in envelopes)
     if shown < inside:
         parts.append(f"{thousands(shown)} of {plural(inside, 'point')}")
     if left:
@@ -62,7 +62,7 @@ def _filled(curve: Curve) -> Iterator[str]:
         yield f"{thousands(curve.filled)} from {_short(others[0]) if len(others) == 1 else 'other sources'}"
 
 
-def _points_shown(envelope: Envelope) -> int:
+def points_shown(envelope: Envelope) -> int:
     """Each column shows its lowest and its highest point."""
     filled = np.isfinite(envelope.low)
     return int(filled.sum() + (envelope.low[filled] != envelope.high[filled]).sum())

@@ -11,15 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tuimon.analysis.comparing import delta_to
 from tuimon.analysis.run_filter import RunFilter
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
-from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
-from tuimon.panels._briefs import Reading, loss_of, main_of, progress_of, reward_of, settings_of
-from tuimon.panels._text import unit_text
+from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.panels._briefs import loss_of, main_of, progress_of, reward_of, settings_of
+from tuimon.panels._over import marker_of
+from tuimon.panels._reading import Reading, difference
+from tuimon.panels._text import signed, unit_text
 from tuimon.panels._traces import scaled
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -34,17 +35,10 @@ _STATES = {
     "unknown": ("?", "?", Role.MUTED),
 }
 """State -> its glyph, that in ASCII, its role; in the order in which they are sorted."""
-MARKERS = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
 _LEAST_NAME, _MOST_NAME = 10, 32
 _LEAST_TREND, _MOST_TREND = 12, 40
 """Cells of the curve."""
 _DAY = 86400.0
-
-
-def marker_of(run: Run, symbols: Symbols) -> Span:
-    """The sign of a run, the same wherever it is drawn: colour and shape by its number, no two alike among 64."""
-    shapes = MARKERS[symbols]
-    return shapes[(run.id + run.id // len(SERIES_ROLES)) % len(shapes)], SERIES_ROLES[run.id % len(SERIES_ROLES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,32 +139,16 @@ def _last(reading: Reading | None) -> float | None:
     return reading.last if reading is not None else None
 
 
-def difference(run: Run, base: Run | None) -> float | None:
+def _difference(run: Run, base: Run | None) -> float | None:
     """How far its main metric lies from the base's at the last step that both have reached; None unknown."""
-    if base is None or run.id == base.id:
-        return None
-    own, other = main_of(run), main_of(base)
-    if own is None or other is None or own.meaning.concept != other.meaning.concept:
-        return None
-    delta = delta_to(own.curve, other.curve)
-    return delta.value * own.factor - delta.base * other.factor if delta is not None else None
+    return None if base is None or run.id == base.id else difference(main_of(run), main_of(base))
 
 
 def _delta(run: Run, listing: Listing, width: int) -> Row:
     if listing.base is not None and run.id == listing.base.id:
         return (("base", Role.MUTED),)
-    found, reading = difference(run, listing.base), main_of(run)
+    found, reading = _difference(run, listing.base), main_of(run)
     return (signed(found, reading.meaning.direction),) if found is not None and reading is not None else ()
-
-
-def signed(difference: float, direction: str) -> Span:
-    """A difference with its sign; its role says whether that is good, where a direction is. "" for NaN."""
-    if not math.isfinite(difference):
-        return "", Role.MUTED
-    better = direction in ("up", "down") and difference != 0
-    good = (difference > 0) == (direction == "up")
-    text = format_value(difference)
-    return f"+{text}" if difference > 0 else text, (Role.GOOD if good else Role.WARNING) if better else Role.TEXT
 
 
 def _trend(run: Run, listing: Listing, width: int) -> Row:
@@ -215,7 +193,7 @@ COLUMNS = (
         "base",
         "Δ base",
         9,
-        lambda run, listing: difference(run, listing.base),
+        lambda run, listing: _difference(run, listing.base),
         _delta,
         3,
         useful=lambda run, listing: listing.base is not None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Span, Symbols
 
@@ -48,3 +50,13 @@ def change_span(change: float, still: float, direction: str, symbols: Symbols) -
     if direction in ("up", "down"):
         role = Role.GOOD if rising == (direction == "up") else Role.WARNING
     return f"{arrows[_UP if rising else _DOWN]} {format_value(abs(change))}", role
+
+
+def signed(difference: float, direction: str) -> Span:
+    """A difference with its sign; its role says whether that is good, where a direction is. "" for NaN."""
+    if not math.isfinite(difference):
+        return "", Role.MUTED
+    better = direction in ("up", "down") and difference != 0
+    good = (difference > 0) == (direction == "up")
+    text = format_value(difference)
+    return f"+{text}" if difference > 0 else text, (Role.GOOD if good else Role.WARNING) if better else Role.TEXT

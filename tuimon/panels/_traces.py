@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -75,13 +74,15 @@ def band_around(
     below, above = (curve.envelope(low, high, columns, scale) if curve else None for curve in curves)
     if below is None or above is None:
         return None
-    least, most = _filled(below.low, np.minimum), _filled(above.high, np.maximum)
+    least, most = filled(below.low), filled(above.high)
     if least is None or most is None:
         return None
     return scaled(Envelope(least, most, least, most, np.ones(columns)), factor)
 
 
-def _filled(values: Floats, keep: Callable[[Floats, Floats], Floats]) -> Floats | None:
+def filled(values: Floats) -> Floats | None:
+    """Columns without a value take what lies between their neighbours; none before the first and behind the last.
+    None without any."""
     full = np.flatnonzero(np.isfinite(values))
     if not len(full):
         return None

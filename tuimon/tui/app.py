@@ -32,7 +32,7 @@ from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.filtering import matching
 from tuimon.tui.pace import Pace
-from tuimon.tui.run_choice import runs_of
+from tuimon.tui.run_choice import base_of, lines_of, runs_of
 from tuimon.tui.run_list import RunListScreen
 from tuimon.tui.sections import ordered, sectioned
 from tuimon.tui.state import ViewState
@@ -191,12 +191,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.update(run, now, self.state.symbols, theme, look, snapshot.alerts)
         self.alert_bar.update(snapshot, run, theme)
         typing = self.filter_bar.display
-        self.key_bar.update(self.state, self.board, len(snapshot.runs), look.axis_of(run), typing)
+        self.key_bar.update(self.state, self.board, len(snapshot.runs), look.axis_of(run), typing, len(look.over))
 
     @property
     def look(self) -> Look:
         """How charts are looked at now: one that is zoomed says more."""
-        return replace(self.state.look, alone=self.board.zoomed)
+        choice, shown = self.state.runs, self.run_shown
+        over = lines_of(self.snapshot, choice, shown, self.state.symbols)
+        return replace(self.state.look, alone=self.board.zoomed, over=over, base=base_of(self.snapshot, choice))
 
     @property
     def run_shown(self) -> Run | None:

@@ -94,8 +94,9 @@ class KeyBar(Line):
         super().__init__()
         self._actions = actions
 
-    def update(self, state: ViewState, board: Board, runs: int, axis: str, typing: bool) -> None:
-        """axis: what charts are drawn against. typing: the filter is on the screen already, as it is typed."""
+    def update(self, state: ViewState, board: Board, runs: int, axis: str, typing: bool, over: int = 0) -> None:
+        """axis: what charts are drawn against. typing: the filter is on the screen already, as it is typed. over: lines
+        that are laid over each other."""
         place: list[Span] = []
         if state.query and not typing:
             place.append((f" /{clean(state.query, _MOST_OF_A_QUERY)} ", Role.ACCENT))
@@ -104,6 +105,8 @@ class KeyBar(Line):
         if axis != "step":
             place.append((f" by {axis} ", Role.ACCENT))
         place += [(f" {word} ", Role.ACCENT) for word in state.look.changes]
+        if over:
+            place.append((f" {over} over each other " if over > 1 else " seeds as one ", Role.ACCENT))
         if runs > 1:
             place.append((f" run {(state.run or 0) + 1} of {runs} ", Role.ACCENT))
         if board.page_count > 1 and not board.zoomed:

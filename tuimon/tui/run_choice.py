@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
-from tuimon.panels import Listing, count_alerts, listed, passing, shared_directory
+from tuimon.panels import Listing, Over, count_alerts, drawn_over, listed, passing, shared_directory
 from tuimon.store import Run, Snapshot
 
 
@@ -78,6 +78,17 @@ def runs_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols)
         return snapshot.runs
     listing = listing_of(snapshot, choice, now, symbols)
     return listed(snapshot.runs, listing, choice.filter, choice.sort, choice.reverse, choice.show_hidden)
+
+
+def lines_of(snapshot: Snapshot, choice: RunChoice, shown: Run | None, symbols: Symbols) -> tuple[Over, ...]:
+    """What charts lay over each other: the run that is shown, and the marked ones in the order in which all were found;
+    () where that is one run."""
+    if shown is None or not (choice.grouped or (choice.over and choice.marked)):
+        return ()
+    marked = frozenset(choice.marked if choice.over else ())
+    chosen = [shown, *(run for run in snapshot.runs if run.path in marked and run.id != shown.id)]
+    among = [run for run in snapshot.runs if run.path not in choice.hidden] if choice.grouped else []
+    return drawn_over(chosen, among, choice.grouped, symbols)
 
 
 _PLAIN = RunChoice()

@@ -32,6 +32,7 @@ from tuimon.tui.work_screen import WorkScreen
 
 _WHEEL = 3
 """Rows a turn of the wheel."""
+_EXAMPLES = "name  lr>1e-5  state:running  algo=ppo  -debug  a | b"
 
 
 class RunTable(Cells):
@@ -57,7 +58,7 @@ class RunTable(Cells):
         self._widths: Widths = ()
         self._shown: tuple[Listing, RunChoice, str] | None = None
         self.made: dict[tuple[str, bool], Row] = {}
-        """Rows of the listing that is shown, by path and selection."""
+        """Rows that were worked out for the listing that is shown, by path and selection."""
 
     @property
     def run_selected(self) -> Run | None:
@@ -156,12 +157,11 @@ class RunListScreen(WorkScreen):
         super().__init__(actions)
         self._first = selected
         self._said = ""
-        self.head, self.table, self.message, self.keys = Line(), RunTable(), Line(), Line()
-        hint = "name  lr>1e-5  state:running  algo=ppo  -debug  a | b"
-        self.filter_line = Input(id="run-filter", placeholder=hint, compact=True)
-        self.filter_bar = Horizontal(
-            Static(" runs / ", id="run-filter-prompt", markup=False), self.filter_line, id="run-filter-bar"
-        )
+        self.head, self.message, self.keys = Line(), Line(), Line()
+        self.table = RunTable()
+        self.filter_line = Input(id="run-filter", placeholder=_EXAMPLES, compact=True)
+        prompt = Static(" runs / ", id="run-filter-prompt", markup=False)
+        self.filter_bar = Horizontal(prompt, self.filter_line, id="run-filter-bar")
         self.message.display = self.filter_bar.display = False
 
     def compose(self) -> ComposeResult:

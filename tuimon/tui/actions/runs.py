@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tuimon.analysis.comparing import seed_groups
+from tuimon.panels import seedless_of
 from tuimon.text import clean
 from tuimon.tui.actions import Action
 from tuimon.tui.run_list import RunListScreen
@@ -34,7 +36,7 @@ def _choose(step: int) -> Callable[[TuimonApp], None]:
 
 
 def _list(app: TuimonApp) -> None:
-    if isinstance(app.screen, RunListScreen):
+    if _in_list(app):
         app.pop_screen()
         app.redraw()
     else:
@@ -54,9 +56,39 @@ def _base(app: TuimonApp) -> None:
         app.say(f"Other runs are compared with {clean(run.name)}, at the last step that both have reached")
 
 
+def _over(app: TuimonApp) -> None:
+    choice = app.state.runs
+    if not choice.marked:
+        app.say("No run is marked" + ("" if _in_list(app) else ": r lists them") + "; space marks the selected one")
+        return
+    app.state.runs = replace(choice, over=not choice.over)
+    app.say(
+        f"{len(choice.marked)} marked runs are {'no longer ' if choice.over else ''}drawn over the one that is shown"
+    )
+
+
+def _seeds(app: TuimonApp) -> None:
+    choice = app.state.runs
+    groups = seed_groups([seedless_of(run) for run in app.snapshot.runs])
+    if not groups and not choice.grouped:
+        app.say("No two runs differ only in their seed: a setting called seed, or seed3 in the name")
+        return
+    app.state.runs = replace(choice, grouped=not choice.grouped)
+    if choice.grouped:
+        app.say("Each run is drawn by itself")
+    else:
+        app.say(f"Runs that differ only in their seed are drawn as one: their mean, their range ({len(groups)} such)")
+
+
+def _in_list(app: TuimonApp) -> bool:
+    return isinstance(app.screen, RunListScreen)
+
+
 ACTIONS = (
     _action("next_run", "right_square_bracket", "next run", "The next run of the list", _choose(1), footer=8),
     _action("previous_run", "left_square_bracket", "previous run", "The run before", _choose(-1)),
     _both("runs", "r", "runs", "Every run as a row: sort, filter, mark, compare; again: back", _list, footer=7),
+    _both("over", "O", "overlay", "Draw the marked runs over the one that is shown; again: not", _over, footer=20),
+    _both("seeds", "u", "seeds", "Draw runs that differ only in their seed as one; again: each", _seeds, footer=21),
     _both("base", "B", "base", "Compare the other runs with this one; again: with none", _base, footer=22),
 )

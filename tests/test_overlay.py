@@ -1,0 +1,231 @@
+"""Several runs on one chart: what is drawn, where, in which colour, and what the legend says, against the logs."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_app import opened, until
+from test_run_list import write
+
+from tuimon.draw import render, text_chart
+from tuimon.model.views import ChartView, Role, Size, Symbols
+from tuimon.monitor import open_run
+from tuimon.panels import PLAIN, CurvePanel, Look, drawn_over, metric_panel
+from tuimon.store import Run
+
+PANEL = metric_panel("reward")
+WIDE = Size(120, 24)
+
+
+def logged(
+    root: Path, name: str, values: dict[int, float], start: float = 1.7e9, every: float = 10.0, **config: object
+) -> None:
+    run = root / name
+    run.mkdir(parents=True)
+    rows = (
+        {"step": step, "reward": value, "time": start + every * at} for at, (step, value) in enumerate(values.items())
+    )
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run / "config.json").write_text(json.dumps(config))
+
+
+def runs_below(root: Path) -> dict[str, Run]:
+    return {run.name.rpartition("/")[2]: run for run in open_run(root).runs}
+
+
+def look(*runs: Run, among: tuple[Run, ...] = (), grouped: bool = False, **more: object) -> Look:
+    return replace(PLAIN, over=drawn_over(runs, among, grouped, Symbols.BRAILLE), **more)  # type: ignore[arg-type]
+
+
+def chart(shown: Run, how: Look, size: Size = WIDE, panel: CurvePanel = PANEL) -> ChartView:
+    return panel.view(shown, size, 1.8e9, Symbols.BRAILLE, how)
+
+
+def drawn_points(view: ChartView, line: int) -> dict[float, float]:
+    """x (middle of the column) -> the last value in it."""
+    envelope, columns = view.lines[line].envelope, view.columns
+    width = (view.x.high - view.x.low) / columns
+    at = np.flatnonzero(np.isfinite(envelope.last))
+    return {view.x.low + (column + 0.5) * width: float(envelope.last[column]) for column in at.tolist()}
+
+
+def test_each_run_is_drawn_where_it_was_logged_with_its_value_in_the_legend(tmp_path: Path) -> None:
+    logged(tmp_path, "ppo_lr1e-3", {s: 0.1 * s for s in range(0, 50, 10)})
+    logged(tmp_path, "ppo_lr1e-4", {s: 0.05 * s for s in range(0, 80, 10)})
+    runs = runs_below(tmp_path)
+    a, b = runs["ppo_lr1e-3"], runs["ppo_lr1e-4"]
+    view = chart(a, look(a, b))
+    assert [line.label for line in view.lines] == ["lr1e-3 4", "lr1e-4 3.500"]
+    for line, factor, last in ((0, 0.1, 40), (1, 0.05, 70)):
+        points = drawn_points(view, line)
+        assert len(points) == last // 10 + 1
+        width = (view.x.high - view.x.low) / view.columns
+        for x, value in points.items():
+            assert value == pytest.approx(factor * round(x / 10) * 10)
+            assert abs(x - round(x / 10) * 10) <= width
+    glyphs = [line.glyph for line in view.lines]
+    assert len(set(glyphs)) == 2
+    text = text_chart(view, WIDE)
+    assert all(text.count(glyph) >= 2 for glyph in glyphs), "in the legend and on the line"
+    assert view.extent == (0, 70)
+
+
+def test_a_run_has_one_colour_and_sign_whatever_it_is_drawn_with(tmp_path: Path) -> None:
+    for number in range(10):
+        logged(tmp_path, f"run{number}", {0: 1.0, 1: 2.0})
+    runs = runs_below(tmp_path)
+    a, b, c = runs["run1"], runs["run8"], runs["run9"]
+    signs = {}
+    for over in (*drawn_over((a, b), (), False, Symbols.BRAILLE), *drawn_over((c, b, a), (), False, Symbols.BRAILLE)):
+        signs.setdefault(over.runs, set()).add((over.sign, over.role))
+    assert all(len(found) == 1 for found in signs.values())
+    every = {next(iter(found)) for found in signs.values()}
+    assert len(every) == 3, "1 and 9 share a colour, and no sign"
+    assert drawn_over((a,), (), False, Symbols.BRAILLE) == (), "a run alone needs no legend"
+
+
+def test_runs_are_aligned_along_any_axis(tmp_path: Path) -> None:
+    logged(tmp_path, "early", {s: float(s) for s in range(5)}, start=1.7e9, every=10)
+    logged(tmp_path, "late", {s: float(s) for s in range(100, 105)}, start=1.7e9 + 5000, every=20)
+    runs = runs_below(tmp_path)
+    early, late = runs["early"], runs["late"]
+    by = {axis: chart(early, look(early, late, axis=axis)) for axis in ("step", "time", "duration")}
+    assert by["step"].extent == (0, 104)
+    assert by["time"].extent == (1.7e9, 1.7e9 + 5080)
+    assert by["duration"].extent == (0, 80), "each since it began"
+    relative = chart(late, look(late, early, axis="relative step"))
+    assert relative.extent == (0, 4), "each from its first step"
+    assert max(drawn_points(relative, 0).values()) == 104
+    without = Path(tmp_path / "timeless")
+    without.mkdir()
+    (without / "metrics.jsonl").write_text('{"step": 1, "reward": 1.0}\n{"step": 2, "reward": 1.0}\n')
+    runs = runs_below(tmp_path)
+    view = chart(runs["early"], look(runs["early"], runs["timeless"], axis="time"))
+    assert len(view.lines) == 1
+    assert "not in 1 run" in view.note
+
+
+def test_seeds_are_one_line_of_their_mean_in_an_area_from_lowest_to_highest(tmp_path: Path) -> None:
+    values = {seed: {s: math.sin(s + seed) for s in range(0, 40, 10)} for seed in range(3)}
+    for seed, points in values.items():
+        logged(tmp_path, f"ppo_seed{seed}", points, lr=1e-3, seed=seed)
+    logged(tmp_path, "sac_seed0", {0: 0.5, 30: 0.5}, lr=1e-3, algo="sac", seed=0)
+    runs = runs_below(tmp_path)
+    among = tuple(runs.values())
+    how = look(runs["ppo_seed1"], runs["sac_seed0"], among=among, grouped=True)
+    view = chart(runs["ppo_seed1"], how)
+    area, mean, other = view.lines
+    assert area.filled
+    assert area.behind
+    for s in range(0, 40, 10):
+        at = min(int((s - view.x.low) / (view.x.high - view.x.low) * view.columns), view.columns - 1)
+        three = [values[seed][s] for seed in values]
+        assert mean.envelope.last[at] == pytest.approx(statistics.fmean(three))
+        assert (area.envelope.low[at], area.envelope.high[at]) == pytest.approx((min(three), max(three)))
+    said = statistics.fmean(values[seed][30] for seed in values)
+    assert mean.label == f"ppo ×3 {said:.4f}"
+    assert other.label == "sac_seed0 0.5000"
+    assert "seeds: mean, area min to max" in view.note
+    alone = chart(runs["ppo_seed1"], look(runs["ppo_seed1"], among=among, grouped=True))
+    assert len(alone.lines) == 2, "the seeds of the run that is shown, when nothing is marked"
+
+
+def test_a_mean_is_of_the_seeds_that_have_come_so_far(tmp_path: Path) -> None:
+    logged(tmp_path, "s1", {0: 0.0, 10: 1.0}, seed=1)
+    logged(tmp_path, "s2", {0: 2.0, 10: 3.0, 20: 5.0}, seed=2)
+    runs = runs_below(tmp_path)
+    view = chart(runs["s1"], look(runs["s1"], among=tuple(runs.values()), grouped=True))
+    _, mean = view.lines
+    assert mean.envelope.last[-1] == 5.0
+    assert mean.label.endswith(" 2"), "at step 10, the last that all have reached: (1 + 3) / 2"
+    at_cursor = chart(runs["s1"], look(runs["s1"], among=tuple(runs.values()), grouped=True, cursor=20))
+    assert at_cursor.lines[-1].label.endswith(" 5")
+
+
+def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
+    logged(tmp_path, "a", {s: s * 0.001234567 for s in range(30)})
+    logged(tmp_path, "b", {s: s * 0.1 for s in range(0, 30, 7)})
+    runs = runs_below(tmp_path)
+    view = chart(runs["a"], look(runs["a"], runs["b"], cursor=16, alone=True))
+    assert [line.label for line in view.lines] == [f"a {16 * 0.001234567!r}", f"b {14 * 0.1!r} of 14"]
+    assert view.headline == (("step 16", Role.ACCENT),)
+    assert view.cursor == 16
+
+
+def test_a_distance_to_the_base_is_said_at_the_same_step(tmp_path: Path) -> None:
+    logged(tmp_path, "a", {s: s * 0.1 for s in range(31)})
+    logged(tmp_path, "b", {s: s * 0.2 for s in range(21)})
+    runs = runs_below(tmp_path)
+    a, b = runs["a"], runs["b"]
+    over = chart(a, look(a, b, base=b))
+    assert [line.label for line in over.lines] == ["a 3 (-2)", "b 4"], "2.0 against 4.0 at step 20"
+    alone = chart(a, replace(PLAIN, base=b))
+    assert "".join(text for text, _ in alone.headline).endswith(" -2 to base")
+    assert chart(b, replace(PLAIN, base=b)).headline == chart(b, PLAIN).headline, "the base is not held against itself"
+
+
+def test_what_is_not_finite_or_not_there_is_said_and_harms_nothing(tmp_path: Path) -> None:
+    logged(tmp_path, "a", {0: 1.0, 1: math.nan, 2: 3.0})
+    logged(tmp_path, "b", {0: math.inf, 1: -math.inf, 2: 1e308})
+    logged(tmp_path, "c", {0: -1e308, 1: 1e308})
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "metrics.jsonl").write_text('{"step": 1, "loss": 1.0}\n')
+    runs = runs_below(tmp_path)
+    for grouped in (False, True):
+        view = chart(runs["a"], look(*runs.values(), among=tuple(runs.values()), grouped=grouped))
+        assert "1 NaN, 2 Inf" in view.note
+        assert "not in 1 run" in view.note
+        for size in (Size(1, 1), Size(10, 3), Size(40, 12), WIDE):
+            for symbols in Symbols:
+                made = render(PANEL.view(runs["a"], size, 1.8e9, symbols, replace(look(*runs.values()))), size, symbols)
+                assert len(made) == size.height
+
+
+def test_more_runs_than_can_be_told_apart_are_counted(tmp_path: Path) -> None:
+    for number in range(40):
+        logged(tmp_path, f"r{number:02}", {0: number, 1: number})
+    runs = runs_below(tmp_path)
+    view = chart(runs["r39"], look(runs["r39"], *runs.values()))
+    assert len(view.lines) == 32
+    assert "+8 lines" in view.note
+
+
+async def test_marked_runs_are_drawn_over_the_one_that_is_shown(tmp_path: Path) -> None:
+    for number, name in enumerate(("a_lr1", "b_lr2", "c_lr3"), 1):
+        write(tmp_path / "many", name, 20, number / 1000)
+    async with opened(tmp_path / "many") as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "No run is marked" in s)
+        await pilot.press("u")
+        await until(app, pilot, lambda s: "differ only in their seed" in s)
+        await pilot.press("r", "g", "space", "space", "g", "enter")
+        shown = await until(app, pilot, lambda s: "2 over each other" in s and "a_lr1 0.0190" in s)
+        assert f"b_lr2 {19 * 0.002:.4f}" in shown
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "over each other" not in s and "no longer drawn" in s)
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "2 over each other" in s)
+        with (tmp_path / "many" / "b_lr2" / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 20, "reward": 0.777, "loss": 0.1}\n')
+        await until(app, pilot, lambda s: "b_lr2 0.7770" in s)
+        await pilot.press("r", "g", "down", "space")
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "over each other" not in s)
+
+
+async def test_seeds_as_one_by_a_key(tmp_path: Path) -> None:
+    for seed in range(3):
+        write(tmp_path / "many", f"ppo_seed{seed}", 10, 0.1 * (seed + 1), seed=seed, optim={})
+    async with opened(tmp_path / "many") as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        await pilot.press("u")
+        await until(app, pilot, lambda s: "seeds as one" in s and "ppo ×3 1.800" in s)
+        await pilot.press("u")
+        await until(app, pilot, lambda s: "seeds as one" not in s and "drawn by itself" in s)
