@@ -44,7 +44,7 @@ from tuimon.panels._runs import (
     shared_directory,
     useful_columns,
 )
-from tuimon.panels._select import leftovers
+from tuimon.panels._select import is_side, leftovers
 from tuimon.registry import discover
 from tuimon.store import Run
 from tuimon.vocabulary import classify, memory_of, phase_of
@@ -74,6 +74,7 @@ __all__ = [
     "drawn_over",
     "head_row",
     "header_panel",
+    "is_side",
     "layout",
     "listed",
     "metric_head",

@@ -112,7 +112,7 @@ def chart_of(
         columns,
         cursor=cursor_of(run, along, curve, look),
         extent=(first, last),
-        table=details_of(run, details, symbols, look.cursor) if look.alone else (),
+        table=details_of(run, details, symbols, look.cursor, size.width) if look.alone else (),
     )
 
 

@@ -14,7 +14,9 @@ from tuimon.store import Curve, Run, Sample
 from tuimon.text import cell_width, clean, fit
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
-_MOST_DIGITS = 12
+_MOST_DIGITS, _FEW_DIGITS = 12, 8
+"""Characters of a value, in a wide table and in a narrow one."""
+_WIDE = 120
 _LABEL = 24
 
 
@@ -28,7 +30,7 @@ class Detail(NamedTuple):
     factor: float
 
 
-def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols, cursor: int | None) -> Rows:
+def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols, cursor: int | None, width: int) -> Rows:
     """A row of heads and a row for each line: the value under the cursor (step `cursor`), every digit of it; last,
     lowest and highest value with their steps, mean and deviation, how many points there are, and the sources that hold
     the metric."""
@@ -43,7 +45,8 @@ def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols, cursor: int 
         "points",
         "from",
     )
-    table = [_row(run, line, symbols, cursor) for line in lines]
+    digits = _MOST_DIGITS if width >= _WIDE else _FEW_DIGITS
+    table = [_row(run, line, symbols, cursor, digits) for line in lines]
     widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
     if symbols is Symbols.ASCII:
         heads = tuple(head.replace("±", "+-") for head in heads)
@@ -57,7 +60,7 @@ def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(fit(cell, width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def _row(run: Run, line: Detail, symbols: Symbols, cursor: int | None) -> tuple[str, ...]:
+def _row(run: Run, line: Detail, symbols: Symbols, cursor: int | None, digits: int) -> tuple[str, ...]:
     curve, factor = line.curve, line.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     moments = curve.moments
@@ -69,15 +72,15 @@ def _row(run: Run, line: Detail, symbols: Symbols, cursor: int | None) -> tuple[
     return (
         f"{_DOT[symbols]} {fit(name, min(cell_width(name), _LABEL), keep='end')}",
         *(() if cursor is None else ("".join(reading(curve, factor, cursor, True)),)),
-        *(_at(sample, factor) for sample in (curve.last, least, most)),
+        *(_at(sample, factor, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
         _sources(run, line.metric),
     )
 
 
-def _at(sample: Sample | None, factor: float) -> str:
-    return f"{exact(sample.value * factor, _MOST_DIGITS)} @ {sample.step}" if sample is not None else "-"
+def _at(sample: Sample | None, factor: float, digits: int) -> str:
+    return f"{exact(sample.value * factor, digits)} @ {sample.step}" if sample is not None else "-"
 
 
 def _sources(run: Run, metric: str) -> str:

@@ -20,12 +20,13 @@ from tuimon.panels._select import curve_or_none
 from tuimon.panels._text import change_span, thousands, unit_text
 from tuimon.panels._traces import scaled
 from tuimon.store import Curve, Run
-from tuimon.text import clean, fit
+from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import Meaning, classify
 
 _LEAST_NAME = 14
 _STILL = 0.005
 """A change of less than this part of all that a curve has covered is none."""
+_BETWEEN: Span = ("  ", Role.MUTED)
 _SIGN = 2
 """Cells before the first column."""
 
@@ -41,11 +42,13 @@ class _Told:
     factor: float
     symbols: Symbols
 
-    def number(self, value: float | None) -> Row:
+    def number(self, value: float | None, width: int) -> Row:
+        """With its unit where there is room."""
         if value is None:
             return ()
-        text = format_value(value * self.factor, unit_text(self.meaning.unit))
-        return ((text, Role.VALUE if math.isfinite(value) else Role.CRITICAL),)
+        text, role = format_value(value * self.factor), Role.VALUE if math.isfinite(value) else Role.CRITICAL
+        unit = unit_text(self.meaning.unit)
+        return ((f"{text} {unit}" if unit and len(text) + 1 + cell_width(unit) <= width else text, role),)
 
     @property
     def last(self) -> float:
@@ -112,10 +115,12 @@ def _left(told: _Told, width: int) -> Row:
 
 METRIC_COLUMNS = (
     MetricColumn("metric", 0, lambda told: told.name.lower(), _left, 0, right=False, down=False),
-    MetricColumn("last", 12, lambda told: told.last * told.factor, lambda told, width: told.number(told.last), 0),
+    MetricColumn(
+        "last", 12, lambda told: told.last * told.factor, lambda told, width: told.number(told.last, width), 0
+    ),
     MetricColumn("trend", 11, lambda told: told.moved, _trend, 3, right=False),
-    MetricColumn("min", 10, lambda told: told.least, lambda told, width: told.number(told.least), 4, down=False),
-    MetricColumn("max", 10, lambda told: told.most, lambda told, width: told.number(told.most), 4),
+    MetricColumn("min", 10, lambda told: told.least, lambda told, width: told.number(told.least, width), 4, down=False),
+    MetricColumn("max", 10, lambda told: told.most, lambda told, width: told.number(told.most, width), 4),
     MetricColumn("curve", 12, lambda told: len(told.curve), _curve, 1, right=False),
     MetricColumn(
         "points",
@@ -155,8 +160,8 @@ def metric_head(widths: MetricWidths, sort: str, reverse: bool, symbols: Symbols
         sorted_by = column.id == sort
         text = column.id + ((down if column.down != reverse else up) if sorted_by else "")
         placed = fit(text.rjust(cells) if column.right else text, cells)
-        spans.append((f"{placed}  ", Role.ACCENT if sorted_by else Role.MUTED))
-    return fit_row(spans, width)
+        spans += [(placed, Role.ACCENT if sorted_by else Role.MUTED), _BETWEEN]
+    return fit_row(spans[:-1], width)
 
 
 def metric_row(run: Run, name: str, widths: MetricWidths, selected: bool, symbols: Symbols, width: int) -> Row:
@@ -170,10 +175,10 @@ def metric_row(run: Run, name: str, widths: MetricWidths, selected: bool, symbol
             row = _to_the_right(row, cells)
         if selected and column.id == "metric":
             row = tuple((text, Role.ACCENT) for text, _ in row)
-        spans += [*row, ("  ", Role.MUTED)]
+        spans += [*row, _BETWEEN]
         if told is None:
             break
-    return fit_row(spans, width)
+    return fit_row(spans[:-1], width)
 
 
 def _to_the_right(row: Row, cells: int) -> Row:

@@ -14,7 +14,7 @@ from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Envelope
 from tuimon.store import envelope as columns_of
 from tuimon.store.axes import Scale, named
-from tuimon.store.blocks import Means, means
+from tuimon.store.blocks import Means, Sums
 from tuimon.store.compare import Disagreement
 from tuimon.store.moments import Moments
 from tuimon.store.pyramid import Pyramid
@@ -42,6 +42,7 @@ class CurveIndex:
         self._lock = Lock()
         self._tally = Tally()
         self._moments = Moments()
+        self._sums = Sums()
         self._pyramid = Pyramid()
 
     def tally(self, values: Floats) -> Tally:
@@ -59,6 +60,12 @@ class CurveIndex:
                 return Moments().extended(values)
             self._moments = self._moments.extended(values)
             return self._moments
+
+    def means(self, values: Floats, begin: int, end: int, most: int, before: int) -> tuple[Indices, Floats, int]:
+        """See Sums.means."""
+        with self._lock:
+            self._sums.extend(values)
+            return self._sums.means(values, begin, end, most, before)
 
     def reduce(self, values: Floats, edges: Indices, restarts: Indices, tally: Tally) -> Envelope:
         """See envelope.reduce."""
@@ -265,8 +272,8 @@ class Curve:
         """Where the first and the last point stand on an axis; None when none does."""
         scale = _scale(axis)
         if scale.is_time:
-            times = self._times().times - self._zero(scale)
-            return (float(times[0]), float(times[-1])) if len(times) else None
+            times, zero = self._times().times, self._zero(scale)
+            return (float(times[0] - zero), float(times[-1] - zero)) if len(times) else None
         x = self.x_of(np.array([0, len(self) - 1]), scale) if len(self) else np.empty(0)
         if scale.is_counter and len(x) and np.isnan(x[0]) and not np.isnan(x[1]):
             x[0] = scale.counts[0]
@@ -311,7 +318,8 @@ class Curve:
         scale = _scale(axis)
         begin, *_, end = self._edges(low, high, 1, scale).tolist()
         times = self._times() if scale.is_time else None
-        rows, values, block = means(times.values if times else self.values, begin, end, most, before)
+        index, column = (times.index, times.values) if times else (self._index, self.values)
+        rows, values, block = index.means(column, begin, end, most, before)
         x = times.times[rows] - self._zero(scale) if times else self.x_of(rows, scale)
         known = np.isfinite(x)
         return Means(x[known], values[known], block)

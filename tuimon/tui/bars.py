@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 
 from textual.strip import Strip
 from textual.widget import Widget
@@ -112,7 +113,10 @@ class KeyBar(Line):
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.size.width - sum(cell_width(text) for text, _ in place)
-        keys = key_spans([one for one in self._actions if runs > 1 or one.section != "Runs"], room)
+        actions = [one for one in self._actions if runs > 1 or one.section != "Runs"]
+        if board.zoomed:
+            actions = [replace(one, footer=one.zoomed[0], label=one.zoomed[1]) for one in actions if one.zoomed]
+        keys = key_spans(actions, room)
         self.draw((*keys, *place), state.theme)
 
 

@@ -43,6 +43,9 @@ class MetricTable(Cells):
         self._top = 0
         self._widths: MetricWidths = ()
         self._shown: tuple[Run, str, bool, Symbols, str] | None = None
+        self._made: dict[tuple[str, bool], Row] = {}
+        """Rows that were drawn of this run as it is, by metric and selection."""
+        self._made_of: tuple[Run, MetricWidths, Symbols] | None = None
 
     @property
     def selected(self) -> str | None:
@@ -77,13 +80,25 @@ class MetricTable(Cells):
         self._widths = metric_layout(width)
         self._top = max(min(self._top, self.cursor, len(self.names) - self.room), self.cursor - self.room + 1, 0)
         seen = range(self._top, min(self._top + self.room, len(self.names)))
-        rows = [metric_row(run, self.names[at], self._widths, at == self.cursor, symbols, width) for at in seen]
+        if self._made_of != (run, self._widths, symbols):
+            self._made_of = run, self._widths, symbols
+            self._made.clear()
+        rows = [self._row(self.names[at], at == self.cursor) for at in seen]
         blank: Row = ((" " * width, Role.MUTED),)
         head = metric_head(self._widths, sort, reverse, symbols, width)
         self.paint((head, *rows, *[blank] * (height - 1 - len(rows))), theme)
 
+    def _row(self, name: str, selected: bool) -> Row:
+        assert self._made_of is not None
+        run, widths, symbols = self._made_of
+        found = self._made.get((name, selected))
+        if found is None:
+            found = metric_row(run, name, widths, selected, symbols, self.size.width)
+            self._made[name, selected] = found
+        return found
+
     def on_resize(self) -> None:
-        self._rows = ()
+        self._rows, self._made_of = (), None
         self._draw()
 
     def on_click(self, event: Click) -> None:

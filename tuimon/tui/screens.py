@@ -89,10 +89,11 @@ class HelpScreen(_Listing):
             (),
             (
                 (
-                    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ┊ restart   ▲▼ beyond the limits",
+                    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ⚑ alert   ┊ restart   │ cursor   ▲▼ beyond",
                     Role.MUTED,
                 ),
             ),
+            (("Faint: raw values behind an average, what a restart superseded, min to max of a mean", Role.MUTED),),
             (("Esc leaves this screen", Role.MUTED),),
         ]
         return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tuimon.model.views import Role, Size, Symbols, TextView
-from tuimon.panels import PLAIN, Look, Panel, metric_panel
+from tuimon.panels import PLAIN, Look, Panel, is_side, metric_panel
 from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.vocabulary import classify
@@ -96,7 +96,7 @@ def ordered(metrics: tuple[str, ...], order: str) -> tuple[str, ...]:
     ranks = []
     for place, name in enumerate(metrics):
         meaning = classify(name)
-        ranks.append((meaning.panel in _LAST, meaning.rank, meaning.preference, place))
+        ranks.append((meaning.panel in _LAST, meaning.rank, is_side(meaning), meaning.preference, place))
     return tuple(metrics[place] for *_, place in sorted(ranks))
 
 

@@ -33,6 +33,8 @@ class Action:
     do: Callable[[TuimonApp], None]
     footer: int = 0
     """Its place in the footer, 1 the first; 0: it is not there."""
+    zoomed: tuple[int, str] | None = None
+    """Its place and its label in the footer while a panel has the whole screen; None: it is not there."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
     """The screens on which its keys work: dashboard, runs, metrics."""

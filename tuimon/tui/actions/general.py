@@ -81,8 +81,8 @@ def _screenshot(app: TuimonApp) -> None:
 
 ACTIONS = (
     _action("quit", "q", "quit", "Leave tuimon; the training is not touched", _quit, footer=1),
-    _action("help", "question_mark,f1", "keys", "Show every key", _help, footer=2),
-    _action("back", "escape", "back", "Leave a zoomed panel, a filter, a screen", _back),
+    _action("help", "question_mark,f1", "keys", "Show every key", _help, footer=2, zoomed=(10, "keys")),
+    _action("back", "escape", "back", "Leave a zoomed panel, a filter, a screen", _back, zoomed=(1, "back")),
     _action("notes", "a", "alerts", "Alerts, notices, and every file that is read", _notes, footer=8),
     _action("pause", "p", "pause", "Hold the picture; reading goes on. Again: show what has come", _pause),
     _action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols),

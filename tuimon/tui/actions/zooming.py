@@ -36,11 +36,32 @@ def _stretch(app: TuimonApp, factor: float) -> None:
 
 
 ACTIONS = (
-    _action("closer", "plus,equals_sign", "closer", "Zoomed: less of x, around a cursor. Else: larger charts", _closer),
-    _action("wider", "minus", "wider", "Zoomed: more of x. Else: smaller charts, more on a page", _wider),
+    _action(
+        "closer",
+        "plus,equals_sign",
+        "closer",
+        "Zoomed: less of x, around a cursor. Else: larger charts",
+        _closer,
+        zoomed=(3, "closer"),
+    ),
+    _action(
+        "wider",
+        "minus",
+        "wider",
+        "Zoomed: more of x. Else: smaller charts, more on a page",
+        _wider,
+        zoomed=(4, "wider"),
+    ),
     _action("taller", "K", "taller", "Zoomed: less of y; j and k move it", partial(_stretch, factor=1 / explore.ZOOM)),
     _action("flatter", "J", "flatter", "Zoomed: more of y", partial(_stretch, factor=explore.ZOOM)),
     _action("to_begin", "home", "begin", "The window to the first point", explore.to_begin),
     _action("to_end", "end", "follow", "The window to the newest point, which it follows from then on", explore.to_end),
-    _action("reset", "0", "all", "All of every chart again: no window, no cursor, no fixed limits", explore.reset),
+    _action(
+        "reset",
+        "0",
+        "all",
+        "All of every chart again: no window, no cursor, no fixed limits",
+        explore.reset,
+        zoomed=(8, "all"),
+    ),
 )
