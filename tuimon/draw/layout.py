@@ -244,7 +244,7 @@ def neighbour(page: Page, current: int, direction: str) -> int | None:
         dy = ((box.y + box.height / 2) - (here.y + here.height / 2)) * 2
         ahead, aside = {"left": (-dx, dy), "right": (dx, dy), "up": (-dy, dx), "down": (dy, dx)}[direction]
         if direction in ("up", "down") and box.x < here.x + here.width and here.x < box.x + box.width:
-            aside = abs(aside) / box.width  # right above or below: of two, the nearer
+            aside = 0  # right above or below
         if ahead <= 0.5 or abs(aside) > 2 * ahead:
             continue
         distance = ahead + 2 * abs(aside)

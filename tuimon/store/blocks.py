@@ -84,7 +84,7 @@ class Sums:
         stop = min((end // size + 1) * size, len(values))
         whole = (stop - first) // size
         depth, unit = 0, 1
-        while unit * FACTOR <= size:
+        while unit * FACTOR <= size and depth < len(self._levels):
             depth, unit = depth + 1, unit * FACTOR
         inside = slice(first // unit, (first + whole * size) // unit)
         found = self._levels[depth - 1].sums[:, inside] if depth else _counted(values[inside])

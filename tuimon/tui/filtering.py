@@ -5,19 +5,26 @@
     re:^val/.*acc       a regular expression that is found in the name; so is /^val.*acc/
 
 Case is ignored. A pattern that says nothing yet ("re:(") is no error: it holds the names that its text is found in.
+Regular expressions of the kinds that may take longer than a name is long to the fourth are looked for as text, too,
+and so is one that has taken too long already: names come from logs, and a screen must not freeze over them.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import re
+import time
 from collections.abc import Callable, Sequence
 
 LONGEST_NAME = 256
-"""Characters of a name that are looked at, so that no pattern can take long on a name made to be slow."""
+"""Characters of a name that are looked at; by a regular expression, half as many."""
 LONGEST_QUERY = 200
 _REPEATS = 3
-"""Repetitions in a regular expression that a name may be held against: each more could cost another power of length."""
+"""Repetitions in a regular expression: each more could cost another power of a name's length."""
+_SECONDS = 0.25
+"""For all names together."""
+_MAY_EXPLODE = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
+"""A group that is repeated, a reference to one."""
 
 Holds = Callable[[str], bool]
 
@@ -27,7 +34,7 @@ def matching(names: Sequence[str], query: str) -> list[str]:
     query = query.strip()[:LONGEST_QUERY].lower()
     expression = _expression(query)
     if expression is not None:
-        return [name for name in names if expression(name[:LONGEST_NAME].lower())]
+        return [name for name in names if expression(name[: LONGEST_NAME // 2].lower())]
     words = query.split()
     found = [name for name in names if _holds_all(name[:LONGEST_NAME].lower(), words)]
     if found or not words:
@@ -48,9 +55,16 @@ def _expression(query: str) -> Holds | None:
         compiled = re.compile(source)
     except (re.error, OverflowError, RecursionError):
         return lambda name: source in name
-    if len(re.findall(r"[*+}]", source)) > _REPEATS or re.search(r"[*+}?]\)*[*+{]", source) or r"\1" in source:
-        return lambda name: source in name  # may be slow: what it finds is not worth a frozen screen
-    return lambda name: compiled.search(name) is not None
+    if len(re.findall(r"[*+}]", source)) > _REPEATS or _MAY_EXPLODE.search(source):
+        return lambda name: source in name
+    begun = time.thread_time()
+
+    def holds(name: str) -> bool:
+        if time.thread_time() - begun > _SECONDS:
+            return source in name
+        return compiled.search(name) is not None
+
+    return holds
 
 
 def _holds_all(name: str, words: Sequence[str]) -> bool:

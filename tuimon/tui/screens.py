@@ -89,7 +89,7 @@ class HelpScreen(_Listing):
             (),
             (
                 (
-                    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ⚑ alert   ┊ restart   │ cursor   ▲▼ beyond",
+                    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint  ⚑ alert  ┊ restart  │ cursor  ▲▼ beyond",
                     Role.MUTED,
                 ),
             ),
