@@ -78,6 +78,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_OK
 
 
+def parser_of(command: Command) -> argparse.ArgumentParser:
+    """What a subcommand takes: for running it, for completions, for the manual."""
+    parser = _Parser(prog=f"tuimon {command.name}", description=command.help)
+    command.arguments(parser)
+    return parser
+
+
 def _run(words: list[str]) -> int:
     if words[:1] in (["-V"], ["--version"]):
         print(f"tuimon {tuimon.__version__}")
@@ -87,7 +94,7 @@ def _run(words: list[str]) -> int:
         words = [*words[1:2], "--help"]
     if words and words[0] in known:
         command, words = known[words[0]], words[1:]
-        parser = _Parser(prog=f"tuimon {command.name}", description=command.help)
+        parser = parser_of(command)
     else:
         command = known["watch"]
         parser = _Parser(
@@ -98,5 +105,5 @@ def _run(words: list[str]) -> int:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
-    command.arguments(parser)
+        command.arguments(parser)
     return command.run(parser.parse_args(words))
