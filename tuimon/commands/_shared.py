@@ -15,9 +15,8 @@ from tuimon.text import clean
 
 
 def add_paths(parser: argparse.ArgumentParser, many: str = "*") -> None:
-    parser.add_argument(
-        "paths", nargs=many, metavar="PATH", help="a log file, a run's directory, or a directory of many runs"
-    )
+    told = "a log file, a run's directory, or a directory of many runs; - is standard input"
+    parser.add_argument("paths", nargs=many, metavar="PATH", help=told)
 
 
 def positive_seconds(text: str) -> float:
@@ -31,10 +30,11 @@ def positive_seconds(text: str) -> float:
     return seconds
 
 
-def checked_paths(paths: Sequence[str]) -> list[str]:
+def checked_paths(paths: Sequence[str], live: bool = False) -> list[str]:
     """The paths, or the current directory; a pattern that no shell has expanded is. Raises NothingFound naming the
-    first that does not exist."""
-    paths = [one for path in paths for one in _expanded(path)]
+    first that does not exist. "-" is a file that holds what comes through standard input: all of it, or with `live`
+    what has come, while more is added."""
+    paths = [one for path in paths for one in (_standard_input(live) if path == "-" else _expanded(path))]
     for path in paths:
         if not os.path.lexists(path):
             parent = os.path.dirname(os.path.abspath(path))
@@ -44,6 +44,12 @@ def checked_paths(paths: Sequence[str]) -> list[str]:
                 "`tuimon --wait PATH` waits for a run that has not begun to write",
             )
     return list(paths) or ["."]
+
+
+def _standard_input(live: bool) -> list[str]:
+    from tuimon.commands._stdin import spool
+
+    return [spool().follow() if live else spool().read_to_its_end()]
 
 
 def _expanded(path: str) -> list[str]:

@@ -37,7 +37,7 @@ def _run(options: argparse.Namespace) -> int:
 
         sys.stdout.write(schema_text())
         return EXIT_OK
-    paths = checked_paths(options.paths)
+    paths = checked_paths(options.paths, live=options.watch)
     if options.watch:
         _watch(paths, options)
     return print_summary(paths, options.json, options.strict, options.show_secrets, options.full)

@@ -53,6 +53,8 @@ def _run(options: argparse.Namespace) -> int:
         interval=options.interval,
         mouse=False if options.no_mouse else None,
     )
+    if "-" in options.paths and not options.once:
+        return _watch_standard_input(options, settings)
     paths = list(options.paths) or ["."] if options.wait else checked_paths(options.paths)
     if options.once:
         return _once(paths, options, settings)
@@ -66,6 +68,21 @@ def _run(options: argparse.Namespace) -> int:
         say("tuimon: this is no terminal to draw on; here is the summary (`tuimon --once` prints the charts)")
         return print_summary(paths, as_json=False)
     return _watch(paths, settings, options.wait, options.fresh)
+
+
+def _watch_standard_input(options: argparse.Namespace, settings: config.Settings) -> int:
+    """`train.py 2>&1 | tuimon -`: the screen follows the pipe, and its keys come from the terminal."""
+    from tuimon.commands._stdin import spool
+    from tuimon.tui import terminal
+
+    if sys.stdin.isatty() or not spool().keys_from_the_terminal() or not terminal.can_draw():
+        from tuimon.commands.summary import print_summary
+
+        return print_summary(checked_paths(options.paths), as_json=False)
+    try:
+        return _watch(checked_paths(options.paths, live=True), settings, wait=True, fresh=True)
+    finally:
+        spool().hand_over()
 
 
 def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool) -> int:

@@ -1,0 +1,100 @@
+"""`-` as a path: a pipe is read and followed like any log, and who writes into it is not killed by our leaving."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from conftest import DATA
+from support.terminal import TUIMON, Terminal
+
+
+def piped(data: bytes, *arguments: str, directory: Path, expect: int = 0) -> str:
+    environment = {**os.environ, "TMPDIR": str(directory)}
+    done = subprocess.run([*TUIMON, *arguments], input=data, capture_output=True, timeout=60, env=environment)
+    assert done.returncode == expect, done.stderr
+    assert list(directory.iterdir()) == []  # nothing is left behind
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        DATA / "console" / "grpo_nan" / "console.log",
+        DATA / "console" / "keras.out",
+        DATA / "exports" / "qwen3vl_grpo" / "training_log.json",
+        DATA / "json/verl/golden.jsonl",
+    ],
+    ids=lambda path: path.name,
+)
+def test_what_is_piped_is_read_as_the_file_would_be(path: Path, tmp_path: Path) -> None:
+    """The format is told from the content: the points are those of the file itself."""
+
+    def points(text: str) -> list[tuple[str, int, str]]:
+        return [(row["metric"], row["step"], str(row["value"])) for row in map(json.loads, text.splitlines())]
+
+    ours = piped(path.read_bytes(), "export", "-", "--format", "jsonl", directory=tmp_path)
+    direct = subprocess.run([*TUIMON, "export", str(path), "--format", "jsonl"], capture_output=True, text=True)
+    assert points(ours) == points(direct.stdout)
+    assert points(ours)
+
+
+def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
+    data = (DATA / "console" / "grpo_nan" / "console.log").read_bytes()
+    text = piped(data, "summary", "-", directory=tmp_path)
+    assert text.startswith("stdin  (")
+    assert "grad_norm is NaN" in text
+    assert piped(data, "-", directory=tmp_path).splitlines()[2:] == text.splitlines()[2:]
+    assert piped(b"", "summary", "-", directory=tmp_path, expect=3) == ""
+    assert piped(b"\0\1" * 5000, "summary", "-", directory=tmp_path, expect=3) == ""
+
+
+def test_a_pipe_is_followed() -> None:
+    command = [*TUIMON, "summary", "-", "--watch", "--json", "--interval", "0.05"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for step in (1, 2):
+            process.stdin.write(b"step: %d loss: %.2f\n" % (step, 4.5 / step))
+            process.stdin.flush()
+            told = json.loads(process.stdout.readline())
+            assert [metric["last"] for metric in told["runs"][0]["metrics"]] == [4.5 / step]
+        process.terminate()
+
+
+WRITER = """
+import sys, time
+for step in range(1, 4000):
+    print(f"step: {step} loss: {1 / step:.4f} reward: {step / 10:.2f}", flush=True)
+    if step > 40:
+        time.sleep(0.01)
+    if __import__("os").path.exists(sys.argv[1] + ".stop"):
+        break
+open(sys.argv[1], "w").write("ended by itself")
+"""
+
+
+def test_the_screen_follows_a_pipe_and_leaving_it_kills_nobody(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    script = tmp_path / "writer.py"
+    script.write_text(WRITER)
+    line = f'"{sys.executable}" "{script}" "{mark}" 2>&1 | "{sys.executable}" -m tuimon -; echo "left: $?"'
+    environment = {"TMPDIR": str(tmp_path)}
+    with Terminal(["bash", "-c", line], environment=environment) as terminal:
+        terminal.until(lambda output: b"reward" in output and b"running" in output)
+        terminal.read(0.5)
+        terminal.type("q")
+        terminal.until(lambda output: b"goes on" in output)
+        assert not mark.exists()
+        time.sleep(0.3)
+        (tmp_path / "mark.stop").touch()
+        terminal.until(lambda output: b"left: 0" in output)
+    assert mark.read_text() == "ended by itself"
+    assert not list(tmp_path.glob(f"{tempfile.gettempprefix()}*"))
+    assert not list(tmp_path.glob("tuimon-*"))
