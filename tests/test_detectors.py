@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import sys
 
 import numpy as np
 
@@ -32,6 +34,11 @@ def test_every_detector_keeps_to_the_protocol() -> None:
     detectors = all_detectors()
     assert "nonfinite" in {detector.id for detector in detectors}
     assert all(isinstance(detector, Detector) and detector.title for detector in detectors)
+    assert len({detector.id for detector in detectors}) == len(detectors)
+    for detector in detectors:
+        told = inspect.getdoc(sys.modules[type(detector).__module__]) or ""
+        assert "Rule" in told or "Rules" in told, detector.id
+        assert "Source:" in told, detector.id
 
 
 def test_nothing_is_said_of_a_healthy_run() -> None:
@@ -50,6 +57,22 @@ def test_one_infinity_that_passed_is_a_warning_with_both_counts() -> None:
     assert alert.severity == "warning"
     assert alert.step == 20
     assert alert.message == "train/loss was Inf first at step 20 (1 NaN, 1 Inf of 5 points)"
+    assert alert.standing, "two finite values do not make it over"
+
+
+def test_what_is_finite_again_is_past() -> None:
+    values = [1.0] * 4 + [math.nan, math.nan] + [1.0] * 12 + [math.inf] + [1.0] * 3
+    standing, past = check(store_of({"loss": values}).snapshot().runs[0])
+    assert (standing.step, standing.until) == (190, None)
+    assert (past.step, past.until) == (50, 60)
+    assert past.message == "loss was NaN at step 50 (2 NaN of 22 points), finite again since step 70"
+    store = store_of({"loss": values})
+    store.set_alerts((standing, past))
+    assert (store.snapshot().alerts, store.snapshot().past) == ((standing,), (past,))
+
+
+def test_a_reward_that_is_not_known_yet_is_no_incident() -> None:
+    assert check(store_of({"rollout/ep_rew_mean": [math.nan, math.nan, 3.0, 4.0]}).snapshot().runs[0]) == ()
 
 
 def test_one_alert_a_metric_and_none_for_what_does_not_matter() -> None:
