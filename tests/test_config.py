@@ -35,12 +35,32 @@ def test_file_environment_flag(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ['theme = "pink"', "nonsense = 1", "poll = 3", "interval = 0", "not toml", "[keys]\nquit = 1", "frame_rate = 1000"],
+    [
+        'theme = "pink"',
+        "nonsense = 1",
+        "poll = 3",
+        "interval = 0",
+        "not toml",
+        "[keys]\nquit = 1",
+        "frame_rate = 1000",
+        "rules = 3",
+        "rules = [1]",
+        "notify = true",
+        "[rules]",
+    ],
 )
 def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError) as caught:
         config.load(written(tmp_path, text))
     assert "config.toml" in caught.value.message
+
+
+def test_tables_of_the_file(tmp_path: Path) -> None:
+    text = 'theme = "dark"\n[detectors]\nplateau = false\n[[rules]]\nrule = "loss > 9"\n[notify]\nbell = true\n'
+    found = config.load(written(tmp_path, text) | {"TUIMON_RULES": "loss > 1", "TUIMON_NOTIFY": "x"})
+    assert found.detectors == {"plateau": False}
+    assert found.rules == ({"rule": "loss > 9"},)
+    assert found.notify == {"bell": True}
 
 
 def test_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
