@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,8 @@ import orjson
 
 from tuimon.errors import WireError
 from tuimon.model import events
-from tuimon.model.events import Columns, Event, FactFound, Preview
+from tuimon.model.events import Columns, Event, FactFound, MachineSeen, Preview
+from tuimon.model.machine import machine_of
 from tuimon.model.points import Fact
 
 _LENGTHS = struct.Struct("<II")
@@ -42,6 +43,7 @@ _KINDS: dict[str, type[Any]] = {
     "progress": events.Progress,
     "watching": events.Watching,
     "notice": events.Notice,
+    "machine": events.MachineSeen,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
 _FIELDS = {name: tuple(f.name for f in fields(kind)) for name, kind in _KINDS.items()}
@@ -79,6 +81,8 @@ def encode(event: Event) -> bytes:
         fact = event.fact
         header |= {"stream": event.stream, "topic": fact.topic, "value": fact.value}
         header |= {"step": fact.step, "wall_time": fact.wall_time}
+    elif isinstance(event, MachineSeen):
+        header["machine"] = None if event.machine is None else asdict(event.machine)
     else:
         header |= {name: getattr(event, name) for name in _FIELDS[kind]}
     text = _dump(header)
@@ -142,6 +146,8 @@ def decode(header: bytes, payload: bytes) -> Event:
             raise WireError(f"a {kind} frame with a payload")
         if kind == "fact":
             return _fact(values)
+        if kind == "machine":
+            return MachineSeen(None if values["machine"] is None else machine_of(values["machine"]))
         for name, type_name in _TYPES[kind].items():
             if not _CHECKS[type_name](values[name]):
                 raise WireError(f"a {kind} frame whose {name} is not {type_name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tuimon.model.machine import Machine
 from tuimon.model.points import Fact, Floats, Ids, Steps
 
 
@@ -150,6 +151,14 @@ class Notice:
     hint: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class MachineSeen:
+    """How the machine that the logs lie on stands. Sent when it differs from what was last told."""
+
+    machine: Machine | None
+    """None once there is nothing to tell: no log has grown for long."""
+
+
 Event: TypeAlias = (
     RunFound
     | StreamFound
@@ -163,4 +172,5 @@ Event: TypeAlias = (
     | Progress
     | Watching
     | Notice
+    | MachineSeen
 )

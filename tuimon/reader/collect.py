@@ -114,6 +114,10 @@ class Collector:
         live = list(self._live())
         return sum(f.size - f.remaining for f in live), sum(f.size for f in live)
 
+    def newest_change(self) -> float:
+        """When the newest of the logs was last changed, seconds since the epoch; 0 without one."""
+        return max((followed.modified for followed in self._live() if followed.modified > 0), default=0.0)
+
     def require_something(self) -> None:
         """Raises NothingFound unless there is a log."""
         if not self.followed:

@@ -16,6 +16,7 @@ from tuimon import wire
 from tuimon.heap import Heap
 from tuimon.model.events import Event, Progress, Watching
 from tuimon.reader.collect import Collector
+from tuimon.reader.machine import MachineWatch
 from tuimon.sources.watch import Watcher
 
 TOGETHER = 1 << 16
@@ -62,6 +63,7 @@ class _Session:
         self._watching: Watching | None = None
         self._grown = time.monotonic()
         self._heap = Heap()
+        self._machine = MachineWatch(collector.roots, collector.newest_change)
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
@@ -80,6 +82,8 @@ class _Session:
             elif not flushed and now - self._grown >= FLUSH_AFTER:
                 flushed = True
                 self._tell(collector.flush())
+            if (news := self._machine.news()) is not None:
+                self._tell([news])
             timeout = min(self._interval, max(0.0, next_find - now))
             if not flushed:
                 timeout = min(timeout, FLUSH_AFTER)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
+from tuimon.model.machine import Machine
 from tuimon.store.series import Body, Series
 
 if TYPE_CHECKING:
@@ -90,6 +91,14 @@ class ViewCache:
     """By the (source, name) of the best and of another source of a metric."""
     filled: dict[tuple[str, str], tuple[tuple[object, ...], Filled | None, Curve]] = field(default_factory=dict)
     """By the (source, name) of the best: the same for curves to which other sources add points."""
+
+
+@dataclass(slots=True, eq=False)
+class Present:
+    """What is known of the present moment and not by the logs: one for all runs and snapshots, ever the newest."""
+
+    machine: Machine | None = None
+    """The machine that the logs lie on, while they grow."""
 
 
 @dataclass(slots=True, eq=False)

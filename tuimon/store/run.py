@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
+from tuimon.model.machine import Machine
 from tuimon.model.points import Fact
 from tuimon.store.axes import COUNTERS, Scale, counter, counters_among
 from tuimon.store.compare import usual_stride
 from tuimon.store.curve import Curve
 from tuimon.store.drawn import Drawn
 from tuimon.store.index import Entry, MergeKey, RunIndex, build_index
-from tuimon.store.records import StreamView, ViewCache
+from tuimon.store.records import Present, StreamView, ViewCache
 from tuimon.store.shares import Shares, Table
 from tuimon.store.tally import Indices
 
@@ -55,6 +56,7 @@ class Run:
         cache: ViewCache,
         merge_key: MergeKey,
         since: float,
+        present: Present,
     ) -> None:
         self.id = found.run
         self.name = found.name
@@ -63,6 +65,7 @@ class Run:
         """Differs from the last snapshot's only when something of this run has changed."""
         self.watched_since = since
         """When it was found, seconds since the epoch: what it does since then was seen."""
+        self._present = present
         self._structure = structure
         self._streams = streams
         self._table = table
@@ -73,6 +76,12 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.id} {self.name!r} version {self.version}>"
+
+    @property
+    def machine(self) -> Machine | None:
+        """The machine that its logs lie on, as last seen while they grow: the one thing here that does not stay as it
+        was, as no log tells it."""
+        return self._present.machine
 
     # Streams
 

@@ -13,6 +13,7 @@ from tuimon.model.events import (
     Columns,
     Event,
     FactFound,
+    MachineSeen,
     MetricsFound,
     Notice,
     Preview,
@@ -27,7 +28,7 @@ from tuimon.model.events import (
 from tuimon.model.points import Floats
 from tuimon.store.index import MergeKey
 from tuimon.store.preview import series_of
-from tuimon.store.records import RunRecord, StreamRecord
+from tuimon.store.records import Present, RunRecord, StreamRecord
 from tuimon.store.run import Run
 from tuimon.store.series import Body, Series
 from tuimon.store.shares import Table
@@ -62,6 +63,7 @@ class Store:
         self._progress = Progress(0, 0, False)
         self._watching: Watching | None = None
         self._notices: deque[Notice] = deque(maxlen=_NOTICES)
+        self._present = Present()
         self._last: Snapshot | None = None
         self._last_runs: dict[int, Run] = {}
 
@@ -113,7 +115,7 @@ class Store:
                 self._replace(self._stream(event.stream))
             case RunFound() | StreamFound():
                 self._find(event)
-            case Progress() | Watching() | Notice():
+            case Progress() | Watching() | Notice() | MachineSeen():
                 self._hear(event)
 
     def snapshot(self) -> Snapshot:
@@ -144,6 +146,7 @@ class Store:
             record.cache,
             self._merge_key,
             record.since,
+            self._present,
         )
 
     # The owner's work. What follows `with self._lock` is published at once.
@@ -238,13 +241,15 @@ class Store:
             run.structure += 1
             self._touch(stream)
 
-    def _hear(self, event: Progress | Watching | Notice) -> None:
+    def _hear(self, event: Progress | Watching | Notice | MachineSeen) -> None:
         with self._lock:
             match event:
                 case Progress():
                     self._progress = event
                 case Watching():
                     self._watching = event
+                case MachineSeen():
+                    self._present.machine = event.machine
                 case Notice():
                     self._notices.append(event)
             self._version += 1

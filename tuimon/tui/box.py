@@ -144,7 +144,8 @@ class PanelBox(Cells):
         size = Size(self.size.width, self.size.height)
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
-        made_of = (self.panel, size, symbols, look, alerts, int(now) if self._clock else 0)
+        machine = run.machine if getattr(self.panel, "live", False) else None
+        made_of = (self.panel, size, symbols, look, alerts, machine, int(now) if self._clock else 0)
         if made_of != self._made_of or self._run() is not run:
             view = self.panel.view(run, size, now, symbols, look)
             if isinstance(view, ChartView):

@@ -1,0 +1,157 @@
+"""The machine beside the log: its GPUs with their memory, load, power and heat and whose they are, its cores, memory,
+and what is left on the disk that the log lies on (a full disk is a common death of runs).
+
+Shown of a run that lives, on a machine with GPUs, or where memory or disk run short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tuimon.draw.heat import level
+from tuimon.draw.numbers import format_bytes, format_fraction
+from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
+from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
+from tuimon.panels._briefs import progress_of
+from tuimon.panels._look import PLAIN, Look
+from tuimon.store import Run
+from tuimon.text import cell_width, clean, fit
+
+TITLE = "machine"
+LEAST_LEFT = 0.05
+"""Part of a disk below which it is nearly full …"""
+LEAST_BYTES = 20 << 30
+"""… where fewer bytes than these are left, too: of a large file system a part is much."""
+MEMORY_SHORT = 0.95
+_HOT = 85.0
+"""Degrees Celsius: data-centre GPUs begin to slow down a few degrees above."""
+_BAR = 10
+_LIVES = ("running", "stalled", "waiting")
+_GAP: Span = ("  ", Role.MUTED)
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePanel:
+    id: str = "machine"
+    title: str = TITLE
+    order: int = 54
+    kind: str = "text"
+    rows: int = 10
+    live: bool = True
+    """Shows the present moment: it changes although the run does not."""
+    concepts: tuple[str, ...] = ()
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the run lives, and there is something to tell."""
+        machine = run.machine
+        if machine is None or not (machine.gpus or short_of_memory(machine) or nearly_full(machine.disk_of(run.path))):
+            return False
+        return progress_of(run, machine.time).state in _LIVES
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> TextView:
+        """A row for each GPU, and one for the rest."""
+        machine = run.machine
+        if machine is None:
+            return TextView(TITLE, (), note="not seen yet")
+        host = _host(machine, machine.disk_of(run.path))
+        room = max(size.height - 2, 1)
+        gpus = list(_gpus(machine.gpus, size.width, symbols))
+        left = len(gpus) - room
+        if left > 0:
+            gpus = [*gpus[: room - 1], ((f"+{left + 1} more", Role.MUTED),)]
+        return TextView(TITLE, (*gpus, host) if size.height > 1 or not gpus else (host,), _headline(machine.gpus))
+
+
+def short_of_memory(machine: Machine) -> bool:
+    """Whether the machine's own memory is nearly used up."""
+    return bool(
+        machine.memory_total and machine.memory_used and machine.memory_used / machine.memory_total > MEMORY_SHORT
+    )
+
+
+def nearly_full(disk: Disk | None) -> bool:
+    """Whether little is left on a disk, by part and by bytes."""
+    return disk is not None and disk.free < disk.total * LEAST_LEFT and disk.free < LEAST_BYTES
+
+
+def _headline(gpus: Sequence[Gpu]) -> Row:
+    """How busy the GPUs are together."""
+    known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
+    if not known:
+        return ()
+    return ((format_fraction(sum(known) / len(known)), Role.VALUE), (f" of {len(gpus)} GPUs busy", Role.MUTED))
+
+
+def _host(machine: Machine, disk: Disk | None) -> Row:
+    parts: list[Row] = []
+    if machine.cpu is not None:
+        parts.append(
+            (
+                ("CPU ", Role.MUTED),
+                (f"{machine.cpu:.0%}".replace("%", " %"), Role.TEXT),
+                (f" of {machine.cores}", Role.MUTED),
+            )
+        )
+    if machine.memory_used is not None and machine.memory_total:
+        role = Role.WARNING if short_of_memory(machine) else Role.TEXT
+        parts.append((("RAM ", Role.MUTED), (_of(machine.memory_used, machine.memory_total), role)))
+    if disk is not None:
+        role = Role.WARNING if nearly_full(disk) else Role.TEXT
+        left = f"{format_bytes(disk.free)} of {format_bytes(disk.total)} left"
+        parts.append((("disk ", Role.MUTED), (left, role)))
+    return tuple(span for number, part in enumerate(parts) for span in ((_GAP,) if number else ()) + part)
+
+
+def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
+    """Columns aligned; those to the right are left out where there is no room: the processes, then the heat."""
+    cells = [_cells(gpu, symbols) for gpu in gpus]
+    widths = [max(cell_width(row[column][0]) for row in cells) for column in range(len(cells[0]))] if cells else []
+    for row in cells:
+        spans: list[Span] = []
+        used = 0
+        for (text, role), wide in zip(row, widths, strict=True):
+            if not wide:
+                continue
+            if used + wide > width and used:
+                break
+            left = text if role is Role.MUTED else text.rjust(wide - cell_width(text) + len(text))
+            spans += [(left + " " * (wide - cell_width(left)), role), _GAP]
+            used += wide + 2
+        yield tuple(spans)
+
+
+def _cells(gpu: Gpu, symbols: Symbols) -> tuple[Span, ...]:
+    part = gpu.memory_used / gpu.memory_total if gpu.memory_total else 0.0
+    full, empty = ("#", ".") if symbols is Symbols.ASCII else ("█", "░")
+    bar = round(min(part, 1.0) * _BAR)
+    name = clean(gpu.name).removeprefix("NVIDIA ")
+    return (
+        (str(gpu.index), Role.TEXT),
+        (full * bar + empty * (_BAR - bar), level(part)),
+        (_of(gpu.memory_used, gpu.memory_total), Role.VALUE),
+        (_percent(gpu.utilisation), Role.TEXT),
+        ("" if gpu.watts is None else f"{gpu.watts:.0f} W", Role.TEXT),
+        (
+            "" if gpu.celsius is None else f"{gpu.celsius:.0f} °C",
+            Role.WARNING if (gpu.celsius or 0) >= _HOT else Role.TEXT,
+        ),
+        (fit(name, min(len(name), 20)), Role.MUTED),
+        (", ".join(map(_process, gpu.processes[:2])), Role.MUTED),
+    )
+
+
+def _process(one: GpuProcess) -> str:
+    name = fit(clean(one.name), min(cell_width(clean(one.name)), 24))
+    return f"{name} {one.pid}".strip()
+
+
+def _percent(part: float | None) -> str:
+    return "" if part is None else format_fraction(part)
+
+
+def _of(used: int, total: int) -> str:
+    return f"{format_bytes(used)} of {format_bytes(total)}"
+
+
+PANEL = MachinePanel()
