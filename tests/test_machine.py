@@ -15,6 +15,7 @@ import pytest
 from made_run import START, store_of
 
 from tuimon import draw, wire
+from tuimon.detectors import check
 from tuimon.errors import WireError
 from tuimon.model.events import MachineSeen
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine, machine_of
@@ -183,10 +184,29 @@ def rows(run: Run, width: int = 120, height: int = 10) -> list[str]:
 
 def test_the_panel_tells_each_gpu_and_the_rest() -> None:
     gpu, host = rows(run_on(machine()))
-    assert gpu == "0  █████████░  71.0 GiB of 80.0 GiB  95 %  610 W  62 °C  H100 80GB HBM3  python 7"
-    assert host == "CPU 35 % of 64  RAM 212 GiB of 503 GiB  disk 1.2 TiB of 3.4 TiB left"
+    assert gpu == "0  █████████░  71.0/80.0 GiB  95 %  610 W  62 °C  python 7"
+    assert host == "CPU 35 % of 64  RAM 212/503 GiB  disk 1.2 TiB of 3.4 TiB left"
     narrow, _ = rows(run_on(machine()), 40)
-    assert narrow == "0  █████████░  71.0 GiB of 80.0 GiB", "what is to the right gives way"
+    assert narrow == "0  █████████░  71.0/80.0 GiB  95 %", "what is to the right gives way"
+    view = PANEL.view(run_on(machine()), Size(80, 9), START, Symbols.BRAILLE)
+    assert "".join(text for text, _ in view.headline) == "95 % busy  H100 80GB HBM3"
+
+
+def test_a_gpu_that_does_nothing_while_the_others_work_stands_out() -> None:
+    gpu = machine().gpus[0]
+    loads = (0.97, 0.0, 0.95, 0.99)
+    view = PANEL.view(
+        run_on(machine(gpus=tuple(replace(gpu, index=i, utilisation=load) for i, load in enumerate(loads)))),
+        Size(80, 9),
+        START,
+        Symbols.BRAILLE,
+    )
+    assert isinstance(view, TextView)
+    assert [text.strip() for row in view.rows for text, role in row if role is Role.WARNING] == ["0 %"]
+    idle = machine(gpus=tuple(replace(gpu, index=i, utilisation=0.0) for i in range(4)))
+    view = PANEL.view(run_on(idle), Size(80, 9), START, Symbols.BRAILLE)
+    assert isinstance(view, TextView)
+    assert not [text for row in view.rows for text, role in row if role is Role.WARNING], "none works: nothing is odd"
 
 
 def test_the_run_is_the_same_object_though_the_machine_changed() -> None:
@@ -224,6 +244,16 @@ def test_a_full_disk_and_a_hot_gpu_stand_out() -> None:
     assert isinstance(view, TextView)
     warned = [text.strip() for row in view.rows for text, role in row if role is Role.WARNING]
     assert warned == ["90 °C", "2.0 GiB of 3.4 TiB left"]
+
+
+def test_a_disk_that_fills_up_is_an_alert_while_it_is_full() -> None:
+    def alerts(free: int) -> list[str]:
+        run = run_on(machine(gpus=(), disks=(Disk("/logs", free, 3500 * GIB),)))
+        return [alert.message for alert in check(run, START + 100) if alert.rule == "disk_full"]
+
+    assert alerts(3 * GIB) == ["3.0 GiB (0.1 %) are left on the disk of run"]
+    assert alerts(100 * GIB) == []
+    assert not any(alert.rule == "disk_full" for alert in check(run_on(None), START + 100))
 
 
 @pytest.mark.parametrize("gpus", [0, 1, 8, 16])

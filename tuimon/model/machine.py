@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+LEAST_PART = 0.05
+LEAST_GIB = 20.0
+"""A disk on which less is left is nearly full: a checkpoint of a small model takes as much."""
+
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess:
@@ -44,6 +48,10 @@ class Disk:
     free: int
     """Bytes that may still be written."""
     total: int
+
+    def nearly_full(self, part: float = LEAST_PART, gibibytes: float = LEAST_GIB) -> bool:
+        """Whether less than both is left: a part of a large file system is still much."""
+        return self.free < self.total * part and self.free < gibibytes * 2**30
 
 
 @dataclass(frozen=True, slots=True)

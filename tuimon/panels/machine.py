@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean, median
 
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_bytes, format_fraction
@@ -19,14 +20,12 @@ from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 TITLE = "machine"
-LEAST_LEFT = 0.05
-"""Part of a disk below which it is nearly full …"""
-LEAST_BYTES = 20 << 30
-"""… where fewer bytes than these are left, too: of a large file system a part is much."""
 MEMORY_SHORT = 0.95
 _HOT = 85.0
 """Degrees Celsius: data-centre GPUs begin to slow down a few degrees above."""
 _BAR = 10
+_WORKING, _IDLE = 0.5, 0.05
+"""Utilisation from which GPUs are at work, and below which one is not."""
 _LIVES = ("running", "stalled", "waiting")
 _GAP: Span = ("  ", Role.MUTED)
 
@@ -45,7 +44,10 @@ class MachinePanel:
     def relevant(self, run: Run) -> bool:
         """Whether the run lives, and there is something to tell."""
         machine = run.machine
-        if machine is None or not (machine.gpus or short_of_memory(machine) or nearly_full(machine.disk_of(run.path))):
+        if machine is None:
+            return False
+        disk = machine.disk_of(run.path)
+        if not (machine.gpus or short_of_memory(machine) or (disk is not None and disk.nearly_full())):
             return False
         return progress_of(run, machine.time).state in _LIVES
 
@@ -65,47 +67,45 @@ class MachinePanel:
 
 def short_of_memory(machine: Machine) -> bool:
     """Whether the machine's own memory is nearly used up."""
-    return bool(
-        machine.memory_total and machine.memory_used and machine.memory_used / machine.memory_total > MEMORY_SHORT
-    )
-
-
-def nearly_full(disk: Disk | None) -> bool:
-    """Whether little is left on a disk, by part and by bytes."""
-    return disk is not None and disk.free < disk.total * LEAST_LEFT and disk.free < LEAST_BYTES
+    return (machine.memory_used or 0) > (machine.memory_total or 0) * MEMORY_SHORT > 0
 
 
 def _headline(gpus: Sequence[Gpu]) -> Row:
-    """How busy the GPUs are together."""
+    """What they are, where all are the same, and how busy together."""
+    names = {_model(gpu) for gpu in gpus}
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
-    if not known:
-        return ()
-    return ((format_fraction(sum(known) / len(known)), Role.VALUE), (f" of {len(gpus)} GPUs busy", Role.MUTED))
+    said: list[Span] = [(f"{format_fraction(fmean(known))} busy", Role.VALUE)] if known else []
+    if len(names) == 1:
+        said.append((f"  {len(gpus)} × {names.pop()}" if len(gpus) > 1 else f"  {names.pop()}", Role.MUTED))
+    return tuple(said)
+
+
+def _model(gpu: Gpu) -> str:
+    return clean(gpu.name).removeprefix("NVIDIA ")
 
 
 def _host(machine: Machine, disk: Disk | None) -> Row:
     parts: list[Row] = []
     if machine.cpu is not None:
-        parts.append(
-            (
-                ("CPU ", Role.MUTED),
-                (f"{machine.cpu:.0%}".replace("%", " %"), Role.TEXT),
-                (f" of {machine.cores}", Role.MUTED),
-            )
-        )
+        cores = (f" of {machine.cores}", Role.MUTED)
+        parts.append((("CPU ", Role.MUTED), (format_fraction(machine.cpu), Role.TEXT), cores))
     if machine.memory_used is not None and machine.memory_total:
         role = Role.WARNING if short_of_memory(machine) else Role.TEXT
         parts.append((("RAM ", Role.MUTED), (_of(machine.memory_used, machine.memory_total), role)))
     if disk is not None:
-        role = Role.WARNING if nearly_full(disk) else Role.TEXT
+        role = Role.WARNING if disk.nearly_full() else Role.TEXT
         left = f"{format_bytes(disk.free)} of {format_bytes(disk.total)} left"
         parts.append((("disk ", Role.MUTED), (left, role)))
+    parts.sort(key=lambda part: part[1][1] is not Role.WARNING)  # what is wrong is not cut off
     return tuple(span for number, part in enumerate(parts) for span in ((_GAP,) if number else ()) + part)
 
 
 def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
     """Columns aligned; those to the right are left out where there is no room: the processes, then the heat."""
-    cells = [_cells(gpu, symbols) for gpu in gpus]
+    several = len({_model(gpu) for gpu in gpus}) > 1
+    known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
+    working = bool(known) and median(known) > _WORKING
+    cells = [_cells(gpu, symbols, several, working) for gpu in gpus]
     widths = [max(cell_width(row[column][0]) for row in cells) for column in range(len(cells[0]))] if cells else []
     for row in cells:
         spans: list[Span] = []
@@ -121,22 +121,21 @@ def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
         yield tuple(spans)
 
 
-def _cells(gpu: Gpu, symbols: Symbols) -> tuple[Span, ...]:
+def _cells(gpu: Gpu, symbols: Symbols, named: bool, working: bool) -> tuple[Span, ...]:
+    """named: with its model; working: most of the others are at work, so that one that is not stands out."""
     part = gpu.memory_used / gpu.memory_total if gpu.memory_total else 0.0
     full, empty = ("#", ".") if symbols is Symbols.ASCII else ("█", "░")
     bar = round(min(part, 1.0) * _BAR)
-    name = clean(gpu.name).removeprefix("NVIDIA ")
+    idle = working and gpu.utilisation is not None and gpu.utilisation < _IDLE
+    hot = (gpu.celsius or 0.0) >= _HOT
     return (
         (str(gpu.index), Role.TEXT),
         (full * bar + empty * (_BAR - bar), level(part)),
         (_of(gpu.memory_used, gpu.memory_total), Role.VALUE),
-        (_percent(gpu.utilisation), Role.TEXT),
+        (_percent(gpu.utilisation), Role.WARNING if idle else Role.TEXT),
         ("" if gpu.watts is None else f"{gpu.watts:.0f} W", Role.TEXT),
-        (
-            "" if gpu.celsius is None else f"{gpu.celsius:.0f} °C",
-            Role.WARNING if (gpu.celsius or 0) >= _HOT else Role.TEXT,
-        ),
-        (fit(name, min(len(name), 20)), Role.MUTED),
+        ("" if gpu.celsius is None else f"{gpu.celsius:.0f} °C", Role.WARNING if hot else Role.TEXT),
+        (fit(_model(gpu), min(cell_width(_model(gpu)), 20)) if named else "", Role.MUTED),
         (", ".join(map(_process, gpu.processes[:2])), Role.MUTED),
     )
 
@@ -151,7 +150,9 @@ def _percent(part: float | None) -> str:
 
 
 def _of(used: int, total: int) -> str:
-    return f"{format_bytes(used)} of {format_bytes(total)}"
+    """71.0/80.0 GiB"""
+    unit = format_bytes(total).rpartition(" ")[2]
+    return f"{format_bytes(used, unit).removesuffix(f' {unit}')}/{format_bytes(total)}"
 
 
 PANEL = MachinePanel()

@@ -1,0 +1,39 @@
+"""The disk that the logs lie on is nearly full.
+
+Rule: less than `part` of the file system and less than `gibibytes` are left. A run whose disk is full dies at its next
+checkpoint, or at its next line of log.
+Source: none; a house rule. It asks the machine, not the log, so it speaks only while a run is watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tuimon.model.alerts import Alert
+from tuimon.model.machine import LEAST_GIB, LEAST_PART
+from tuimon.store import Run
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFull:
+    id: str = "disk_full"
+    title: str = "Disk nearly full"
+    part: float = LEAST_PART
+    gibibytes: float = LEAST_GIB
+
+    def check(self, run: Run) -> Iterator[Alert]:
+        """Nothing: no log tells it."""
+        return iter(())
+
+    def check_at(self, run: Run, now: float) -> Iterator[Alert]:
+        """One alert while the disk is so."""
+        machine = run.machine
+        disk = machine.disk_of(run.path) if machine is not None else None
+        if disk is not None and disk.nearly_full(self.part, self.gibibytes):
+            left = f"{disk.free / 2**30:.1f} GiB ({disk.free / disk.total * 100:.1f} %)"
+            message = f"{left} are left on the disk of {run.name}"
+            yield Alert(self.id, "warning", run.id, "", None, message, "a checkpoint that does not fit ends the run")
+
+
+DETECTOR = DiskFull()
