@@ -280,3 +280,21 @@ def test_values() -> None:
     assert repr(row) == repr({"a'b": 1.0, "c": "x", "run_id": "7", "f": math.nan})
     assert printed_dict("{'prompt': 'tell me', 'loss': 1}") == {}
     assert [printed_dict(text) for text in ("{}", "{'a': 1", "{'a' 1}", "{'a': [1}", "x")] == [None] * 5
+
+
+@pytest.mark.parametrize(
+    ("line", "metrics"),
+    [
+        ("step 250: train loss 2.0123, val loss 2.1234", {"train loss": 2.0123, "val loss": 2.1234}),
+        (
+            "step   10/1000 | loss 4.300000 (+1.23z)| norm 1.2000 (+0.50z)| lr 1.00e-04 | 100.00 ms | 50.1% bf16 MFU",
+            {"loss": 4.3, "norm": 1.2, "lr": 1e-4},
+        ),
+        ("step 10: saving checkpoint 3, model 4", {}),
+        ("step 3 of 10 took 5.5 s, and we go on", {}),
+    ],
+)
+def test_names_of_several_words_between_commas_or_bars(line: str, metrics: dict[str, float]) -> None:
+    """nanoGPT, llm.c; prose is none."""
+    step = 250 if "250" in line else 10
+    assert read(line + "\n") == {name: points((step, value)) for name, value in metrics.items()}

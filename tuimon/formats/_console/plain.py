@@ -5,10 +5,12 @@
     Epoch [1/10], Step [100/600], Loss: 0.5                 step 100 of epoch 1: (1 - 1) * 600 + 100
     Train Epoch: 1 [640/60000 (1%)]  Loss: 2.29
     Epoch 3: Train Loss: 0.5 Val Loss: 0.6                  names may be of several words
+    step 250: train loss 2.0123, val loss 2.1234            so they may between commas or bars (nanoGPT, llm.c)
 
 The message has to begin with the step, or with at most three words before it. Names stay as written; a line that says
 that it is of a validation ("Validation step 5: loss 0.3") gives val/<name>, for its names are those of the training.
-Names and numbers are joined by "=", ":" or a blank; blanks count only if the whole line is made of such pairs.
+Names and numbers are joined by "=", ":" or a blank; blanks count only if the whole line is made of such pairs, or of
+two parts and more between commas or bars, half of them pairs of which one has a fraction.
 """
 
 from __future__ import annotations
@@ -38,6 +40,11 @@ _UNIT = r"(?:%|ms|s|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s|tok/s|sampl
 _VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|)\]}}]|$)(?!,\d{{3}}(?!\d))"
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
 _TILE = re.compile(rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_VALUE}", re.IGNORECASE | re.ASCII)
+_LISTED = r"[A-Za-z_][\w./@-]{0,40}"
+_PART = re.compile(
+    rf"\s{{0,8}}({_LISTED}(?: {_LISTED}){{0,3}})\s{{1,8}}{_VALUE}\s{{0,4}}(?:\([^()]{{0,20}}\)\s{{0,4}})?",
+    re.IGNORECASE | re.ASCII,
+)
 _DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
 _WORDS = frozenset(
     {"of", "in", "at", "took", "for", "to", "after", "from", "and", "on", "with", "by", "is", "was", "done"}
@@ -89,7 +96,7 @@ def _within(epoch: int, inner: re.Match[str], epochs: int | None) -> tuple[int, 
 
 
 def _pairs(text: str) -> Iterator[tuple[str, float]]:
-    return iter(_tiles(text) or _joined(text))
+    return iter(_tiles(text) or _joined(text) or _listed(text))
 
 
 def _tiles(text: str) -> list[tuple[str, float]]:
@@ -102,6 +109,16 @@ def _tiles(text: str) -> list[tuple[str, float]]:
         values.append((found[1], float(found[2])))
         at = found.end()
     return values
+
+
+def _listed(text: str) -> list[tuple[str, float]]:
+    """The pairs of a list between commas or bars, if half of its parts are pairs, and a number has a fraction: others
+    are prose ("saving checkpoint 3, model 4")."""
+    parts = [part for part in re.split(r",\s|\|", text.strip(" :|,-")) if part.strip()]
+    found = [pair for part in parts if (pair := _PART.fullmatch(part)) and _WORDS.isdisjoint(pair[1].lower().split())]
+    if len(parts) < 2 or 2 * len(found) < len(parts) or all(pair[2].isdecimal() for pair in found):
+        return []
+    return [(pair[1], float(pair[2])) for pair in found]
 
 
 def _joined(text: str) -> list[tuple[str, float]]:
