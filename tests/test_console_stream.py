@@ -330,3 +330,10 @@ def test_a_step_guessed_between_a_row_and_its_bar_is_put_right(tmp_path: Path, l
     [whole] = open_run(tmp_path).runs
     assert whole.curve("loss").steps.tolist() == [late, 2 * late]
     assert not monitor.collector.partly_unreadable
+
+
+def test_the_padding_of_a_truncated_file_costs_no_row() -> None:
+    """What a rotation leaves that copies and truncates, where the writer goes on at its old place."""
+    text = b"\0" * 5000 + b"step 1 loss 0.5\nstep 2 lo" + b"\0" * 300 + b"ss 0.25\n"
+    assert read(text) == {"loss": points((1, 0.5), (2, 0.25))}
+    assert matches("train.log", text[4000:])

@@ -7,7 +7,8 @@ are as printed, so they are rounded where the trainer rounds.
 
 The text itself is given as Fact("console", …), the last lines of each piece, and how the training ended as
 Fact("state", …); a log view reads the file itself (tuimon/reader/log_text.py).
-Bytes that are not UTF-8 are replaced; a line of more than 16 MiB is passed over and told as damage.
+NUL bytes, which a truncated or torn file has for padding, are left out; bytes that are not UTF-8 are replaced; a line
+of more than 16 MiB is passed over and told as damage.
 """
 
 from __future__ import annotations
@@ -71,8 +72,11 @@ class ConsoleDecoder(StreamDecoder):
         told = _holds(block, Outcome.marks)
         if not awake and not told and not self._outcome.watching:
             return
+        padded = b"\0" in block
         for raw in lines:
             at, offset = offset, offset + len(raw) + 1
+            if padded:
+                raw = raw.replace(b"\0", b"")
             if not raw or len(raw) > MAX_ROW:
                 continue
             line: Line | None = None
@@ -130,6 +134,7 @@ class LineSteps:
 
 
 def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
+    head = head.lstrip(b"\0")
     if not is_text(head):
         return False
     if says_console(name) or speaks_of_training(name, head):
