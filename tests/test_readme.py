@@ -27,6 +27,7 @@ def between(name: str) -> str:
 
 def keys_table() -> str:
     places = {"dashboard": "", "runs": "In the list of runs: ", "metrics": "In the list of metrics: "}
+    places |= {"log": "In the log: ", "config": "In the config: "}
     where = {action.id: places[action.where[0]] for action in all_actions()}
     rows = "".join(f"| `{key_names(action.keys)}` | {where[action.id]}{action.help} |\n" for action in all_actions())
     return f"| key | what it does |\n| --- | --- |\n{rows}".strip()

@@ -45,6 +45,7 @@ from tuimon.panels._runs import (
     useful_columns,
 )
 from tuimon.panels._select import is_side, leftovers
+from tuimon.panels._settings import Setting, settings_tree, visible
 from tuimon.registry import discover
 from tuimon.store import Run
 from tuimon.vocabulary import classify, memory_of, phase_of
@@ -64,6 +65,7 @@ __all__ = [
     "MetricWidths",
     "Over",
     "Panel",
+    "Setting",
     "Widths",
     "alerted",
     "all_panels",
@@ -88,8 +90,10 @@ __all__ = [
     "remaining",
     "run_row",
     "seedless_of",
+    "settings_tree",
     "shared_directory",
     "useful_columns",
+    "visible",
 ]
 
 HEADER = "header"

@@ -78,7 +78,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         super().__init__(ansi_color=True)
         self.animation_level = "none"
         self._monitor = monitor
-        self._settings = settings
+        self.settings = settings
         self._wait = wait
         self._views = views
         self._begun = ViewState(terminal.symbols(settings.symbols), terminal.theme(settings.theme))
@@ -160,6 +160,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else."""
         if isinstance(self.screen, WorkScreen):
+            self.screen.look_again()
             self._draw()
         elif self._prepared and not self.state.paused:
             self.header.update(self.run_shown, time.time(), self.state.symbols, self.state.theme, False)

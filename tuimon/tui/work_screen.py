@@ -43,6 +43,9 @@ class WorkScreen(ModalScreen[None]):
         """Tells what a key did."""
         raise NotImplementedError
 
+    def look_again(self) -> None:
+        """A second has passed: what is no part of a snapshot may have changed."""
+
     def go_back(self) -> bool:
         """Leaves the innermost thing that is open on it; False: there is none but the screen itself."""
         return False

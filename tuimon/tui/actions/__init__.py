@@ -15,7 +15,7 @@ from tuimon.registry import discover
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
 
-SECTIONS = ("General", "Panels", "Charts", "Runs", "Run list", "Metric list")
+SECTIONS = ("General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Config")
 """Of the list of keys, in order."""
 
 
@@ -37,7 +37,7 @@ class Action:
     """Its place and its label in the footer while a panel has the whole screen; None: it is not there."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
-    """The screens on which its keys work: dashboard, runs, metrics."""
+    """The screens on which its keys work: dashboard, runs, metrics, log, config."""
 
 
 def all_actions() -> tuple[Action, ...]:

@@ -38,7 +38,7 @@ def _value(app: TuimonApp) -> None:
     curve = _leading(app)
     if curve is not None:
         value = repr(float(curve.values[-1]))
-        _copy(app, value, f"{clean(curve.metric)} at step {int(curve.steps[-1])}: {value}")
+        copy(app, value, f"{clean(curve.metric)} at step {int(curve.steps[-1])}: {value}")
 
 
 def _series(app: TuimonApp) -> None:
@@ -47,17 +47,17 @@ def _series(app: TuimonApp) -> None:
         return
     rows = (f"{step}\t{value!r}\n" for step, value in zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
     text = f"step\t{clean(curve.metric)}\n" + "".join(rows)
-    _copy(app, text, f"{len(curve)} points of {clean(curve.metric)}, tab-separated")
+    copy(app, text, f"{len(curve)} points of {clean(curve.metric)}, tab-separated")
 
 
 def _command(app: TuimonApp) -> None:
     run = app.run_shown
     if run is not None:
         command = f"tuimon summary {shlex.quote(run.path)}"
-        _copy(app, command, clean(command))
+        copy(app, command, clean(command))
 
 
-def _copy(app: TuimonApp, text: str, what: str) -> None:
+def copy(app: TuimonApp, text: str, what: str) -> None:
     """Into the clipboard; what no terminal takes, into a file in the current directory."""
     if clipboard.fits(text):
         _textual.write(app, clipboard.sequence(text))

@@ -17,7 +17,7 @@ from tuimon.tui.work_screen import WorkScreen
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
 
-_action = partial(Action, where=("dashboard", "runs", "metrics"))
+_action = partial(Action, where=("dashboard", "runs", "metrics", "log", "config"))
 
 
 def _quit(app: TuimonApp) -> None:
