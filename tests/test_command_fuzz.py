@@ -55,14 +55,18 @@ VALUES = (
     "x",
     "csv",
     "jsonl",
+    "parquet",
+    "history",
+    "text",
+    "100x30",
     "ascii",
     "block",
     "dark",
     "9" * 30,
 )
-WITH_VALUE = ("--format", "--width", "--height", "--symbols", "--theme", "--interval")
-FLAGS_TO_LEAVE = {"--wait", "--force"}
-"""One waits for ever, the other may overwrite."""
+WITH_VALUE = ("--format", "--width", "--height", "--symbols", "--theme", "--interval", "--step", "--size", "--smooth")
+FLAGS_TO_LEAVE = {"--wait", "--watch", "--follow", "--force"}
+"""Three go on for ever, the last may overwrite."""
 
 
 @pytest.fixture(scope="module")
@@ -131,9 +135,12 @@ def test_any_arguments_end_with_a_documented_code(
         assert not out
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", err), "a control character of a path reaches the terminal"
     written = [path for path in logs.rglob("*") if path not in before]
-    for path in written:
-        assert "-o" in arguments or any(argument.startswith("--output") for argument in arguments)
-        path.unlink()
+    for path in reversed(written):
+        assert any(argument.startswith(("-o", "--output", "--html", "--pictures")) for argument in arguments)
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink()
 
 
 @pytest.mark.parametrize("path", PATHS)

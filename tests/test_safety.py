@@ -26,8 +26,8 @@ def test_nothing_that_is_read_is_executed(word: str) -> None:
 
 
 def test_no_file_is_opened_for_writing_but_what_a_person_asked_for() -> None:
-    """The export's -o, the screenshot and copy keys, the null device after a closed pipe, private copies of databases,
-    and the views kept in the user's state directory."""
+    """What -o and its like name, what comes through a pipe, the screenshot and copy keys, the null device after a
+    closed pipe, private copies of databases, and the views kept in the user's state directory."""
     writing = re.compile(
         r"O_RDWR|O_WRONLY|O_CREAT|write_text|write_bytes|open\([^)]*[\"'][wax]b?[\"']|NamedTemporaryFile"
     )
@@ -35,7 +35,7 @@ def test_no_file_is_opened_for_writing_but_what_a_person_asked_for() -> None:
     assert found <= {
         "commands/__init__.py",
         "commands/_output.py",
-        "commands/export.py",
+        "commands/_stdin.py",
         "sources/sqlite_copy.py",
         "tui/actions/copying.py",
         "tui/actions/general.py",
@@ -50,7 +50,8 @@ import socket, sys
 def refuse(*arguments, **options): raise AssertionError("a socket was made")
 socket.socket.connect = socket.socket.bind = socket.getaddrinfo = socket.create_connection = refuse
 from tuimon.commands import main
-sys.exit(max(main([command, sys.argv[1]]) for command in ("summary", "export", "doctor")))
+for command in ("summary", "export", "doctor", "report", "at --step 1", "export --format text"):
+    assert main([*command.split(), sys.argv[1]]) == 0
 """
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import sys
 import tempfile
@@ -36,8 +37,13 @@ def byte_output(name: str, force: bool) -> Iterator[BinaryIO]:
     """
     if name == "-":
         sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        if hasattr(sys.stdout, "buffer"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        else:  # text is all that whoever took its place can do
+            held = io.BytesIO()
+            yield held
+            sys.stdout.write(held.getvalue().decode())
         return
     with _replacing(name, force, "wb") as file:
         yield cast(BinaryIO, file)

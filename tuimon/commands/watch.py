@@ -75,7 +75,8 @@ def _watch_standard_input(options: argparse.Namespace, settings: config.Settings
     from tuimon.commands._stdin import spool
     from tuimon.tui import terminal
 
-    if sys.stdin.isatty() or not spool().keys_from_the_terminal() or not terminal.can_draw():
+    drawn_on = sys.stdout.isatty() and not sys.stdin.isatty()
+    if not drawn_on or not spool().keys_from_the_terminal() or not terminal.can_draw():
         from tuimon.commands.summary import print_summary
 
         return print_summary(checked_paths(options.paths), as_json=False)

@@ -1,0 +1,56 @@
+"""Every command that the README names does what it says there, as it is written there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from conftest import DATA
+
+from tuimon.commands import commands, main
+
+README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+_DESCRIPTION_AT = 35
+LINES = [line[4:_DESCRIPTION_AT].strip() for line in re.findall(r"^    tuimon .*", README, re.MULTILINE)]
+SECOND = str(DATA / "exports" / "qwen3vl_dpo")
+
+
+def words_of(line: str, tmp_path: Path) -> list[str]:
+    """The line with what its capitals stand for. Without a terminal the dashboard is the summary."""
+    line = re.sub(r"\[(.*?)\]", r"\1", line).replace("…", "").removeprefix("tuimon")
+    if line.split()[:1] == ["demo"]:
+        line += " --once --steps 8"
+    stands_for = {
+        "WHERE": str(tmp_path / "out/"),
+        "FILE": str(tmp_path / "file"),
+        "N": "20",
+        "SHELL": "bash",
+        "DIR": str(tmp_path),
+    }
+    paths = iter([str(DATA / "exports" / "qwen3vl_grpo"), SECOND])
+    return [next(paths) if word == "PATH" else stands_for.get(word, word) for word in shlex.split(line)]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_command_of_the_readme_runs(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = words_of(line, tmp_path)
+    code = main(words)
+    printed = capsys.readouterr()
+    assert code == 0 or (code == 4 and words[0] == "check"), printed.err
+    assert printed.out or list(tmp_path.iterdir())
+
+
+def test_every_command_is_among_them() -> None:
+    assert {line.split()[1] for line in LINES} >= commands().keys() - {"watch", "man", "line", "check"}
+
+
+@pytest.mark.parametrize("flag", sorted(set(re.findall(r"`?(--[a-z][a-z-]+)", README))))
+def test_every_option_it_names_exists(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    known = ""
+    for name in commands():
+        with pytest.raises(SystemExit):
+            main([name, "-h"])
+        known += capsys.readouterr().out
+    assert flag in known or flag in ("--group", "--help")
