@@ -53,7 +53,7 @@ def test_version_and_help_import_nothing_heavy() -> None:
     assert run("--version").stdout == f"tuimon {tuimon.__version__}\n"
     assert run("-V").stdout == f"tuimon {tuimon.__version__}\n"
     code = "import sys; from tuimon.commands import main; main([{}]); print(sorted(sys.modules), file=sys.stderr)"
-    for argument in ("'--version'", "'summary', '-h'"):
+    for argument in ("'--version'", "'summary', '-h'", "'export', '-h'", "'completion', 'bash'"):
         done = subprocess.run([sys.executable, "-c", code.format(argument)], capture_output=True, text=True)
         for heavy in ("textual", "numpy", "plotext", "orjson", "watchdog", "psutil"):
             assert f"'{heavy}'" not in done.stderr, f"{argument} imports {heavy}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DATA
+from matplotlib.image import imread
 from test_summary import same_number
 
 from tuimon.analysis.level import level, noise
@@ -141,6 +142,15 @@ def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
         assert ours["level"] == pytest.approx(math.fsum(values[name][-count // 10 :]) / (count // 10))
         assert ours["noise"] == pytest.approx(0.01, rel=0.35)
         assert ours["error"] == pytest.approx(ours["noise"] / math.sqrt(count // 10))
+
+
+def test_pictures(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "pictures"
+    assert main(["compare", str(runs), "--pictures", str(target)]) == 0
+    assert {path.name for path in target.iterdir()} == {"comparison_reward.png", "comparison_lr.png"}
+    assert imread(target / "comparison_reward.png").shape[:2] == (650, 1170)
+    assert capsys.readouterr().out == ""
+    assert main(["compare", str(runs), "--pictures", str(target)]) == 2  # it is there already
 
 
 def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

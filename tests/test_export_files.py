@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -175,6 +176,34 @@ def test_histograms_texts_and_tensors_are_those_that_tbparse_reads(tmp_path: Pat
     counts = truth.histograms.to_dict("records")
     assert [row["counts"] for row in lines("histograms")] == [list(row["counts"]) for row in counts]
     assert [row["text"] for row in lines("text")] == [row["value"] for row in truth.text.to_dict("records")]
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "extra"),
+    [
+        ("matplotlib.figure", ["export", "RUN", "--format", "png"], "tuimon[plots]"),
+        ("matplotlib.figure", ["compare", "RUN", "OTHER", "--pictures"], "tuimon[plots]"),
+        ("pyarrow", ["export", "RUN", "--format", "parquet"], "tuimon[parquet]"),
+        ("tbparse", ["export", "RUN", "--format", "tensors"], "tuimon[tensorboard]"),
+    ],
+)
+def test_what_is_not_installed_is_named(
+    module: str,
+    words: list[str],
+    extra: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)  # what Python itself does with a module that must not be imported
+    paths = {"RUN": str(EXPORTS / "qwen3vl_grpo"), "OTHER": str(EXPORTS / "qwen3vl_dpo")}
+    words = [paths.get(word, word) for word in words]
+    where = [str(tmp_path / "out")] if "--pictures" in words else ["-o", str(tmp_path / "out" / "x")]
+    if "parquet" in words:
+        where = ["-o", str(tmp_path / "x.parquet")]
+    assert main([*words, *where]) == 2
+    assert f"pip install '{extra}'" in capsys.readouterr().err
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 # ---------------------------------------------------------------------- where to

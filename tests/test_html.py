@@ -249,7 +249,18 @@ def test_an_area_is_closed_around_what_lies_between_its_low_and_its_high() -> No
     unknown = np.full(4, np.nan)
     area = Line("", Role.SERIES_0, Envelope(low, high, unknown, unknown, np.zeros(4)), filled=True)
     [line] = plot_of(ChartView("", (), Axis(0, 3), Axis(0, 4), (area,), columns=4)).lines
+    assert not line.behind
     assert line.path == "M0 750l1 -500h1V750h-1l-1 250zM3 0h1V500h-1z"
+
+
+def test_what_lies_behind_is_drawn_first_and_the_leading_line_last() -> None:
+    envelope = Curve.of("x", np.arange(4, dtype=np.int64), np.ones(4)).envelope(0, 3, 4)
+    band = Line("", Role.FAINT, envelope, filled=True, behind=True)
+    lines = [band, *(Line(name, Role.SERIES_0, envelope) for name in ("first", "second"))]
+    lines.append(Line("raw", Role.SERIES_1, envelope, behind=True))
+    plot = plot_of(ChartView("", (), Axis(0, 3), Axis(0, 4), tuple(lines), columns=4))
+    assert [line.label for line in plot.drawn] == ["", "raw", "second", "first"]
+    assert [line.label for line in plot.named] == ["first", "second", "raw"]
 
 
 def test_a_logarithmic_axis() -> None:

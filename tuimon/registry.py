@@ -1,7 +1,7 @@
 """Plug-ins by being there: each module of a package that has the agreed attribute is one.
 
-    formats/foo.py with FORMAT, panels/foo.py with PANEL, detectors/foo.py with DETECTOR, exports/foo.py with EXPORT,
-    commands/foo.py with COMMAND
+    formats/foo.py with FORMAT, panels/foo.py with PANEL, detectors/foo.py with DETECTOR, commands/foo.py with COMMAND,
+    exports/files/foo.py with EXPORT
 
 Modules whose name begins with "_" are helpers, not plug-ins. A module may hold several: FORMATS = (…, …).
 """

@@ -2,8 +2,8 @@
 
     python -m tests.bench.table [--full] [--json PATH] [SECTION …]
 
-Sections: reading, store, screen, drawing, explore. Quick corpora by default, which take about four minutes. Times are
-CPU time but where a person waits; peers that are not installed are said to be missing.
+Sections: reading, store, screen, drawing, explore, export. Quick corpora by default, which take about five minutes.
+Times are CPU time but where a person waits; peers that are not installed are said to be missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tests.bench._row import HEAD, Row
 
-SECTIONS = ("reading", "store", "screen", "drawing", "explore")
+SECTIONS = ("reading", "store", "screen", "drawing", "explore", "export")
 
 
 def main() -> int:

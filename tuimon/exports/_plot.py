@@ -38,6 +38,13 @@ class PlotLine:
     """A path of points without length, for a round cap; "" where points are not marked."""
     filled: bool
     """True: the path is the border of an area."""
+    behind: bool
+    """True: it is only the background of the others."""
+
+    @property
+    def depth(self) -> int:
+        """Where it is drawn: what has less hides what has more."""
+        return self.filled + 2 * self.behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,17 @@ class Plot:
     y_ticks: tuple[tuple[float, str], ...]
     """(place 0 … 1 from the top, label)."""
     marks: tuple[PlotMark, ...]
+
+    @property
+    def drawn(self) -> list[PlotLine]:
+        """The lines in the order in which they are drawn, the leading one last: it lies above all others."""
+        places = sorted(range(len(self.lines)), key=lambda at: (-self.lines[at].depth, -at))
+        return [self.lines[at] for at in places]
+
+    @property
+    def named(self) -> list[PlotLine]:
+        """Those that a legend has."""
+        return [line for line in self.lines if line.label]
 
 
 def plot_of(view: ChartView) -> Plot:
@@ -106,7 +124,7 @@ def _along(value: float, axis: Axis) -> float:
 def _line(line: Line, y: Axis) -> PlotLine:
     dots = "".join(_dots(line.envelope, y)) if line.markers else ""
     path = _area(line.envelope, y) if line.filled else _path(line.envelope, y)
-    return PlotLine(clean(line.label), str(line.role), path, dots, line.filled)
+    return PlotLine(clean(line.label), str(line.role), path, dots, line.filled, line.behind)
 
 
 def _area(envelope: Envelope, y: Axis) -> str:

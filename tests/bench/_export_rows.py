@@ -1,0 +1,99 @@
+"""Rows about what needs no screen: a summary and exports of a large event file, beside tbparse with pandas.
+
+Each runs in a process of its own. Memory is the peak of the whole process, with its interpreter and libraries.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+
+from tests.bench import _corpora
+from tests.bench._row import Row, missing
+
+NAME = "events.out.tfevents.1795226051.host.1.0"
+TAGS = 50
+_SUMMARY = """
+import sys, tbparse
+table = tbparse.SummaryReader(sys.argv[1], extra_columns={"wall_time"}).scalars
+print(table.groupby("tag").value.agg(["count", "last", "min", "max", "mean", "std"]).to_string())
+"""
+_EXPORT = """
+import sys, tbparse
+tbparse.SummaryReader(sys.argv[1], extra_columns={"wall_time"}).scalars.to_csv(sys.argv[2], index=False)
+"""
+_FORMATS = ("csv", "jsonl", "parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Of a process."""
+
+    seconds: float
+    """CPU time, its own and the system's."""
+    mebibytes: float
+    """Resident at its peak."""
+
+
+def cost(command: Sequence[str]) -> Cost:
+    """What a command takes, its output thrown away."""
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, command
+    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+
+
+def tuimon(*words: str) -> Cost:
+    return cost([sys.executable, "-m", "tuimon", *words])
+
+
+def rows(folder: Path, full: bool) -> Iterator[Row]:
+    million = folder / "1M"
+    million.mkdir()
+    _corpora.write_events(million / NAME, _corpora.tags(TAGS), 1_000_000 // TAGS)
+    peers = importlib.util.find_spec("tbparse") is not None
+    yield from compared(
+        "summary of 1M events",
+        tuimon("summary", str(million)),
+        cost([sys.executable, "-W", "ignore", "-c", _SUMMARY, str(million)]) if peers else None,
+        2.0,
+    )
+    target = str(folder / "points.csv")
+    theirs = cost([sys.executable, "-W", "ignore", "-c", _EXPORT, str(million), target]) if peers else None
+    ours = tuimon("export", str(million), "--by-source", "-o", target, "--force")
+    yield from compared("export of 1M points as CSV", ours, theirs, 3.0)
+    count = 10_000_000 if full else 4_000_000
+    large = folder / "large"
+    large.mkdir()
+    _corpora.write_events(large / NAME, _corpora.tags(TAGS), count // TAGS)
+    for name in _FORMATS:
+        where = folder / f"large.{name}"
+        found = tuimon("export", str(large), "--by-source", "-o", str(where))
+        size = where.stat().st_size / 2**20
+        where.unlink()
+        told = f"{found.mebibytes:.0f} MiB resident, {size:.0f} MiB written"
+        if name == "csv":
+            told += f"; memory x{found.mebibytes / ours.mebibytes:.2f} for {count // 1_000_000} times the points"
+        per_point = found.seconds / count * 1e6
+        yield Row(
+            f"export of {count // 1_000_000}M points as {name}", per_point, "us CPU a point", 2.0, 1.0, against=told
+        )
+
+
+def compared(what: str, ours: Cost, theirs: Cost | None, least: float) -> Iterator[Row]:
+    """CPU time and memory, each beside the peer's."""
+    if theirs is None:
+        yield Row(what, ours.seconds, "s CPU", least, least / 2, against="tbparse is not installed")
+        yield missing(what, "tbparse is not installed")
+        return
+    ratio = f"tbparse + pandas take {theirs.seconds / ours.seconds:.1f} times as long ({theirs.seconds:.1f} s)"
+    yield Row(what, ours.seconds, "s CPU", least, least / 2, against=ratio)
+    ratio = f"tbparse + pandas take {theirs.mebibytes / ours.mebibytes:.1f} times as much"
+    yield Row(f"{what}, memory", ours.mebibytes, "MiB", nan, nan, against=ratio)
