@@ -268,17 +268,20 @@ def test_a_message_from_the_dashboard_itself(tmp_path: Path) -> None:
     script.write_text(f"import os; open({str(out)!r}, 'a').write(os.environ['TUIMON_MESSAGE'] + '\\n')\n")
     config = tmp_path / "config.toml"
     config.write_text(
-        f'[notify]\nterminal = "9"\nbell = true\ncommand = {json.dumps([sys.executable, str(script)])}\n', "utf-8"
+        f'[[rules]]\nrule = "loss < 1"\n[notify]\nterminal = "9"\nbell = true\ncommand = {json.dumps([sys.executable, str(script)])}\n',
+        "utf-8",
     )
     command = (*TUIMON, str(log.parent), "--interval", "0.2")
     with Terminal(command, environment={"TUIMON_CONFIG": str(config), "TMUX": ""}) as terminal:
-        terminal.until(lambda shown: b"loss" in shown, 30)
-        terminal.read(2.0)  # until the detectors have looked at what was there
+        terminal.until(
+            lambda shown: b"loss < 1: loss came to" in shown, 30
+        )  # told on the screen alone, as it was there
         with log.open("a") as file:
             file.write('{"step": 30, "loss": NaN}\n')
-        told = b": loss is NaN since step 30 (1 NaN of 30 points)\x1b\\"
+        name, told = tmp_path.name, b": loss is NaN since step 30 (1 NaN of 30 points)\x1b\\"
         terminal.until(lambda shown: told in shown, 30)
         until = time.monotonic() + 15
         while not out.exists() and time.monotonic() < until:
             terminal.read(0.05)
+        assert b"\x1b]9;" not in bytes(terminal.output).replace(b"\x1b]9;" + name.encode() + told, b"")
     assert out.read_text() == "loss is NaN since step 30 (1 NaN of 30 points)\n"
