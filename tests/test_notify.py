@@ -268,8 +268,8 @@ def test_a_message_from_the_dashboard_itself(tmp_path: Path) -> None:
     script.write_text(f"import os; open({str(out)!r}, 'a').write(os.environ['TUIMON_MESSAGE'] + '\\n')\n")
     config = tmp_path / "config.toml"
     config.write_text(
-        f'[[rules]]\nrule = "loss < 1"\n[notify]\nterminal = "9"\nbell = true\ncommand = {json.dumps([sys.executable, str(script)])}\n',
-        "utf-8",
+        '[[rules]]\nrule = "loss < 1"\n[notify]\nterminal = "9"\nbell = true\n'
+        f"command = {json.dumps([sys.executable, str(script)])}\n"
     )
     command = (*TUIMON, str(log.parent), "--interval", "0.2")
     with Terminal(command, environment={"TUIMON_CONFIG": str(config), "TMUX": ""}) as terminal:

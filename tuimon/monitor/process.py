@@ -49,8 +49,8 @@ class ReaderProcess:
     ) -> None:
         """spawned: a reader of these paths that has been started already. checker: detectors as set by the user."""
         self.on_change = on_change
-        self.on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
-        """Called on the receiving thread after each round of the detectors."""
+        self._on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
+        self._looked = False
         self._checker = checker or Checker()
         self._said: SimpleQueue[Notice] = SimpleQueue()
         self.paths = [os.path.abspath(path) for path in paths]
@@ -123,6 +123,13 @@ class ReaderProcess:
                 return
             self._reader = spawn(*self._arguments)
 
+    def tell_alerts(self, listener: Callable[[Snapshot], None]) -> None:
+        """`listener` is called on the receiving thread after each round of the detectors, and now with what they have
+        found if they have looked."""
+        self._on_alerts = listener
+        if self._looked:
+            listener(self._store.snapshot())
+
     def say(self, notice: Notice) -> None:
         """Something that a person should know; from any thread."""
         self._said.put(notice)
@@ -172,9 +179,10 @@ class ReaderProcess:
         if snapshot.progress.caught_up:
             self._heap.has_read(snapshot.progress.read)
             self._store.set_alerts(self._checker.check_all(snapshot, time.time()))
+            self._looked = True
+            self._on_alerts(self._store.snapshot())
         if self._store.version != before:
             self.on_change()
-        self.on_alerts(self._store.snapshot())
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

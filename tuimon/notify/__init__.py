@@ -89,6 +89,7 @@ class Notifier:
         self._complain = complain
         self._known: set[AlertKey] = set()
         self._watching = False
+        self._lock = threading.Lock()
         self._queue: SimpleQueue[Message | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="notifier", daemon=True)
         if self._channels:
@@ -98,16 +99,17 @@ class Notifier:
         """What is new in a snapshot is told. What was there when the logs had first been read is no news."""
         if not self._channels:
             return
-        new = [
-            alert
-            for alert in (*snapshot.alerts, *snapshot.past)
-            if alert.key not in self._known and SEVERITIES.index(alert.severity) >= self._severity
-        ]
-        self._known.update(alert.key for alert in new)
-        if self._watching:
-            for message in _messages(snapshot, new):
-                self._queue.put(message)
-        self._watching = self._watching or snapshot.progress.caught_up
+        with self._lock:
+            new = [
+                alert
+                for alert in (*snapshot.alerts, *snapshot.past)
+                if alert.key not in self._known and SEVERITIES.index(alert.severity) >= self._severity
+            ]
+            self._known.update(alert.key for alert in new)
+            if self._watching:
+                for message in _messages(snapshot, new):
+                    self._queue.put(message)
+            self._watching = self._watching or snapshot.progress.caught_up
 
     def close(self, timeout: float = 2.0) -> None:
         """What is on its way may still arrive, for so many seconds."""

@@ -375,7 +375,7 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
     app.deaf_until = time.monotonic() + deaf_for
     chosen = channels_of(settings.notify, lambda text: _textual.write(app, text))
     notifier = Notifier(chosen, monitor.say)
-    monitor.on_alerts = notifier.update
+    monitor.tell_alerts(notifier.update)
     _textual.send_changed_cells()
     sys.setswitchinterval(SWITCH)
     try:
