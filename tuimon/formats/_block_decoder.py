@@ -18,6 +18,8 @@ class BlockDecoder(StreamDecoder):
         self._blocks = LogBlocks(head)
         self._news: list[Item] = []
         """What the records of this feed gave besides points; emptied after each `take`."""
+        self._offset = 0
+        """In the file, of the record that is being read."""
 
     def feed(self, data: bytes) -> list[Item]:
         return self._decode(self._blocks.feed(data))
@@ -31,6 +33,7 @@ class BlockDecoder(StreamDecoder):
                 self._news.append(record)
                 continue
             offset, payload = record
+            self._offset = offset
             try:
                 self._record(payload)
             except FormatError:

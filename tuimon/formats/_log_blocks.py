@@ -88,7 +88,11 @@ class LogBlocks:
                 if possible and stop > end and not at_rest:
                     break
                 if possible and stop <= end and zlib.crc32(view[at + 6 : stop]) == crc:
-                    self._chunk(kind, base + at, buffer[at + HEADER : stop], out)
+                    if kind == _FULL and not self._parts:  # as nearly all are
+                        self._lost = False
+                        out.append((base + at, buffer[at + HEADER : stop]))
+                    else:
+                        self._chunk(kind, base + at, buffer[at + HEADER : stop], out)
                     at = stop
                     continue
                 padding = _padding(buffer, at)

@@ -6,7 +6,7 @@
 Between two values lie only the tag 82 01, a length, and the head of the next item: `0a <length> 12 <length> <key>`. So
 a row is split at 82 01, each head is looked up by its bytes, and all values of the row are parsed as one JSON array.
 A row where that does not come out exactly (a length that happens to be 82 01, an item without a value) is read field
-by field.
+by field. Once the keys are known, many rows are read together: see _wandb_batch.
 """
 
 from __future__ import annotations
@@ -16,18 +16,26 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from tuimon.errors import FormatError
 from tuimon.formats._json import parse
 from tuimon.formats._message import Message
 from tuimon.formats._protobuf import BYTES, fields, signed, varint
-from tuimon.model.points import Item, Points
+from tuimon.formats._wandb_batch import Batch, Keys, read_rows
+from tuimon.model.points import Damage, Floats, Ids, Item, Points, Steps
 
 _TAG = b"\x82\x01"
 _NUMBERS = {int, float}
 _KNOWN_HEADS = 1 << 16
 """How many heads are remembered: about twenty a metric, as a head holds the length of its item."""
 
+_TOGETHER = 1 << 20
+"""Bytes of rows that are read together: so many that numpy is worth its while."""
+_LEARN, _FEW = 16, 16
+"""Rows that are read one by one first; fewer than this always are."""
+
+_Columns: TypeAlias = tuple[Ids, Steps, Floats, Floats]
 Row: TypeAlias = tuple[list[int], list[Any], int | None]
 """Metric ids, JSON values, and the step if the row has one."""
 
@@ -63,6 +71,15 @@ class HistoryRows:
         self._heads: dict[bytes, int] = {}
         self._step_id = self._metric_id("_step")
         self._time_id = self._metric_id("_timestamp")
+        self._waiting: list[tuple[bytes, int, int]] = []
+        """Rows that are not read yet: (bytes, offset and length of their record)."""
+        self._waiting_size = 0
+        self._damage: list[Item] = []
+        self._keys = Keys()
+        self._key_ids: list[int] = []
+        """Metric id of each of the keys."""
+        self._heads_seen = 0
+        self._batches: list[_Columns] = []
         self._metric = array("I")
         self._values = array("d")
         self._counts = array("q")
@@ -76,12 +93,88 @@ class HistoryRows:
             self.names.append(name)
         return found
 
-    def add(self, row: bytes) -> None:
-        """The bytes of a HistoryRecord. Raises FormatError where they are none; nothing is kept then."""
+    def add(self, row: bytes, offset: int, length: int) -> None:
+        """The bytes of a HistoryRecord, and where its record lies. One that is none becomes damage."""
+        self._waiting.append((row, offset, length))
+        self._waiting_size += len(row)
+        if self._waiting_size >= _TOGETHER:
+            self._read_waiting()
+
+    def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
+        """Values on a clock of their own: by name, and the step that they share."""
+        self._read_waiting()
+        self._append([self._metric_id(name) for name in stats], list(stats.values()), step, wall_time)
+
+    def _read_waiting(self) -> None:
+        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
+        begin = 0 if self._keys else min(len(waiting), _LEARN)  # the first rows tell the keys
+        for row in waiting[:begin]:
+            self._add(*row)
+        rest = waiting[begin:]
+        batch = self._together(rest) if len(rest) >= _FEW else None
+        if batch is None:
+            for row in rest:
+                self._add(*row)
+            return
+        at = 0
+        stops = np.cumsum(batch.counts)
+        for bad in [*np.flatnonzero(~batch.good).tolist(), len(rest)]:
+            self._append_batch(batch, at, bad, stops)
+            if bad < len(rest):
+                self._add(*rest[bad])
+            at = bad + 1
+
+    def _together(self, rows: list[tuple[bytes, int, int]]) -> Batch | None:
+        """The rows read all at once; None where that does not do for most of them."""
+        if len(self._heads) > self._heads_seen:
+            fresh = {head[2:]: id for head, id in self._heads.items() if head[1] < 128 and head[2:] not in self._keys}
+            known = {key: id for key, id in fresh.items() if self._keys.fits(key)}
+            if known:
+                self._keys.add(known)
+                self._key_ids += known.values()
+            self._heads_seen = len(self._heads)
+        if not self._keys:
+            return None
+        batch = read_rows([row for row, _, _ in rows], self._keys, self._odd)
+        return batch if batch is not None and 2 * int(batch.good.sum()) >= len(rows) else None
+
+    def _odd(self, key: int, text: bytes) -> float | None:
+        """See read_rows."""
         try:
-            ids, values, step = self._split(row)
+            value = parse(text)
+        except FormatError as error:
+            raise ValueError("no JSON") from error
+        if type(value) in (dict, int, bytes):
+            raise ValueError("not one point under its own name")
+        return value if type(value) is float else None
+
+    def _append_batch(self, batch: Batch, begin: int, end: int, stops: npt.NDArray[np.int64]) -> None:
+        """The rows begin:end of a batch, all of them good."""
+        if begin >= end:
+            return
+        self._close()
+        counts = batch.counts[begin:end]
+        items = slice(int(stops[begin] - counts[0]), int(stops[end - 1]))
+        ids, values = np.array(self._key_ids, np.uint32)[batch.keys[items]], batch.values[items]
+        row = np.repeat(np.arange(end - begin), counts)
+        wall_times, _ = _first_of(self._time_id, ids, values, row, end - begin)
+        steps, has_step = batch.steps[begin:end], batch.has_step[begin:end]
+        if not has_step.all():
+            logged, known = _first_of(self._step_id, ids, values, row, end - begin)
+            whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
+            steps = np.where(has_step, steps, whole)
+        self._batches.append((ids, np.repeat(steps, counts), values, np.repeat(wall_times, counts)))
+
+    def _add(self, row: bytes, offset: int, length: int) -> None:
+        """One row by itself."""
+        try:
+            try:
+                ids, values, step = self._split(row)
+            except FormatError:
+                ids, values, step = self._read(row)
         except FormatError:
-            ids, values, step = self._read(row)
+            self._damage.append(Damage(offset, length, "record not readable"))
+            return
         if not _NUMBERS.issuperset(map(type, values)):
             ids, values = self._only_numbers(ids, values)
         try:
@@ -92,10 +185,6 @@ class HistoryRows:
             logged = values[ids.index(self._step_id)] if self._step_id in ids else 0.0
             step = int(logged) if abs(logged) < 2**63 else 0
         self._append(ids, values, step, wall_time)
-
-    def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
-        """Values on a clock of their own: by name, and the step that they share."""
-        self._append([self._metric_id(name) for name in stats], list(stats.values()), step, wall_time)
 
     def _append(self, ids: list[int], values: list[float], step: int, wall_time: float) -> None:
         self._metric.extend(ids)
@@ -173,20 +262,40 @@ class HistoryRows:
         return kept, numbers
 
     def take(self) -> list[Item]:
-        """The rows so far as [Points], or []; none are left afterwards."""
-        if not self._metric:
-            return []
-        counts = np.array(self._counts)
-        points = Points(
-            self.names,
-            np.array(self._metric, np.uint32),
-            np.repeat(np.array(self._steps), counts),
-            np.array(self._values),
-            np.repeat(np.array(self._wall_times), counts),
-        )
+        """The rows so far as [Points], or [], and the damage among them; none are left afterwards."""
+        self._read_waiting()
+        self._close()
+        damage, self._damage = self._damage, []
+        batches, self._batches = self._batches, []
+        if not batches:
+            return damage
+        ids, steps, values, wall_times = (np.concatenate(column) for column in zip(*batches, strict=True))
+        return [Points(self.names, ids, steps, values, wall_times), *damage]
+
+    def _close(self) -> None:
+        """What was appended row by row as one more batch."""
+        if self._metric:
+            counts = np.array(self._counts)
+            self._batches.append(
+                (
+                    np.array(self._metric, np.uint32),
+                    np.repeat(np.array(self._steps), counts),
+                    np.array(self._values),
+                    np.repeat(np.array(self._wall_times), counts),
+                )
+            )
         for column in (self._metric, self._values, self._counts, self._steps, self._wall_times):
             del column[:]
-        return [points]
+
+
+def _first_of(
+    id: int, ids: Ids, values: Floats, row: npt.NDArray[np.int64], rows: int
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """(the first value of that metric in each row, NaN where it has none; which rows have one)"""
+    found, known = np.full(rows, np.nan), np.zeros(rows, np.bool_)
+    at = np.flatnonzero(ids == id)[::-1]  # of several the first stays
+    found[row[at]], known[row[at]] = values[at], True
+    return found, known
 
 
 def _step(rest: bytes) -> int | None:

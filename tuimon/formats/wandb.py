@@ -33,7 +33,7 @@ from tuimon.formats._block_decoder import BlockDecoder
 from tuimon.formats._console_lines import ConsoleLines
 from tuimon.formats._log_blocks import HEADER
 from tuimon.formats._message import Message
-from tuimon.formats._protobuf import BYTES, fields, varint
+from tuimon.formats._protobuf import BYTES, fields
 from tuimon.formats._wandb_history import HistoryRows, item_path, item_value, number_leaves
 from tuimon.model.points import Fact, Item, Points, SegmentStart
 
@@ -45,6 +45,8 @@ _CLOCK = {"system": True, "steps_per_second": 1000}
 _RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name", 9: "notes", 13: "host"}
 _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
 _INTERNAL = "_wandb"
+_LONGEST_START = 22
+"""Bytes: two keys, the record's number and its length."""
 
 
 class WandbDecoder(BlockDecoder):
@@ -77,7 +79,7 @@ class WandbDecoder(BlockDecoder):
     def _record(self, record: bytes) -> None:
         number, start = _plain(record)
         if number == 2:
-            self._rows.add(record[start:])
+            self._rows.add(record[start:], self._offset, len(record))
         elif number != 3:
             self._mixed_record(record)
 
@@ -94,7 +96,7 @@ class WandbDecoder(BlockDecoder):
             return
         number, start, end = found
         if number == 2:
-            self._rows.add(record[start:end])
+            self._rows.add(record[start:end], self._offset, len(record))
         elif number != 3 or from_user:
             _READERS[number](self, Message(record[start:end]))
 
@@ -205,16 +207,23 @@ def tail(head: bytes, data: bytes) -> list[Item]:
 
 
 def _plain(record: bytes) -> tuple[int, int]:
-    """(2 or 3, start of the body) of a record that is its number and a history or a summary; (0, 0) of any other."""
-    end = len(record)
-    if end < 4 or record[0] != 0x08:
+    """(2 or 3, start of the body) of a record that is its number and a history or a summary; (0, 0) of any other.
+    Written out for speed: two records of three are such a summary, and are only passed over."""
+    at = 1
+    try:
+        while record[at] > 127:
+            at += 1
+        tag, byte = record[at + 1], record[at + 2]
+        if record[0] != 0x08 or (tag != 0x1A and tag != 0x12):
+            return 0, 0
+        length, shift, at = byte & 127, 7, at + 3
+        while byte > 127:
+            byte = record[at]
+            length |= (byte & 127) << shift
+            shift, at = shift + 7, at + 1
+    except IndexError:
         return 0, 0
-    at = varint(record, 1, end)[1]
-    tag = record[at] if at < end else 0
-    if tag not in (0x12, 0x1A):
-        return 0, 0
-    length, at = varint(record, at + 1, end)
-    return (tag >> 3, at) if at + length == end else (0, 0)
+    return (tag >> 3, at) if at + length == len(record) and at < _LONGEST_START else (0, 0)
 
 
 _READERS = {

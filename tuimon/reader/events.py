@@ -9,6 +9,9 @@ import numpy as np
 from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
 from tuimon.model.points import Fact, Item, Points, Replaced, SegmentStart
 
+_SMALL = 0xFFFF
+"""numpy sorts 16-bit numbers by their digits, several times as fast as longer ones."""
+
 
 class Announcer:
     """Turns items into events; remembers which metric names have been told."""
@@ -48,7 +51,8 @@ def grouped(stream: int, points: Points, first: int = 0) -> Columns:
     if len(ids) == 1 or (ids[1:] >= ids[:-1]).all():  # one metric, or one step of many in their order
         steps, values, wall_times = points.steps, points.values, points.wall_times
     else:
-        order = np.argsort(ids, kind="stable")
+        small = ids.astype(np.uint16) if ids.max() <= _SMALL else ids
+        order = np.argsort(small, kind="stable")
         ids, steps = ids[order], points.steps[order]
         values, wall_times = points.values[order], points.wall_times[order]
     starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1])))

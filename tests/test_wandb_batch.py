@@ -1,0 +1,125 @@
+"""W&B rows that are read many at once say what each of them says by itself, and what Python's json says of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import defaultdict
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from log_writer import WANDB, Series, damage, decode, framed, history, series, wall_times
+
+from tuimon.formats._wandb_batch import Keys, read_rows
+from tuimon.formats.wandb import WandbDecoder
+
+ODD = (
+    *(
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "null",
+        "true",
+        '"text"',
+        '"NaN"',
+        '{"a": 1, "b": {"c": 2.5}}',
+        "[1, 2]",
+        "1e400",
+    ),
+    *("-0.0", "123456789012345678901234567890", '"' + "x" * 300 + '"', "0.1" + "1" * 120, "0.1" + "1" * 130, " 5"),
+)
+NO_JSON = ("01", "1,2", "1 2", "", "-", "2.5.1")
+KEYS = [("loss",), ("actor", "pg", "loss"), ("_step",), ("_timestamp",), ("k" * 100,), ("k" * 140,), ("naïve/准确率",)]
+KEYS += [(f"critic/score/m{number}",) for number in range(30)]
+STEPS = (None, 0, 1, 127, 128, 130, 16384, 2**40, 2**62, -3)
+
+
+def rows(seed: int, count: int, part: float) -> list[dict[tuple[str, ...], str]]:
+    """In any order of their keys, as Go's maps are; `part` of the values are odd ones."""
+    chance = random.Random(seed)
+    found = []
+    for number in range(count):
+        items = {key: repr(chance.uniform(-10, 10)) for key in KEYS if chance.random() < 0.9}
+        items |= {key: chance.choice(ODD + NO_JSON) for key in items if key[0][0] != "_" and chance.random() < part}
+        for key, text in ((("_step",), str(number)), (("_timestamp",), repr(1.79e9 + number))):
+            if key in items:
+                items[key] = text
+        order = list(items)
+        chance.shuffle(order)
+        found.append({key: items[key] for key in order})
+    return found
+
+
+def leaves(name: str, value: object) -> list[tuple[str, float]]:
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in leaves(f"{name}.{key}", inner)]
+    return [(name, float(value))] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def wanted(those: list[dict[tuple[str, ...], str]], steps: list[int | None]) -> tuple[Series, dict[str, list[float]]]:
+    points: Series = defaultdict(list)
+    times: dict[str, list[float]] = defaultdict(list)
+    for items, step in zip(those, steps, strict=True):
+        logged = json.loads(items.get(("_step",), "0")) if step is None else step
+        time = json.loads(items.get(("_timestamp",), "NaN"))
+        for key, text in items.items():
+            try:
+                value = json.loads(text)
+            except ValueError:
+                continue
+            for name, number in leaves(".".join(key), value):
+                points[name].append((logged, repr(number)))
+                times[name].append(time)
+    return dict(points), times
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(), st.integers(1, 300), st.sampled_from((0.0, 0.001, 0.02, 0.3)))
+def test_rows_say_what_json_says_of_them(seed: int, count: int, part: float) -> None:
+    those = rows(seed, count, part)
+    steps = [random.Random(seed + at).choice(STEPS) if part else at for at in range(count)]
+    records = [
+        history(at, {".".join(k) if len(k) == 1 else k: v for k, v in items.items()}, step)
+        for at, (items, step) in enumerate(zip(those, steps, strict=True))
+    ]
+    data = framed(WANDB, records)
+    points, times = wanted(those, steps)
+    cuts, at = [], 0
+    for record in records:
+        at += len(record)
+        cuts.append(at)
+    for pieces in ((), cuts):
+        items = decode(WandbDecoder(), data, pieces)
+        assert series(items) == points
+        assert {name: list(map(repr, known)) for name, known in wall_times(items).items()} == {
+            name: list(map(repr, known)) for name, known in times.items()
+        }
+        assert not damage(items)
+
+
+def test_a_damaged_row_among_many_is_named_and_the_others_are_read() -> None:
+    records = [history(at, {"loss": repr(at * 0.5), "kl": repr(at * 0.25)}, at) for at in range(100)]
+    broken = bytearray(records[60])
+    broken[3] = 0x0A
+    broken[4:6] = b"\xff\x7f"  # an item that would reach past the row
+    records[60] = bytes(broken)
+    items = decode(WandbDecoder(), framed(WANDB, records))
+    assert series(items)["loss"] == [(at, repr(at * 0.5)) for at in range(100) if at != 60]
+    assert [one.reason for one in damage(items)] == ["record not readable"]
+
+
+def test_keys_that_differ_anywhere_are_told_apart() -> None:
+    keys = Keys()
+    names = [b"\x12" + bytes([size]) + bytes([letter]) + b"a" * (size - 1) for size in range(1, 60) for letter in b"bc"]
+    names += [name[:-1] + b"z" for name in names]
+    keys.add(dict.fromkeys(names[:150]))
+    keys.add(dict.fromkeys(names[150:]))
+    known = list(dict.fromkeys(names))
+    assert len(keys) == len(known)
+    body = [b"\x0a" + bytes([len(key) + 6]) + key + b"\x82\x01\x031.5" for key in [*known, b"\x12\x03new"]]
+    batch = read_rows(body, keys, lambda key, text: math.nan)
+    assert batch is not None
+    assert batch.keys.tolist() == list(range(len(known)))
+    assert batch.good.tolist() == [True] * len(known) + [False]
+    assert set(batch.values.tolist()) == {1.5}
