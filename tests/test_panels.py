@@ -350,10 +350,13 @@ def test_the_step_is_the_sum_of_its_parts_and_nothing_is_counted_twice() -> None
     assert len(view.columns) == 1 + len(train.detail), "the table needs no column of its own"
 
 
-def test_where_rows_are_few_the_smallest_parts_are_one() -> None:
+def test_where_rows_are_few_the_largest_parts_have_one_and_the_bar_has_all() -> None:
     view = bars(run_of({name: constant(value) for name, value in SEED_PHASES.items()}), height=8)
-    assert {bar.label: bar.value for bar in view.bars} == {"rollout": 40.0, "train_step": 60.0, "4 others": 20.0}
-    assert sum(bar.value for bar in view.bars) == view.total
+    assert sum(bar.value for bar in view.bars) == view.total == 120.0
+    rows = draw.text_chart(view, Size(120, 8), Symbols.ASCII).splitlines()
+    assert {mark: rows[1].count(mark) for mark in "#+~"} == pytest.approx({"#": 40, "+": 10, "~": 4}, abs=9)
+    assert [row.split()[1] for row in rows[2:6]] == ["now", "rollout", "train_step", "more"]
+    assert rows[5].split()[0] == "+4"
 
 
 def test_time_outside_every_phase_is_a_part_of_its_own() -> None:

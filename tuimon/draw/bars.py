@@ -30,7 +30,7 @@ def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
     rows.append(stacked_bar(view, size.width, symbols))
     room = size.height - len(rows)
     spare = room - len(view.bars) - bool(view.columns)  # what the table does not need
-    lines = max(spare - bool(view.note), 2 if room >= 4 else 1)
+    lines = max(spare - bool(view.note), 2 if room >= 3 else 1)
     foot = paragraph(view.sentence, size.width, lines) if view.sentence and room >= 2 else []
     if view.note and room - len(foot) > min(len(view.bars) + 1, 4):  # rows of the table are worth more than small print
         foot += paragraph(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))
@@ -89,35 +89,40 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
     total = max(view.total, sum(bar.value for bar in view.bars))
     details = max(len(bar.detail) for bar in view.bars)
     own = min(max(len(view.columns) - 1 - details, 0), 2) if view.columns else 2
-    cells = [_cells(bar, total, own, index, symbols) for index, bar in enumerate(view.bars)]
     with_head = bool(view.columns) and height >= 3
     room = height - with_head
-    if len(cells) > room > 1:
-        left = view.bars[room - 1 :]
+    rows = list(range(len(view.bars)))
+    if len(rows) > room:
+        by_size = sorted(rows, key=lambda row: -view.bars[row].value)
+        rows = sorted(by_size[: max(room - 1, 1)])
+    cells = [_cells(view.bars[row], total, own, row, symbols) for row in rows]
+    left = [bar for row, bar in enumerate(view.bars) if row not in rows]
+    if left and room > 1:
         more = Bar(f"+{len(left)} more", sum(bar.value for bar in left), Role.MUTED)
-        cells[room - 1 :] = [_cells(more, total, own, -1, symbols)]
+        cells.append(_cells(more, total, own, -1, symbols))
     if with_head:
         cells.insert(
             0, [("  " + clean(view.columns[0]), Role.MUTED), *((clean(c), Role.MUTED) for c in view.columns[1:])]
         )
     placed = any(bar.edges for bar in view.bars)
-    rows = _aligned(cells[:height], width, 2 * _WATERFALL_FROM + 2 if placed else 0)
-    return _with_waterfall(rows, view, total, width, symbols, with_head)
+    table = _aligned(cells[:height], width, 2 * _WATERFALL_FROM + 2 if placed else 0)
+    return _with_waterfall(table, view, rows, total, width, symbols, with_head)
 
 
 def _with_waterfall(
-    rows: list[Row], view: BarView, total: float, width: int, symbols: Symbols, with_head: bool
+    rows: list[Row], view: BarView, shown: list[int], total: float, width: int, symbols: Symbols, with_head: bool
 ) -> list[Row]:
-    """The rows of the table, each with its part's place in the whole behind it, where there is room."""
+    """The rows of the table, each with its part's place in the whole behind it, where there is room. shown: which parts
+    they are."""
     used = max(map(row_width, rows))
     room = min(width - used - 2, _LONGEST_WATERFALL)
     if room < _WATERFALL_FROM or not 0 < total < float("inf") or not any(bar.edges for bar in view.bars):
         return rows
     made = rows[:with_head]
-    for number, row in enumerate(rows[with_head:]):
-        bar = view.bars[number] if number < len(view.bars) else None
+    for place, row in enumerate(rows[with_head:]):
+        bar = view.bars[shown[place]] if place < len(shown) else None
         gap: Row = ((" " * (used + 2 - row_width(row)), Role.MUTED),)
-        made.append(join(row, gap, _placed(bar, number, total, room, symbols)) if bar and bar.edges else row)
+        made.append(join(row, gap, _placed(bar, shown[place], total, room, symbols)) if bar and bar.edges else row)
     return made
 
 

@@ -23,7 +23,7 @@ _KINDS = ("max_reserved_frac", "max_allocated_frac", "max_reserved", "max_alloca
 class GpuPeak:
     id: str = "gpu_peak"
     title: str = TITLE
-    order: int = 76
+    order: int = 98
     kind: str = "chart"
     rows: int = 0
     concepts: tuple[str, ...] = ()

@@ -30,7 +30,7 @@ _KINDS = {"time": "time", "duration": "duration"}
 class PhaseHistory:
     id: str = "phase_history"
     title: str = TITLE
-    order: int = 72
+    order: int = 96
     kind: str = "chart"
     rows: int = 0
     concepts: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ _UNATTRIBUTED = 0.005
 """Unattributed time of less than this part of a step is rounding."""
 _OVERLAP = 0.01
 _FIXED_ROWS = 5
-"""Title, bar, head of the table, sentence, note; or, where rows are few, no head and two rows of the sentence."""
+"""Title, bar, head of the table, sentence, note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class PhaseLatency:
         whole = step_time if isfinite(step_time) and step_time > 0 else timed
         hundred = any(reading.lately for reading in readings)
         bars = _bars(readings, whole, size, symbols, hundred)
-        if whole - timed > whole * _UNATTRIBUTED and len(bars) < max(size.height - _FIXED_ROWS + 1, 2):
+        if whole - timed > whole * _UNATTRIBUTED:
             rest = _plain_detail(whole - timed, whole, hundred)
             bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest, (timed, whole)))
         headline: Row = ((format_duration(whole), Role.VALUE), (f" at step {step}", Role.MUTED))
@@ -84,32 +84,23 @@ def step_seconds(run: Run, step: int) -> float:
 def _bars(readings: Sequence[Reading], whole: float, size: Size, symbols: Symbols, hundred: bool) -> list[Bar]:
     """A bar a part of the step; one without length for what lies inside a part, where there are rows enough.
 
-    Where there are fewer rows than parts, the smallest parts become one. In the waterfall each part begins where the
-    one before it ends: the logs tell how long a phase took, in what order they come is the vocabulary's.
+    In the waterfall each part begins where the one before it ends: the logs tell how long a phase took, in what order
+    they come is the vocabulary's.
     """
     top = [reading for reading in readings if not reading.timer.parent]
-    room = max(size.height - _FIXED_ROWS, 2)
-    with_children = room > len(readings)
-    small = frozenset(r.timer.metric for r in sorted(top, key=spent)[: len(top) - room + 1] if len(top) > room)
+    with_children = size.height - _FIXED_ROWS > len(readings)
     roles = {reading.timer.metric: SERIES_ROLES[i % len(SERIES_ROLES)] for i, reading in enumerate(top)}
     bars = []
     begin = inside = 0.0
     for reading in readings:
-        parent = reading.timer.parent
-        if reading.timer.metric in small:
-            continue
         name, detail = phase_name(reading), _detail(reading, whole, hundred)
-        if not parent:
+        if not reading.timer.parent:
             bars.append(Bar(name, spent(reading), roles[reading.timer.metric], detail, _edges(reading, begin)))
             inside, begin = begin, begin + spent(reading)
         elif with_children:
             corner = "  - " if symbols is Symbols.ASCII else "  └ "
             bars.append(Bar(corner + name, 0.0, Role.MUTED, detail, _edges(reading, inside)))
-            inside += spent(reading) if parent in roles else 0.0
-    if small:
-        seconds = sum(spent(reading) for reading in top if reading.timer.metric in small)
-        others = _plain_detail(seconds, whole, hundred)
-        bars.append(Bar(f"{len(small)} others", seconds, Role.MUTED, others, (begin, begin + seconds)))
+            inside += spent(reading) if reading.timer.parent in roles else 0.0
     return bars
 
 
