@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from made_run import START, Series, feed, run_of, store_of
 
 from tuimon import draw
 from tuimon.analysis.words import time_of_day
-from tuimon.model.events import Columns, MetricsFound, SegmentStarted, StreamFound
+from tuimon.model.events import Columns, FactFound, MetricsFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Row, Size, Symbols, TextView
 from tuimon.panels import Panel, all_panels, arrange, header_panel, metric_panel, remaining
@@ -588,6 +589,42 @@ def test_the_header_says_who_how_far_how_fast_and_when() -> None:
     assert "12.3k tokens/s" in second
     assert "10 s a step" in second
     assert "epoch 0.2500" in second
+
+
+def test_the_range_of_the_end_is_told_by_the_clock_so_that_it_stands_still() -> None:
+    """200 steps of 60 to 100 s: blocks of the newest hundred differ, so does when it may end."""
+    elapsed = np.repeat([60.0, 80.0, 100.0, 80.0], 50)
+    times = START + np.cumsum(elapsed)
+    store = store_of({})
+    store.apply(MetricsFound(0, 0, ("loss",)))
+    ids, counts = np.array([0], np.uint32), np.array([200], np.uint32)
+    store.apply(Columns(0, ids, counts, np.arange(1, 201), np.ones(200), times))
+    store.apply(FactFound(0, Fact("progress", {"step": 200, "total": 400})))
+    run = store.snapshot().runs[0]
+    last = float(times[-1])
+    soonest, latest = (time.strftime("%H:%M", time.localtime(last + 200 * pace)) for pace in (80.0, 100.0))
+    shown = set()
+    for now in (last + 1, last + 20, last + 50):
+        view = header_panel().view(run, Size(200, 2), now, Symbols.BRAILLE)
+        assert isinstance(view, TextView)
+        facts = text(view.rows[1])
+        assert facts.startswith("step 200 of 400 50 %  ETA ")
+        shown.add(facts[facts.index("(") : facts.index(")") + 1])
+    assert shown == {f"({soonest} to {latest})"}
+
+
+@pytest.mark.parametrize("state", ["running", "stalled"])
+def test_evidence_that_does_not_fit_is_cut_not_left_out(state: str) -> None:
+    store = store_of({"loss": (range(1, 51), [1.0] * 50)}, [Fact("console", {"lines": ["a long last line " * 9]})])
+    run = store.snapshot().runs[0]
+    now = START + (60 if state == "running" else 1000)
+    for width in (60, 80, 100):
+        view = header_panel().view(run, Size(width, 2), now, Symbols.BRAILLE)
+        assert isinstance(view, TextView)
+        first = text(view.rows[0])
+        assert f"● {state}  " in first
+        assert len(first) <= width
+        assert first.endswith("…") or state == "running"
 
 
 @pytest.mark.parametrize("width", [1, 5, 20, 40, 80, 200])

@@ -83,7 +83,7 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
         yield (("ETA ", Role.MUTED), (left, Role.VALUE), (f" at {at}", Role.MUTED))
         soon, late = (clock(now + seconds, now) for seconds in said.eta_range)
         if soon != late:
-            yield ((f"{soon} to {late}", Role.MUTED),)
+            yield ((f"({soon} to {late})", Role.MUTED),)
     if said.updates > 1:
         yield ((f"{said.updates} updates a step", Role.MUTED),)
     if last := last_sign(run.last_wall_time, run.last_change):
