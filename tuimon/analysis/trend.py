@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -104,11 +103,17 @@ def change(values: Floats, count: int) -> Change | None:
 
 
 def _reduced(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """The medians of at most 128 stretches of equal length; the first takes what is left over."""
     if len(x) <= _STRETCHES:
         return x, y
-    borders = np.linspace(0, len(x), _STRETCHES + 1).astype(np.int64)
-    pieces = [slice(low, high) for low, high in pairwise(borders)]
-    return np.array([np.median(x[piece]) for piece in pieces]), np.array([np.median(y[piece]) for piece in pieces])
+    each = -(-len(x) // _STRETCHES)
+    begin = len(x) - (len(x) // each - 1) * each
+    return _medians(x, begin, each), _medians(y, begin, each)
+
+
+def _medians(values: Floats, begin: int, each: int) -> Floats:
+    rest = np.median(values[begin:].reshape(-1, each), axis=1)
+    return np.concatenate(([np.median(values[:begin])], rest))
 
 
 def _kendall_deviation(y: Floats) -> float:

@@ -49,11 +49,14 @@ def growth(curve: Curve, scale: float = 1.0) -> tuple[float, float, float, float
     steps, values = curve.steps[half:], curve.values[half:] * scale
     if len(steps) < _FEWEST:
         return None
+    quarters = [part[np.isfinite(part)] for part in np.array_split(values, 4)]
+    medians = [float(np.median(part)) for part in quarters if len(part)]
+    if len(medians) < 4 or medians[3] - medians[0] < _LEAST_RISE / 2:
+        return None
+    if not (medians[0] < medians[1] and medians[2] < medians[3]):
+        return None
     found = trend(steps, values)
     if found.direction != "rising" or found.slope_low <= 0 or found.change < _LEAST_RISE:
-        return None
-    middle = len(steps) // 2
-    if not all(trend(steps[part], values[part]).slope > 0 for part in (slice(None, middle), slice(middle, None))):
         return None
     finite = values[np.isfinite(values)]
     left = 1.0 - float(np.median(finite[-_NOW:]))

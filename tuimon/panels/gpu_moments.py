@@ -21,6 +21,9 @@ COLUMNS = ("before", "loaded", "peak", "done", "left")
 _READ = ((0, ""), (1, ""), (2, "max_"), (2, ""), (3, ""))
 """Of each column: the moment, and the beginning of the kind."""
 _DONE, _LEFT = 3, 4
+_ASKED = 9
+"""Tags that a device's size is worked out from."""
+_END = MOMENTS.index(("end", "onload"))
 _WASTED = 0.05
 """Part of a device that is reserved and idle, from which it is said …"""
 _MUCH = 0.15
@@ -97,11 +100,22 @@ def read_moments(run: Run) -> list[PhaseMoments]:
     columns = sorted({column for _, column, *_ in metrics})
     found = []
     for phase in phases:
-        of_device = [(column, *_numbers(run, metrics, phase, column)) for column in columns]
-        known = [one for one in of_device if np.isfinite((*one[1], *one[2])).any()]
-        if known:
-            found.append(PhaseMoments(phase, *max(known, key=lambda one: np.nanmax((*one[1], *one[2])))))
+        column = max(columns, key=lambda column: _peak(run, metrics, phase, column))
+        numbers = _numbers(run, metrics, phase, column)
+        if np.isfinite(numbers).any():
+            found.append(PhaseMoments(phase, column, *numbers))
     return found
+
+
+def _peak(run: Run, metrics: Mapping[tuple[str, str, int, str], str], phase: str, column: str) -> float:
+    """The highest of a phase on a device in GiB, by the first kind that was logged; below 0 where none was."""
+    for kind in ("max_reserved", "max_allocated", "reserved", "allocated"):
+        for moment in (_END, 1, 0, 3):
+            metric = metrics.get((phase, column, moment, kind))
+            curve = curve_or_none(run, metric) if metric else None
+            if curve is not None and curve.last is not None:
+                return curve.last.value
+    return -1.0
 
 
 def _numbers(
@@ -122,13 +136,14 @@ def capacity(run: Run) -> tuple[float, bool]:
     """(GiB of a device, whether it is known): a peak in GiB by the same peak as a part of the device."""
     table, metrics = gpu_table(run.metrics), moments_of(run.metrics)
     sizes = []
-    end = MOMENTS.index(("end", "onload"))
     for (phase, column, kind), fraction in table.metric_of.items():
-        plain = metrics.get((phase, column, end, kind.removesuffix("_frac"))) if kind.endswith("_frac") else None
+        plain = metrics.get((phase, column, _END, kind.removesuffix("_frac"))) if kind.endswith("_frac") else None
         part, size = curve_or_none(run, fraction), curve_or_none(run, plain) if plain else None
         if part is None or size is None or part.last is None or size.last is None or part.last.value <= 0:
             continue
         sizes.append(size.last.value / (part.last.value * table.scale_of[fraction]))
+        if len(sizes) == _ASKED:
+            break
     found = float(np.median(sizes)) if sizes else 0.0
     return found, bool(np.isfinite(found)) and found > 0
 
