@@ -153,7 +153,7 @@ def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
     logged(tmp_path, "b", {s: s * 0.1 for s in range(0, 30, 7)})
     runs = runs_below(tmp_path)
     view = chart(runs["a"], look(runs["a"], runs["b"], cursor=16, alone=True))
-    assert [line.label for line in view.lines] == [f"a {16 * 0.001234567!r}", f"b {14 * 0.1!r} of 14"]
+    assert [line.label for line in view.lines] == [f"a {16 * 0.001234567!r}", f"b {14 * 0.1!r} @ 14"]
     assert view.headline == (("step 16", Role.ACCENT),)
     assert view.cursor == 16
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from tuimon.analysis.comparing import MISSING, aligned, common_step, compared_settings, first_name
 from tuimon.analysis.level import Level, level
-from tuimon.exports._metrics import BETTER, MetricSummary, summarise, telling
+from tuimon.exports._metrics import BETTER, MetricSummary, summarise
 from tuimon.exports._settings import opened
+from tuimon.panels import telling
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning
 

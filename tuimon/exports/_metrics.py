@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
@@ -12,12 +10,10 @@ from tuimon.analysis.progress import ProgressReport, report
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
-from tuimon.panels import all_panels
+from tuimon.panels import ASIDE, telling
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify
 
-_ASIDE = frozenset({"progress", "machine", "hidden"})
-"""Panels of metrics that tell nothing of how well a model does: they come last, and are no entries of a history."""
 BETTER = {"up": "higher", "down": "lower"}
 """Direction of a concept -> which of its values is the best."""
 
@@ -65,23 +61,6 @@ def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
     return tuple(summarise(run, name) for name in telling(run.metrics))
 
 
-def telling(metrics: Iterable[str]) -> list[str]:
-    """Names of metrics in the order in which panels show their concepts: those that tell most first."""
-    return sorted(metrics, key=_place)
-
-
-def _place(name: str) -> tuple[bool, int, int, str]:
-    meaning = classify(name)
-    return (meaning.panel in _ASIDE, _places().get(meaning.concept, len(_places())), meaning.preference, name)
-
-
-@cache
-def _places() -> dict[str, int]:
-    """Concept -> where it stands on the screen."""
-    shown = (concept for panel in all_panels() for concept in getattr(panel, "concepts", ()))
-    return {concept: place for place, concept in enumerate(dict.fromkeys(shown))}
-
-
 @dataclass(frozen=True, slots=True)
 class Entries:
     """What a run logged of one half of its data."""
@@ -96,7 +75,7 @@ def entries(run: Run, split: str) -> Entries | None:
     logged = [
         run.curve(name)
         for name in run.metrics
-        if (meaning := classify(name)).split == split and meaning.panel not in _ASIDE and name in run.main_metrics
+        if (meaning := classify(name)).split == split and meaning.panel not in ASIDE and name in run.main_metrics
     ]
     different: list[Curve] = []
     for curve in sorted(logged, key=len, reverse=True):

@@ -12,8 +12,8 @@ import numpy as np
 from tuimon.analysis.statistics import statistics
 from tuimon.draw.numbers import format_value
 from tuimon.exports._json import dumps
-from tuimon.exports._metrics import telling
 from tuimon.exports._table import Column, table
+from tuimon.panels import telling
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 

@@ -9,9 +9,10 @@ from typing import Any
 
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_value
-from tuimon.exports._metrics import BETTER, MetricSummary, entries, metric_summaries, progress_of, summarise, telling
+from tuimon.exports._metrics import BETTER, MetricSummary, entries, metric_summaries, progress_of, summarise
 from tuimon.exports._settings import flat, opened, shown
 from tuimon.exports._table import Column, table
+from tuimon.panels import telling
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean
 from tuimon.vocabulary import Meaning, classify

@@ -29,6 +29,7 @@ from tuimon.panels._metric_rows import (
     metric_row,
     metrics_listed,
 )
+from tuimon.panels._order import ASIDE, telling
 from tuimon.panels._over import Over
 from tuimon.panels._runs import (
     SIGNS,
@@ -46,11 +47,13 @@ from tuimon.panels._runs import (
 )
 from tuimon.panels._select import is_side, leftovers
 from tuimon.panels._settings import Setting, settings_tree, visible
+from tuimon.panels._side_by_side import side_by_side
 from tuimon.registry import discover
 from tuimon.store import Run
 from tuimon.vocabulary import classify, memory_of, phase_of
 
 __all__ = [
+    "ASIDE",
     "METRIC_SORTS",
     "PLAIN",
     "SIGNS",
@@ -92,6 +95,8 @@ __all__ = [
     "seedless_of",
     "settings_tree",
     "shared_directory",
+    "side_by_side",
+    "telling",
     "useful_columns",
     "visible",
 ]

@@ -22,10 +22,18 @@ _PAST = 20
 """Incidents that are over, of which the newest are told."""
 
 
-class _Rows(ScrollView, can_focus=True):
+class Rows(ScrollView, can_focus=True):
     """Rows that can be scrolled by keys and wheel."""
 
-    BINDINGS = [("j,down", "scroll_down"), ("k,up", "scroll_up"), ("g,home", "scroll_home"), ("G,end", "scroll_end")]  # noqa: RUF012  Textual's way
+    BINDINGS = [  # noqa: RUF012  Textual's way
+        *(("j,down", "scroll_down"), ("k,up", "scroll_up"), ("g,home", "scroll_home"), ("G,end", "scroll_end")),
+        *(
+            ("h,left", "scroll_left"),
+            ("l,right", "scroll_right"),
+            ("space,pagedown", "page_down"),
+            ("b,pageup", "page_up"),
+        ),
+    ]
 
     def __init__(self, rows: Sequence[Row], theme: str) -> None:
         super().__init__()
@@ -46,12 +54,12 @@ class _Rows(ScrollView, can_focus=True):
         return line.crop_extend(x, x + self.size.width, strip(((" ", Role.TEXT),), self._theme)._segments[0].style)
 
 
-class _Listing(ModalScreen[None]):
+class RowsScreen(ModalScreen[None]):
     """A full screen of rows; any of the leaving keys leaves it."""
 
     CSS = """
-    _Listing { background: ansi_default; align: left top; }
-    _Rows { background: ansi_default; width: 1fr; height: 1fr; padding: 0 1; }
+    RowsScreen { background: ansi_default; align: left top; }
+    Rows { background: ansi_default; width: 1fr; height: 1fr; padding: 0 1; }
     """
     BINDINGS = [("q,escape,question_mark,a", "app.pop_screen")]  # noqa: RUF012  Textual's way
 
@@ -61,10 +69,10 @@ class _Listing(ModalScreen[None]):
         self._theme = theme
 
     def compose(self) -> ComposeResult:
-        yield _Rows(self.rows, self._theme)
+        yield Rows(self.rows, self._theme)
 
 
-class HelpScreen(_Listing):
+class HelpScreen(RowsScreen):
     """Every action, its keys, what it does."""
 
     def __init__(self, actions: tuple[Action, ...], theme: str) -> None:
@@ -99,7 +107,7 @@ class HelpScreen(_Listing):
         return found
 
 
-class NotesScreen(_Listing):
+class NotesScreen(RowsScreen):
     """Alerts, notices, and every file that is read."""
 
     def __init__(self, snapshot: Snapshot, run: Run | None, theme: str) -> None:

@@ -39,8 +39,8 @@ def _files(job: Job, form: str) -> Iterator[File]:
 
 def pictures_of(run: Run) -> Iterator[tuple[str, list[Series]]]:
     """(name, curves) of each picture, the most telling first: a training metric with its validation, or one alone."""
-    from tuimon.exports._metrics import telling
     from tuimon.exports._pictures import Series
+    from tuimon.panels import telling
     from tuimon.vocabulary import classify
 
     pairs: dict[str, list[str]] = {}

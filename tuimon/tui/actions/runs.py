@@ -11,6 +11,8 @@ from tuimon.analysis.comparing import seed_groups
 from tuimon.panels import seedless_of
 from tuimon.text import clean
 from tuimon.tui.actions import Action
+from tuimon.tui.comparison import ComparisonScreen
+from tuimon.tui.run_choice import base_of
 from tuimon.tui.run_list import RunListScreen
 
 if TYPE_CHECKING:
@@ -80,6 +82,18 @@ def _seeds(app: TuimonApp) -> None:
         app.say(f"Runs that differ only in their seed are drawn as one: their mean, their range ({len(groups)} such)")
 
 
+def _compare(app: TuimonApp) -> None:
+    """The base first, then the selected run, then the marked ones."""
+    choice, selected = app.state.runs, app.run_selected
+    base = base_of(app.snapshot, choice)
+    marked = [run for run in app.snapshot.runs if run.path in choice.marked]
+    runs = list(dict.fromkeys(run for run in (base, selected, *marked) if run is not None))
+    if len(runs) < 2:
+        app.say("There is nothing to compare it with: in the list of runs, space marks one and B makes one the base")
+    else:
+        app.push_screen(ComparisonScreen(runs, app.state.symbols, app.state.theme))
+
+
 def _in_list(app: TuimonApp) -> bool:
     return isinstance(app.screen, RunListScreen)
 
@@ -90,5 +104,6 @@ ACTIONS = (
     _both("runs", "r", "runs", "Every run as a row: sort, filter, mark, compare; again: back", _list, footer=7),
     _both("over", "O", "overlay", "Draw the marked runs over the one that is shown; again: not", _over, footer=20),
     _both("seeds", "u", "seeds", "Draw runs that differ only in their seed as one; again: each", _seeds, footer=21),
+    _both("compare", "C", "compare", "Marked runs side by side: settings, metrics, noise", _compare, footer=19),
     _both("base", "B", "base", "Compare the other runs with this one; again: with none", _base, footer=22),
 )

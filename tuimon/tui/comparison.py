@@ -1,0 +1,26 @@
+"""Runs side by side: the settings that differ, and how far their metrics lie apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from tuimon.model.views import Role, Row, Symbols
+from tuimon.panels import side_by_side
+from tuimon.store import Run
+from tuimon.tui.screens import RowsScreen
+
+MOST = 12
+"""Runs in one table; more are not looked at one by one."""
+
+
+class ComparisonScreen(RowsScreen):
+    """A table as it stands when it is opened; the first run is what the others are held against."""
+
+    BINDINGS = [("C", "app.pop_screen")]  # noqa: RUF012  Textual's way
+
+    def __init__(self, runs: Sequence[Run], symbols: Symbols, theme: str) -> None:
+        foot: list[Row] = [(("Esc leaves this screen; arrows and hjkl move it", Role.MUTED),)]
+        if len(runs) > MOST:
+            foot.insert(0, ((f"{len(runs) - MOST} more runs are marked; {MOST} are compared at once", Role.WARNING),))
+        super().__init__([*side_by_side(runs[:MOST], time.time(), symbols), (), *foot], theme)
