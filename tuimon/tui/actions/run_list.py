@@ -99,12 +99,12 @@ def _filter(app: TuimonApp) -> None:
 
 
 ACTIONS = (
-    _action("run_show", "enter", "show", "Show the dashboard of the selected run", _show, footer=10),
-    _action("run_mark", "space", "mark", "Draw the run over the one that is shown; again: not", _mark, footer=11),
+    _action("run_show", "enter", "show", "Show the dashboard of the selected run", _show, footer=3),
+    _action("run_mark", "space", "mark", "Draw the run over the one that is shown; again: not", _mark, footer=4),
     _action(
-        "run_filter", "slash", "filter", "List the runs that match: lr>1e-5 state:running -debug", _filter, footer=12
+        "run_filter", "slash", "filter", "List the runs that match: lr>1e-5 state:running -debug", _filter, footer=5
     ),
-    _action("run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=13),
+    _action("run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6),
     _action("run_sort_back", "less_than_sign", "sort back", "Sort by the column before", _sort(-1)),
     _action("run_reverse", "R", "turn", "Turn the order round", _reverse, footer=14),
     _action("run_pin", "P", "pin", "Keep the run at the top; again: not", _pin, footer=15),
