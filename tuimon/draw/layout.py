@@ -6,8 +6,9 @@ step (phases, memory). What does not fit goes to further pages. Below 100 column
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 GAP = 2
 """Blank columns between two panels side by side."""
@@ -82,27 +83,47 @@ def grid_of(width: int, height: int, larger: int) -> tuple[int, int]:
 
 def sectioned(width: int, height: int, headings: Sequence[bool], columns: int, rows: int) -> tuple[Page, ...]:
     """Headings over the whole width, one row high, each with its charts below it; no heading is the last of a page
-    whose charts begin on the next one."""
+    whose charts begin on the next one. Charts of a full page share what is left of its height."""
     tall = max(min(_LEAST["chart"], height), (height - 1) // rows)
-    made: list[tuple[Box, ...]] = []
-    page: list[Box] = []
-    y = at = 0
+    made: list[list[range]] = [[]]
+    left = height
+    for line, next_line in pairwise([*_lines(headings, columns), range(0)]):
+        need = 1 if headings[line[0]] else tall
+        leads = headings[line[0]] and len(next_line) > 0 and not headings[next_line[0]]
+        if made[-1] and need + (tall if leads else 0) > left:
+            made.append([])
+            left = height
+        made[-1].append(line)
+        left -= need
+    return tuple(_page(width, height, lines, headings, tall, full=lines is not made[-1]) for lines in made)
+
+
+def _lines(headings: Sequence[bool], columns: int) -> Iterator[range]:
+    """What stands side by side: a heading alone, charts of one section."""
+    at = 0
     while at < len(headings):
-        charts = 0
-        while charts < columns and at + charts < len(headings) and not headings[at + charts]:
-            charts += 1
-        leads = not charts and at + 1 < len(headings) and not headings[at + 1]
-        need = (tall if charts else 1) + (tall if leads else 0)
-        if y and y + need > height:
-            made.append(tuple(page))
-            page, y = [], 0
-        if charts:
-            page += _cells(0, y, width, min(tall, height - y), range(at, at + charts), columns, 1)
-        else:
-            page.append(Box(at, 0, y, width, 1))
-        y += tall if charts else 1
-        at += charts or 1
-    return (*made, tuple(page))
+        end = at + 1
+        while not headings[at] and end < len(headings) and not headings[end] and end - at < columns:
+            end += 1
+        yield range(at, end)
+        at = end
+
+
+def _page(
+    width: int, height: int, lines: Sequence[range], headings: Sequence[bool], tall: int, full: bool
+) -> tuple[Box, ...]:
+    charts = sum(not headings[line[0]] for line in lines)
+    spare = height - (len(lines) - charts) - charts * tall if full and charts else 0
+    boxes: list[Box] = []
+    y = done = 0
+    for line in lines:
+        rows = 1
+        if not headings[line[0]]:
+            rows = min(tall + spare * (done + 1) // charts - spare * done // charts, height - y)
+            done += 1
+        boxes += _cells(0, y, width, rows, line, len(line), 1)
+        y += rows
+    return tuple(boxes)
 
 
 Split = tuple[list[Box], list[int], list[int]]
