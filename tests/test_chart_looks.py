@@ -212,6 +212,16 @@ def test_an_alert_is_marked_on_the_chart_of_its_metric_where_it_began() -> None:
     assert alerted(late, run, alerts, Look()).marks == (), "it began before the window"
 
 
+def test_a_zoomed_chart_tells_where_the_run_was_evaluated() -> None:
+    run = run_of({"m": (list(range(100)), [1.0] * 100), "eval/loss": ([20, 60], [0.5, 0.4])})
+    view = chart(run, Look(alone=True))
+    width = (view.x.high - view.x.low) / view.columns
+    found = [mark.x for mark in view.marks if mark.kind == "evaluation"]
+    assert found == pytest.approx([20, 60], abs=width)
+    assert chart(run, Look()).marks == ()
+    assert chart(run, Look(alone=True), "eval/loss").marks == (), "its own points are evaluations"
+
+
 # ---------------------------------------------------------------- numbers
 
 HEADS = ("last @ step", "min @ step", "max @ step", "mean ± deviation", "points", "from")

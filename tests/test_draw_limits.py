@@ -7,11 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuimon.draw.limits import x_limits, y_limits
-from tuimon.model.views import Envelope
+from tuimon.draw.limits import robust_limits, symlog_threshold, x_limits, y_limits
+from tuimon.draw.raster import unit_height, value_at
+from tuimon.model.views import Axis, Envelope
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -73,3 +74,38 @@ def test_a_growing_run_is_mostly_an_append(kind: str) -> None:
     limits = [x_limits(start, start + n, kind) for n in range(1, 2001)]
     assert sum(a != b for a, b in pairwise(limits)) <= 40
     assert all(high - (start + n) <= 0.5 * n + 1 for n, (_, high) in enumerate(limits, 1))
+
+
+@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_symlog_limits_hold_every_value_and_stand_apart(values: list[float]) -> None:
+    found = [envelope(*values)]
+    threshold = symlog_threshold(found)
+    assert math.isfinite(threshold)
+    assert threshold > 0
+    low, high = y_limits(found, "symlog", (), threshold)
+    assert math.isfinite(low)
+    assert math.isfinite(high)
+    assert low <= min(values)
+    assert high >= max(values)
+    axis = Axis(low, high, "symlog", threshold=threshold)
+    parts = unit_height(np.array([low, *values, high]), axis)
+    assert parts[0] == pytest.approx(0)
+    assert parts[-1] == pytest.approx(1)
+    assert ((parts >= -1e-9) & (parts <= 1 + 1e-9)).all()
+    for part in (0.25, 0.5, 0.9):
+        assert unit_height(np.array([value_at(part, axis)]), axis)[0] == pytest.approx(part, abs=1e-6)
+
+
+@given(values=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=40), outlier=st.sampled_from([1e6, -1e9, 1e300]))
+@settings(max_examples=60, deadline=None)
+def test_robust_limits_leave_a_far_outlier_out_and_every_other_value_in(values: list[float], outlier: float) -> None:
+    limits = robust_limits([envelope(*values, outlier)])
+    if limits is None:
+        lower, upper = np.quantile([*values, outlier], (0.25, 0.75))
+        assert lower == upper
+        return
+    assert limits[0] >= min(values)
+    assert limits[1] <= max(values)
+    middle = sorted(values)[len(values) // 3 : -len(values) // 3]
+    assert all(limits[0] <= value <= limits[1] for value in middle)

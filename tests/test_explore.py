@@ -276,3 +276,21 @@ async def test_the_list_of_metrics_sorts_filters_and_opens_a_chart(log: Path) ->
         assert app.board.panel.title == "kl"
         await pilot.press("escape", "escape")
         await until(app, pilot, lambda s: "KL" in s and "loss" in s)
+
+
+async def test_no_gesture_on_any_panel_breaks_anything(tmp_path: Path) -> None:
+    values = {"time/step": 2.0, "time/rollout": 1.2, "time/train": 0.7, "reward/mean": 0.5, "m": 1.0, "nan": math.nan}
+    lines = [json.dumps({"step": step, **values, "reward/max": 1.0, "reward/min": 0.0}) for step in range(30)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(lines) + "\n" + json.dumps({"step": 99, "single": 4.0}) + "\n")
+    gestures = ("plus", "h", "k", "K", "c", "comma", "full_stop", "v", "v", "v", "V", "V", "right_curly_bracket")
+    gestures += ("x", "minus", "J", "home", "end", "0")
+    async with opened(tmp_path) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        one_of_a_kind = {panel.kind + panel.id[:5]: number for number, panel in enumerate(app.board.panels)}
+        for number in one_of_a_kind.values():
+            app.board.open(number)
+            await pilot.press(*gestures)
+            view = text(app)
+            assert "Esc back" in view
+        await pilot.press("escape", "m", *gestures, "plus", "minus", "n", "N", "o", "f", "F", "F", "asterisk")
+        assert app.is_running

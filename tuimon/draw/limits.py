@@ -87,7 +87,9 @@ def _symlog_limits(low: float, high: float, threshold: float) -> Limits:
 
     new_low = -outer(-low) if low < 0 else inner(low)
     new_high = outer(high) if high > 0 else -inner(-high)
-    return (new_low, new_high) if new_low < new_high else (new_low, new_low + threshold)
+    if new_high - new_low > max(abs(new_low), abs(new_high)) * 1e-6:
+        return new_low, new_high
+    return max(new_low - threshold, -_MOST), min(new_high + threshold, _MOST)  # a constant
 
 
 def _linear_limits(low: float, high: float) -> Limits:

@@ -16,6 +16,7 @@ _BLANK = ord(" ")
 
 _LOOK: dict[str, tuple[str, str, Role]] = {
     "restart": ("┊", ":", Role.FAINT),
+    "evaluation": ("△", "e", Role.MUTED),
     "alert": ("⚑", "!", Role.WARNING),
     "best": ("★", "*", Role.GOOD),
     "nan": ("✗", "x", Role.CRITICAL),

@@ -12,6 +12,7 @@ from tuimon.draw.limits import x_limits, y_limits
 from tuimon.draw.numbers import format_duration
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
+from tuimon.panels._chart import cursor_of
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._marks import marks_of
 from tuimon.panels._select import by_concept, curve_or_none
@@ -64,17 +65,20 @@ class PhaseHistory:
         peak = top + np.fmax.reduce([_excess(one, steps) for one in measured])
         lines.append(Line("", Role.MUTED, _flat(np.where(peak > top * 1.001, peak, np.nan))))
         y_low, y_high = y_limits([_flat(np.append(peak, 0.0))], "linear")
+        y_low, y_high = look.fixed_limits(self.id) or (min(y_low, 0.0), y_high)
         densest = curves[clock][1]
         marks = marks_of(run, [densest], along, low, high, columns, ())
         return ChartView(
             TITLE,
             _headline(run, top),
             Axis(low, high, kind=kind, label="" if kind == "time" else axis if axis != "step" else ""),
-            Axis(min(y_low, 0.0), y_high, label="s"),
+            Axis(y_low, y_high, label="s"),
             tuple(lines),
             marks,
             _note(densest, measured[clock]),
             columns,
+            cursor=cursor_of(run, along, densest, look),
+            extent=(first, last),
         )
 
 

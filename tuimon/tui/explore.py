@@ -14,6 +14,7 @@ from tuimon.draw.chart import place_of, plot_cells
 from tuimon.draw.window import Window, moved_up, panned, stretched, zoomed
 from tuimon.model.views import ChartView
 from tuimon.store import Curve, Run
+from tuimon.text import clean
 
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
@@ -33,10 +34,10 @@ def chart(app: TuimonApp) -> ChartView | None:
         return None
     view = panel.view(run, app.board.panel_size, time.time(), app.state.symbols, app.look)
     if not isinstance(view, ChartView):
-        app.say(f"{panel.title} has no axis to move along; charts have")
+        app.say(f"{clean(panel.title)} has no axis to move along; charts have")
         return None
     if view.extent is None:
-        app.say("This chart has no point yet")
+        app.say(f"{clean(panel.title)} has no axis to move along" if view.lines else "This chart has no point yet")
         return None
     return view
 
@@ -141,7 +142,9 @@ def _limit(app: TuimonApp, limits: Callable[[ChartView], tuple[float, float] | N
 
 
 def _leading(run: Run, view: ChartView) -> Curve:
-    return run.curve(next(line.metric for line in view.lines if not line.behind))
+    """That of the first line that the run has, too: of lines of several runs it may be another's alone."""
+    own = (line.metric for line in view.lines if not line.behind and line.metric in run.metrics)
+    return run.curve(next(own, run.busiest_metric or ""))
 
 
 def _step(curve: Curve, row: int) -> int:

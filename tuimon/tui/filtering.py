@@ -15,6 +15,7 @@ import fnmatch
 import re
 import time
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 LONGEST_NAME = 256
 """Characters of a name that are looked at; by a regular expression, half as many."""
@@ -30,8 +31,13 @@ Holds = Callable[[str], bool]
 
 
 def matching(names: Sequence[str], query: str) -> list[str]:
-    """The names that a query means; those that hold its words as they stand before those that hold their letters."""
-    query = query.strip()[:LONGEST_QUERY].lower()
+    """The names that a query means; those that hold its words as they stand, or else those nearest to it first."""
+    return list(_matching(tuple(names), query.strip()[:LONGEST_QUERY].lower()))
+
+
+@lru_cache(maxsize=4)
+def _matching(names: tuple[str, ...], query: str) -> Sequence[str]:
+    """Kept: a filter stands while a run grows, and its names seldom change."""
     expression = _expression(query)
     if expression is not None:
         return [name for name in names if expression(name[: LONGEST_NAME // 2].lower())]
