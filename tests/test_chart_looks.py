@@ -141,6 +141,16 @@ def test_the_average_of_a_long_curve_is_that_of_the_means_of_its_blocks_and_says
     assert np.nanmax(front(view).envelope.high) == pytest.approx(max(expected))
 
 
+def test_the_value_under_the_cursor_is_read_first_and_its_step_beside_it() -> None:
+    run = run_of({"m": ([3, 5, 8], [0.1, 1 / 3, -2.5])})
+    for step, told in ((5, f"{1 / 3!r} @ 5"), (7, f"{1 / 3!r} @ 5"), (99, "-2.5 @ 8"), (2, "- @ 2")):
+        assert text(chart(run, Look(cursor=step, alone=True)).headline) == told
+    assert text(chart(run, Look(cursor=7)).headline) == "0.33333333 @ 5"
+    drawn = draw.render(chart(run, Look(cursor=5)), SIZE)
+    columns = {at for row in drawn for at, cell in enumerate("".join(part for part, _ in row)) if cell == "│"}
+    assert columns == {GUTTER - 1, GUTTER + 8}, "the axis, and step 5 of 2 to 9 in 20 cells"
+
+
 def test_an_average_passes_over_what_is_not_finite() -> None:
     values = [1.0, math.nan, 3.0, math.inf, 5.0]
     view = chart(run_of({"m": (list(range(5)), values)}), Look(smoothing=0.6))

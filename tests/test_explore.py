@@ -48,6 +48,10 @@ async def zoomed(log: Path, size: tuple[int, int] = (120, 40)) -> AsyncIterator[
         yield app, pilot
 
 
+READING = r"(-?[\d.e-]+)(?: nats)? @ (\d+)"
+"""A value and the step that it was logged at, beside the title of a chart."""
+
+
 def shown(app: TuimonApp) -> ChartView:
     view = explore.chart(app)
     assert view is not None
@@ -95,23 +99,23 @@ async def test_the_cursor_reads_the_value_that_was_logged_on_every_chart(log: Pa
         if symbols == "ascii":
             await pilot.press("s", "s")
         await pilot.press("c")
-        await until(app, pilot, lambda s: "step 399 " in s)
+        await until(app, pilot, lambda s: " step 399 " in s)
         await pilot.press("less_than_sign", "less_than_sign", "comma")
         step = app.state.look.cursor
         assert step is not None
         assert 60 < step < 399
-        read = await until(app, pilot, lambda s: s.count(f"step {step} ") == 3)
-        values = [float(value) for value in re.findall(rf"step {step} (\S+)", read)]
+        read = await until(app, pilot, lambda s: f" step {step} " in s and len(re.findall(READING, s)) == 3)
+        values = [float(value) for value, _ in re.findall(READING, read)]
         assert values == pytest.approx([reward(step), 1 / (step + 1) - 0.3, 0.001 * (step // 10 * 10)], rel=1e-6)
         assert f" @ {step // 10 * 10}" in read, "the KL was last logged at another step, which is said"
         await pilot.press("enter")
-        await until(app, pilot, lambda s: f"step {step} {reward(step)!r}" in s)
+        await until(app, pilot, lambda s: f" {reward(step)!r} @ {step}" in s)
         await pilot.press("full_stop")
         after = app.state.look.cursor
         assert after is not None
-        await until(app, pilot, lambda s: f"step {after} {reward(after)!r}" in s)
+        await until(app, pilot, lambda s: f" {reward(after)!r} @ {after}" in s)
         await pilot.press("c")
-        await until(app, pilot, lambda s: f"step {after} " not in s)
+        await until(app, pilot, lambda s: f"@ {after}" not in s)
 
 
 async def test_the_cursor_goes_from_point_to_point_and_takes_the_window_along(log: Path) -> None:

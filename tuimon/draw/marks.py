@@ -104,9 +104,11 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
 
 
 def draw_cursor(canvas: Canvas, view: ChartView, x: float, symbols: Symbols) -> None:
-    """A vertical line at x, behind everything else; none where x lies outside the limits."""
+    """A vertical line at x, over what lies behind the curves but not over them; none where x is outside the limits."""
+    behind = [index for index, line in enumerate(view.lines) if line.behind]
     for cell in _places([Mark(x, "cursor")], view, canvas.codes.shape[1]):
-        for row in np.flatnonzero(canvas.codes[:, cell] == _BLANK).tolist():
+        free = (canvas.codes[:, cell] == _BLANK) | np.isin(canvas.owner[:, cell], behind)
+        for row in np.flatnonzero(free).tolist():
             canvas.put(row, cell, "|" if symbols is Symbols.ASCII else "│", Role.ACCENT)
 
 

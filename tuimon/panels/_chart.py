@@ -74,7 +74,8 @@ def chart_of(
     counts = [_count(curve, low, high, along, look) for curve in only_curves]
     labels = [label(name) or usual for name, usual in _usual_labels(drawn)]
     name, leading, curve, factor = drawn[0]
-    band = band_around(run, name, low, high, columns, along, factor)
+    # Behind an average lie the raw values; a band as well would hide them.
+    band = None if look.weight else band_around(run, name, low, high, columns, along, factor)
     behind, fronts = _shaded(band), [*envelopes]
     block = 1
     for number, (metric, _, one, times) in enumerate(drawn):

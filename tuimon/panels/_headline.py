@@ -79,7 +79,8 @@ def reading(curve: Curve, factor: float, step: int, alone: bool) -> tuple[str, s
 
 
 def cursor_headline(curve: Curve, meaning: Meaning, factor: float, step: int, alone: bool) -> Row:
-    """The step under the cursor and the value of the leading curve there."""
+    """The value of the leading curve under the cursor, and the step that it was logged at: the value first, which is
+    what a narrow chart has room for."""
     value, of = reading(curve, factor, step, alone)
     unit = unit_text(meaning.unit)
-    return ((f"step {step} ", Role.ACCENT), (f"{value} {unit}".rstrip(), Role.VALUE), (of, Role.MUTED))
+    return ((f"{value} {unit}".rstrip(), Role.VALUE), (of or f" @ {step}", Role.ACCENT))

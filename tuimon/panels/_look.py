@@ -70,8 +70,10 @@ class Look:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """What differs from the default, in a word or two each; the axis and the cursor say themselves."""
-        told = [self.window.word] if self.window is not None else []
+        """What differs from the default, in a word or two each; the axis says itself."""
+        told = [f"step {self.cursor}"] if self.cursor is not None else []
+        if self.window is not None:
+            told.append(self.window.word)
         if self.weight:
             told.append(f"smooth {self.weight:g}")
         told += [word for word in (self.y_scale, self.y_range) if word not in ("auto", "full")]
