@@ -148,8 +148,8 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
 
 
 def _from_the_back(lines: Sequence[Line]) -> list[int]:
-    """The order of drawing. Of lines with glyphs of their own the first is the one that matters: it lies on top."""
-    return sorted(range(len(lines)), key=lambda at: (not lines[at].behind, -at if lines[at].glyph else at))
+    """The order of drawing. The first line is the one that matters: it lies on top."""
+    return sorted(range(len(lines)), key=lambda at: (not lines[at].behind, -at))
 
 
 def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbols: Symbols) -> None:
