@@ -190,9 +190,18 @@ def test_a_slow_starter_is_no_stall():
 
 
 def test_a_crash_is_tied_to_its_step():
-    told = replace(KNOWN, told_state="crashed", told_evidence="GPU out of memory: boom", told_step=41)
-    assert report(told, LAST + 5).evidence == "GPU out of memory: boom (after step 41)"
-    assert report(replace(told, told_state="finished"), LAST + 5).evidence == "GPU out of memory: boom"
+    def evidence(value, step=41):
+        store = timed_store({"loss": (0, np.arange(42), 1.7e9 + np.arange(42) * 10.0)})
+        store.apply(FactFound(0, Fact("state", value, step)))
+        return report(progress_inputs(store.snapshot().runs[0]), 1.7e9 + 500).evidence
+
+    boom = {"state": "crashed", "evidence": "CUDA out of memory. Tried …"}
+    assert evidence({**boom, "cause": "GPU out of memory"}) == (
+        "GPU out of memory after step 41: CUDA out of memory. Tried …"
+    )
+    assert evidence(boom) == "after step 41: CUDA out of memory. Tried …"
+    assert evidence({**boom, "cause": "killed"}, None) == "killed: CUDA out of memory. Tried …"
+    assert evidence({"state": "finished", "evidence": "exit code 0"}) == "exit code 0"
 
 
 def test_an_old_log_is_quiet_unless_it_fell_silent_before_our_eyes():

@@ -546,6 +546,7 @@ def test_memory_without_fractions_is_shown_in_gib() -> None:
     assert isinstance(view, TextView)
     assert view.headline[0] == ("70.25 GiB", Role.VALUE)
     assert [text(row).split() for row in view.rows] == [["max", "reserved", "70.25"], ["max", "allocated", "61.50"]]
+    assert view.note.startswith("8.750 GiB reserved but not allocated")
 
 
 def test_percentages_of_torchtitan_are_fractions() -> None:

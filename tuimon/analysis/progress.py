@@ -58,8 +58,6 @@ class ProgressInputs:
     told_evidence: str = ""
     told_at: float = math.nan
     """When it said so."""
-    told_step: int | None = None
-    """After which step it said so."""
     watched_since: float = math.nan
     """Since when somebody has been looking."""
 
@@ -143,8 +141,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         known.last_wall_time > known.told_at + tolerated
     )  # it was resumed after that; false where times are unknown
     if told in ("finished", "crashed") and not goes_on:
-        after = f" (after step {known.told_step})" if told == "crashed" and known.told_step is not None else ""
-        return told, (known.told_evidence or f"its log says that it {told}") + after
+        return told, known.told_evidence or f"its log says that it {told}"
     if known.points == 0:
         return "waiting", "no point yet"
     total = _total(known) if known.total is not None else None

@@ -12,7 +12,7 @@ import numpy as np
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.progress import ProgressInputs
 from tuimon.analysis.updates import Updates, updates_a_step
-from tuimon.model.points import Steps
+from tuimon.model.points import Fact, Steps
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify, phase_of
 
@@ -73,9 +73,8 @@ def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs
         last_phase=_last_phase(run),
         last_line=_last_line(run),
         told_state=str(state.value.get("state", "")) if state else "",
-        told_evidence=_evidence(state.value) if state else "",
+        told_evidence=_evidence(state) if state else "",
         told_at=state.wall_time if state and state.wall_time is not None else math.nan,
-        told_step=state.step if state else None,
         watched_since=run.watched_since if math.isnan(watched_since) else watched_since,
     )
 
@@ -118,9 +117,12 @@ def _last_line(run: Run) -> str:
     return " ".join(lines[-1].split())[:_LINE] if lines else ""
 
 
-def _evidence(told: Mapping[str, Any]) -> str:
-    """The cause by its name, then the line that says it."""
-    return ": ".join(str(told[key]) for key in ("cause", "evidence") if told.get(key))
+def _evidence(told: Fact) -> str:
+    """ "GPU out of memory after step 41: torch.OutOfMemoryError: CUDA out of memory …": the cause by its name, where in
+    the run, then the line that says it."""
+    cause, line = (str(told.value.get(key) or "") for key in ("cause", "evidence"))
+    after = f"after step {told.step}" if told.step is not None and told.value.get("state") == "crashed" else ""
+    return ": ".join(filter(None, (" ".join(filter(None, (cause, after))), line)))
 
 
 def _busiest(run: Run) -> tuple[str, ...]:

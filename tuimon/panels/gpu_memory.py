@@ -188,7 +188,23 @@ def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
             )
         rows.append(tuple(cells))
     headline: Row = ((format_value(highest, "GiB"), Role.VALUE), (" peak", Role.MUTED))
-    return TextView(TITLE, tuple(rows[: max(size.height, 1)]), headline, "GiB; the log has no fraction of the device")
+    idle = _idle(run, table)
+    notes = [f"{format_value(idle, 'GiB')} reserved but not allocated"] if idle > 0 else []
+    notes.append("GiB; the log has no fraction of the device")
+    return TextView(TITLE, tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
+
+
+def _idle(run: Run, table: MemoryTable) -> float:
+    """GiB that a device's allocator holds at most without use, by the newest numbers."""
+    most = 0.0
+    for phase in table.phases:
+        for column in table.columns:
+            for begin in ("max_", ""):
+                reserved = _last(run, table, phase, column, f"{begin}reserved")
+                allocated = _last(run, table, phase, column, f"{begin}allocated")
+                if reserved is not None and allocated is not None:
+                    most = max(most, reserved - allocated)
+    return most
 
 
 PANEL = GpuMemory()
