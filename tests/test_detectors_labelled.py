@@ -18,7 +18,7 @@ def test_a_healthy_learner_raises_nothing(learner: str, seed: int) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_a_fault_is_told_by_its_detectors_and_by_no_other(fault: Fault) -> None:
-    verdict = judge(make(fault, 0), delays=False)
+    verdict = judge(make(fault, 1), delays=False)
     assert verdict.raised == set(fault.musts)
     assert verdict.false == frozenset()
 

@@ -57,7 +57,8 @@ FAULTS = (
     ),
     Fault(
         "length rewarded", "policy", "length", ("length", "truncation"),
-        ("reward_hacking", "step_drift", "entropy_collapse", "kl_runaway", "spikes", "divergence", *_STILL),
+        ("explained_variance", "reward_hacking", "step_drift", "entropy_collapse", "kl_runaway", "spikes", "divergence",
+         *_STILL),
     ),
     Fault("few data", "supervised", "few_data", ("overfitting",), (), True),
     Fault("learning rate 0", "supervised", "zero_rate", ("learning_rate",), (), True),

@@ -25,7 +25,8 @@ _RATES = (
     ("rate", 100.0),
     ("too_far", 12.0),
     ("hacking", 6.0),
-    ("length", 4.0),
+    ("length", 8.0),
+    ("wrong_entropy", 4.0),
     ("wrong_kl", 5.0),
     ("nan", float("inf")),
     ("zero_rate", 0.0),
@@ -67,17 +68,22 @@ class Learner:
         self.first, self.second, self.updates = np.zeros_like(self.logits), np.zeros_like(self.logits), 0
         self.critic = np.zeros(CONTEXTS)
         self.pace = rng.uniform(0.8, 1.2)
+        # every run is another one: its learning rate, its penalty, how noisy its rewards and how large its batches are
+        self.rate = RATE * rng.uniform(0.5, 2.0)
+        self.kl_coef = KL_COEF * rng.uniform(0.1, 1.3)
+        self.noise = rng.uniform(0.01, 0.15)
+        self.prompts = int(rng.integers(PROMPTS // 2, PROMPTS + 1))
         self.leak = 0.0
         self.load = rng.uniform(20, 40)
 
     # one step
 
     def step(self, step: int) -> dict[str, float]:
-        contexts = np.repeat(self.rng.permutation(CONTEXTS)[:PROMPTS], GROUP)
+        contexts = np.repeat(self.rng.permutation(CONTEXTS)[: self.prompts], GROUP)
         engine = self._engine(step)
         responses = self._write(contexts, engine)
         scores = self._true_scores(contexts, responses) * self.worth[contexts]
-        scores = scores + 0.03 * self.rng.standard_normal(len(scores))
+        scores = scores + self.noise * self.rng.standard_normal(len(scores))
         rewards = self._rewards(step, contexts, responses, scores)
         rows, slots, tokens = self._tokens(responses)
         metrics = self._learn(step, contexts, rows, slots, tokens, rewards)
@@ -136,12 +142,12 @@ class Learner:
         return rows, slots, responses[rows, slots]
 
     def _rate(self, step: int) -> float:
-        rate = RATE * min(1.0, step / 20) * (1 - 0.5 * step / self.steps)
+        rate = self.rate * min(1.0, step / 20) * (1 - 0.5 * step / self.steps)
         for kind, factor in _RATES:
             if self.injection.now(kind, step):
                 return rate * factor
         if self.injection.kind == "long_warmup":
-            return RATE * step / (20 * self.steps)
+            return self.rate * step / (20 * self.steps)
         return rate
 
     def _learn(
@@ -160,7 +166,7 @@ class Learner:
         entropy = float(-(np.exp(old) * old).sum(axis=1).mean())
         kl = float((np.exp(old) * (old - reference)).sum(axis=1).mean())
         rate = self._rate(step)
-        kl_coef = -3.0 if self.injection.now("wrong_kl", step) else KL_COEF
+        kl_coef = -3.0 if self.injection.now("wrong_kl", step) else self.kl_coef
         bonus = -1.5 if self.injection.now("wrong_entropy", step) else ENTROPY_COEF
         epochs = EPOCHS
         if self.injection.now("too_far", step):

@@ -15,6 +15,7 @@ MANY, FEW = 4000, 150
 def run(seed: int, injection: Injection, steps: int = 300) -> dict[str, list[tuple[int, float]]]:
     """metric -> (step, value), by step."""
     rng = np.random.default_rng([seed, 9])
+    pace, batch = rng.uniform(0.5, 2.0), int(rng.integers(BATCH // 4, BATCH * 2))  # every run is another one
     truth = rng.standard_normal((FEATURES, CLASSES))
     inputs, labels = _data(rng, truth, FEW if injection.kind == "few_data" else MANY)
     held_inputs, held_labels = _data(rng, truth, 1000)
@@ -22,13 +23,13 @@ def run(seed: int, injection: Injection, steps: int = 300) -> dict[str, list[tup
     first, second = np.zeros_like(weights), np.zeros_like(weights)
     found: dict[str, list[tuple[int, float]]] = {}
     for step in range(1, steps + 1):
-        chosen = rng.integers(0, len(inputs), BATCH)
+        chosen = rng.integers(0, len(inputs), batch)
         x, y = inputs[chosen], labels[chosen]
         if injection.only("bad_batch", step):
             x = 30.0 * x
         loss, gradient = _loss(weights, x, y)
         norm = float(np.sqrt(np.vdot(gradient, gradient)))
-        rate = _rate(step, steps, injection)
+        rate = pace * _rate(step, steps, injection)
         first += 0.1 * (gradient - first)
         second += 0.01 * (gradient * gradient - second)
         if injection.now("diverges", step):  # plain steps far too long, up the noise

@@ -153,8 +153,9 @@ class AgainstStart:
 
 @dataclass(frozen=True, slots=True)
 class FromBest:
-    """The part of what was won since the start that is lost again, by medians of nine; 1: all of it. Judged where as
-    much as `deviations` of the noise was won. `rises`: higher is better. `baseline`: first points not judged."""
+    """The part of what was won since the start that is lost again, by medians of nine; 1: all of it. Where less than
+    `deviations` of the noise was won, twice as much stands for it, noise being a fortieth of the best level at least.
+    `rises`: higher is better."""
 
     high: float
     low: float
@@ -173,8 +174,9 @@ class FromBest:
         won = highest - start
         noise = usual(values, begin).noise
         with np.errstate(divide="ignore", invalid="ignore"):
-            lost = (highest - now) / won
-            lost[~((won > self.deviations * noise) & (highest - now > 0.5 * self.deviations * noise))] = np.nan
+            little = 2 * self.deviations * np.maximum(noise, np.abs(highest) / 40)
+            lost = (highest - now) / np.where(won > self.deviations * noise, won, little)
+            lost[~(highest - now > 0.5 * self.deviations * noise)] = np.nan
         return lost, (start, float(highest[-1])) if len(highest) and not np.isnan(highest[-1]) else (start, best)
 
 

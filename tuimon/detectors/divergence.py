@@ -9,6 +9,7 @@ level tells nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -49,10 +50,11 @@ class Divergence:
             lowest, at = extreme(curve, incident._replace(first=0, last=len(best) - 1), highest=False)
             now = middle(curve, incident.raised - 8, incident.raised)
             start = middle(curve, 0, 8)
-            lost = (now - lowest) / (start - lowest) if start > lowest else float("inf")
+            lost = (now - lowest) / (start - lowest) if start > lowest else math.inf
+            share = f"{percent(lost)} of what it had fallen by" if lost < 1 else "all that it had fallen by"
             message = (
                 f"{curve.metric} {verb(incident, 'has risen', 'rose')} from {number(lowest)} at step {at} to"
-                f" {number(now)} ({percent(lost)} of what it had fallen by)"
+                f" {number(now)} ({share})"
             )
             yield alert(run, curve, incident, self.id, "critical" if lost >= 1 else "warning", message, _HINT)
 

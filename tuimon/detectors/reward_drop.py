@@ -1,13 +1,14 @@
 """The reward loses what was won: a sudden drop, or a collapse.
 
-Rule: by medians of nine, `part` of what was won since the start is lost again for 3 points in a row, where the win is
-at least 4 times, and the loss at least twice, the robust deviation of the noise. Critical when 90 % is lost. Over when
-less than 60 % of that part is lost for 10 points.
+Rule: by medians of nine, `part` of what was won since the start is lost again for 3 points in a row, and at least twice
+the robust deviation of the noise; where less than 4 of these was won, 8 stand for the win. Critical when 90 % is lost.
+Over when less than 60 % of that part is lost for 10 points.
 Source: AgentScope Tuner doc names sudden drops as what to look for; the figures are ours.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -37,7 +38,7 @@ class RewardDrop:
                     start, low = float(levels[0]), float(levels[incident.first - NINE + 1 :].min())
                     at = int(levels[: incident.first - NINE + 2].argmax())
                     best, step = float(levels[at]), int(curve.steps[at + NINE - 1])
-                    lost = (best - low) / (best - start)
+                    lost = (best - low) / (best - start) if best > start else math.inf
                     share = f"{percent(lost)} of what was won" if lost < 1 else "all that was won"
                     message = (
                         f"{curve.metric} {verb(incident, 'has fallen', 'fell')} from {number(best)} at step {step} to"
