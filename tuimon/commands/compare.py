@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tuimon.store import Run
 
 _MOST_PICTURES = 60
+_SMOOTH = 0.9
+"""Weight of the smoothed lines of pictures."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,8 +89,8 @@ def _pictures(found: Comparison, options: argparse.Namespace) -> None:
         half = "val_" if metric.meaning.split == "val" else ""
         path = os.path.join(directory(options.pictures), f"comparison_{names.name(half + base_name(metric.name))}.png")
         with byte_output(path, options.force) as stream:
-            draw(series, metric.name, metric.name, stream, "png", 0.0)
-    say(f"tuimon: {len(shared)} pictures in {clean(options.pictures)}")
+            draw(series, metric.name, metric.name, stream, "png", _SMOOTH)
+    say(f"tuimon: {len(shared)} picture{'s' * (len(shared) != 1)} in {clean(options.pictures)}")
 
 
 def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:

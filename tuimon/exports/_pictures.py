@@ -57,8 +57,9 @@ def draw(series: Sequence[Series], title: str, y_label: str, stream: BinaryIO, f
     figure = figure_class()(figsize=(9, 5), dpi=130, layout="constrained")
     axes = figure.add_subplot()
     handles: list[tuple[Any, str]] = []
+    several = sum(not one.validation for one in series) > 1
     for place, one in enumerate(series):
-        handles += _curve(axes, one, _COLOURS[place % len(_COLOURS)], weight)
+        handles += _curve(axes, one, _COLOURS[place % len(_COLOURS)], weight, several)
     if _logarithmic(series):
         axes.set_yscale("log")
     axes.set_title(clean(title), parse_math=False)
@@ -75,7 +76,8 @@ def draw(series: Sequence[Series], title: str, y_label: str, stream: BinaryIO, f
         figure.savefig(stream, format=form, metadata=undated[form])
 
 
-def _curve(axes: Any, one: Series, colour: str, weight: float) -> list[tuple[Any, str]]:
+def _curve(axes: Any, one: Series, colour: str, weight: float, several: bool) -> list[tuple[Any, str]]:
+    """Draws it; gives what the legend has of it: of several curves the smoothed lines alone."""
     curve, label = one.curve, clean(one.label)
     x = curve.x_of(np.arange(len(curve)))
     style = {"color": colour, "linewidth": 1.4}
@@ -86,7 +88,7 @@ def _curve(axes: Any, one: Series, colour: str, weight: float) -> list[tuple[Any
     smoothed = weight > 0 and not one.validation and _is_noisy(curve)
     raw = {**style, "alpha": 0.3, "linewidth": 0.9} if smoothed else style
     (line,) = axes.plot(*thinned(curve), **raw)
-    found = [(line, f"{label} (raw)" if smoothed else label)]
+    found = [] if smoothed and several else [(line, f"{label} (raw)" if smoothed else label)]
     if smoothed:
         (line,) = axes.plot(x, smooth(curve.values, weight), **style)
         found.append((line, f"{label} (smoothed {weight:g})"))

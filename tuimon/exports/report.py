@@ -19,7 +19,7 @@ from tuimon.exports._html import page
 from tuimon.exports._metrics import MetricSummary, metric_summaries, progress_of
 from tuimon.exports._plot import sparkline
 from tuimon.exports._settings import flat, opened, shown
-from tuimon.exports.summary import facts_of, odd_text, trend_text
+from tuimon.exports.summary import facts_of, odd_text, runs_columns, trend_text
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
 from tuimon.panels import SINGLE, arrange
 from tuimon.store import Run, Snapshot
@@ -39,7 +39,8 @@ def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False) -> str:
     """The page. now: seconds since the epoch."""
     runs = [_run(run, snapshot, now, show_secrets, len(snapshot.runs) > _MANY) for run in snapshot.runs]
     title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
-    return page("report.html", now, title=title, runs=runs, columns=_SPARK)
+    table = runs_columns(snapshot, now) if len(runs) > 1 else []
+    return page("report.html", now, title=title, runs=runs, table=table, columns=_SPARK)
 
 
 def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: bool) -> dict[str, Any]:

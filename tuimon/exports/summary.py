@@ -46,6 +46,19 @@ def as_text(
 
 def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[str]:
     runs = snapshot.runs
+    yield from table(
+        f"{len(runs)} runs", [clean(run.name) for run in runs], runs_columns(snapshot, now), width, indent=0
+    )
+    yield ""
+    for run in runs:
+        for alert in snapshot.alerts:
+            if alert.run == run.id and alert.severity != "info":
+                yield f"{clean(run.name)}: {clean(alert.message)}"
+
+
+def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
+    """What is told of each run in a table of them: how it stands, and what most of them log."""
+    runs = snapshot.runs
     told = [progress_of(run, now) for run in runs]
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
@@ -57,12 +70,7 @@ def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[st
     ]
     if any(grave):
         columns.append(Column("alerts", [str(count or "") for count in grave], need=2))
-    yield from table(f"{len(runs)} runs", [clean(run.name) for run in runs], columns, width, indent=0)
-    yield ""
-    for run, count in zip(runs, grave, strict=True):
-        for alert in snapshot.alerts:
-            if count and alert.run == run.id and alert.severity != "info":
-                yield f"{clean(run.name)}: {clean(alert.message)}"
+    return columns
 
 
 def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
