@@ -153,7 +153,11 @@ def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
     logged(tmp_path, "b", {s: s * 0.1 for s in range(0, 30, 7)})
     runs = runs_below(tmp_path)
     view = chart(runs["a"], look(runs["a"], runs["b"], cursor=16, alone=True))
-    assert [line.label for line in view.lines] == [f"a {16 * 0.001234567!r}", f"b {14 * 0.1!r} @ 14"]
+    assert [float(line.label.split()[1]) for line in view.lines] == pytest.approx([16 * 0.001234567, 14 * 0.1])
+    assert view.lines[1].label.endswith("@ 14"), "b was not logged at step 16"
+    told = ["".join(text for text, _ in row) for row in view.table]
+    assert repr(16 * 0.001234567) in told[1], "every digit"
+    assert f"{14 * 0.1!r} @ 14" in told[2]
     assert view.headline == (("step 16", Role.ACCENT),)
     assert view.cursor == 16
 

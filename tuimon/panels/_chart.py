@@ -86,7 +86,7 @@ def chart_of(
             behind.append(Line("", Role.FAINT, envelopes[number], behind=True, metric=metric))
             fronts[number], block = smoothed(one, look.weight, low, high, columns, along, times)
     details = [
-        Detail(text, role, metric, one, times)
+        Detail(run, text, role, metric, one, times)
         for text, role, (metric, _, one, times) in zip(labels, SERIES_ROLES, drawn, strict=False)
     ]
     if look.cursor is not None and len(drawn) > 1:
@@ -102,7 +102,7 @@ def chart_of(
     in_words = in_context(run, leading)
     note = note_of(run, only_curves, [factor for *_, factor in drawn], envelopes, left, sum(counts))
     return ChartView(
-        f"{_PIN[symbols]} {title}" if panel in look.pins else title,
+        named(title, panel, look, symbols),
         headline_of(curve, in_words, factor, symbols)
         if look.cursor is None
         else cursor_headline(curve, in_words, factor, look.cursor, look.alone),
@@ -114,11 +114,16 @@ def chart_of(
         columns,
         cursor=cursor_of(run, along, curve, look),
         extent=(first, last),
-        table=details_of(run, details, symbols, look.cursor, size.width) if look.alone else (),
+        table=details_of(details, symbols, look.cursor, size.width) if look.alone else (),
     )
 
 
 _Drawn = tuple[str, Meaning, Curve, float]
+
+
+def named(title: str, panel: str, look: Look, symbols: Symbols) -> str:
+    """The title of a chart, which says that its panel is pinned."""
+    return f"{_PIN[symbols]} {title}" if panel in look.pins else title
 
 
 def _usual_labels(drawn: Sequence[_Drawn]) -> list[tuple[str, str]]:

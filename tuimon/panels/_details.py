@@ -23,14 +23,17 @@ _LABEL = 24
 class Detail(NamedTuple):
     """A line of the chart."""
 
+    run: Run
     label: str
     role: Role
     metric: str
     curve: Curve
     factor: float
+    glyph: str = ""
+    """Its own; "" a dot."""
 
 
-def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols, cursor: int | None, width: int) -> Rows:
+def details_of(lines: Sequence[Detail], symbols: Symbols, cursor: int | None, width: int) -> Rows:
     """A row of heads and a row for each line: the value under the cursor (step `cursor`), every digit of it; last,
     lowest and highest value with their steps, mean and deviation, how many points there are, and the sources that hold
     the metric."""
@@ -46,7 +49,7 @@ def details_of(run: Run, lines: Sequence[Detail], symbols: Symbols, cursor: int 
         "from",
     )
     digits = _MOST_DIGITS if width >= _WIDE else _FEW_DIGITS
-    table = [_row(run, line, symbols, cursor, digits) for line in lines]
+    table = [_row(line, symbols, cursor, digits) for line in lines]
     widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
     if symbols is Symbols.ASCII:
         heads = tuple(head.replace("±", "+-") for head in heads)
@@ -60,7 +63,7 @@ def _laid(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(fit(cell, width) for cell, width in zip(cells, widths, strict=True)).rstrip()
 
 
-def _row(run: Run, line: Detail, symbols: Symbols, cursor: int | None, digits: int) -> tuple[str, ...]:
+def _row(line: Detail, symbols: Symbols, cursor: int | None, digits: int) -> tuple[str, ...]:
     curve, factor = line.curve, line.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     moments = curve.moments
@@ -70,12 +73,12 @@ def _row(run: Run, line: Detail, symbols: Symbols, cursor: int | None, digits: i
         mean = f"{format_value(moments.mean * factor)} {sign} {format_value(moments.deviation * abs(factor))}"
     name = clean(line.label) or clean(line.metric)
     return (
-        f"{_DOT[symbols]} {fit(name, min(cell_width(name), _LABEL), keep='end')}",
+        f"{line.glyph or _DOT[symbols]} {fit(name, min(cell_width(name), _LABEL), keep='end')}",
         *(() if cursor is None else ("".join(reading(curve, factor, cursor, True)),)),
         *(_at(sample, factor, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
-        _sources(run, line.metric),
+        _sources(line.run, line.metric),
     )
 
 

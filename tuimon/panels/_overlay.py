@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tuimon.analysis.comparing import common_step
+from tuimon.analysis.comparing import common_step, telling_names
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
-from tuimon.panels._chart import X_KINDS, averaged, cursor_of, x_label
+from tuimon.panels._chart import X_KINDS, averaged, cursor_of, named, x_label
+from tuimon.panels._details import Detail, details_of
 from tuimon.panels._headline import reading as read_at
 from tuimon.panels._look import Look
 from tuimon.panels._notes import points_shown
@@ -35,9 +36,10 @@ _BESIDE_LABEL = 4
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A line, and what it is made of: a reading and its place on the axis for each of its runs."""
+    """A line, and what it is made of: a reading and its place on the axis for each of its runs that has one."""
 
     over: Over
+    runs: tuple[Run, ...]
     readings: tuple[Reading, ...]
     scales: tuple[Scale, ...]
     spans: tuple[tuple[float, float], ...]
@@ -95,6 +97,7 @@ def overlay_of(
     behind: list[Line] = []
     front: list[Line] = []
     block, seen, inside = 1, 0, 0
+    title = named(title, panel, look, symbols)
     headline: Row = ((f"step {look.cursor}", Role.ACCENT),) if look.cursor is not None else ()
     labels = _labels(drawn, size.width - cell_width(clean(title)) - row_width(headline), look, base)
     for one, label in zip(drawn, labels, strict=True):
@@ -124,17 +127,26 @@ def overlay_of(
         columns=columns,
         cursor=cursor_of(shown, drawn[0].scales[0], lead.curve, look),
         extent=(first, last),
+        table=details_of(list(_details(drawn)), symbols, look.cursor, size.width) if look.alone else (),
     )
 
 
-def _placed(run: Run, reading: Reading | None, axis: str) -> tuple[Reading, Scale, tuple[float, float]] | None:
+def _details(drawn: Sequence[_Drawn]) -> Iterator[Detail]:
+    """A row a run, those that are drawn as one below each other."""
+    for one in drawn:
+        names = telling_names([run.name for run in one.runs]) if len(one.runs) > 1 else (one.over.label,)
+        for run, name, reading in zip(one.runs, names, one.readings, strict=True):
+            yield Detail(run, name, one.over.role, reading.metric, reading.curve, reading.factor, one.over.sign)
+
+
+def _placed(run: Run, reading: Reading | None, axis: str) -> tuple[Run, Reading, Scale, tuple[float, float]] | None:
     """None for a run without the metric, or of which no point has a place on the axis."""
     if reading is None or (axis not in ("step", "relative step") and axis not in run.axes()):
         return None
     # A run that begins at its first step counts as relative steps what it counts as steps.
     along = run.scale(axis) if axis in run.axes() else Scale(axis)
     span = reading.curve.limits(along)
-    return (reading, along, span) if span is not None else None
+    return (run, reading, along, span) if span is not None else None
 
 
 def _envelopes(one: _Drawn, low: float, high: float, columns: int, look: Look) -> list[tuple[Envelope, int]]:
@@ -182,7 +194,7 @@ def _labels(drawn: Sequence[_Drawn], room: int, look: Look, base: Reading | None
 
 def _value(one: _Drawn, look: Look) -> str:
     if look.cursor is not None and len(one.readings) == 1:
-        return "".join(read_at(one.readings[0].curve, one.readings[0].factor, look.cursor, look.alone))
+        return "".join(read_at(one.readings[0].curve, one.readings[0].factor, look.cursor, False))
     return format_value(one.value_at(look.cursor))
 
 
