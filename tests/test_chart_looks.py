@@ -302,6 +302,12 @@ def test_a_closer_look_keeps_the_place_under_the_mouse() -> None:
         assert (at - (window.end - window.span)) / window.span == pytest.approx(part)
 
 
+def test_a_window_without_a_point_says_so() -> None:
+    view = chart(run_of({"m": ([0, 100], [1.0, 2.0])}), Look(window=Window(10.0, 60.0)))
+    assert view.note == "no point in this window; 0 shows all"
+    assert "no point" in draw.text_chart(view, Size(60, 12))
+
+
 def test_charts_of_one_run_follow_to_the_same_end() -> None:
     store = store_of({"often": (list(range(101)), [1.0] * 101), "seldom": ([0, 50], [1.0, 2.0])})
     run = store.snapshot().runs[0]

@@ -101,6 +101,8 @@ def chart_of(
     at_foot = evaluated(run, [name for name, *_ in drawn], along, low, high, columns) if look.alone else ()
     in_words = in_context(run, leading)
     note = note_of(run, only_curves, [factor for *_, factor in drawn], envelopes, left, sum(counts))
+    if look.window is not None and not sum(counts):
+        note = "no point in this window; 0 shows all"
     return ChartView(
         named(title, panel, look, symbols),
         headline_of(curve, in_words, factor, symbols)
