@@ -135,7 +135,7 @@ def test_a_reader_process_ends_with_what_is_in_the_log(tmp_path: Path) -> None:
 
 def test_a_short_log_and_one_that_is_read_already_give_none(tmp_path: Path) -> None:
     write_lines(tmp_path / "short.jsonl", rows=100)
-    write_lines(tmp_path / "long.jsonl", rows=20_000)
+    write_lines(tmp_path / "long.jsonl", rows=40_000)
     collector = Collector([str(tmp_path)])
     list(collector.find())
     assert [len(event.names) for event in collector.preview() if isinstance(event, Preview)] == [3]

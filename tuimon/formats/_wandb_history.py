@@ -30,7 +30,7 @@ _NUMBERS = {int, float}
 _KNOWN_HEADS = 1 << 16
 """How many heads are remembered: about twenty a metric, as a head holds the length of its item."""
 
-_TOGETHER = 1 << 20
+_TOGETHER = 1 << 21
 """Bytes of rows that are read together: so many that numpy is worth its while."""
 _LEARN, _FEW = 16, 16
 """Rows that are read one by one first; fewer than this always are."""

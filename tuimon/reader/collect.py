@@ -98,7 +98,7 @@ class Collector:
     @property
     def behind(self) -> bool:
         """Is there more on disk than has been read?"""
-        return any(followed.remaining for followed in self._live() if followed.status().state == "reading")
+        return any(followed.behind for followed in self._live())
 
     @property
     def partly_unreadable(self) -> bool:
@@ -313,7 +313,8 @@ class Collector:
         for followed in chosen:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
-            yield from self._read(followed, closed)
+            if closed or not followed.settled:
+                yield from self._read(followed, closed)
 
     def preview(self) -> Iterator[Event]:
         """The last points of large logs that have not been read yet, the newest first. For whoever shows them while

@@ -21,7 +21,7 @@ from tuimon.text import clean
 
 BLOCK = 4 << 20
 """Bytes read at once: large enough for vectorised decoding, small enough to give others a turn."""
-LARGE = 1 << 20
+LARGE = 4 << 20
 """Bytes; the end of a longer log is shown before its history is read."""
 LAST = 192 << 10
 """Bytes of its end that are read for that: some screenfuls of curve."""
@@ -98,6 +98,18 @@ class Followed:
     @property
     def modified(self) -> float:
         return self._way.modified
+
+    @property
+    def behind(self) -> bool:
+        """Is there more of it that can be read at once?"""
+        return self._way.state == "reading" and self.remaining > 0
+
+    @property
+    def settled(self) -> bool:
+        """Nothing to read and nothing to tell, by one look at the file. False where it takes more to say so."""
+        if self._told is None or self._name is not None or not isinstance(self._way, _StreamWay):
+            return False
+        return self._way.is_settled()
 
     @property
     def can_preview(self) -> bool:
@@ -209,6 +221,10 @@ class _StreamWay:
     @property
     def message(self) -> str:
         return clean(self._tail.message)
+
+    def is_settled(self) -> bool:
+        """See Tail.is_settled."""
+        return self._tail.is_settled()
 
     def last(self, count: int) -> tuple[bytes, bytes, int] | None:
         """See Tail.last."""

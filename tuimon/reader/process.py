@@ -75,7 +75,8 @@ class _Session:
             while collector.behind and not stop.is_set():
                 self._tell_progress(False)
                 busy |= self._tell(collector.read())
-            self._tell_progress(True)
+            if busy or self._progress is None or not self._progress.caught_up:
+                self._tell_progress(True)
             now = time.monotonic()
             if busy:
                 self._grown, flushed = now, False

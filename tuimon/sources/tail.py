@@ -90,6 +90,15 @@ class Tail:
             self._lost(error)
         return TailState(self.state, self.message, self.size, self.offset, self.modified, pending)
 
+    def is_settled(self) -> bool:
+        """Is the file as it was when all of it had been read? One stat(); False where that cannot be told so."""
+        if self._settled is None or self._remote or self.state != "current":
+            return False
+        try:
+            return signature(os.stat(self.path)) == self._settled
+        except OSError:
+            return False
+
     def read_new(self, limit: int = 4 * BLOCK) -> Iterator[Chunk]:
         """What was written since the last call, at most `limit` bytes. May be left early: the rest comes next time."""
         if not self._remote and not self.poll().pending:
