@@ -13,6 +13,7 @@ of more than 16 MiB is passed over and told as damage.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -27,6 +28,7 @@ from tuimon.formats._console._tail import TextTail
 from tuimon.formats._lines import LineSplitter
 from tuimon.model.points import Damage, Item, Points
 
+_PADDING = re.compile(rb"\0{64,}")
 MAX_ROW = 2 << 20
 """Bytes. A longer line is a dump of prompts and no row of metrics: it is text only."""
 
@@ -134,7 +136,7 @@ class LineSteps:
 
 
 def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
-    head = head.lstrip(b"\0")
+    head = _PADDING.sub(b"", head)
     if not is_text(head):
         return False
     if says_console(name) or speaks_of_training(name, head):
