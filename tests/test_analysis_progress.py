@@ -280,8 +280,8 @@ def test_gathered_from_a_run():
     store.apply(FactFound(0, Fact("progress", {"step": 120, "total": 500, "epoch": 1.5})))
     store.apply(FactFound(0, Fact("progress", {"step": 130, "total": None})))
     store.apply(FactFound(0, Fact("state", {"state": "finished", "evidence": "exit code 0"}, wall_time=LAST + 9)))
-    known = progress_inputs(store.snapshot().runs[0], watched_since=5.0)
-    assert (known.step, known.total, known.epoch, known.watched_since) == (130, 500, 1.5, 5.0)
+    known = progress_inputs(store.snapshot().runs[0])
+    assert (known.step, known.total, known.epoch) == (130, 500, 1.5)
     assert (known.told_state, known.told_evidence, known.told_at) == ("finished", "exit code 0", LAST + 9)
 
 

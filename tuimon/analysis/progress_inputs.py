@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tuimon.analysis.cadence import Cadence, cadence
-from tuimon.analysis.progress import ProgressInputs
+from tuimon.analysis.kept import kept
+from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
 from tuimon.analysis.updates import Updates, updates_a_step
 from tuimon.model.points import Fact, Steps
 from tuimon.store import Curve, Run
@@ -38,11 +39,14 @@ _CLOCKS = 12
 """Metrics that are looked at for a pace: the best source of some may have no wall times."""
 
 
-def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs:
-    """Gathered from a run's busiest metrics, its progress and state facts and its config.
+def progress_of(run: Run, now: float) -> ProgressReport:
+    """How the run stands at `now`, seconds since the epoch."""
+    return report(progress_inputs(run), now)
 
-    `watched_since`: when the caller began to follow it, seconds since the epoch; NaN: when it was found.
-    """
+
+@kept
+def progress_inputs(run: Run) -> ProgressInputs:
+    """Gathered from a run's busiest metrics, its progress and state facts and its config."""
     told, by = _progress(run)
     state = run.latest("state")
     busiest = _busiest(run)
@@ -75,7 +79,7 @@ def progress_inputs(run: Run, watched_since: float = math.nan) -> ProgressInputs
         told_state=str(state.value.get("state", "")) if state else "",
         told_evidence=_evidence(state) if state else "",
         told_at=state.wall_time if state and state.wall_time is not None else math.nan,
-        watched_since=run.watched_since if math.isnan(watched_since) else watched_since,
+        watched_since=run.watched_since,
     )
 
 

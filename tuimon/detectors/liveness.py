@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
-from tuimon.analysis.progress import ProgressInputs, report, tolerated_silence
+from tuimon.analysis.progress import report, tolerated_silence
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
@@ -23,7 +22,6 @@ _HINT = {
     "stalled": "look at the processes and the console of the run: a collective that waits, a queue, a full disk",
     "crashed": "the end of its console says more",
 }
-_known: WeakKeyDictionary[Run, ProgressInputs] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +35,7 @@ class Liveness:
 
     def check_at(self, run: Run, now: float) -> Iterator[Alert]:
         """One alert while the run is in such a state."""
-        known = _known.get(run)
-        if known is None:
-            known = _known[run] = progress_inputs(run)
+        known = progress_inputs(run)
         said = report(known, now)
         longest = max(_FRESH * tolerated_silence(known.cadence), 3600.0)
         if said.state == "stalled" and now - run.last_wall_time > longest:

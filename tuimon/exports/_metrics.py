@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tuimon.analysis.progress import ProgressReport, report
-from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
 from tuimon.panels import ASIDE, telling
@@ -87,8 +85,3 @@ def entries(run: Run, split: str) -> Entries | None:
         return Entries(len(different[0]), int(different[0].steps[-1]))
     steps = np.unique(np.concatenate([curve.steps for curve in different]))
     return Entries(len(steps), int(steps[-1]))
-
-
-def progress_of(run: Run, now: float) -> ProgressReport:
-    """Where the run stands at `now`."""
-    return report(progress_inputs(run), now)

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports._json import dumps
-from tuimon.exports._metrics import progress_of
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Snapshot
 from tuimon.text import clean

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_value
 from tuimon.exports._comparison import MISSING, Comparison, MetricComparison
-from tuimon.exports._metrics import progress_of
 from tuimon.exports._settings import flat, opened, shown
 from tuimon.exports._table import Column, table
 from tuimon.exports.summary import label_of

@@ -6,12 +6,12 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_value
 from tuimon.exports._comparison import Comparison, Entry, MetricComparison
 from tuimon.exports._figures import ChartFigure, chart_figure, chart_size
 from tuimon.exports._html import page
-from tuimon.exports._metrics import progress_of
 from tuimon.exports._settings import flat, opened, shown
 from tuimon.model.views import SERIES_ROLES, Symbols
 from tuimon.panels import chart_of

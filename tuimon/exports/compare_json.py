@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports._comparison import MISSING, Comparison, Entry, MetricComparison
 from tuimon.exports._json import dumps, known
-from tuimon.exports._metrics import progress_of
 from tuimon.exports._settings import opened
 
 SCHEMA = 1

@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterator
 
 from tuimon.analysis.concepts import curves
-from tuimon.analysis.progress import report
-from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration
 from tuimon.model.alerts import Alert
 from tuimon.store import Run, Snapshot
@@ -39,7 +38,7 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
 
 
 def _parts(run: Run, alerts: list[Alert], now: float, ascii_only: bool) -> Iterator[str]:
-    said = report(progress_inputs(run), now)
+    said = progress_of(run, now)
     step = ""
     if said.step is not None:
         step = f" {said.step:,}" + (f"/{said.total:,} {100 * said.step // said.total}%" if said.total else "")

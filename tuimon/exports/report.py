@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._figures import (
     TABLE_SIZE,
@@ -16,7 +17,7 @@ from tuimon.exports._figures import (
     text_figure,
 )
 from tuimon.exports._html import page
-from tuimon.exports._metrics import MetricSummary, metric_summaries, progress_of
+from tuimon.exports._metrics import MetricSummary, metric_summaries
 from tuimon.exports._plot import sparkline
 from tuimon.exports._settings import flat, opened, shown
 from tuimon.exports.summary import facts_of, odd_text, runs_columns, trend_text

@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_value
-from tuimon.exports._metrics import BETTER, MetricSummary, entries, metric_summaries, progress_of, summarise
+from tuimon.exports._metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports._settings import flat, opened, shown
 from tuimon.exports._table import Column, table
 from tuimon.panels import telling

@@ -11,8 +11,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports._json import dumps, known
-from tuimon.exports._metrics import Entries, MetricSummary, entries, metric_summaries, progress_of
+from tuimon.exports._metrics import Entries, MetricSummary, entries, metric_summaries
 from tuimon.exports._settings import opened
 from tuimon.store import Run, Snapshot
 

@@ -6,23 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tuimon.analysis.comparing import seedless
-from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
-from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.panels._kept import kept
+from tuimon.analysis.kept import kept
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.panels._reading import Reading, reading_of
 from tuimon.panels.loss import PANEL as LOSS
 from tuimon.panels.reward import PANEL as REWARD
 from tuimon.redact import redacted
 from tuimon.store import Run
-
-inputs_of = kept(progress_inputs)
-"""What is known of a run's progress."""
-
-
-def progress_of(run: Run, now: float) -> ProgressReport:
-    """How the run stands at `now`."""
-    known: ProgressInputs = inputs_of(run)
-    return report(known, now)
 
 
 def steps_left(run: Run, now: float) -> int | None:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_filter import RunFilter
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._briefs import loss_of, main_of, progress_of, reward_of, settings_of
+from tuimon.panels._briefs import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._over import marker_of
 from tuimon.panels._reading import Reading, difference
 from tuimon.panels._text import signed, unit_text

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from tuimon.analysis.comparing import MISSING, aligned, common_step, compared_settings, first_name, telling_names
 from tuimon.analysis.level import Level, level
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._briefs import progress_of, settings_of
+from tuimon.panels._briefs import settings_of
 from tuimon.panels._headline import in_context
 from tuimon.panels._order import ASIDE, telling
 from tuimon.panels._over import marker_of

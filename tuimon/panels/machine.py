@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_bytes, format_fraction
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
-from tuimon.panels._briefs import progress_of
 from tuimon.panels._look import PLAIN, Look
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit

@@ -1,4 +1,5 @@
-"""What is worked out of a run once: the Run of a snapshot does not change, and lists ask for it at every row."""
+"""What is worked out of a run once: the Run of a snapshot does not change, and many ask for the same of it, lists at
+every row."""
 
 from __future__ import annotations
 
