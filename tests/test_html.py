@@ -126,6 +126,8 @@ def test_pages_are_well_formed_and_can_be_read_without_eyes(name: str) -> None:
         assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
         assert all(text_of(element).strip() for tag, element in found if re.fullmatch("h[1-6]|title|caption|th", tag))
         pictures = [element for tag, element in found if tag == "svg"]
+        places = [element.attrib["aria-label"] for tag, element in found if tag in ("section", "nav")]
+        assert len(places) == len(set(places))
         inner = {id(child) for picture in pictures for child in picture.iter() if child is not picture}
         for tag, element in found:
             if tag == "svg" and id(element) not in inner:
