@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 from conftest import DATA
+from support.terminal import TUIMON, Terminal
 
 from tuimon.commands import main
 from tuimon.exports.summary import as_text
@@ -190,3 +191,18 @@ def test_watch_prints_again_what_has_changed(tmp_path: Path) -> None:
         second = json.loads(process.stdout.readline())
         process.terminate()
     assert [one["runs"][0]["metrics"][0]["last"] for one in (first, second)] == [4.5, 2.25]
+
+
+def test_watch_on_a_terminal_shows_the_beginning_and_follows(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text(json.dumps({"step": 1, **{f"metric_{at:02}": 1.5 for at in range(40)}}) + "\n")
+    command = [*TUIMON, "summary", "--watch", "--interval", "0.05", str(tmp_path)]
+    with Terminal(command, size=(90, 20)) as terminal:
+        first = terminal.until(lambda output: b"lines more" in output)
+        assert b"metric_00" in first
+        assert first.count(b"\n") == 19
+        with log.open("a") as file:
+            file.write('{"step": 2, "metric_00": 2.75}\n')
+        terminal.until(lambda output: b"2.75" in output[len(first) :])
+        terminal.type("\x03")
+        assert terminal.wait() == 130

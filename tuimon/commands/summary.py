@@ -82,14 +82,22 @@ def _watch(paths: Sequence[str], options: argparse.Namespace) -> None:
                 text = _text(monitor, options.json, options.show_secrets, options.full, compact=not on_terminal)
                 made = time.monotonic()
                 if text != printed and monitor.snapshot().runs:
-                    separator = _CLEAR if on_terminal else "" if options.json or not printed else "\n"
-                    sys.stdout.write(separator + text)
+                    separator = "" if options.json or not printed else "\n"
+                    sys.stdout.write(_CLEAR + _screenful(text) if on_terminal else separator + text)
                     sys.stdout.flush()
                     printed = text
             watcher.set_directories(monitor.collector.directories)
             monitor.collector.hint(watcher.wait(options.interval).closed)
     finally:
         watcher.close()
+
+
+def _screenful(text: str) -> str:
+    """As many lines as the terminal has: the beginning says most."""
+    lines, rows = text.splitlines(), max(shutil.get_terminal_size().lines - 1, 2)
+    if len(lines) > rows:
+        lines = [*lines[: rows - 1], f"… {len(lines) - rows + 1} lines more"]
+    return "\n".join(lines) + "\n"
 
 
 COMMAND = Command("summary", "what the runs have come to, as text or JSON", _arguments, _run)
