@@ -12,6 +12,7 @@ import pytest
 
 from tuimon import config
 from tuimon.commands import commands
+from tuimon.detectors import all_detectors
 from tuimon.formats import all_formats
 from tuimon.tui.actions import all_actions, key_names
 
@@ -26,11 +27,15 @@ def between(name: str) -> str:
 
 
 def keys_table() -> str:
-    places = {"dashboard": "", "runs": "In the list of runs: ", "metrics": "In the list of metrics: "}
-    places |= {"log": "In the log: ", "config": "In the config: "}
-    where = {action.id: places[action.where[0]] for action in all_actions()}
-    rows = "".join(f"| `{key_names(action.keys)}` | {where[action.id]}{action.help} |\n" for action in all_actions())
+    """Those of the dashboard: a list's own stand in its footer and under ?."""
+    here = [action for action in all_actions() if "dashboard" in action.where]
+    rows = "".join(f"| `{key_names(action.keys)}` | {action.help} |\n" for action in here)
     return f"| key | what it does |\n| --- | --- |\n{rows}".strip()
+
+
+def detectors_table() -> str:
+    rows = "".join(f"| `{one.id}` | {one.title} |\n" for one in sorted(all_detectors(), key=lambda one: one.id))
+    return f"| detector | what it tells |\n| --- | --- |\n{rows}".strip()
 
 
 def formats_table() -> str:
@@ -44,6 +49,10 @@ def formats_table() -> str:
 
 def test_the_keys_are_those_of_the_registry() -> None:
     assert between("keys") == keys_table(), f"put this into README.md:\n{keys_table()}"
+
+
+def test_the_detectors_are_those_there_are() -> None:
+    assert between("detectors") == detectors_table(), f"put this into README.md:\n{detectors_table()}"
 
 
 def test_the_formats_are_those_there_are() -> None:
@@ -81,8 +90,8 @@ def test_the_two_commands_are_one_line_each() -> None:
         assert shlex.split(block)[0] == "python3"
 
 
-if __name__ == "__main__":  # writes the two tables into the README
+if __name__ == "__main__":  # writes the tables into the README
     text = README
-    for name, table in (("keys", keys_table()), ("formats", formats_table())):
+    for name, table in (("keys", keys_table()), ("formats", formats_table()), ("detectors", detectors_table())):
         text = re.sub(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", rf"\1{table}\n\2", text, flags=re.DOTALL)
     (ROOT / "README.md").write_text(text, "utf-8")

@@ -12,6 +12,7 @@ from test_app import log, opened, until
 from tuimon.model.views import Symbols
 from tuimon.panels import Look
 from tuimon.tui import saved_view
+from tuimon.tui.run_choice import RunChoice
 from tuimon.tui.state import ViewState
 
 __all__ = ["log"]
@@ -25,6 +26,12 @@ def test_what_was_changed_comes_back_and_nothing_else(tmp_path: Path) -> None:
     assert saved_view.restored(BEGUN, ["a"], tmp_path) == BEGUN
     light = replace(BEGUN, theme="light")
     assert saved_view.restored(light, ["a", "b"], tmp_path).theme == "light", "it was never chosen: what is found stays"
+
+
+def test_marked_pinned_and_hidden_runs_come_back_and_a_filter_over_runs_does_not(tmp_path: Path) -> None:
+    chosen = RunChoice(("/a", "/b"), False, ("/c",), ("/d", "/e"), "/a", True, "reward", True)
+    saved_view.keep(replace(BEGUN, runs=replace(chosen, query="x", show_hidden=True)), BEGUN, ["a"], tmp_path)
+    assert saved_view.restored(BEGUN, ["a"], tmp_path).runs == chosen
 
 
 def test_a_view_put_back_leaves_no_file(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
     python -m tests.bench.table [--full] [--json PATH] [SECTION …]
 
-Sections: reading, store, screen, drawing, explore, export. Quick corpora by default, which take about five minutes.
+Sections: reading, store, screen, drawing, explore, runs, export. Quick corpora by default: about five minutes.
 Times are CPU time but where a person waits; peers that are not installed are said to be missing.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tests.bench._row import HEAD, Row
 
-SECTIONS = ("reading", "store", "screen", "drawing", "explore", "export")
+SECTIONS = ("reading", "store", "screen", "drawing", "explore", "runs", "export")
 
 
 def main() -> int:

@@ -31,20 +31,8 @@ from tuimon.panels._metric_rows import (
 )
 from tuimon.panels._order import ASIDE, telling
 from tuimon.panels._over import Over
-from tuimon.panels._runs import (
-    SIGNS,
-    SORTS,
-    Listing,
-    Widths,
-    column_at,
-    count_alerts,
-    head_row,
-    layout,
-    listed,
-    run_row,
-    shared_directory,
-    useful_columns,
-)
+from tuimon.panels._run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
+from tuimon.panels._runs import SORTS, Listing, count_alerts, listed, shared_directory, useful_columns
 from tuimon.panels._select import is_side, leftovers
 from tuimon.panels._settings import Setting, settings_tree, visible
 from tuimon.panels._side_by_side import side_by_side

@@ -1,0 +1,88 @@
+"""Rows about many runs: what a list of a thousand costs, and a chart of several runs against a chart of one."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from tests.bench._explore_rows import SCREEN, side_by_side
+from tests.bench._row import Row
+from tests.bench._store_rows import Feed
+from tuimon.analysis.run_filter import parse
+from tuimon.draw import FrameCache, render
+from tuimon.model.views import Symbols
+from tuimon.monitor import open_run
+from tuimon.panels import Listing, Look, drawn_over, layout, listed, metric_panel, run_row, useful_columns
+from tuimon.store import Run, Snapshot
+
+MANY, FEW = 1000, 50
+
+
+def rows(folder: Path, full: bool) -> Iterator[Row]:
+    many, few = (_runs(folder / str(count), count) for count in (MANY, FEW))
+    listing = Listing(time.time(), Symbols.BRAILLE)
+
+    def page(runs: Sequence[Run]) -> None:
+        seen = listed(runs, listing)[: SCREEN.height]
+        widths = layout(SCREEN.width, useful_columns(seen, listing), 20)
+        for run in seen:
+            run_row(run, listing, widths, False, SCREEN.width)
+
+    begun = time.thread_time()
+    page(many.runs)
+    first = (time.thread_time() - begun) * 1e3
+    long, short = side_by_side(partial(page, many.runs), partial(page, few.runs))
+    against = f"{long:.2f} ms against {short:.2f} ms, {SCREEN.height} rows"
+    yield Row(f"a screen of {MANY} runs, against {FEW}", long / short, "x", 1.5, 1.1, against=against)
+    yield Row(f"the first screen of {MANY} runs", first, "ms", 200, 100)
+    for what, ask in (
+        ("sorted by reward", lambda: listed(many.runs, listing, sort="reward")),
+        ("sorted by state", lambda: listed(many.runs, listing, sort="state")),
+        ("filtered by lr>3e-4 state:stalled", lambda: listed(many.runs, listing, parse("lr>3e-4 state:stalled"))),
+    ):
+        times = []
+        for _ in range(2):
+            begun = time.thread_time()
+            ask()
+            times.append((time.thread_time() - begun) * 1e3)
+        yield Row(f"{MANY} runs {what}, at first", times[0], "ms", 1000, 500, against=f"{times[1]:.1f} ms again")
+    yield from _overlays()
+
+
+def _overlays() -> Iterator[Row]:
+    """Eight runs over each other: of a million points each against ten thousand, and against one of them alone."""
+    charts = {}
+    for points in (1_000_000, 10_000):
+        feeds = [Feed(1, points) for _ in range(8)]
+        over = drawn_over([feed.run for feed in feeds], (), False, Symbols.BRAILLE)
+        charts[points] = feeds[0].names[0], feeds[0].run, over
+    frames = FrameCache()
+
+    def draw(points: int, count: int) -> None:
+        name, run, over = charts[points]
+        look = replace(Look(), over=over[:count] if count > 1 else ())
+        view = metric_panel(name).view(run, SCREEN, 1.7e9, Symbols.BRAILLE, look)
+        render(view, SCREEN, Symbols.BRAILLE, frames)
+
+    long, short = side_by_side(partial(draw, 1_000_000, 8), partial(draw, 10_000, 8))
+    against = f"{long:.2f} ms against {short:.2f} ms, a chart of {SCREEN.width}x{SCREEN.height}"
+    yield Row("8 runs of 1M points over each other, against 10k", long / short, "x", 2.5, 1.5, against=against)
+    eight, one = side_by_side(partial(draw, 1_000_000, 8), partial(draw, 1_000_000, 1))
+    yield Row("8 runs over each other, against 8 charts of one", eight / (8 * one), "x", 1.0, 0.7)
+
+
+def _runs(folder: Path, count: int) -> Snapshot:
+    """Real files: thirty points of three metrics each, and a config."""
+    for number in range(count):
+        run = folder / f"grpo_seed{number}"
+        run.mkdir(parents=True)
+        points = (
+            {"step": s, "reward": 0.01 * s * (number % 9 + 1), "loss": 1 / (s + 1), "kl": 0.01 * s} for s in range(30)
+        )
+        (run / "metrics.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points))
+        (run / "config.json").write_text(json.dumps({"optim": {"lr": number % 7 * 1e-4}, "seed": number}))
+    return open_run(folder)
