@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -14,17 +13,15 @@ from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Envelope
 from tuimon.store import envelope as columns_of
 from tuimon.store.axes import Scale, named
-from tuimon.store.blocks import Means, Sums
+from tuimon.store.blocks import Means
 from tuimon.store.compare import Disagreement
+from tuimon.store.curve_index import CurveIndex
 from tuimon.store.moments import Moments
-from tuimon.store.pyramid import Pyramid
 from tuimon.store.tally import Indices, Tally
 
 Number = TypeVar("Number", bound=np.generic)
 
 _NO_RESTARTS: Indices = np.empty(0, np.int64)
-_DIRECT = 1 << 16
-"""Up to this many points are read themselves: as quick as a pyramid, and nothing to build."""
 
 
 class Sample(NamedTuple):
@@ -33,47 +30,6 @@ class Sample(NamedTuple):
     step: int
     value: float
     wall_time: float
-
-
-class CurveIndex:
-    """What curves over one growing column share from snapshot to snapshot. Any thread may use it."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._tally = Tally()
-        self._moments = Moments()
-        self._sums = Sums()
-        self._pyramid = Pyramid()
-
-    def tally(self, values: Floats) -> Tally:
-        """Counted over all of `values`, a prefix of the column; only what is new is counted."""
-        with self._lock:
-            if len(values) < self._tally.length:
-                return Tally().extended(values)
-            self._tally = self._tally.extended(values)
-            return self._tally
-
-    def moments(self, values: Floats) -> Moments:
-        """The same of mean and deviation, which nobody asks for until a chart has the screen to itself."""
-        with self._lock:
-            if len(values) < self._moments.length:
-                return Moments().extended(values)
-            self._moments = self._moments.extended(values)
-            return self._moments
-
-    def means(self, values: Floats, begin: int, end: int, most: int, before: int) -> tuple[Indices, Floats, int]:
-        """See Sums.means."""
-        with self._lock:
-            self._sums.extend(values)
-            return self._sums.means(values, begin, end, most, before)
-
-    def reduce(self, values: Floats, edges: Indices, restarts: Indices, tally: Tally) -> Envelope:
-        """See envelope.reduce."""
-        if edges[-1] - edges[0] <= _DIRECT:
-            return columns_of.reduce(values, edges, restarts, tally, None)
-        with self._lock:
-            self._pyramid.extend(values)
-            return columns_of.reduce(values, edges, restarts, tally, self._pyramid)
 
 
 @dataclass(slots=True, eq=False)

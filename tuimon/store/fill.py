@@ -19,7 +19,7 @@ import numpy as np
 from tuimon.model.points import Steps
 from tuimon.store.columns import PointColumns
 from tuimon.store.compare import Comparison, before, until, usual_stride
-from tuimon.store.curve import CurveIndex
+from tuimon.store.curve_index import CurveIndex
 from tuimon.store.join import Joined
 from tuimon.store.tally import Indices
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns
-from tuimon.store.curve import CurveIndex
+from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import Part, arrange
 from tuimon.store.tally import Indices
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tuimon.model.events import Preview
 from tuimon.store.columns import PointColumns, Shared
-from tuimon.store.curve import CurveIndex
+from tuimon.store.curve_index import CurveIndex
 from tuimon.store.join import Joined, join
 from tuimon.store.segments import Part
 from tuimon.store.series import UNTOLD, Series

@@ -23,18 +23,17 @@ from tuimon.config import Settings
 from tuimon.draw import prepare as prepare_charts
 from tuimon.monitor import ReaderProcess
 from tuimon.notify import Notifier, channels_of
-from tuimon.panels import Look, Panel, arrange, header_panel, metric_panel, metric_panel_of
+from tuimon.panels import Look, header_panel
 from tuimon.panels import prepare as prepare_panels
 from tuimon.store import Run, Snapshot
 from tuimon.tui import _textual, actions, explore, saved_view, terminal
+from tuimon.tui.arrangement import panels_of
 from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
-from tuimon.tui.filtering import matching
 from tuimon.tui.pace import Pace
 from tuimon.tui.run_choice import base_of, lines_of, runs_of
 from tuimon.tui.run_list import RunListScreen
-from tuimon.tui.sections import ordered, sectioned
 from tuimon.tui.state import ViewState
 from tuimon.tui.waiting import Waiting
 from tuimon.tui.work_screen import WorkScreen
@@ -180,7 +179,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.screen.show(snapshot, self.state, now)
             return
         run = self.run_shown
-        panels = self._panels(run)
+        panels = panels_of(run, self.state)
         self.board.show(panels)
         self.board.display = bool(panels)
         self.waiting.display = not panels
@@ -213,26 +212,6 @@ class TuimonApp(App[None], inherit_bindings=False):
                 return newest
             self.state.run = runs.index(newest)
         return runs[min(self.state.run, len(runs) - 1)]
-
-    def _panels(self, run: Run | None) -> tuple[Panel, ...]:
-        if run is None:
-            return ()
-        if self.state.query:
-            return tuple(
-                metric_panel(name) for name in matching(ordered(run.metrics, self.state.order), self.state.query)
-            )
-        if self.state.chosen:
-            return tuple(metric_panel(name) for name in self.state.chosen)
-        if self.state.all_metrics:
-            return sectioned(run.metrics, self.state.order, self.state.folded, self.state.turned)
-        return self._pinned_first(arrange(run), run)
-
-    def _pinned_first(self, panels: tuple[Panel, ...], run: Run) -> tuple[Panel, ...]:
-        """Pinned panels in the order in which they were pinned; a pinned metric that has no panel here gets one."""
-        known = {panel.id: panel for panel in panels}
-        pinned = [known.get(id) or (metric_panel_of(id, run)) for id in self.state.look.pins]
-        first = tuple(panel for panel in pinned if panel is not None)
-        return (*first, *(panel for panel in panels if panel not in first)) if first else panels
 
     # ------------------------------------------------------------------ what actions use
 
