@@ -27,14 +27,15 @@ class Column:
 
     __slots__ = ("array", "length")
 
-    def __init__(self, dtype: npt.DTypeLike) -> None:
-        self.array: npt.NDArray[Any] = np.empty(0, dtype)
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        """array: room for the first rows, none of which is there yet."""
+        self.array = array
         self.length = 0
 
     def put(self, at: int, rows: npt.NDArray[Any]) -> bool:
         """The rows from `at` <= length on are these; False where it holds others there, to the bit."""
         end, known = at + len(rows), min(self.length - at, len(rows))
-        if known and not np.array_equal(_bits(self.array[at : at + known]), _bits(rows[:known])):
+        if known and not _same(self.array[at : at + known], rows[:known]):
             return False
         if end > self.length:
             if end > len(self.array):
@@ -56,12 +57,12 @@ class Column:
 
     def begins_as(self, other: Column, length: int) -> bool:
         """Are the first `length` rows of the two the same?"""
-        return length <= self.length and np.array_equal(_bits(self.array[:length]), _bits(other.array[:length]))
+        return not length or (length <= self.length and _same(self.array[:length], other.array[:length]))
 
     def copy(self, length: int) -> Column:
         """Another column with its first rows."""
-        made = Column(self.array.dtype)
-        made.array, made.length = self.array[:length].copy(), length
+        made = Column(self.array[:length].copy() if length else self.array[:0])
+        made.length = length
         return made
 
     def _grow(self, count: int) -> None:
@@ -73,6 +74,11 @@ class Column:
         new = np.empty(at + count if bulk else at + max(count, spare), self.array.dtype)
         new[:at] = self.array[:at]
         self.array = new
+
+
+_NO_FLOATS: Floats = np.empty(0)
+_NO_STEPS, _NO_TIMES = Column(np.empty(0, np.int64)), Column(_NO_FLOATS)
+"""Of metrics without a point; nothing is ever put into them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,8 +99,8 @@ class PointColumns:
 
     def __init__(self, shared: Shared | None = None) -> None:
         self._shared = shared
-        self._steps, self._wall_times = Column(np.int64), Column(np.float64)
-        self._values = Column(np.float64)
+        self._steps, self._wall_times = _NO_STEPS, _NO_TIMES
+        self._values = Column(_NO_FLOATS)
         self.length = 0
         self.ordered = 0
         """How many leading points have steps that never go back; equal to `length` for a well-behaved log."""
@@ -160,5 +166,8 @@ def _placed(column: Column, at: int, rows: npt.NDArray[Any], shared: list[Column
     return made
 
 
-def _bits(rows: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
-    return rows.view(np.int64)
+def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
+    """To the bit; of equal lengths."""
+    if len(a) <= _BULK:
+        return a.tobytes() == b.tobytes()
+    return bool((a.view(np.int64) == b.view(np.int64)).all())
