@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -34,7 +35,11 @@ def keys_table() -> str:
 
 
 def detectors_table() -> str:
-    rows = "".join(f"| `{one.id}` | {one.title} |\n" for one in sorted(all_detectors(), key=lambda one: one.id))
+    """Each with the first sentence of its module."""
+    rows = ""
+    for one in sorted(all_detectors(), key=lambda one: one.id):
+        told = (sys.modules[type(one).__module__].__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
+        rows += f"| `{one.id}` | {told} |\n"
     return f"| detector | what it tells |\n| --- | --- |\n{rows}".strip()
 
 
