@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from test_app import opened, text, until
 from textual.pilot import Pilot
 
+from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.run_list import RunListScreen
 
@@ -50,6 +52,11 @@ def order(app: TuimonApp) -> list[str]:
 
 def row_of(app: TuimonApp, name: str) -> str:
     return next(line for line in text(app).splitlines() if name in line)
+
+
+def test_no_key_means_two_things_on_one_screen() -> None:
+    taken = Counter((where, key) for one in all_actions() for where in one.where for key in one.keys.split(",") if key)
+    assert [pair for pair, count in taken.items() if count > 1] == []
 
 
 async def test_a_row_says_state_step_reward_and_loss_as_logged(runs: Path) -> None:

@@ -80,9 +80,9 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         write(tmp_path / "many", name, 20, number / 1000)
     async with opened(tmp_path / "many", size=(120, 30)) as (app, pilot):
         await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
-        await pilot.press("C")
+        await pilot.press("d")
         await until(app, pilot, lambda s: "nothing to compare it with" in s)
-        await pilot.press("r", "g", "down", "B", "down", "space", "C")
+        await pilot.press("r", "g", "down", "B", "down", "space", "d")
         shown = await until(app, pilot, lambda s: "Settings that differ" in s and "optim.lr" in s)
         [settings] = [line for line in shown.splitlines() if "optim.lr" in line]
         assert settings.split()[1:] == ["0.00200", "0.00300"], "the base first"

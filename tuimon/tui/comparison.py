@@ -17,7 +17,7 @@ MOST = 12
 class ComparisonScreen(RowsScreen):
     """A table as it stands when it is opened; the first run is what the others are held against."""
 
-    BINDINGS = [("C", "app.pop_screen")]  # noqa: RUF012  Textual's way
+    BINDINGS = [("d", "app.pop_screen")]  # noqa: RUF012  Textual's way
 
     def __init__(self, runs: Sequence[Run], symbols: Symbols, theme: str) -> None:
         foot: list[Row] = [(("Esc leaves this screen; arrows and hjkl move it", Role.MUTED),)]

@@ -104,6 +104,6 @@ ACTIONS = (
     _both("runs", "r", "runs", "Every run as a row: sort, filter, mark, compare; again: back", _list, footer=7),
     _both("over", "O", "overlay", "Draw the marked runs over the one that is shown; again: not", _over, footer=20),
     _both("seeds", "u", "seeds", "Draw runs that differ only in their seed as one; again: each", _seeds, footer=21),
-    _both("compare", "C", "compare", "Marked runs side by side: settings, metrics, noise", _compare, footer=9),
+    _both("compare", "d", "compare", "Marked runs side by side: settings, metrics, noise", _compare, footer=9),
     _both("base", "B", "base", "Compare the other runs with this one; again: with none", _base, footer=22),
 )
