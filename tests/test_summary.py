@@ -197,7 +197,7 @@ def test_watch_on_a_terminal_shows_the_beginning_and_follows(tmp_path: Path) -> 
     log = tmp_path / "metrics.jsonl"
     log.write_text(json.dumps({"step": 1, **{f"metric_{at:02}": 1.5 for at in range(40)}}) + "\n")
     command = [*TUIMON, "summary", "--watch", "--interval", "0.05", str(tmp_path)]
-    with Terminal(command, size=(90, 20)) as terminal:
+    with Terminal(command, size=(90, 20), environment={"COLUMNS": "90", "LINES": "20"}) as terminal:
         first = terminal.until(lambda output: b"lines more" in output)
         assert b"metric_00" in first
         assert first.count(b"\n") == 19
