@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -49,9 +50,14 @@ def summarise(run: Run, name: str) -> MetricSummary:
 
 def in_context(run: Run, meaning: Meaning) -> Meaning:
     """The loss of a run that learns from rewards is a surrogate: it has no best."""
-    if meaning.concept == "loss.total" and any(classify(name).concept == "reward.train" for name in run.metrics):
+    if meaning.concept == "loss.total" and _learns_from_rewards(run.metrics):
         return replace(meaning, direction="neutral")
     return meaning
+
+
+@lru_cache(maxsize=64)
+def _learns_from_rewards(metrics: tuple[str, ...]) -> bool:
+    return any(classify(name).concept == "reward.train" for name in metrics)
 
 
 def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
