@@ -18,7 +18,7 @@ from samples import Given, Sample, given, some
 from tuimon.formats import Format, StreamDecoder, all_formats
 from tuimon.model.events import Columns, Preview
 from tuimon.model.points import Points
-from tuimon.reader import Collector
+from tuimon.reader import Collector, follow
 from tuimon.store import Run, Store
 from tuimon.store.preview import previewed, series_of
 
@@ -61,6 +61,12 @@ def test_half_a_log_tells_its_last_points(log_format: Format) -> None:
     assert any(is_end_of(sample, len(sample.data) // 2) for sample in some(log_format.id, 5))
 
 
+@pytest.fixture
+def early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Previews of logs that are quickly written."""
+    monkeypatch.setattr(follow, "LARGE", 4 << 20)
+
+
 def write_lines(path: Path, first: int = 0, rows: int = ROWS) -> None:
     """About 150 bytes a row; the steps go back once."""
     chance = np.random.default_rng(5)
@@ -85,6 +91,7 @@ def arrays(run: Run) -> dict[str, tuple[list[int], list[float], list[float], lis
     }
 
 
+@pytest.mark.usefixtures("early")
 def test_the_end_shows_first_and_the_history_takes_its_place(tmp_path: Path) -> None:
     log = tmp_path / "metrics.jsonl"
     write_lines(log)
@@ -124,15 +131,17 @@ def test_the_end_shows_first_and_the_history_takes_its_place(tmp_path: Path) -> 
 
 def test_a_reader_process_ends_with_what_is_in_the_log(tmp_path: Path) -> None:
     log = tmp_path / "metrics.jsonl"
-    write_lines(log)
+    rows = 100_000  # 17 MB: its process knows nothing of a fixture
+    write_lines(log, rows=rows)
     with Live(log) as live:
-        live.until(lambda snapshot: snapshot.progress.caught_up and snapshot.runs[0].point_count == 3 * ROWS)
+        live.until(lambda snapshot: snapshot.progress.caught_up and snapshot.runs[0].point_count == 3 * rows)
         assert held(live.snapshot) == fresh(log)
-        write_lines(log, ROWS, 10)
-        live.until(lambda snapshot: snapshot.runs[0].point_count == 3 * (ROWS + 10))
+        write_lines(log, rows, 10)
+        live.until(lambda snapshot: snapshot.runs[0].point_count == 3 * (rows + 10))
         assert held(live.snapshot) == fresh(log)
 
 
+@pytest.mark.usefixtures("early")
 def test_a_short_log_and_one_that_is_read_already_give_none(tmp_path: Path) -> None:
     write_lines(tmp_path / "short.jsonl", rows=100)
     write_lines(tmp_path / "long.jsonl", rows=40_000)

@@ -21,8 +21,9 @@ from tuimon.text import clean
 
 BLOCK = 4 << 20
 """Bytes read at once: large enough for vectorised decoding, small enough to give others a turn."""
-LARGE = 4 << 20
-"""Bytes; the end of a longer log is shown before its history is read."""
+LARGE = 16 << 20
+"""Bytes; the end of a longer log is shown before its history is read. A shorter one is read in less than the time in
+which a screen comes up."""
 LAST = 192 << 10
 """Bytes of its end that are read for that: some screenfuls of curve."""
 PEEK = 16 << 10
