@@ -140,7 +140,7 @@ async def test_from_a_line_to_the_charts_and_back(run: Path) -> None:
 async def test_any_size(run: Path, size: tuple[int, int]) -> None:
     async with opened(run, size=size) as (app, pilot):
         await pilot.pause(1.0)
-        for key in ("L", "i"):
+        for key in ("L", "C"):
             await pilot.press(key)
             await pilot.pause(0.3)
             await pilot.press("j", "pageup", "G", "g")
@@ -151,7 +151,7 @@ async def test_any_size(run: Path, size: tuple[int, int]) -> None:
 async def test_settings_are_found_folded_and_hidden(run: Path) -> None:
     async with opened(run, size=(100, 30)) as (app, pilot):
         await until(app, pilot, lambda s: f"step {STEPS}" in s)
-        await pilot.press("i")
+        await pilot.press("C")
         shown = await until(app, pilot, lambda s: "kl_coef" in s and "adv" in s)
         assert isinstance(app.screen, ConfigScreen)
         assert "1.00e-06" in shown
@@ -163,5 +163,5 @@ async def test_settings_are_found_folded_and_hidden(run: Path) -> None:
         await until(app, pilot, lambda s: "▸ algorithm" in s and "kl_coef" not in s)
         await pilot.press("slash", *"KL_", "enter")
         await until(app, pilot, lambda s: "1 listed" in s and "kl_coef" in s and "lr" not in s.splitlines()[3])
-        await pilot.press("escape", "i")
+        await pilot.press("escape", "C")
         await until(app, pilot, lambda s: "settings" not in s.splitlines()[0])

@@ -46,7 +46,7 @@ def _copy(app: TuimonApp) -> None:
 ACTIONS = (
     Action(
         "config",
-        "i",
+        "C",
         "config",
         "The settings of the run, its best checkpoint and its result; again: back",
         _open,
