@@ -74,8 +74,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # `tuimon summary | head`: the reader has gone, which is no error. Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_standard_output()
         return EXIT_OK
+    except OSError as error:
+        from tuimon.text import clean
+
+        if error.filename is None:  # no file was opened: something could not be written
+            _drop_standard_output()
+        what = "standard output cannot be written" if error.filename is None else clean(os.fsdecode(error.filename))
+        print(f"tuimon: {what}: {error.strerror}", file=sys.stderr)
+        return EXIT_ERROR
+
+
+def _drop_standard_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def parser_of(command: Command) -> argparse.ArgumentParser:

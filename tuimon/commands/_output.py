@@ -76,9 +76,11 @@ def _replacing(name: str, force: bool, mode: str) -> Iterator[object]:
             yield file
         os.chmod(file.name, 0o666 & ~_umask())  # noqa: PTH101
         os.replace(file.name, name)  # noqa: PTH105
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(file.name)  # noqa: PTH108
+        if isinstance(error, OSError) and error.filename is None:  # of a write, not of a log that is read meanwhile
+            raise TuimonError(f"{clean(name)} cannot be written: {error.strerror}", "nothing of it is left") from error
         raise
 
 

@@ -36,24 +36,28 @@ def _files(job: Job) -> Iterator[File]:
     for kind, fields in _FIELDS.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what pandas has to say to tbparse
-            tables = [(source, table) for source, one in readers if len(table := getattr(one, kind))]
+            found = [(source, _chosen(getattr(one, kind), job.wanted)) for source, one in readers]
+        tables = [(source, table) for source, table in found if len(table)]
         if tables:
 
             def write(stream: BinaryIO, tables: list[Any] = tables, fields: tuple[str, ...] = fields) -> None:
                 for source, table in tables:
-                    stream.writelines(_lines(source, table, fields, job.wanted))
+                    stream.writelines(_lines(source, table, fields))
 
             yield f"{kind}.jsonl", write
 
 
-def _lines(source: str, table: Any, fields: tuple[str, ...], wanted: Callable[[str], bool]) -> Iterator[bytes]:
+def _chosen(table: Any, wanted: Callable[[str], bool]) -> Any:
+    return table[[wanted(tag) for tag in table.tag]] if len(table) else table
+
+
+def _lines(source: str, table: Any, fields: tuple[str, ...]) -> Iterator[bytes]:
     from tuimon.exports._json import dumps
 
     for row in table.to_dict("records"):
-        if wanted(row["tag"]):
-            told = {"source": source, "metric": row["tag"], "step": row["step"], "wall_time": row.get("wall_time")}
-            values = {name: _plain(row.get(name, row.get("value"))) for name in fields}
-            yield dumps(told | values, compact=True).encode() + b"\n"
+        told = {"source": source, "metric": row["tag"], "step": row["step"], "wall_time": row.get("wall_time")}
+        values = {name: _plain(row.get(name, row.get("value"))) for name in fields}
+        yield dumps(told | values, compact=True).encode() + b"\n"
 
 
 def _plain(value: Any) -> Any:
