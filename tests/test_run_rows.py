@@ -1,0 +1,139 @@
+"""The rows of a list of runs as text: any width, any order, values against those that were logged."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.analysis.run_filter import parse
+from tuimon.draw.rows import row_width
+from tuimon.draw.spark import spark_columns, sparkline
+from tuimon.model.views import Symbols
+from tuimon.monitor import open_run
+from tuimon.panels import SORTS, Listing, column_at, head_row, layout, listed, run_row, shared_directory, useful_columns
+from tuimon.panels._runs import age_text
+from tuimon.store import Curve, Run
+
+NOW = 1_700_000_100.0
+WIDE = "名前の長い走行"
+REWARDS: dict[str, list[float] | None] = {"b": [0.1, 0.9], "a": [0.5, math.nan], WIDE: [0.3, 0.2], "d": None}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ...]:
+    root = tmp_path_factory.mktemp("runs")
+    for name, rewards in REWARDS.items():
+        (root / name).mkdir()
+        rows = [
+            {"step": step, "loss": 1.0 + step, "time": NOW - 100 + step, **({"reward": value} if rewards else {})}
+            for step, value in enumerate(rewards or [0.0, 0.0])
+        ]
+        (root / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return open_run(root).runs
+
+
+def names(found: tuple[Run, ...]) -> list[str]:
+    return [run.name for run in found]
+
+
+def text(row: tuple[tuple[str, object], ...]) -> str:
+    return "".join(text for text, _ in row)
+
+
+@pytest.mark.parametrize("symbols", list(Symbols))
+@pytest.mark.parametrize("base", [False, True])
+def test_rows_fill_any_width_exactly(runs: tuple[Run, ...], symbols: Symbols, base: bool) -> None:
+    listing = Listing(NOW, symbols, {runs[0].id: 3}, runs[0] if base else None)
+    useful = useful_columns(runs, listing)
+    assert ("base" in useful) == base
+    for width in (*range(1, 130), 250):
+        widths = layout(width, useful, 14)
+        rows = [head_row(widths, "reward", False, symbols, width)]
+        rows += [run_row(run, listing, widths, run is runs[1], width) for run in runs]
+        assert {row_width(row) for row in rows} == {width}
+        if symbols is Symbols.ASCII:
+            shown = "".join(text(row) for row in rows)
+            assert {one for one in shown if not one.isascii()} <= {"…", *WIDE}, "but for foreign names"
+        if width >= 50:
+            assert "0.9000" in text(rows[1 + names(runs).index("b")]), "a reward stays where columns go"
+            assert "NaN" in text(rows[1 + names(runs).index("a")])
+
+
+def test_heads_stand_over_their_columns(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE)
+    widths = layout(120, useful_columns(runs, listing), 14)
+    head = text(head_row(widths, "found", False, Symbols.BRAILLE, 120))
+    for column, _ in widths:
+        if column.head and column.head in head:
+            assert column_at(widths, head.index(column.head)) is column
+    assert column_at(widths, 0) is None
+
+
+def test_what_is_unknown_comes_last_whichever_way_it_is_sorted(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE)
+    known = ["b", WIDE]
+    assert names(listed(runs, listing, sort="reward"))[:2] == known
+    assert names(listed(runs, listing, sort="reward", reverse=True))[:2] == known[::-1]
+    for sort in SORTS:
+        for reverse in (False, True):
+            assert set(listed(runs, listing, sort=sort, reverse=reverse)) == set(runs)
+
+
+def test_filtered_pinned_and_hidden(runs: tuple[Run, ...]) -> None:
+    by_name = {run.name: run for run in runs}
+    pinned = Listing(NOW, Symbols.BRAILLE, pinned=frozenset({by_name["d"].path}), hidden=frozenset({by_name["a"].path}))
+    assert names(listed(runs, pinned, sort="name")) == ["d", "b", WIDE]
+    assert len(listed(runs, pinned, show_hidden=True)) == 4
+    assert names(listed(runs, pinned, parse("reward>0.5"))) == ["b"]
+    assert names(listed(runs, pinned, parse("loss=2 -名前"), sort="name")) == ["d", "b"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s"),
+        (59, "50 s"),
+        (60, "1 m"),
+        (7199, "119 m"),
+        (7200, "2 h"),
+        (172799, "47 h"),
+        (172800, "2 d"),
+    ],
+)
+def test_ages_are_coarse(seconds: float, expected: str) -> None:
+    assert age_text(seconds) == expected
+
+
+def test_a_directory_that_all_names_share_is_left_out() -> None:
+    assert shared_directory(["sweep/run1", "sweep/run2"]) == 6
+    assert shared_directory(["a/b/x", "a/b/y", "a/c"]) == 2
+    assert shared_directory(["run1", "run2"]) == 0
+    assert shared_directory(["a/x", "a/x"]) == 2
+    assert shared_directory(["a/x"]) == 0
+    assert shared_directory([]) == 0
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=120), st.integers(1, 40))
+def test_a_sparkline_shows_the_extremes_of_each_column(values: list[float], cells: int) -> None:
+    curve = Curve.of("m", np.arange(len(values)), np.array(values))
+    envelope = curve.envelope(0.0, max(len(values) - 1, 1), spark_columns(cells, Symbols.BRAILLE))
+    drawn = sparkline(envelope, cells, Symbols.BRAILLE)
+    assert len(drawn) == cells
+    finite = np.array([value for value in values if math.isfinite(value)])
+    if not len(finite):
+        assert drawn.strip() == ""
+        return
+    low, high = finite.min(), finite.max()
+    dots = dict.fromkeys(range(4), False)
+    for character in drawn:
+        mask = ord(character) - 0x2800 if character != " " else 0
+        for bits, row in ((0x09, 0), (0x12, 1), (0x24, 2), (0xC0, 3)):
+            dots[row] |= bool(mask & bits)
+    if low < high and math.isfinite(high - low):
+        assert dots[0], "the highest value is at the top"
+        assert dots[3], "the lowest at the foot"
