@@ -57,6 +57,8 @@ _MARKS = (
     *("low on memory", "raylet", "slurmstepd", "DUE TO ", "SIGTERM", "egmentation fault", "Bus error", "core dumped"),
     *("exitcode: -", "Killed", "Terminated", "oom-kill", "PREEMPTED"),
 )
+_SUMMARY = "'train_runtime'"
+"""Of Hugging Face: a whole dictionary, which says no more than that it has come to its end."""
 _CHAINED = ("During handling of the above", "The above exception was")
 _EPILOGUE = ("wandb:", "swanlab:", "[rank")
 _PASSING = 20
@@ -97,6 +99,8 @@ class Outcome:
             weakly = found[0].startswith(_WEAKLY_FINISHED)
             if self._state == "running" or (self._state == "crashed" and self._weak and not weakly):
                 self._set("finished", line, step, weak=weakly)
+                if found[0].startswith(_SUMMARY):
+                    self._evidence = "the trainer printed its final summary"
         elif _KILLED.search(text) and (self._state == "running" or self._weak):
             self._set("crashed", line, step, weak=False)
             self._cause = next((name for pattern, name in _CAUSES if pattern.search(text)), "")
