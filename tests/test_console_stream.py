@@ -123,13 +123,17 @@ def test_a_crash_has_a_cause_and_a_step(line: str, cause: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["[INFO] pipeline complete!", "{'train_runtime': '40', 'train_loss': 0.5, 'epoch': 1}"]
+    ("line", "said"),
+    [
+        ("[INFO] pipeline complete!", "[INFO] pipeline complete!"),
+        ("{'train_runtime': '40', 'train_loss': 0.5, 'epoch': 1}", "the trainer printed its final summary"),
+    ],
 )
-def test_last_words(line: str) -> None:
+def test_last_words(line: str, said: str) -> None:
     text = (
         f"step 1 loss 0.5\n{line}\n{{'eval_loss': 0.5, 'epoch': 1}}\nTraceback (most recent call last):\nX: teardown\n"
     )
-    assert state(feed(ConsoleDecoder(), text.encode())) == ("finished", line)
+    assert state(feed(ConsoleDecoder(), text.encode())) == ("finished", said)
     assert state(feed(ConsoleDecoder(), f"{text}step 2 loss 0.5\n".encode())) is None
 
 

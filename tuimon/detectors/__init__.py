@@ -92,6 +92,7 @@ class Checker:
                 made = detector_of(rule, where)
                 known[made.id] = made
         self.detectors = tuple(known.values())
+        self._by_clock = tuple(detector for detector in self.detectors if isinstance(detector, ByClock))
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
 
     def check(self, run: Run, now: float = math.nan) -> tuple[Alert, ...]:
@@ -102,7 +103,7 @@ class Checker:
             found = tuple(alert for detector in self.detectors for alert in detector.check(run))
             self._checked[run] = found
         if math.isfinite(now):
-            found += tuple(a for d in self.detectors if isinstance(d, ByClock) for a in d.check_at(run, now))
+            found += tuple(a for d in self._by_clock for a in d.check_at(run, now))
         return tuple(sorted(found, key=_order))
 
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
