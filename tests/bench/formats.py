@@ -5,14 +5,17 @@
 
 A log has 20 metrics a step (50 in W&B's and SwanLab's run files). Ours is what the reader process does, looking for the
 log included; the others begin with its path. Both end with the steps and values of each metric, and must be equal, or
-nothing is measured. Times are CPU seconds, the best of three rounds (of the others, of two). A peer is measured where
-it can be imported: none is needed, and one that cannot is said to be missing. To have all of them, install
-mlflow-skinny, sqlalchemy, alembic, pandas, swanlab, tbparse and wandb (up to 0.29) into an environment of their own and run this from there.
+nothing is measured. Times are CPU seconds, the best of three rounds (of the others, of two).
+
+A peer is measured where it can be imported: none is needed, and one that cannot is said to be missing. To have all of
+them, install mlflow-skinny, sqlalchemy, alembic, pandas, swanlab, tbparse, tensorboard and wandb (up to 0.29) into an
+environment beside tuimon, and run this there.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import logging
 import pkgutil
@@ -88,6 +91,8 @@ def _in_order(steps: object, values: object) -> np.ndarray:
 
 def cpu_seconds(work: Callable[[], object], rounds: int) -> float:
     times = []
+    gc.collect()
+    gc.freeze()  # the garbage collector must not walk, on our time, through all that was imported for a peer
     for _ in range(rounds):
         begun = time.process_time()
         work()

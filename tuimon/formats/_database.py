@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 DAMAGED = "page of the database not readable"
@@ -52,21 +53,22 @@ class NewRows:
 
     def read(self, database: sqlite3.Connection) -> Iterator[list[tuple[Any, ...]]]:
         """The new rows in their order, in batches, as (rowid, *expressions); those before a damaged page at least."""
-        since = self._last[0] if self._last else -(2**63)
-        batch: list[tuple[Any, ...]] = []
         self.broken = False
-        try:
-            for row in database.execute(f"{self._select} > ? order by rowid", (since,)):
-                batch.append(row)
-                if len(batch) == ROWS:
-                    self._last = row
-                    yield batch
-                    batch = []
-        except sqlite3.DatabaseError:
-            self.broken = True
-        if batch:
+        rows = self._since(database)
+        while not self.broken:
+            batch: list[tuple[Any, ...]] = []
+            try:
+                batch.extend(islice(rows, ROWS))  # what came before an error stays
+            except sqlite3.DatabaseError:
+                self.broken = True
+            if not batch:
+                return
             self._last = batch[-1]
             yield batch
+
+    def _since(self, database: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:
+        since = self._last[0] if self._last else -(2**63)
+        yield from database.execute(f"{self._select} > ? order by rowid", (since,))
 
 
 class RunNames:

@@ -28,9 +28,9 @@ _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_n
 _STATES = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "crashed", "RUNNING": "running"}
 _RUNS = "select cast(run_uuid as text), name, status, end_time from runs order by start_time, rowid"
 _PARAMS = "select cast(run_uuid as text), cast(key as text), cast(value as text) from params order by rowid"
-_VALUES = (  # cast: a column of SQLite may hold anything
-    "cast(run_uuid as text)",
-    "cast(key as text)",
+_VALUES = (  # cast: a column of SQLite may hold anything. As bytes, for the same few texts come again row after row
+    "cast(run_uuid as blob)",
+    "cast(key as blob)",
     "cast(value as real)",
     "cast(timestamp as real)",
     "coalesce(cast(step as integer), 0)",
@@ -47,10 +47,12 @@ class MLflowDecoder:
         self._run_names = RunNames()
         self._metric_names: dict[str, Names] = {}
         self._facts: dict[tuple[str, str], Fact] = {}
+        self._encoding = "utf-8"
 
     def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
         """See DatabaseDecoder."""
         news: dict[str, list[Item]] = {}
+        (self._encoding,) = database.execute("pragma encoding").fetchone()
         runs, runs_broken = readable(database, _RUNS) if columns(database, "runs") else ([], False)
         for identity, name, status, end in runs:
             run = str(identity)
@@ -94,15 +96,24 @@ class MLflowDecoder:
         logged[largest] = np.copysign(np.inf, logged[largest])
         times = np.array(milliseconds, np.float64) / 1e3
         at_steps = np.array(steps, np.int64)
-        order: dict[str, int] = {}
-        owner = np.array([order.setdefault(str(run), len(order)) for run in runs])
+        pairs = list(zip(runs, keys, strict=True))
+        order = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        pair = np.fromiter(map(order.__getitem__, pairs), np.intp, len(pairs))
+        owner, ids = np.zeros(len(order), np.intp), np.zeros(len(order), np.uint32)
+        owners: dict[str, int] = {}
+        for (run, key), number in order.items():
+            name = self._text(run)
+            owner[number] = owners.setdefault(name, len(owners))
+            ids[number] = self._metric_names.setdefault(name, Names()).id(self._text(key))
         found = []
-        for run, number in order.items():
-            names = self._metric_names.setdefault(run, Names())
-            mine = np.flatnonzero(owner == number)
-            ids = np.array([names.id(str(keys[index])) for index in mine.tolist()], np.uint32)
-            found.append((run, Points(names.names, ids, at_steps[mine], logged[mine], times[mine])))
+        for run, number in owners.items():
+            mine = np.flatnonzero(owner[pair] == number) if len(owners) > 1 else slice(None)
+            names = self._metric_names[run].names
+            found.append((run, Points(names, ids[pair[mine]], at_steps[mine], logged[mine], times[mine])))
         return found
+
+    def _text(self, value: bytes | None) -> str:
+        return str(value) if value is None else value.decode(self._encoding, "replace")
 
 
 FORMAT = Format(

@@ -1,4 +1,4 @@
-"""SwanLab's local logs, beside one json.loads a line. Which metric a folder holds is told by its name (before 0.3.12)."""
+"""SwanLab's local logs, beside one json.loads a line. The folder is the metric's name, as before 0.3.12."""
 
 from __future__ import annotations
 
