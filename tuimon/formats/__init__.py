@@ -177,5 +177,5 @@ def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -
     """The format of a file by its path (or its name alone) and first bytes, see Format.matches; the highest rank wins
     where several match. formats: those there are, where they are not all_formats(), by the same ids."""
     name = posixpath.basename(path)
-    matching = [f for f in wanting(path, formats) if f.matches(name, head)]
-    return max(matching, key=lambda f: f.rank, default=None)
+    best_first = sorted(wanting(path, formats), key=lambda f: -f.rank)
+    return next((f for f in best_first if f.matches(name, head)), None)

@@ -16,6 +16,8 @@ Source: swanboard and swanlab of these versions, and files that they wrote.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ _NAME = re.compile(r"\d+\.log")
 _FIRST = re.compile(rb'\s*\{"index": ?"?-?\d+"?, ?"data": ?')
 _PATH = re.compile(r"(?P<source>.*/logs)/[^/]+/\d+\.log", re.DOTALL)
 _NAMES = ("",)
+_FIELDS = itemgetter("index", "data", "create_time")
 
 
 def _wants(name: str) -> bool:
@@ -43,7 +46,26 @@ def _matches(name: str, head: bytes) -> bool:
 
 
 def _read(values: list[Any]) -> list[Item]:
-    """Lines to points. A line that holds no number is media, and no point."""
+    """Lines to points."""
+    return _plain(values) or _one_by_one(values)
+
+
+def _plain(values: list[Any]) -> list[Item]:
+    """Of lines that all hold a step and a number; [] where one does not."""
+    try:
+        steps, logged, times = zip(*map(_FIELDS, values), strict=True)
+    except (TypeError, KeyError):
+        return []
+    if set(map(type, steps)) != {int} or not set(map(type, logged)) <= {int, float}:
+        return []
+    try:
+        return [_points(steps, logged, list(map(seconds, times)))]
+    except OverflowError:  # beyond 64 bits, or beyond a float
+        return []
+
+
+def _one_by_one(values: list[Any]) -> list[Item]:
+    """A line that holds no number is media, and no point."""
     rows: list[tuple[int, float, float]] = []
     for value in values:
         if isinstance(value, dict):
@@ -52,9 +74,12 @@ def _read(values: list[Any]) -> list[Item]:
                 rows.append((at_step, logged, seconds(value.get("create_time"))))
     if not rows:
         return []
-    steps, logged_values, times = zip(*rows, strict=True)
-    columns = np.array(steps, np.int64), np.array(logged_values, np.float64), np.array(times, np.float64)
-    return [Points(_NAMES, np.zeros(len(rows), np.uint32), *columns)]
+    return [_points(*zip(*rows, strict=True))]
+
+
+def _points(steps: Sequence[int], logged: Sequence[float], times: Sequence[float]) -> Points:
+    columns = np.array(steps, np.int64), np.array(logged, np.float64), np.array(times, np.float64)
+    return Points(_NAMES, np.zeros(len(steps), np.uint32), *columns)
 
 
 def _source(path: str) -> str:
