@@ -327,6 +327,35 @@ def test_values_as_each_version_writes_them(written: Any, value: str) -> None:
     assert series(decode(LOG.decoder(), line.encode())) == {"": [(1, value)]}
 
 
+@st.composite
+def odd_and_usual_scalars(draw: st.DrawFn) -> bytes:
+    """A scalar record with any of its fields absent, in another order, or with bytes of another kind among them."""
+    number = st.integers(-(2**63), 2**63 - 1)
+    seconds, nanos = draw(st.integers(0, 2**33)), draw(st.integers(0, 999_999_999))
+    stamp = field(1, seconds) + (field(2, nanos) if nanos else b"")
+    key = field(1, draw(st.text(max_size=70)))
+    step = draw(st.sampled_from([b"", field(2, draw(number))]))
+    kind = draw(st.sampled_from([field(3, 1), field(3, 300), b""]))
+    time = field(4, draw(st.sampled_from([stamp, stamp, b""])))
+    value = draw(st.sampled_from([field(5, field(1, draw(st.floats()))), field(5, b""), b""]))
+    parts = [key, step, kind, time, value]
+    if draw(st.integers(0, 9)) == 0:
+        parts = draw(st.permutations([*parts, draw(st.binary(max_size=4))]))
+    return field(1, draw(st.integers(1, 2**31))) + field(2, stamp) + field(13, b"".join(parts))
+
+
+@given(st.lists(odd_and_usual_scalars(), min_size=20, max_size=30))
+def test_scalars_read_together_are_those_read_one_by_one(records: list[bytes]) -> None:
+    ends = [len(framed(V2, records[:count])) for count in range(len(records))]
+    together, alone = (
+        decode(SwanLabStoreDecoder(), framed(V2, records)),
+        decode(SwanLabStoreDecoder(), framed(V2, records), ends),
+    )
+    assert series(together) == series(alone)
+    assert repr(wall_times(together)) == repr(wall_times(alone))
+    assert damage(together) == damage(alone)
+
+
 def test_bad_records_are_counted_and_their_neighbours_kept() -> None:
     bad = [b"{not json", b'{"model_type": "Scalar", "data": {"metric": 3}}', b'["list"]', b'{"data": []}', b"\xff" * 30]
     bad += [json_scalar("x", 1, "text"), json_scalar("x", 2**70, 1), field(13, field(2, 1)), b""]

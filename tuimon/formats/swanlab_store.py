@@ -25,6 +25,8 @@ import re
 import struct
 from typing import Any
 
+import numpy as np
+
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._block_decoder import BlockDecoder
@@ -32,8 +34,9 @@ from tuimon.formats._console_lines import ConsoleLines
 from tuimon.formats._json import parse
 from tuimon.formats._message import Message
 from tuimon.formats._protobuf import BYTES, VARINT, fields, signed, varint
+from tuimon.formats._swanlab_scalars import read_scalars
 from tuimon.formats._swanlab_values import number, seconds, step
-from tuimon.model.points import Fact, Item, PointsBuilder
+from tuimon.model.points import Damage, Fact, Item, PointsBuilder
 
 MAGIC = b":SWL\xd6\xe1"
 SYSTEM = "__swanlab__."
@@ -41,6 +44,8 @@ SYSTEM = "__swanlab__."
 
 _DOUBLE = struct.Struct("<d")
 _SCALAR = 13
+_MANY = 16
+"""Records from which on it is worth while to read them all together."""
 _VERSION = re.compile(r"swanlab version (\d[\w.]*)")
 _STATES = {1: "finished", 2: "crashed", 3: "crashed"}
 
@@ -51,6 +56,8 @@ class SwanLabStoreDecoder(BlockDecoder):
     def __init__(self) -> None:
         super().__init__(MAGIC)
         self._points = PointsBuilder()
+        self._waiting: list[tuple[int, bytes]] = []
+        """Protobuf records of this feed, and where they begin."""
         self._console = ConsoleLines()
         self._writer: dict[str, Any] = {"name": "swanlab"}
         self._writer_told: dict[str, Any] = {}
@@ -59,11 +66,34 @@ class SwanLabStoreDecoder(BlockDecoder):
 
     def _record(self, record: bytes) -> None:
         if record[:1] == b"{":
+            self._read_waiting()
             self._json_record(record)
         else:
-            self._protobuf_record(record)
+            self._waiting.append((self._offset, record))
+
+    def _read_waiting(self) -> None:
+        """The protobuf records since the last call."""
+        waiting, self._waiting = self._waiting, []
+        begun, columns, alone = 0, None, list(range(len(waiting)))
+        if len(waiting) >= _MANY:
+            found = read_scalars([record for _, record in waiting], self._metric_id)
+            columns = [column.tolist() for column in found[1:]]
+            alone = np.flatnonzero(~found.usual).tolist()
+        for index in [*alone, len(waiting)]:
+            if columns is not None and index > begun:
+                self._points.extend(*(column[begun:index] for column in columns))
+            begun = index + 1
+            for offset, record in waiting[index:begun]:
+                try:
+                    self._protobuf_record(record)
+                except FormatError:
+                    self._news.append(Damage(offset, len(record), "record not readable"))
+
+    def _metric_id(self, key: bytes) -> int:
+        return self._points.metric_id(key.decode("utf-8", "replace"))
 
     def _take(self) -> list[Item]:
+        self._read_waiting()
         items = self._points.take() + self._console.take() + self._news
         if self._metrics:
             items.append(Fact("metrics", self._metrics))
@@ -74,11 +104,6 @@ class SwanLabStoreDecoder(BlockDecoder):
         return items
 
     def _protobuf_record(self, record: bytes) -> None:
-        try:
-            self._add(*_usual_scalar(record))
-            return
-        except (FormatError, IndexError, struct.error):
-            pass  # another kind of record, or written in another way
         for field, wire, start, end in fields(record, 0, len(record)):
             if wire != BYTES:
                 continue
@@ -179,44 +204,6 @@ class SwanLabStoreDecoder(BlockDecoder):
     def _state(self, state: str, evidence: str) -> None:
         self._console.end()
         self._news.append(Fact("state", {"state": state, "evidence": evidence}))
-
-
-def _usual_scalar(record: bytes) -> tuple[bytes, int, float, bytes]:
-    """(key, step, value, Timestamp message) of a scalar record with all fields in their order, as the SDK writes it.
-
-    Raises FormatError, IndexError or struct.error for any other; the record is then read field by field.
-    """
-    at = 1
-    while record[at] > 127:  # the record's number
-        at += 1
-    at += 3 + record[at + 2]  # its timestamp
-    if record[at] != 0x6A:
-        raise FormatError("no scalar")
-    at += 1
-    while record[at] > 127:  # the scalar's length: it reaches to the end
-        at += 1
-    length = record[at + 2]
-    if record[at + 1] != 0x0A or not 0 < length < 128:
-        raise FormatError("no short key")
-    key_at, at = at + 3, at + 3 + length
-    key, at_step = record[key_at:at], 0
-    if record[at] == 0x10:
-        at_step, at = varint(record, at + 1, len(record))
-    if record[at] == 0x18:
-        at += 2
-    if record[at] != 0x22:
-        raise FormatError("no time")
-    time_at, at = at + 2, at + 2 + record[at + 1]
-    time = record[time_at:at]
-    value = 0.0
-    if record[at : at + 3] == b"\x2a\x09\x09":
-        value = _DOUBLE.unpack_from(record, at + 3)[0]
-        at += 11
-    elif record[at : at + 2] == b"\x2a\x00":
-        at += 2
-    if at != len(record):
-        raise FormatError("more than a scalar")
-    return key, signed(at_step), value, time
 
 
 def _timestamp(data: bytes) -> float:

@@ -114,6 +114,15 @@ class PointsBuilder:
         self._values.append(value)
         self._wall_times.append(wall_time)
 
+    def extend(
+        self, metric: Sequence[int], steps: Sequence[int], values: Sequence[float], wall_times: Sequence[float]
+    ) -> None:
+        """Columns of one length; metric: ids of `metric_id`."""
+        self._metric += metric
+        self._steps += steps
+        self._values += values
+        self._wall_times += wall_times
+
     def __len__(self) -> int:
         return len(self._steps)
 
