@@ -138,7 +138,13 @@ async def test_filtered_as_it_is_typed(runs: Path) -> None:
         await until(app, pilot, lambda s: order(app) == ["b_lr2"] and "3 runs, 1 listed" in s)
         await pilot.press("enter")
         await until(app, pilot, lambda s: "/lr>1e-3 step<30" in s)
-        await pilot.press("escape")
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "run 1 of 1" in s)
+        await pilot.press("right_square_bracket")
+        await until(app, pilot, lambda s: "no other run in the list" in s)
+        await pilot.press("r", "p")
+        await until(app, pilot, lambda s: "paused" in s.splitlines()[0])
+        await pilot.press("p", "escape")
         await until(app, pilot, lambda s: order(app) == list(STEPS))
         assert isinstance(app.screen, RunListScreen), "the first Esc ends the filter, the second leaves"
         await pilot.press("escape")
@@ -186,7 +192,9 @@ async def test_the_mouse_does_the_same(runs: Path) -> None:
         await pilot.click(screen.table, offset=(2, 2))
         assert [os.path.basename(path) for path in app.state.runs.marked] == ["a_lr1"]
         await pilot.click(screen.table, offset=(20, 1), times=2)
-        await until(app, pilot, lambda s: app.run_shown is not None and app.run_shown.name == "b_lr2" and "run 2" in s)
+        await until(
+            app, pilot, lambda s: app.run_shown is not None and app.run_shown.name == "b_lr2" and "run 1 of" in s
+        )
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 50), (12, 4), (1, 1)])

@@ -32,7 +32,7 @@ from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.pace import Pace
-from tuimon.tui.run_choice import base_of, lines_of, runs_of
+from tuimon.tui.run_choice import RunChoice, base_of, lines_of, runs_of
 from tuimon.tui.run_list import RunListScreen
 from tuimon.tui.state import ViewState
 from tuimon.tui.waiting import Waiting
@@ -86,6 +86,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.deaf_until = 0.0
         """Until then (time.monotonic()) what looks like keys is the terminal's late answer to a question."""
         self.snapshot: Snapshot = monitor.snapshot()
+        self._listed: tuple[Snapshot | None, RunChoice, tuple[Run, ...]] = (None, self.state.runs, ())
         self._pace = Pace(settings.frame_rate)
         self._news = asyncio.Event()
         self._prepared = False
@@ -191,7 +192,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.update(run, now, self.state.symbols, theme, look, snapshot.alerts)
         self.alert_bar.update(snapshot, run, theme)
         typing = self.filter_bar.display
-        self.key_bar.update(self.state, self.board, len(snapshot.runs), look.axis_of(run), typing, len(look.over))
+        self.key_bar.update(self.state, self.board, self._which(run), look.axis_of(run), typing, len(look.over))
+
+    def _which(self, run: Run | None) -> str:
+        """Where the run stands among those that one goes through; "" where there is no other run."""
+        if len(self.snapshot.runs) < 2 or run is None:
+            return ""
+        runs = self.runs_listed()
+        return f"run {runs.index(run) + 1} of {len(runs)}" if run in runs else f"1 of {len(self.snapshot.runs)} runs"
 
     @property
     def look(self) -> Look:
@@ -252,8 +260,11 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._draw()
 
     def runs_listed(self) -> tuple[Run, ...]:
-        """The runs that one goes through, in the order of the list."""
-        return runs_of(self.snapshot, self.state.runs, time.time(), self.state.symbols)
+        """The runs that one goes through, in the order of the list, which is kept as long as nothing is new."""
+        made_of = self.snapshot, self.state.runs
+        if made_of != self._listed[:2]:
+            self._listed = *made_of, runs_of(*made_of, time.time(), self.state.symbols)
+        return self._listed[2]
 
     @property
     def run_selected(self) -> Run | None:

@@ -95,9 +95,9 @@ class KeyBar(Line):
         super().__init__()
         self._actions = actions
 
-    def update(self, state: ViewState, board: Board, runs: int, axis: str, typing: bool, over: int = 0) -> None:
-        """axis: what charts are drawn against. typing: the filter is on the screen already, as it is typed. over: lines
-        that are laid over each other."""
+    def update(self, state: ViewState, board: Board, which: str, axis: str, typing: bool, over: int = 0) -> None:
+        """which: of several runs, the one that is shown; "" where there is one. axis: what charts are drawn against.
+        typing: the filter is on the screen already, as it is typed. over: lines that are laid over each other."""
         place: list[Span] = []
         if state.query and not typing:
             place.append((f" /{clean(state.query, _MOST_OF_A_QUERY)} ", Role.ACCENT))
@@ -108,12 +108,12 @@ class KeyBar(Line):
         place += [(f" {word} ", Role.ACCENT) for word in state.look.changes]
         if over:
             place.append((f" {over} over each other " if over > 1 else " seeds as one ", Role.ACCENT))
-        if runs > 1:
-            place.append((f" run {(state.run or 0) + 1} of {runs} ", Role.ACCENT))
+        if which:
+            place.append((f" {which} ", Role.ACCENT))
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.size.width - sum(cell_width(text) for text, _ in place)
-        actions = [one for one in self._actions if runs > 1 or one.section != "Runs"]
+        actions = [one for one in self._actions if which or one.section != "Runs"]
         if board.zoomed:
             actions = [replace(one, footer=one.zoomed[0], label=one.zoomed[1]) for one in actions if one.zoomed]
         keys = key_spans(actions, room)

@@ -10,7 +10,7 @@ from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.message import Message
 from textual.widgets import Input, Static
 
-from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.model.views import Role, Row, Span
 from tuimon.panels import (
     SIGNS,
     Listing,
@@ -175,7 +175,7 @@ class RunListScreen(WorkScreen):
         choice = state.runs
         runs = runs_of(snapshot, choice, now, state.symbols)
         listing = listing_of(snapshot, choice, now, state.symbols)
-        self.head.draw(_head(snapshot, choice, len(runs), state.symbols), state.theme)
+        self.head.draw((*_head(snapshot, choice, len(runs)), *_paused(state)), state.theme)
         self.table.show(runs, listing, choice, state.theme)
         problem = choice.filter.problem if self.filter_bar.display else ""
         said = clean(problem or self._said)
@@ -242,7 +242,7 @@ class RunListScreen(WorkScreen):
         self.tuimon.redraw()
 
 
-def _head(snapshot: Snapshot, choice: RunChoice, count: int, symbols: Symbols) -> Row:
+def _head(snapshot: Snapshot, choice: RunChoice, count: int) -> Row:
     """How many of the runs are listed, and why."""
     total = len(snapshot.runs)
     said: list[Span] = [(f" {total} run{'s' if total != 1 else ''}", Role.TITLE)]
@@ -261,3 +261,7 @@ def _head(snapshot: Snapshot, choice: RunChoice, count: int, symbols: Symbols) -
     if choice.grouped:
         said.append(("  seeds as one", Role.MUTED))
     return tuple(said)
+
+
+def _paused(state: ViewState) -> Row:
+    return (("  paused", Role.WARNING),) if state.paused else ()
