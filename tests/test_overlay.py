@@ -191,6 +191,21 @@ def test_what_is_not_finite_or_not_there_is_said_and_harms_nothing(tmp_path: Pat
                 assert len(made) == size.height
 
 
+def test_a_legend_has_all_runs_though_it_has_to_cut_their_names(tmp_path: Path) -> None:
+    for name in ("grpo_lr1e-3", "grpo_lr1e-4", "hf_resume"):
+        logged(tmp_path, name, {0: 1.0, 1: 2.0})
+    runs = runs_below(tmp_path)
+    how = look(*runs.values())
+    shown = {
+        width: text_chart(chart(next(iter(runs.values())), how, Size(width, 12)), Size(width, 12))
+        for width in (40, 120)
+    }
+    for glyph in (line.glyph for line in chart(next(iter(runs.values())), how).lines):
+        assert all(glyph in text.splitlines()[0] for text in shown.values())
+    assert "grpo_lr1e-4 2" in shown[120]
+    assert "…" in shown[40].splitlines()[0]
+
+
 def test_more_runs_than_can_be_told_apart_are_counted(tmp_path: Path) -> None:
     for number in range(40):
         logged(tmp_path, f"r{number:02}", {0: number, 1: number})

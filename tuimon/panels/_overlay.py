@@ -26,12 +26,13 @@ from tuimon.panels._reading import Reading, difference
 from tuimon.panels._text import plural, signed, thousands
 from tuimon.panels._traces import filled, scaled, smoothed
 from tuimon.store import Run, Scale
-from tuimon.text import cell_width, clean
+from tuimon.text import cell_width, clean, fit
 
 MOST = 32
 """Lines on a chart; of the runs beyond it the note tells."""
 _BESIDE_LABEL = 4
 """Cells that a label of the legend takes beside its own: the glyph, and blanks."""
+_LEAST_LABEL = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +183,17 @@ def _stacked(columns: Sequence[Floats]) -> Floats:
 
 def _labels(drawn: Sequence[_Drawn], room: int, look: Look, base: Reading | None) -> list[str]:
     """What the legend says of each line: its name, its value at the cursor or the last one, and its distance from the
-    base; the last two only where there is room for those of all lines."""
+    base; the last two only where there is room for those of all lines. Names are cut where there is not even that."""
     names = [one.over.label for one in drawn]
     values = [f"{name} {_value(one, look)}" for name, one in zip(names, drawn, strict=True)]
     full = [f"{value}{_away(one, look, base)}" for value, one in zip(values, drawn, strict=True)]
-    for labels in (full, values):
+    for labels in (full, values, names):
         if sum(cell_width(clean(label)) + _BESIDE_LABEL for label in labels) <= room:
             return labels
-    return names
+    each = room // len(names) - _BESIDE_LABEL
+    if each < _LEAST_LABEL:
+        return names  # as many as fit
+    return [fit(clean(name), min(cell_width(clean(name)), each), "ends") for name in names]
 
 
 def _value(one: _Drawn, look: Look) -> str:
