@@ -87,7 +87,9 @@ class TrackioDecoder:
                 news[run].append(Damage(number, 1, "row of metrics not readable"))
                 continue
             stamp = {"timestamp": timestamp} if step is None else {"step": step, "timestamp": timestamp}
-            by_run.setdefault(run, []).append({**stamp, **{key: row[key] for key in row if key not in stamp}})
+            for key in stamp:
+                row.pop(key, None)
+            by_run.setdefault(run, []).append(stamp | row)
         for run, rows in by_run.items():
             known = self._runs[run]
             items = [item for item in known.readers[table].read(rows) if isinstance(item, Points)]
@@ -135,6 +137,8 @@ def _parsed(document: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(row, dict):
         return None
+    if dict not in set(map(type, row.values())):
+        return row
     return {key: value for key, value in row.items() if not (isinstance(value, dict) and "_type" in value)}
 
 
