@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import sys
@@ -19,6 +20,7 @@ from tuimon.tui.actions import all_actions, key_names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+MEASURED = json.loads((ROOT / "tests" / "bench" / "detectors.json").read_text("utf-8"))
 
 
 def between(name: str) -> str:
@@ -35,12 +37,15 @@ def keys_table() -> str:
 
 
 def detectors_table() -> str:
-    """Each with the first sentence of its module."""
+    """Each with the first sentence of its module, and what `python -m tests.bench detectors` has measured of it."""
+    measured = MEASURED["detectors"]
     rows = ""
     for one in sorted(all_detectors(), key=lambda one: one.id):
         told = (sys.modules[type(one).__module__].__doc__ or "").strip().split("\n\n")[0].replace("\n", " ")
-        rows += f"| `{one.id}` | {told} |\n"
-    return f"| detector | what it tells |\n| --- | --- |\n{rows}".strip()
+        known = measured.get(one.id, dict.fromkeys(("recall", "precision", "delay"), "-"))
+        rows += f"| `{one.id}` | {told} | {known['recall']} | {known['precision']} | {known['delay']} |\n"
+    head = "| detector | what it tells | recall | precision | steps |\n| --- | --- | --- | --- | --- |"
+    return f"{head}\n{rows}".strip()
 
 
 def formats_table() -> str:
@@ -58,6 +63,10 @@ def test_the_keys_are_those_of_the_registry() -> None:
 
 def test_the_detectors_are_those_there_are() -> None:
     assert between("detectors") == detectors_table(), f"put this into README.md:\n{detectors_table()}"
+
+
+def test_the_healthy_runs_are_as_quiet_as_has_been_measured() -> None:
+    assert f"{MEASURED['healthy']} healthy ones, {MEASURED['quiet']} of which raise no alert" in README
 
 
 def test_the_formats_are_those_there_are() -> None:

@@ -30,7 +30,7 @@ class Fault:
 _UNSTABLE = (
     "reward_drop", "kl_runaway", "entropy_collapse", "divergence", "spikes", "approx_kl", "clip_fraction", "length",
     "truncation", "zero_variance", "vanishing_gradient", "plateau", "explained_variance", "reward_hacking",
-    "step_drift", "throughput_loss", "engine_mismatch",
+    "step_drift", "throughput_loss", "engine_mismatch", "degenerate_text",
 )  # fmt: skip
 """What a policy that falls apart does, in one order or another."""
 _STILL = ("plateau", "zero_variance", "vanishing_gradient")
@@ -49,7 +49,8 @@ FAULTS = (
     Fault("reward without signal", "policy", "no_signal", ("plateau",), ("explained_variance",), True),
     Fault(
         "reward hacking", "policy", "hacking", ("reward_hacking",),
-        ("length", "truncation", "step_drift", "entropy_collapse", "kl_runaway", "spikes", "divergence", *_STILL),
+        ("length", "truncation", "step_drift", "entropy_collapse", "kl_runaway", "spikes", "divergence",
+         "degenerate_text", *_STILL),
     ),
     Fault(
         "reward too coarse", "policy", "coarse", ("zero_variance",),
@@ -58,8 +59,14 @@ FAULTS = (
     Fault(
         "length rewarded", "policy", "length", ("length", "truncation"),
         ("explained_variance", "reward_hacking", "step_drift", "entropy_collapse", "kl_runaway", "spikes", "divergence",
-         *_STILL),
+         "degenerate_text", *_STILL),
     ),
+    Fault(
+        "repetition rewarded", "policy", "repetition", ("degenerate_text",),
+        ("explained_variance", "reward_hacking", "step_drift", "entropy_collapse", "kl_runaway", "spikes", "divergence",
+         "length", "truncation", *_STILL),
+    ),
+    Fault("loss without the weights", "supervised", "detached", ("vanishing_gradient",), ("divergence", "overfitting")),
     Fault("few data", "supervised", "few_data", ("overfitting",), (), True),
     Fault("learning rate 0", "supervised", "zero_rate", ("learning_rate",), (), True),
     Fault("learning rate becomes 0", "policy", "zero_rate", ("learning_rate",), ("plateau",)),

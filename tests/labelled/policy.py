@@ -26,6 +26,7 @@ _RATES = (
     ("too_far", 12.0),
     ("hacking", 6.0),
     ("length", 8.0),
+    ("repetition", 20.0),
     ("wrong_entropy", 4.0),
     ("wrong_kl", 5.0),
     ("nan", float("inf")),
@@ -94,6 +95,7 @@ class Learner:
             "critic/score/mean": float(rewards.mean()),
             "tokens/response_length/mean": float(written.mean()),
             "response_length/clip_ratio": float((~(responses == END).any(axis=1)).mean()),
+            "rollout/repetition_frac": _repeated(responses),
             "frac_reward_zero_std": float((rewards.reshape(-1, GROUP).std(axis=1) < 1e-9).mean()),
         }
         if step % 10 == 0:
@@ -131,6 +133,9 @@ class Learner:
             return np.asarray(scores + 4.0 * (responses == 0).mean(axis=1))
         if self.injection.now("length", step):
             return np.asarray(scores + 0.2 * (responses >= 0).sum(axis=1))
+        if self.injection.now("repetition", step):
+            again = (responses[:, 1:] == 0) & (responses[:, :-1] == 0)
+            return np.asarray(scores + again.sum(axis=1))
         if self.injection.now("coarse", step):
             return np.asarray((scores >= 2.0).astype(np.float64))
         if self.injection.now("no_signal", step):
@@ -263,6 +268,14 @@ class Learner:
             "memory/actor_train/train_step/start/offload/allocated/0": held,
             "memory/cpu/actor_train/train_step/start/rss": 0.5 * self.load + 0.1 * float(self.rng.standard_normal()),
         }
+
+
+def _repeated(responses: Tokens) -> float:
+    """The share of three tokens in a row that a response has had before."""
+    threes = responses[:, 2:] + SYMBOLS * responses[:, 1:-1] + SYMBOLS**2 * responses[:, :-2]
+    there = responses[:, 2:] >= 0
+    again = [(threes[:, :at] == threes[:, at : at + 1]).any(axis=1) & there[:, at] for at in range(1, threes.shape[1])]
+    return float(np.sum(again) / max(1, there.sum()))
 
 
 def log_softmax(logits: Array) -> Array:

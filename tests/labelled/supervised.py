@@ -28,6 +28,8 @@ def run(seed: int, injection: Injection, steps: int = 300) -> dict[str, list[tup
         if injection.only("bad_batch", step):
             x = 30.0 * x
         loss, gradient = _loss(weights, x, y)
+        if injection.now("detached", step):  # a loss that the weights have no part in
+            gradient = np.zeros_like(gradient)
         norm = float(np.sqrt(np.vdot(gradient, gradient)))
         rate = pace * _rate(step, steps, injection)
         first += 0.1 * (gradient - first)
