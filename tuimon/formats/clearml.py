@@ -65,7 +65,7 @@ def matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="clearml",
     title="ClearML offline metrics",
-    writers="ClearML, offline mode",
+    writers="ClearML 1.16 and 2.1, offline mode",
     rank=30,
     matches=matches,
     decoder=decoder,

@@ -35,8 +35,8 @@ FORMATS = (
         "wandb-cloud",
         "W&B run without its metrics",
         r"/(?:offline-)?run-\d{8}_\d{6}-[^/]+/files/wandb-metadata\.json\Z",
-        "its metrics are on W&B's server alone: copy the whole run directory with its run-<id>.wandb, "
-        "or keep it (no `wandb sync --clean`)",
+        "its metrics are on W&B's server alone, or its writer died before it wrote any: copy the whole run directory "
+        "with its run-<id>.wandb, or keep it (no `wandb sync --clean`)",
     ),
     _cloud(
         "swanlab-cloud",

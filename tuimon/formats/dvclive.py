@@ -32,7 +32,7 @@ def _matches(name: str, head: bytes) -> bool:
 FORMAT = Format(
     id="dvclive",
     title="DVCLive metric",
-    writers="DVCLive 3.49",
+    writers="DVCLive 2.6 to 3.49",
     rank=21,
     matches=_matches,
     decoder=TableDecoder,

@@ -85,7 +85,7 @@ def _points(rows: Sequence[bytes], fields: int, offset: int) -> list[Item]:
 FORMAT = Format(
     id="mlflow-file",
     title="MLflow file store",
-    writers="MLflow 3.17",
+    writers="MLflow 2.3 to 3.17",
     rank=45,
     matches=lambda name, head: not head or _LINE.match(head) is not None,
     decoder=MetricLines,

@@ -57,7 +57,7 @@ def _text(value: str) -> str:
 FORMAT = Format(
     id="mlflow-meta",
     title="MLflow run description",
-    writers="MLflow 3.17: state and name of a run",
+    writers="MLflow 2.3 to 3.17: state and name of a run",
     rank=1,
     matches=lambda name, head: re.search(rb"^run_u?u?id: ", head, re.MULTILINE) is not None,
     decoder=MetaDecoder,

@@ -33,7 +33,7 @@ class ParameterDocument:
 FORMAT = Format(
     id="mlflow-params",
     title="MLflow parameter",
-    writers="MLflow 3.17: settings of a run",
+    writers="MLflow 2.3 to 3.17: settings of a run",
     rank=3,
     matches=lambda name, head: bool(head),
     decoder=ParameterDocument,

@@ -119,7 +119,7 @@ class MLflowDecoder:
 FORMAT = Format(
     id="mlflow-sqlite",
     title="MLflow database",
-    writers="MLflow 3.17",
+    writers="MLflow 2.3 to 3.17",
     rank=45,
     matches=lambda name, head: _TABLE.search(head) is not None,
     decoder=MLflowDecoder,

@@ -90,7 +90,7 @@ def _source(path: str) -> str:
 FORMAT = Format(
     id="swanlab-log",
     title="SwanLab local log",
-    writers="SwanLab 0.5, 0.7 and 0.10, local mode",
+    writers="SwanLab 0.4 to 0.10, local mode",
     rank=45,
     matches=_matches,
     decoder=lambda: JSONLines(_read),

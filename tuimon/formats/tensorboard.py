@@ -168,7 +168,7 @@ class EventFileDecoder(StreamDecoder):
 FORMAT = Format(
     id="tensorboard",
     title="TensorBoard event file",
-    writers="torch 2.13, transformers, Lightning, SB3, TensorFlow, ROLL, RLinf: any scalar summary",
+    writers="torch 2.13, tensorboardX 2.1, transformers, Lightning, SB3, TensorFlow, ROLL, RLinf: any scalar summary",
     rank=40,
     # The name says it, so that a damaged file is told to be one; a compressed copy is no event file.
     matches=lambda name, head: not head.startswith(b"\x1f\x8b"),

@@ -145,7 +145,7 @@ def _parsed(document: bytes) -> dict[str, Any] | None:
 FORMAT = Format(
     id="trackio",
     title="Trackio database",
-    writers="Trackio 0.43",
+    writers="Trackio 0.10 and 0.43",
     rank=45,
     matches=lambda name, head: _TABLE.search(head) is not None,
     decoder=TrackioDecoder,
