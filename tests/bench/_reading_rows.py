@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from tests.bench import _corpora, event_files, json_lines
+from tests.bench._leet import cpu_to_load
 from tests.bench._row import Row
 from tuimon.model.events import Columns, Preview
 from tuimon.reader import Collector
@@ -150,9 +150,9 @@ def wandb(folder: Path, full: bool) -> Iterator[Row]:
     path.write_bytes(framed(WANDB, bench.wandb_records(count)))
     ours, points = rate(path, 3)
     assert points >= count * 50, points
-    against = f"{path.stat().st_size / ours / 1e6:.0f} MB/s; wandb LEET is missing (a Go binary of the wandb package)"
-    if shutil.which("leet"):
-        against = "wandb LEET is there, but has no mode without a screen"
+    theirs = cpu_to_load(path)
+    leet = "wandb LEET is missing" if theirs is None else f"wandb LEET {theirs / ours:.1f}x our time"
+    against = f"{path.stat().st_size / ours / 1e6:.0f} MB/s; {leet}"
     yield Row(".wandb, 50 metrics a row", count / ours, "rows/s", 60e3, 100e3, True, against)
 
 
