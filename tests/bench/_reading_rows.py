@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import shutil
 import statistics
 import subprocess
+import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator
@@ -24,6 +27,7 @@ NAME = "events.out.tfevents.1795226051.host"
 
 def rows(folder: Path, full: bool) -> Iterator[Row]:
     yield from events(folder)
+    yield once(folder)
     yield from other_events(folder, full)
     yield from images(folder)
     yield from newest(folder)
@@ -69,6 +73,22 @@ def events(folder: Path) -> Iterator[Row]:
     yield Row(
         "  the same, times tbparse", speed, "x", 60, 180, True, f"tbparse {found / theirs / 1e6:.3f} M/s, on 100k"
     )
+
+
+def once(folder: Path) -> Row:
+    """The whole program, from its start to its end: a screen of text."""
+    ours = _cpu_of([sys.executable, "-m", "tuimon", "--once", str(folder / "1M")])
+    against = "terminalboard is missing"
+    if peer := shutil.which("terminalboard"):
+        against = f"terminalboard --once {_cpu_of([peer, '--once', str(folder / '1M')]) / ours:.1f}x our time"
+    return Row("tuimon --once on 1M events", ours, "s CPU", math.nan, math.nan, against=against)
+
+
+def _cpu_of(command: list[str]) -> float:
+    before = os.times()
+    subprocess.run(command, check=True, capture_output=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def rustboard(folder: Path, ours: float) -> str:
