@@ -17,6 +17,7 @@ from tuimon.model.events import Columns, FactFound, MetricsFound, SegmentStarted
 from tuimon.model.points import Fact
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Row, Size, Symbols, TextView
 from tuimon.panels import Panel, all_panels, arrange, header_panel, metric_panel, remaining
+from tuimon.panels._text import with_article
 from tuimon.panels.gpu_memory import odd_device
 from tuimon.registry import discover
 from tuimon.store import Run, Store
@@ -69,6 +70,32 @@ def test_train_and_validation_share_the_chart_and_the_best_checkpoint_is_on_it()
     assert np.nanmax(view.lines[0].envelope.high) == 2.0
     assert np.nanmax(view.lines[1].envelope.high) == 1.9
     assert chart(run, "loss").marks == (), "the checkpoint was chosen by reward"
+
+
+def test_a_share_told_the_other_way_round_has_its_own_title_and_no_line_beside_the_other() -> None:
+    """RLinf tells the share of the responses that ended properly, and the ratio after clipping beside its fraction."""
+    ended, share, ratio = "rollout/fraction_of_samples_properly_ended", "actor/clip_fraction", "actor/clipped_ratio"
+    run = run_of({ended: constant(0.75), ratio: constant(0.98), share: constant(0.25)})
+    assert chart(run, "truncation").title == "properly ended responses"
+    clip = chart(run, "clip")
+    assert (clip.title, clip.headline[0], len(clip.lines)) == ("clip fraction", ("0.2500", Role.VALUE), 1)
+    assert chart(run_of({ratio: constant(0.98)}), "clip").title == "clipped ratio"
+
+
+@pytest.mark.parametrize(
+    ("quantity", "read"),
+    [
+        ("8.1 s", "an"),
+        ("89 ms", "an"),
+        ("11 s", "an"),
+        ("18.5 ms", "an"),
+        ("110 ms", "a"),
+        ("1.1 s", "a"),
+        ("96 s", "a"),
+    ],
+)
+def test_a_quantity_has_the_article_that_it_is_read_with(quantity: str, read: str) -> None:
+    assert with_article(quantity) == f"{read} {quantity}"
 
 
 def test_a_checkpoint_that_names_only_its_path_stands_on_the_leading_chart() -> None:

@@ -15,7 +15,7 @@ from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._select import by_concept, curve_or_none
-from tuimon.panels._text import signed_percent
+from tuimon.panels._text import signed_percent, with_article
 from tuimon.panels._timers import Drift, Reading
 from tuimon.store import Run
 from tuimon.vocabulary import classify
@@ -50,7 +50,7 @@ def bottleneck(run: Run, readings: Sequence[Reading], step: int, whole: float, t
     if most is None or not spent(most) or whole <= 0:
         return ()
     taken = spent(most)
-    of = f"a {format_duration(whole)} step" if timed else f"{format_duration(whole)} of timed phases"
+    of = f"{with_article(format_duration(whole))} step" if timed else f"{format_duration(whole)} of timed phases"
     said: list[Span] = [
         (phase_name(most), Role.ACCENT),
         (f" takes {format_fraction(taken / whole)} of {of}", Role.TEXT),

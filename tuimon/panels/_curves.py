@@ -92,10 +92,17 @@ class CurvePanel:
                 left += 1
             else:
                 curves.append((name, meaning, curve))
-        view = chart_of(run, self.title, curves, size, symbols, self.scale, left, self.concepts, look, panel=self.id)
+        view = chart_of(
+            run, self._title(curves), curves, size, symbols, self.scale, left, self.concepts, look, panel=self.id
+        )
         if base is None or look.base is run:
             return view
         return replace(view, headline=against(view, self.reading(run), base))
+
+    def _title(self, curves: Sequence[tuple[str, Meaning, Curve]]) -> str:
+        """The panel's, but for a leading line that tells its concept by another name."""
+        meaning = curves[0][1] if curves and not self.metrics else None
+        return meaning.label if meaning is not None and meaning.renamed else self.title
 
 
 def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
@@ -119,11 +126,13 @@ def _points(run: Run, name: str) -> int:
 
 
 def _goes_badly(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> bool:
-    """Whether a curve cannot stand beside a line of the same concept: it has another unit, or is the one point that
-    sums the line up at its end (the train_loss of Hugging Face's trainers)."""
+    """Whether a curve cannot stand beside a line of the same concept: it has another unit or name, or is the one
+    point that sums the line up at its end (the train_loss of Hugging Face's trainers)."""
     if meaning.concept != other.concept:
         return False
-    return meaning.unit != other.unit or (len(curve) == 1 and len(line) > FEW and meaning.split == other.split)
+    if meaning.unit != other.unit or meaning.renamed != other.renamed:
+        return True
+    return len(curve) == 1 and len(line) > FEW and meaning.split == other.split
 
 
 def _repeats(meaning: Meaning, curve: Curve, other: Meaning, line: Curve) -> bool:

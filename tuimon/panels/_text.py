@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Span, Symbols
@@ -29,6 +30,12 @@ def thousands(count: int) -> str:
 def plural(count: int, noun: str) -> str:
     """1 point, 2 points, 20 000 points."""
     return f"{thousands(count)} {noun}{'' if count == 1 else 's'}"
+
+
+def with_article(quantity: str) -> str:
+    """As it is read: a 96.6 s, an 80 s, an 11 ms."""
+    vowel = quantity.startswith("8") or re.match(r"1[18](?!\d)", quantity)
+    return f"{'an' if vowel else 'a'} {quantity}"
 
 
 def signed_percent(fraction: float) -> str:

@@ -59,6 +59,7 @@ class Meaning:
     """Id of the concept: "reward.train"; "other" for an unknown name."""
     panel: str
     label: str
+    """The concept's, but for names that tell it otherwise: the share of responses that were not truncated."""
     unit: str
     direction: str
     """up | down | neutral | band."""
@@ -74,6 +75,8 @@ class Meaning:
     """A logged value times this is in `unit`."""
     sign_auto: bool = False
     """True: some writers log it negated; turn it over when its first finite value is negative."""
+    renamed: bool = False
+    """The label is not the concept's."""
 
 
 _OTHER = Meaning("other", "other", "", "1", "neutral")
@@ -281,15 +284,16 @@ def _match(name: str, split: str) -> Meaning:
     return Meaning(
         concept.id,
         concept.panel,
-        concept.label,
+        pattern.get("label", concept.label),
         pattern.get("unit", concept.unit),
-        concept.direction,
+        pattern.get("direction", concept.direction),
         facets,
         preference,
         concept.rank,
         "val" if validation else "train",
         pattern.get("scale", 1.0),
         pattern.get("sign") == "auto",
+        "label" in pattern,
     )
 
 
