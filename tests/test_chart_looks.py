@@ -21,6 +21,7 @@ from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
 from tuimon.panels import Look, alerted, metric_panel
 from tuimon.store import Run, Store
 from tuimon.store.moments import Moments
+from tuimon.text import cell_width
 
 SIZE = Size(GUTTER + 20, 9)
 """20 cells: 40 columns of dots."""
@@ -246,6 +247,22 @@ def test_a_chart_that_is_alone_tells_its_curve_in_numbers() -> None:
     for told in ("NaN @ 5", "7.25 @ 9", "-2.5 @ 8", f"{finite.mean():.3f}", f"{finite.std():.3f}", "4", "run"):
         assert told in row, told
     assert chart(run_of({"m": (steps, values)}), Look()).table == ()
+
+
+@pytest.mark.parametrize("width", range(12, 140, 7))
+def test_a_table_for_which_there_is_little_room_leaves_out_whole_columns(width: int) -> None:
+    run = run_of({"m": ([3, 5, 8, 9], [0.123456789, math.pi, -2.5, 7.25e-7])})
+    rows = [text(row) for row in chart(run, Look(alone=True), size=Size(width, 30)).table]
+    assert all(cell_width(row) <= width for row in rows)
+    heads, cells = ([part for part in re.split(r"  +", row.strip()) if part] for row in rows)
+    assert heads == [head for head in HEADS if head in heads], "whole heads, in their order"
+    assert len(cells) == len(heads) + 1, "a value below each head"
+    told = dict(zip(heads, cells[1:], strict=True))
+    for head, step, value in (("last", 9, 7.25e-7), ("min", 8, -2.5), ("max", 5, math.pi)):
+        shown, at = told.get(f"{head} @ step", f"{value} @ {step}").split(" @ ")
+        assert (float(shown), at) == (pytest.approx(value, rel=1e-6), str(step))
+    assert heads[:1] == ["last @ step"] or width < 30
+    assert heads == list(HEADS) or width < 100
 
 
 @given(
