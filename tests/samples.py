@@ -19,7 +19,7 @@ from typing import Any
 
 from tuimon.formats import DatabaseDecoder, DocumentDecoder, Format, StreamDecoder, all_formats, recognise
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced, SegmentStart
-from tuimon.reader.collect import HEAD
+from tuimon.reader.recognition import HEAD
 from tuimon.sources.sqlite_copy import MAGIC, schema
 
 DATA = Path(__file__).parent / "data"

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tuimon.errors import WireError
 from tuimon.model.events import (
+    CheckpointsFound,
     Columns,
     Event,
     FactFound,
@@ -45,6 +46,7 @@ def columns() -> Columns:
 EVENTS: list[Event] = [
     RunFound(0, "grpo-1.5b", "/logs/grpo-1.5b"),
     RunFound(1, "名前 😀", "/logs/bytes-\udcff"),
+    CheckpointsFound(1, (40, 80)),
     StreamFound(0, 0, "tensorboard", "/logs/a", "tensorboard", 40, "train/", 2),
     MetricsFound(0, 12, ("train/loss", "a//b///c ", "准确率 x", "")),
     columns(),

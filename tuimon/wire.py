@@ -32,6 +32,7 @@ MAX_PAYLOAD = 512 << 20
 
 _KINDS: dict[str, type[Any]] = {
     "run": events.RunFound,
+    "checkpoints": events.CheckpointsFound,
     "stream": events.StreamFound,
     "metrics": events.MetricsFound,
     "columns": events.Columns,
@@ -54,6 +55,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "bool": lambda v: type(v) is bool,
     "str": lambda v: type(v) is str,
     "tuple[str, ...]": lambda v: type(v) is list and all(type(x) is str for x in v),
+    "tuple[int, ...]": lambda v: type(v) is list and all(type(x) is int for x in v),
 }
 _TYPES = {name: {f.name: str(f.type) for f in fields(kind)} for name, kind in _KINDS.items()}
 
@@ -151,8 +153,7 @@ def decode(header: bytes, payload: bytes) -> Event:
         for name, type_name in _TYPES[kind].items():
             if not _CHECKS[type_name](values[name]):
                 raise WireError(f"a {kind} frame whose {name} is not {type_name}")
-        if kind == "metrics":
-            values["names"] = tuple(values["names"])
+        values = {name: tuple(value) if type(value) is list else value for name, value in values.items()}
         event: Event = _KINDS[kind](**values)
     except (KeyError, TypeError, ValueError) as error:
         raise WireError(f"a {kind} frame lacks a field or has one too many: {error}") from error

@@ -16,6 +16,7 @@ _BLANK = ord(" ")
 
 _LOOK: dict[str, tuple[str, str, Role]] = {
     "restart": ("┊", ":", Role.FAINT),
+    "checkpoint": ("◇", "c", Role.MUTED),
     "evaluation": ("△", "e", Role.MUTED),
     "alert": ("⚑", "!", Role.WARNING),
     "best": ("★", "*", Role.GOOD),
@@ -24,6 +25,8 @@ _LOOK: dict[str, tuple[str, str, Role]] = {
 }
 """Kind -> glyph, glyph in ASCII, role; in the order of drawing. All glyphs are one cell wide."""
 
+_QUIET = ("checkpoint", "evaluation")
+"""Kinds that hide nothing."""
 _LONGEST_LABEL = 24
 
 
@@ -81,11 +84,17 @@ class Canvas:
         return made
 
 
+def glyph_of(kind: str, symbols: Symbols) -> str:
+    """What marks of a kind look like."""
+    return _LOOK[kind][symbols is Symbols.ASCII]
+
+
 def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
     """Draw the marks of a view that lie within its x limits.
 
-    NaN at the foot of its column, infinity at the head, an alert at the head, a restart as a vertical line behind
-    the curves, the best checkpoint on its curve. A label is written where it covers nothing."""
+    NaN at the foot of its column, infinity and an alert at the head, a restart as a vertical line behind the curves,
+    the best checkpoint on its curve; checkpoints at the head and evaluations at the foot where no curve is. A label is
+    written where it covers nothing."""
     height, width = canvas.codes.shape
     for kind, (glyph, plain, role) in _LOOK.items():
         shown = plain if symbols is Symbols.ASCII else glyph
@@ -95,10 +104,11 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
                     canvas.put(row, cell, shown, role)
                 row = 0
             else:
-                row = 0 if kind in ("alert", "infinity") else height - 1
+                row = 0 if kind in ("alert", "infinity", "checkpoint") else height - 1
                 if kind == "best":
                     row = _row_of_curve(view, cell, width, height, row)
-                canvas.put(row, cell, shown, role)
+                if kind not in _QUIET or canvas.codes[row, cell] == _BLANK:
+                    canvas.put(row, cell, shown, role)
             if label and width >= 40:
                 _write_label(canvas, row, cell, label, role)
 

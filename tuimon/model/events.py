@@ -21,6 +21,15 @@ class RunFound:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckpointsFound:
+    """The steps of all checkpoints that a run now has on disk. Told when they change."""
+
+    run: int
+    steps: tuple[int, ...]
+    """Ascending."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamFound:
     """One file that is followed. Several streams can be one source (the event files of a directory)."""
 
@@ -161,6 +170,7 @@ class MachineSeen:
 
 Event: TypeAlias = (
     RunFound
+    | CheckpointsFound
     | StreamFound
     | MetricsFound
     | Columns

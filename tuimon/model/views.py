@@ -125,7 +125,7 @@ class Mark:
 
     x: float
     kind: str
-    """nan | infinity | best | restart | alert | evaluation."""
+    """nan | infinity | best | restart | alert | evaluation | checkpoint."""
     label: str = ""
 
 

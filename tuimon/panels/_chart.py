@@ -12,7 +12,8 @@ from tuimon.panels._details import Detail, details_of
 from tuimon.panels._headline import cursor_headline, headline_of, in_context, reading
 from tuimon.panels._labels import labels_of
 from tuimon.panels._look import PLAIN, Look
-from tuimon.panels._marks import evaluated, marks_of
+from tuimon.panels._marks import marks_of
+from tuimon.panels._milestones import milestones, told
 from tuimon.panels._notes import note_of
 from tuimon.panels._ranges import y_axis
 from tuimon.panels._traces import band_around, scaled, smoothed
@@ -98,7 +99,8 @@ def chart_of(
         Line(text, role, envelope, not look.weight and _is_sparse(count, counts, columns, look), metric=metric)
         for text, role, envelope, count, (metric, *_) in zip(labels, SERIES_ROLES, fronts, counts, drawn, strict=False)
     )
-    at_foot = evaluated(run, [name for name, *_ in drawn], along, low, high, columns) if look.alone else ()
+    passed = milestones(run, [name for name, *_ in drawn], along, low, high, columns) if look.alone else ()
+    below = told(run, look.cursor, symbols) if look.alone else ()
     in_words = in_context(run, leading)
     note = note_of(run, only_curves, [factor for *_, factor in drawn], envelopes, left, sum(counts))
     if look.window is not None and not sum(counts):
@@ -111,12 +113,14 @@ def chart_of(
         Axis(low, high, kind=x_kind, label=x_label(along.name, low, high)),
         y_axis(panel, scale, only_curves, envelopes, band, look, name if len(drawn) == 1 and name != title else ""),
         (*behind, *lines),
-        (*at_foot, *marks_of(run, only_curves, along, low, high, columns, concepts)),
+        (*passed, *marks_of(run, only_curves, along, low, high, columns, concepts)),
         ", ".join(filter(None, [averaged(look, block), note])),
         columns,
         cursor=cursor_of(run, along, curve, look),
         extent=(first, last),
-        table=details_of(details, symbols, look.cursor, size.width) if look.alone else (),
+        table=(*details_of(details, symbols, look.cursor, size.width), *([below] if below else []))
+        if look.alone
+        else (),
     )
 
 

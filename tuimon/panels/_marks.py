@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import numpy as np
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Mark
 from tuimon.panels._look import Look
-from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.store import Curve, Run, Scale
 from tuimon.vocabulary import classify
 
@@ -37,30 +35,6 @@ def marks_of(
     if best is not None:
         marks.append(Mark(densest.x_at(best, scale), "best", f"best {best}"))
     return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
-
-
-def evaluated(run: Run, names: Iterable[str], scale: Scale, low: float, high: float, columns: int) -> tuple[Mark, ...]:
-    """Where the run was evaluated, one mark a column: for a chart that shows no validation metric itself."""
-    metric = _validation(run.metrics)
-    if metric is None or any(classify(name).split == "val" for name in names):
-        return ()
-    curve = curve_or_none(run, metric)
-    if curve is None or metric not in run.main_metrics:
-        return ()
-    filled = np.flatnonzero(np.isfinite(curve.envelope(low, high, columns, scale).low))
-    width = (high - low) / columns
-    return tuple(Mark(low + (column + 0.5) * width, "evaluation") for column in filled.tolist())
-
-
-@lru_cache(maxsize=32)
-def _validation(metrics: tuple[str, ...]) -> str | None:
-    """The metric of the validation that says most; None without any."""
-    known = by_concept(metrics)
-    for names in (known.get("reward.val", ()), known.get("loss.total", ()), metrics):
-        found = next((name for name in names if classify(name).split == "val"), None)
-        if found is not None:
-            return found
-    return None
 
 
 def alerted(view: ChartView, run: Run, alerts: Sequence[Alert], look: Look) -> ChartView:

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from tuimon.formats import DatabaseDecoder, Format, kind
 from tuimon.model.events import Event, Notice, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Item, Points
+from tuimon.reader.checkpoints import Checkpoints
 from tuimon.reader.database import Databases
 from tuimon.reader.events import Announcer, preview
 from tuimon.reader.follow import BLOCK, Followed
-from tuimon.reader.recognition import HEAD, Recognition, as_grouped, nothing_found, wanted
+from tuimon.reader.recognition import Recognition, as_grouped, nothing_found, wanted
 from tuimon.reader.strays import DESCRIBES_NONE, TEXT_OF_NONE, Stray
 from tuimon.reader.superseding import Newest
 from tuimon.sources import filesystem
@@ -27,8 +28,6 @@ from tuimon.sources.runs import GroupedFile, Member, RunGroup, group_runs
 from tuimon.sources.scan import FoundFile, Problem, Scan, rescan, scan
 from tuimon.sources.swanlab_names import SwanLabNames
 from tuimon.text import clean
-
-__all__ = ["HEAD", "Collector"]
 
 PREVIEWS = 32
 """Logs of which the end is read first, the newest ones: a screen shows no more."""
@@ -65,6 +64,7 @@ class Collector:
         self._runs: dict[str, int] = {}
         self._run_names: dict[int, str] = {}
         self._newest = Newest()
+        self._checkpoints = Checkpoints()
         self._retired: set[int] = set()
         self._told_problems: set[Problem] = set()
         self._told_unread: set[str] = set()
@@ -152,6 +152,7 @@ class Collector:
         fresh += self._databases.new_runs()
         if fresh:
             yield from self._begin(fresh)
+        yield from self._checkpoints.news(self._scan.checkpoints, self._runs)
         yield from self._not_read()
         for problem in self.problems:
             if problem not in self._told_problems:

@@ -44,6 +44,8 @@ class Scan:
     """By path; each real file once."""
     directories: tuple[str, ...]
     """Those in which a new log can appear (checkpoints left out), the most lately changed first."""
+    checkpoints: tuple[str, ...]
+    """Directories that hold a checkpoint, in the order found."""
     problems: tuple[Problem, ...]
     complete: bool
     """False when a budget ended the search."""
@@ -125,6 +127,7 @@ class _Search:
         self._visited: set[tuple[int, int]] = set()
         self._files: dict[str, tuple[FoundFile, bool]] = {}
         self._directories: dict[str, float] = {}
+        self._checkpoints: list[str] = []
         self._problems: list[Problem] = []
         self._queue: deque[tuple[str, str, int, Place, int]] = deque()
         self._links: deque[tuple[str, str, int, Place, int]] = deque()
@@ -144,6 +147,7 @@ class _Search:
         return Scan(
             files=self._distinct_files(),
             directories=tuple(sorted(self._directories, key=lambda path: (-self._directories[path], path))),
+            checkpoints=tuple(self._checkpoints),
             problems=tuple(self._problems),
             complete=not self._exhausted and not self._too_deep,
             _memory=self._memory,
@@ -175,7 +179,9 @@ class _Search:
         self._problems += listing.problems
         for found, is_link in listing.files:
             self._files.setdefault(found.path, (found if found.root == root else replace(found, root=root), is_link))
-        if where is not Place.CHECKPOINT:
+        if where is Place.CHECKPOINT:
+            self._checkpoints.append(path)
+        else:
             newest = max((found.modified for found, _ in listing.files), default=0.0)
             self._directories[path] = max(listing.modified, newest)
         for child, child_place, child_inode, is_link in listing.directories:

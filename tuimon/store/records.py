@@ -111,5 +111,6 @@ class RunRecord:
     version: int = 0
     structure: int = 0
     """Changes when a series appears or goes, so when anything but the length of series may differ."""
+    checkpoints: tuple[int, ...] = ()
     streams: list[StreamRecord] = field(default_factory=list)
     cache: ViewCache = field(default_factory=ViewCache)

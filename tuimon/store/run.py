@@ -57,6 +57,7 @@ class Run:
         merge_key: MergeKey,
         since: float,
         present: Present,
+        checkpoints: tuple[int, ...] = (),
     ) -> None:
         self.id = found.run
         self.name = found.name
@@ -65,6 +66,8 @@ class Run:
         """Differs from the last snapshot's only when something of this run has changed."""
         self.watched_since = since
         """When it was found, seconds since the epoch: what it does since then was seen."""
+        self.checkpoints = checkpoints
+        """Steps of those on disk, ascending."""
         self._present = present
         self._structure = structure
         self._streams = streams

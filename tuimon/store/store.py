@@ -10,6 +10,7 @@ import numpy as np
 from tuimon.errors import WireError
 from tuimon.model.alerts import Alert
 from tuimon.model.events import (
+    CheckpointsFound,
     Columns,
     Event,
     FactFound,
@@ -113,7 +114,7 @@ class Store:
                     self._touch(stream)
             case StreamReplaced():
                 self._replace(self._stream(event.stream))
-            case RunFound() | StreamFound():
+            case RunFound() | StreamFound() | CheckpointsFound():
                 self._find(event)
             case Progress() | Watching() | Notice() | MachineSeen():
                 self._hear(event)
@@ -147,6 +148,7 @@ class Store:
             self._merge_key,
             record.since,
             self._present,
+            record.checkpoints,
         )
 
     # The owner's work. What follows `with self._lock` is published at once.
@@ -222,7 +224,7 @@ class Store:
             stream.run.structure += 1
             self._touch(stream)
 
-    def _find(self, event: RunFound | StreamFound) -> None:
+    def _find(self, event: RunFound | StreamFound | CheckpointsFound) -> None:
         with self._lock:
             if isinstance(event, RunFound):
                 record = self._runs.setdefault(event.run, RunRecord(event))
@@ -232,7 +234,12 @@ class Store:
                 return
             run = self._runs.get(event.run)
             if run is None:
-                raise WireError(f"stream {event.stream} belongs to run {event.run}, which was never found")
+                raise WireError(f"run {event.run} was never found")
+            if isinstance(event, CheckpointsFound):
+                run.checkpoints = event.steps
+                run.version += 1
+                self._version += 1
+                return
             stream = self._streams.get(event.stream)
             if stream is None:
                 stream = self._streams[event.stream] = StreamRecord(event, run)

@@ -1,0 +1,114 @@
+"""Checkpoints and evaluations: from directories on disk to marks and words on a chart."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from made_run import START, run_of
+from test_app import opened, text, until
+
+from tuimon import draw
+from tuimon.draw.frames import GUTTER
+from tuimon.model.views import ChartView, Size, Symbols
+from tuimon.monitor import LocalMonitor, open_run
+from tuimon.panels import Look, metric_panel
+from tuimon.reader.checkpoints import step_of
+from tuimon.store import Run
+
+
+def log(directory: Path, last: int = 100) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    rows = ({"step": step, "reward": step / 100, **evaluated(step)} for step in range(last + 1))
+    (directory / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def evaluated(step: int) -> dict[str, float]:
+    return {"eval/reward": step / 90} if step % 50 == 0 else {}
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        *[("checkpoint-40", 40), ("global_step_40", 40), ("global_step40", 40), ("iter_0000040", 40), ("40", 40)],
+        *[("epoch=3-step=40", 40), ("ckpt-40", 40), ("step_40_best", 40)],
+        *[("epoch_3", None), ("best", None), ("checkpoint-2026-11-21", None), ("checkpoint-" + "9" * 40, None)],
+    ],
+)
+def test_a_step_is_read_from_the_name_of_a_directory(name: str, step: int | None) -> None:
+    assert step_of(f"/logs/{name}") == step
+
+
+def test_each_run_has_the_checkpoints_that_lie_with_it_as_they_come_and_go(tmp_path: Path) -> None:
+    log(tmp_path / "a")
+    log(tmp_path / "b" / "log")
+    for name in ("a/checkpoint-40", "a/output/checkpoint-20", "b/ckpts/global_step_60", "b/ckpts/best", "c/step_5"):
+        (tmp_path / name).mkdir(parents=True)
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    before = monitor.snapshot()
+    assert {run.name: run.checkpoints for run in before.runs} == {"a": (20, 40), "b": (60,)}
+    (tmp_path / "a" / "checkpoint-80").mkdir()
+    shutil.rmtree(tmp_path / "a" / "checkpoint-40")
+    assert monitor.update()
+    assert {run.name: run.checkpoints for run in monitor.snapshot().runs} == {"a": (20, 80), "b": (60,)}
+    assert before.runs[0].checkpoints == (20, 40), "a snapshot stays as it is"
+    assert not monitor.update()
+
+
+def chart(run: Run, look: Look, metric: str, height: int = 20, symbols: Symbols = Symbols.BRAILLE) -> ChartView:
+    view = metric_panel(metric).view(run, Size(GUTTER + 101, height), START, symbols, look)
+    assert isinstance(view, ChartView)
+    return view
+
+
+def test_a_chart_that_is_alone_marks_checkpoints_and_evaluations_and_says_where_they_were(tmp_path: Path) -> None:
+    log(tmp_path)
+    for step in (20, 40, 500):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    [run] = open_run(tmp_path).runs
+    view = chart(run, Look(alone=True), "reward")
+    width = (view.x.high - view.x.low) / view.columns
+    found = {kind: [m.x for m in view.marks if m.kind == kind] for kind in ("checkpoint", "evaluation")}
+    assert found["checkpoint"] == pytest.approx([20, 40], abs=width), "500 lies outside"
+    assert found["evaluation"] == pytest.approx([0, 50, 100], abs=width)
+    rows = ["".join(part for part, _ in row) for row in draw.render(view, Size(GUTTER + 101, 20), Symbols.BRAILLE)]
+    assert [rows[1].index("◇") - GUTTER, rows[1].rindex("◇") - GUTTER] == pytest.approx([20, 40], abs=1)
+    assert rows[-1].rstrip() == "◇ 3 checkpoints, the last at 500   △ 3 evaluations, the last at 100"
+    assert chart(run, Look(), "reward").marks == ()
+    assert [mark.kind for mark in chart(run, Look(alone=True), "eval/reward").marks] == ["checkpoint", "checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("cursor", "said"),
+    [
+        (10, "c first checkpoint at 20   e evaluation at 0, 1 of 3"),
+        (40, "c checkpoint here, 2 of 2   e evaluation at 0, 1 of 3"),
+        (70, "c checkpoint at 40, 2 of 2   e evaluation at 50, 2 of 3"),
+    ],
+)
+def test_the_cursor_says_which_checkpoint_was_the_last(tmp_path: Path, cursor: int, said: str) -> None:
+    log(tmp_path)
+    for step in (20, 40):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    [run] = open_run(tmp_path).runs
+    view = chart(run, Look(alone=True, cursor=cursor), "reward", symbols=Symbols.ASCII)
+    assert "".join(part for part, _ in view.table[-1]) == said
+
+
+def test_a_run_without_any_says_nothing_of_them() -> None:
+    run = run_of({"m": ([1, 2, 3], [1.0, 2.0, 3.0])})
+    assert len(chart(run, Look(alone=True), "m").table) == 2
+
+
+async def test_a_checkpoint_that_is_written_while_one_looks_appears(tmp_path: Path) -> None:
+    log(tmp_path / "run")
+    async with opened(tmp_path / "run", (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "last @ step" in s)
+        assert "◇" not in text(app)
+        (tmp_path / "run" / "checkpoint-60").mkdir()
+        await until(app, pilot, lambda s: "◇ 1 checkpoint, the last at 60" in s)
