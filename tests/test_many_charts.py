@@ -84,6 +84,28 @@ def test_sections_hold_every_metric_once_and_fold() -> None:
     assert len(sectioned(many, "name", None, ())) == 2, "many metrics begin folded"
 
 
+def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
+    memory = [
+        f"memory/{phase}/{when}/{device}" for phase in ("train", "sample") for when in "ab" for device in range(40)
+    ]
+    names = ("loss/x", *memory, "memory/total")
+
+    def titles(*turned: str) -> list[str]:
+        panels = sectioned(names, "name", None, turned)
+        return [f"{panel.depth} {panel.title}" if isinstance(panel, Heading) else panel.title for panel in panels]
+
+    assert titles() == ["0 loss/", "0 memory/"]
+    assert titles("memory/") == ["0 loss/", "0 memory/", "memory/total", "1 memory/sample/", "1 memory/train/"]
+    opened = titles("memory/", "memory/train/", "memory/train/b/")
+    assert opened[5:7] == ["2 memory/train/a/", "2 memory/train/b/"]
+    assert opened[7:] == [f"memory/train/b/{device}" for device in range(40)], (
+        "no more than can be seen through: charts"
+    )
+    charts = [panel.title for panel in sectioned(names, "name", False, ()) if not isinstance(panel, Heading)]
+    assert sorted(charts) == sorted(names)
+    assert [panel.title for panel in sectioned(tuple(memory), "name", True, ())] == ["memory/sample/", "memory/train/"]
+
+
 @given(
     kinds=st.lists(st.sampled_from(["heading", "chart", "chart", "chart"]), min_size=1, max_size=40),
     width=st.integers(10, 200),

@@ -1,19 +1,22 @@
-"""All metrics of a run as charts under headings: a section for each first part of a name, folded or not."""
+"""All metrics of a run as charts under headings: a section for each first part of a name, folded or not; a section of
+many metrics has sections of its own."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels import PLAIN, Look, Panel, is_side, metric_panel
 from tuimon.store import Run
-from tuimon.text import clean
+from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import classify
 
-FOLDED_FROM = 60
-"""With more metrics than this sections are folded at first: their headings tell more than the first of many pages."""
+MANY = 60
+"""With more metrics than this sections are folded at first, and one of more is divided: headings tell more than the
+first of many pages."""
 ORDERS = ("relevance", "name")
 NO_SECTION = "without a section"
 _NUMBER = re.compile(r"(\d+)")
@@ -30,6 +33,8 @@ class Heading:
     section: str
     metrics: int
     folded: bool
+    depth: int = 0
+    """How many sections it is in."""
     order: int = 0
     kind: str = "heading"
     rows: int = 1
@@ -37,12 +42,7 @@ class Heading:
     @property
     def id(self) -> str:
         """Kept when the section is folded."""
-        return self.id_of(self.section)
-
-    @staticmethod
-    def id_of(section: str) -> str:
-        """The id of a section's heading."""
-        return f"section:{section}"
+        return f"section:{self.section}"
 
     @property
     def title(self) -> str:
@@ -56,14 +56,10 @@ class Heading:
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> TextView:
         """One row."""
         arrows = _PLAIN_ARROWS if symbols is Symbols.ASCII else _ARROWS
-        title = f"{arrows[self.folded]} {clean(self.section)}"
-        return TextView("", (((title, Role.TITLE), (f"  {self.metrics}", Role.MUTED)),))
-
-
-def section_of(metric: str) -> str:
-    """The first part of a name; "" of a name of one part."""
-    head, slash, _ = metric.partition("/")
-    return f"{head}/" if slash and head else ""
+        sign, count = "  " * self.depth + arrows[self.folded] + " ", f"  {self.metrics}"
+        name = clean(self.section)
+        room = min(cell_width(name), max(size.width - len(sign + count), 1))
+        return TextView("", (((sign + fit(name, room, keep="end"), Role.TITLE), (count, Role.MUTED)),))
 
 
 @lru_cache(maxsize=8)
@@ -72,20 +68,34 @@ def sectioned(metrics: tuple[str, ...], order: str, folded: bool | None, turned:
 
     folded: whether all are, but for those in `turned`; None: where there are many metrics.
     """
-    sections: dict[str, list[str]] = {}
-    for name in ordered(metrics, order):
-        sections.setdefault(section_of(name), []).append(name)
+    usual = len(metrics) > MANY if folded is None else folded
+    return tuple(_panels(ordered(metrics, order), "", 0, usual, frozenset(turned)))
+
+
+def _panels(names: Sequence[str], above: str, depth: int, usual: bool, turned: frozenset[str]) -> Iterator[Panel]:
+    """What is shown of the section `above`, "" all metrics."""
+    sections = _divided(names, above) if not depth or len(names) > MANY else {}
     if len(sections) < 2:
-        return tuple(metric_panel(name) for name in ordered(metrics, order))
-    usual = len(metrics) > FOLDED_FROM if folded is None else folded
-    made: list[Panel] = []
-    for section, names in sections.items():
+        yield from map(metric_panel, names)
+        return
+    if depth:  # else they would seem to belong to the heading before them
+        yield from map(metric_panel, sections.pop(above, ()))
+    for section, inside in sections.items():
         title = section or NO_SECTION
-        is_folded = usual != (title in turned)
-        made.append(Heading(title, len(names), is_folded))
-        if not is_folded:
-            made += [metric_panel(name) for name in names]
-    return tuple(made)
+        folded = usual != (title in turned)
+        yield Heading(title, len(inside), folded, depth)
+        if not folded:
+            yield from _panels(inside, section, depth + 1, usual, turned)
+
+
+def _divided(names: Sequence[str], above: str) -> dict[str, list[str]]:
+    """Names by their next part; those that end there under `above` itself."""
+    sections: dict[str, list[str]] = {}
+    for name in names:
+        head, slash, _ = name[len(above) :].partition("/")
+        sections.setdefault(f"{above}{head}/" if slash and head else above, []).append(name)
+    only = next(iter(sections), above)
+    return _divided(names, only) if len(sections) == 1 and only != above and len(names) > MANY else sections
 
 
 @lru_cache(maxsize=8)

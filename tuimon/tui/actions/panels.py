@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tuimon.text import clean
 from tuimon.tui import explore
 from tuimon.tui.actions import Action
-from tuimon.tui.sections import NO_SECTION, ORDERS, Heading, section_of
+from tuimon.tui.sections import ORDERS, Heading
 
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
@@ -32,13 +32,13 @@ def _fold(app: TuimonApp) -> None:
     if not state.all_metrics or state.query or panel is None:
         app.say("Sections are among all metrics: m")
         return
-    title = panel.section if isinstance(panel, Heading) else section_of(panel.title) or NO_SECTION
-    heading = next((at for at, one in enumerate(app.board.panels) if one.id == Heading.id_of(title)), None)
-    if heading is None:
+    before = range(app.board.selected, -1, -1)
+    at, title = next(((at, one.section) for at in before if isinstance(one := app.board.panels[at], Heading)), (-1, ""))
+    if at < 0:
         app.say("All metrics are of one section")
         return
     app.board.zoom(False)
-    app.board.selected = heading
+    app.board.selected = at
     state.turned = (
         tuple(one for one in state.turned if one != title) if title in state.turned else (*state.turned, title)
     )
