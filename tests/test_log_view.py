@@ -120,6 +120,19 @@ async def test_follow_search_errors_and_steps(run: Path) -> None:
         assert not isinstance(app.screen, LogScreen)
 
 
+async def test_a_text_that_lies_beside_the_run_is_called_as_its_source_is(run: Path) -> None:
+    (run / "train.log").rename(run.parent / "train.log")
+    (run / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    async with opened(run.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        assert app.run_shown is not None
+        assert app.run_shown.path == str(run)
+        await pilot.press("L")
+        screen = await until(app, pilot, lambda s: "following" in s)
+        assert " train.log " in screen
+        assert str(run.parent) not in screen
+
+
 async def test_from_a_line_to_the_charts_and_back(run: Path) -> None:
     async with opened(run, size=(100, 30)) as (app, pilot):
         await until(app, pilot, lambda s: f"step {STEPS}" in s)

@@ -205,10 +205,7 @@ class LogScreen(WorkScreen):
             self._with_pager(Pager.refresh)
 
     def _head(self, page: Page) -> Row:
-        run = self.tuimon.run_shown
-        base = run.path.rstrip("/") + "/" if run is not None else ""
-        name = clean(self.path.removeprefix(base))
-        said: list[Span] = [(f" {name}", Role.TITLE), (f"  {format_bytes(page.size)}", Role.MUTED)]
+        said: list[Span] = [(f" {clean(self._source())}", Role.TITLE), (f"  {format_bytes(page.size)}", Role.MUTED)]
         if len(self._files) > 1:
             said.append((f"  text {self._file + 1} of {len(self._files)}", Role.MUTED))
         said.append(("  following", Role.GOOD) if page.following else (f"  {page.share:.0%}", Role.TEXT))
@@ -219,6 +216,14 @@ class LogScreen(WorkScreen):
         if self.aside:
             said.append((f"  from column {self.aside + 1}", Role.MUTED))
         return tuple(said)
+
+    def _source(self) -> str:
+        """As its source is called; a text that is none lies in the directory of the run."""
+        run = self.tuimon.run_shown
+        if run is None:
+            return self.path
+        sources = {stream.found.path: stream.found.source for stream in run.streams}
+        return sources.get(self.path) or self.path.removeprefix(run.path.rstrip("/") + "/")
 
     def say(self, message: str) -> None:
         self._said = message
