@@ -13,7 +13,7 @@ from test_panels import run_of, text
 
 from tuimon.draw.layout import Wish, grid_of, neighbour, pages
 from tuimon.model.views import Symbols
-from tuimon.panels import METRIC_SORTS, metric_head, metric_layout, metric_row, metrics_listed
+from tuimon.panels.lists.metric_rows import METRIC_SORTS, metric_head, metric_layout, metric_row, metrics_listed
 from tuimon.store.blocks import Sums
 from tuimon.text import cell_width
 from tuimon.tui.filtering import matching

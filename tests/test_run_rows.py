@@ -15,8 +15,8 @@ from tuimon.draw.rows import row_width
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Symbols
 from tuimon.monitor import open_run
-from tuimon.panels import SORTS, Listing, column_at, head_row, layout, listed, run_row, shared_directory, useful_columns
-from tuimon.panels._runs import age_text
+from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
+from tuimon.panels.lists.runs import SORTS, Listing, age_text, listed, shared_directory, useful_columns
 from tuimon.store import Curve, Run
 
 NOW = 1_700_000_100.0

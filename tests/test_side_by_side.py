@@ -12,7 +12,7 @@ from test_run_list import write
 
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.monitor import open_run
-from tuimon.panels import side_by_side
+from tuimon.panels.lists.side_by_side import side_by_side
 
 
 def logged(root: Path, name: str, rewards: list[float], **config: object) -> None:

@@ -14,7 +14,8 @@ from tests.bench._store_rows import Feed
 from tuimon.draw import FrameCache, render
 from tuimon.draw.window import panned, zoomed
 from tuimon.model.views import ChartView, Size, Symbols
-from tuimon.panels import Look, metric_layout, metric_panel, metric_row, metrics_listed
+from tuimon.panels import Look, metric_panel
+from tuimon.panels.lists.metric_rows import metric_layout, metric_row, metrics_listed
 from tuimon.store import Run
 
 LONG, SHORT = 10_000_000, 10_000

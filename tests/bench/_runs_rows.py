@@ -16,7 +16,9 @@ from tuimon.analysis.run_filter import parse
 from tuimon.draw import FrameCache, render
 from tuimon.model.views import Symbols
 from tuimon.monitor import open_run
-from tuimon.panels import Listing, Look, drawn_over, layout, listed, metric_panel, run_row, useful_columns
+from tuimon.panels import Look, drawn_over, metric_panel
+from tuimon.panels.lists.run_rows import layout, run_row
+from tuimon.panels.lists.runs import Listing, listed, useful_columns
 from tuimon.store import Run, Snapshot
 
 MANY, FEW = 1000, 50

@@ -7,6 +7,8 @@ A panel is a module of this package with a PANEL (or PANELS). A curve panel is a
     for panel in arrange(run):                         those that say something about this run, the telling ones first
         view = panel.view(run, Size(66, 14), time.time(), Symbols.BRAILLE)
     metric_panel("any/metric").view(…)                 any metric at all as a chart
+
+Rows of runs, metrics and settings are made by tuimon.panels.lists.
 """
 
 from __future__ import annotations
@@ -21,72 +23,38 @@ from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel, metric_panel
 from tuimon.panels._groups import drawn_over
 from tuimon.panels._look import PLAIN, SMOOTHINGS, Y_RANGES, Y_SCALES, Look, passing
 from tuimon.panels._marks import alerted
-from tuimon.panels._metric_rows import (
-    METRIC_SORTS,
-    MetricWidths,
-    metric_head,
-    metric_layout,
-    metric_row,
-    metrics_listed,
-)
 from tuimon.panels._order import ASIDE, telling
 from tuimon.panels._over import Over
-from tuimon.panels._run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
-from tuimon.panels._runs import SORTS, Listing, count_alerts, listed, shared_directory, useful_columns
 from tuimon.panels._select import is_side, leftovers
-from tuimon.panels._settings import Setting, settings_tree, visible
-from tuimon.panels._side_by_side import side_by_side
 from tuimon.registry import discover
 from tuimon.store import Run
 from tuimon.vocabulary import classify, memory_of, phase_of
 
 __all__ = [
     "ASIDE",
-    "METRIC_SORTS",
     "PLAIN",
-    "SIGNS",
     "SINGLE",
     "SMOOTHINGS",
-    "SORTS",
     "Y_RANGES",
     "Y_SCALES",
     "CurvePanel",
-    "Listing",
     "Look",
-    "MetricWidths",
     "Over",
     "Panel",
-    "Setting",
-    "Widths",
     "alerted",
     "all_panels",
     "arrange",
     "chart_of",
-    "column_at",
-    "count_alerts",
     "drawn_over",
-    "head_row",
     "header_panel",
     "is_side",
-    "layout",
-    "listed",
-    "metric_head",
-    "metric_layout",
     "metric_panel",
     "metric_panel_of",
-    "metric_row",
-    "metrics_listed",
     "passing",
     "prepare",
     "remaining",
-    "run_row",
     "seedless_of",
-    "settings_tree",
-    "shared_directory",
-    "side_by_side",
     "telling",
-    "useful_columns",
-    "visible",
 ]
 
 HEADER = "header"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from tuimon.model.views import Role, Row, Symbols
-from tuimon.panels import side_by_side
+from tuimon.panels.lists.side_by_side import side_by_side
 from tuimon.store import Run
 from tuimon.tui.screens import RowsScreen
 

@@ -8,7 +8,7 @@ from textual.events import Click, MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, Static
 
 from tuimon.model.views import Role, Row, Span
-from tuimon.panels import Setting, settings_tree, visible
+from tuimon.panels.lists.settings import Setting, settings_tree, visible
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.actions import Action

@@ -9,7 +9,14 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tuimon.model.views import Role, Row, Symbols
-from tuimon.panels import METRIC_SORTS, MetricWidths, metric_head, metric_layout, metric_row, metrics_listed
+from tuimon.panels.lists.metric_rows import (
+    METRIC_SORTS,
+    MetricWidths,
+    metric_head,
+    metric_layout,
+    metric_row,
+    metrics_listed,
+)
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.actions import Action

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
-from tuimon.panels import Listing, Over, count_alerts, drawn_over, listed, passing, shared_directory
+from tuimon.panels import Over, drawn_over, passing
+from tuimon.panels.lists.runs import Listing, count_alerts, listed, shared_directory
 from tuimon.store import Run, Snapshot
 
 

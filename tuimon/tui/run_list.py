@@ -11,16 +11,8 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tuimon.model.views import Role, Row, Span
-from tuimon.panels import (
-    SIGNS,
-    Listing,
-    Widths,
-    column_at,
-    head_row,
-    layout,
-    run_row,
-    useful_columns,
-)
+from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
+from tuimon.panels.lists.runs import Listing, useful_columns
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean
 from tuimon.tui.actions import Action

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from tuimon.panels import METRIC_SORTS, CurvePanel
+from tuimon.panels import CurvePanel
+from tuimon.panels.lists.metric_rows import METRIC_SORTS
 from tuimon.tui.actions import Action
 from tuimon.tui.metric_browser import MetricBrowser
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from tuimon.panels import SORTS
+from tuimon.panels.lists.runs import SORTS
 from tuimon.text import clean
 from tuimon.tui.actions import Action
 from tuimon.tui.run_list import RunListScreen

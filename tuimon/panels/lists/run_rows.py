@@ -5,7 +5,7 @@ from __future__ import annotations
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._over import marker_of
-from tuimon.panels._runs import COLUMNS, LEAST_TREND, Column, Listing
+from tuimon.panels.lists.runs import COLUMNS, LEAST_TREND, Column, Listing
 from tuimon.store import Run
 from tuimon.text import cell_width, fit
 
