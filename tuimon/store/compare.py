@@ -103,7 +103,7 @@ class Comparison:
         return best_length < self.best_length or other_length < self.other_length
 
     def extend(
-        self, best_length: int, other_length: int, superseded: Callable[[], tuple[Steps, Floats]] | None = None
+        self, best_length: int, other_length: int, superseded: Callable[[], tuple[Steps, Floats, Floats]] | None = None
     ) -> None:
         """Look at what has come since. Both have a point at least. superseded: what the best source itself has taken
         back; a value that agrees with that is of an earlier attempt, and no disagreement."""
@@ -169,7 +169,7 @@ class Comparison:
         return np.asarray(agree)
 
     def _taken_back(
-        self, steps: Steps, values: Floats, superseded: tuple[Steps, Floats]
+        self, steps: Steps, values: Floats, superseded: tuple[Steps, Floats, Floats]
     ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
         """Which of the points agree with one that the best source has taken back."""
         order = np.argsort(superseded[0], kind="stable")

@@ -68,7 +68,7 @@ class Curve:
     """Points that come from another source than the first, which has none there."""
     gap: int = -1
     """The one of `restarts` that is none: what lies before it has not been read yet. -1: there is no such."""
-    _hidden: Callable[[], tuple[Steps, Floats]] | None = None
+    _hidden: Callable[[], tuple[Steps, Floats, Floats]] | None = None
     _disagreement: Callable[[], Disagreement | None] | None = None
     _disagreed: list[Disagreement | None] = field(default_factory=list)
     _by_time: list[_TimeOrder | None] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Curve:
         superseded: int = 0,
         sources: tuple[str, ...] = (),
         origin: float | None = None,
-        hidden: Callable[[], tuple[Steps, Floats]] | None = None,
+        hidden: Callable[[], tuple[Steps, Floats, Floats]] | None = None,
         disagreement: Callable[[], Disagreement | None] | None = None,
         filled: int = 0,
         gap: int = -1,
@@ -209,19 +209,20 @@ class Curve:
             self._disagreed.append(self._disagreement() if self._disagreement else None)
         return self._disagreed[0]
 
-    def superseded_points(self) -> tuple[Steps, Floats]:
-        """Steps and values of the points that are not drawn, in logged order, for a ghost. Worked out at each call."""
-        return self._hidden() if self._hidden else (np.empty(0, np.int64), np.empty(0))
+    def superseded_points(self) -> tuple[Steps, Floats, Floats]:
+        """Steps, values and wall times of the points that are not drawn, in logged order. Worked out at each call."""
+        return self._hidden() if self._hidden else (np.empty(0, np.int64), np.empty(0), np.empty(0))
 
     @property
     def ghost(self) -> Curve | None:
-        """The superseded points as a curve by ascending step, without wall times; None where there is none."""
+        """The superseded points as a curve by ascending step; None where there is none."""
         if not self.superseded or self.ordinal:
             return None
         if not self._ghosts:
-            steps, values = self.superseded_points()
+            steps, values, wall_times = self.superseded_points()
             order = np.argsort(steps, kind="stable")
-            self._ghosts.append(Curve.of(self.metric, steps[order], values[order], origin=self.origin))
+            made = Curve.of(self.metric, steps[order], values[order], wall_times[order], origin=self.origin)
+            self._ghosts.append(made)
         return self._ghosts[0]
 
     def limits(self, axis: str | Scale = "step") -> tuple[float, float] | None:

@@ -64,11 +64,11 @@ def join(parts: Sequence[Part], before: Joined | None) -> Joined:
     )
 
 
-def hidden(parts: Sequence[Part]) -> tuple[Steps, Floats]:
-    """Steps and values of the points that the curve leaves out, in the order in which they were logged."""
+def hidden(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
+    """Steps, values and wall times of the points that the curve leaves out, in the order in which they were logged."""
     rows = arrange(parts).hidden
-    steps, values, _ = _columns(parts)
-    return steps[rows], values[rows]
+    steps, values, wall_times = _columns(parts)
+    return steps[rows], values[rows], wall_times[rows]
 
 
 def _structure(parts: Sequence[Part]) -> Structure:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 
 from rich.style import Style
+from rich.terminal_theme import SVG_EXPORT_THEME
 
 from tuimon.model.views import Role
 
@@ -98,3 +99,11 @@ THEMES = {"dark": _DARK, "light": _LIGHT, "ansi": _ANSI}
 def style(theme: str, role: Role) -> Style:
     """The style of a role. Never None: a segment without a style ends Textual under NO_COLOR."""
     return Style.parse(THEMES[theme][role])
+
+
+def on_paper(svg: str, theme: str) -> str:
+    """A screenshot with the background that its theme is made for; Textual's own is always dark."""
+    if theme != "light":
+        return svg
+    background, foreground = SVG_EXPORT_THEME.background_color.hex, SVG_EXPORT_THEME.foreground_color.hex
+    return svg.replace(background, "#ffffff").replace(foreground, "#303030").replace("rgba(255,255,255", "rgba(0,0,0")

@@ -11,7 +11,7 @@ from tuimon.model.views import Symbols
 from tuimon.text import clean
 from tuimon.tui.actions import Action
 from tuimon.tui.screens import HelpScreen, NotesScreen
-from tuimon.tui.themes import THEMES
+from tuimon.tui.themes import THEMES, on_paper
 from tuimon.tui.work_screen import WorkScreen
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _theme(app: TuimonApp) -> None:
 def _screenshot(app: TuimonApp) -> None:
     path = Path(time.strftime("tuimon-%Y%m%d-%H%M%S.svg"))
     try:
-        path.write_text(app.export_screenshot(title="tuimon"), "utf-8")
+        path.write_text(on_paper(app.export_screenshot(title="tuimon"), app.state.theme), "utf-8")
     except OSError as error:
         app.say(clean(f"The screenshot was not saved: {error}"))
     else:
