@@ -54,6 +54,20 @@ def test_settings_that_differ_and_metrics_with_their_noise(tmp_path: Path) -> No
     assert row_of(rows, "step").split() == ["step", "99", "59"]
 
 
+def test_two_runs_fit_into_eighty_columns(tmp_path: Path) -> None:
+    name = "rewards/" + "accuracy_reward_" * 3 + "mean"
+    for run, factor in (("a", 1.0), ("b", 1.01)):
+        (tmp_path / run).mkdir()
+        rows = ({"step": step, name: math.sin(37 * step) * factor} for step in range(100))
+        (tmp_path / run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = side_by_side(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE, 78)
+    told = row_of(rows, "rewards/")
+    assert len(told.rstrip()) <= 78
+    assert told.rstrip().endswith("≈"), "the difference is seen"
+    assert ", 10" not in told
+    assert len(row_of(side_by_side(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE), "rewards/")) > 78
+
+
 def test_what_noise_explains_is_said(tmp_path: Path) -> None:
     values = [math.sin(37 * s) for s in range(200)]
     logged(tmp_path, "a", values)

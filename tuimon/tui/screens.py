@@ -95,8 +95,8 @@ class HelpScreen(RowsScreen):
             (("action = key. The actions: " + ", ".join(a.id for a in actions[:10]) + ",", Role.MUTED),),
             ((", ".join(a.id for a in actions[10:]) + ".", Role.MUTED),),
             (),
-            (("Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   △ evaluation   ⚑ alert", Role.MUTED),),
-            (("┊ restart   │ cursor   ▲▼ beyond the limits   ◆ pinned", Role.MUTED),),
+            (("Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation", Role.MUTED),),
+            (("⚑ alert   ┊ restart   │ cursor   ▲▼ beyond the limits   ◆ pinned", Role.MUTED),),
             (("Faint: raw values behind an average, what a restart superseded, min to max of a mean", Role.MUTED),),
             (("Esc leaves this screen", Role.MUTED),),
         ]

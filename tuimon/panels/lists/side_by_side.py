@@ -22,15 +22,18 @@ from tuimon.panels._over import marker_of
 from tuimon.panels._reading import Reading, reading_of
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run
-from tuimon.text import clean, fit
+from tuimon.text import cell_width, clean, fit
 
-_NAME = 40
+_NAME, _LEAST_NAME = 40, 16
 _VALUE = 28
 _GAP: Span = ("  ", Role.MUTED)
 
 
-def side_by_side(runs: Sequence[Run], now: float, symbols: Symbols) -> list[Row]:
-    """The table; the first run is what the others are held against."""
+def side_by_side(runs: Sequence[Run], now: float, symbols: Symbols, width: int = 0) -> list[Row]:
+    """The table; the first run is what the others are held against.
+
+    width: cells into which it is to fit, if it can be helped: without counts of points, with shorter names; 0: any.
+    """
     names = telling_names([clean(run.name) for run in runs])
     heads: list[Row] = [
         ((f"{sign} {fit(name, min(len(name), _VALUE), 'ends')}", role),)
@@ -39,19 +42,26 @@ def side_by_side(runs: Sequence[Run], now: float, symbols: Symbols) -> list[Row]
     told = [progress_of(run, now) for run in runs]
     steps = [f"{one.step}" + (f" of {one.total}" if one.total else "") if one.step is not None else "-" for one in told]
     differences, same = compared_settings([settings_of(run) for run in runs])
-    metrics = _metrics(runs, symbols)
+    metrics, counted = _metrics(runs, symbols, True), True
     body: list[tuple[Span, list[Row]]] = [
         (("state", Role.MUTED), [((one.state, Role.TEXT),) for one in told]),
         (("step", Role.MUTED), [((step, Role.TEXT),) for step in steps]),
     ]
     settings = [((clean(key), Role.TEXT), [_setting(value) for value in values]) for key, values in differences]
-    widths = _widths([("", heads), *((name[0], cells) for name, cells in (*body, *settings, *metrics))])
+    widths = _widths(heads, [*body, *settings, *metrics])
+    if 0 < width < _whole(widths):
+        metrics, counted = _metrics(runs, symbols, False), False
+        widths = _widths(heads, [*body, *settings, *metrics])
+        widths[0] = min(widths[0], max(widths[0] + width - _whole(widths), _LEAST_NAME))
     made: list[Row] = [_laid(("", Role.MUTED), heads, widths), *(_laid(*one, widths) for one in body), ()]
     made += [_title("Settings that differ", _same(len(differences), len(same)))]
     made += [_laid(*one, widths) for one in settings]
     made += [
         (),
-        _title("Metrics", f"level {_plus_minus(symbols)} noise of a point, points; difference to the first run"),
+        _title(
+            "Metrics",
+            f"level {_plus_minus(symbols)} noise of a point{', points' * counted}; difference to the first run",
+        ),
     ]
     made += [_laid(*one, widths) for one in metrics] or [(("  they have none in common", Role.MUTED),)]
     tilde = "~" if symbols is Symbols.ASCII else "≈"
@@ -85,7 +95,7 @@ def _setting(value: object) -> Row:
     return ((fit(text, min(len(text), _VALUE), "ends"), Role.VALUE),)
 
 
-def _metrics(runs: Sequence[Run], symbols: Symbols) -> list[tuple[Span, list[Row]]]:
+def _metrics(runs: Sequence[Run], symbols: Symbols, counted: bool) -> list[tuple[Span, list[Row]]]:
     """The metrics that two runs have at least, those first that tell most."""
     rows = []
     for names in aligned([[name for name in run.metrics if name in run.main_metrics] for run in runs], telling):
@@ -96,7 +106,7 @@ def _metrics(runs: Sequence[Run], symbols: Symbols) -> list[tuple[Span, list[Row
         step = common_step([one.curve for one in known])
         levels = [None if one is None else _level(one, step) for one in readings]
         direction = in_context(runs[0], known[0].meaning).direction
-        cells = [_cell(one, levels[0] if at else None, direction, symbols) for at, one in enumerate(levels)]
+        cells = [_cell(one, levels[0] if at else None, direction, symbols, counted) for at, one in enumerate(levels)]
         rows.append(((fit(clean(first_name(names)), min(len(first_name(names)), _NAME), "ends"), Role.TEXT), cells))
     return rows
 
@@ -108,13 +118,14 @@ def _level(reading: Reading, step: int | None) -> Level:
     return level(curve.values[:end] * reading.factor)
 
 
-def _cell(one: Level | None, base: Level | None, direction: str, symbols: Symbols) -> Row:
+def _cell(one: Level | None, base: Level | None, direction: str, symbols: Symbols, counted: bool) -> Row:
     if one is None:
         return (("-", Role.MUTED),)
     spans: list[Span] = [(format_value(one.value), Role.VALUE)]
     if math.isfinite(one.noise):
         spans.append((f" {_plus_minus(symbols)} {format_value(one.noise)}", Role.MUTED))
-    spans.append((f", {one.count}", Role.MUTED))
+    if counted:
+        spans.append((f", {one.count}", Role.MUTED))
     if base is not None:
         text, role = signed(one.value - base.value, direction)
         apart = one.differs_from(base) and math.isfinite(one.value - base.value)
@@ -127,12 +138,15 @@ def _plus_minus(symbols: Symbols) -> str:
     return "+-" if symbols is Symbols.ASCII else "±"
 
 
-def _widths(rows: Sequence[tuple[str, Sequence[Row]]]) -> list[int]:
-    count = len(rows[0][1])
+def _widths(heads: Sequence[Row], rows: Sequence[tuple[Span, Sequence[Row]]]) -> list[int]:
     return [
-        min(max(len(name) for name, _ in rows), _NAME),
-        *(max(row_width(cells[at]) for _, cells in rows) for at in range(count)),
+        min(max(cell_width(name) for (name, _), _ in rows), _NAME),
+        *(max(map(row_width, (head, *(cells[at] for _, cells in rows)))) for at, head in enumerate(heads)),
     ]
+
+
+def _whole(widths: Sequence[int]) -> int:
+    return sum(widths) + len(widths) * row_width((_GAP,))
 
 
 def _laid(name: Span, cells: Sequence[Row], widths: Sequence[int]) -> Row:

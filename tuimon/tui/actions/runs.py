@@ -91,7 +91,7 @@ def _compare(app: TuimonApp) -> None:
     if len(runs) < 2:
         app.say("There is nothing to compare it with: in the list of runs, space marks one and B makes one the base")
     else:
-        app.push_screen(ComparisonScreen(runs, app.state.symbols, app.state.theme))
+        app.push_screen(ComparisonScreen(runs, app.state.symbols, app.state.theme, app.size.width))
 
 
 def _in_list(app: TuimonApp) -> bool:
