@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from event_points import event as event_message
+from event_points import image, records, scalar
 
 from tuimon.errors import NothingFound
 from tuimon.model.events import (
@@ -85,6 +87,23 @@ def test_a_truncated_file_is_a_new_segment(tmp_path: Path) -> None:
     events = list(collector.read())
     assert any(isinstance(event, SegmentStarted) for event in events)
     assert steps(events) == [0]
+
+
+def test_what_lies_before_a_payload_that_is_still_being_written_is_told(tmp_path: Path) -> None:
+    few = records([event_message(step, scalar("a", step)) for step in range(6)])
+    large = records([event_message(9, image("i", 500_000))])[0]
+    data = b"".join([few[0], large, few[1], large, few[2], few[3], large, few[4]])
+    inside = len(data) - len(few[4]) - 200_000
+    path = tmp_path / "events.out.tfevents.1795226051.host"
+    path.write_bytes(data[:inside])
+    collector = Collector([str(tmp_path)])
+    assert steps(everything(collector)) == [0, 1, 2, 3]
+    with path.open("ab") as file:
+        file.write(data[inside:])
+    assert steps(everything(collector)) == [4]
+    with path.open("ab") as file:
+        file.write(few[5])
+    assert steps(everything(collector)) == [5]
 
 
 def test_an_empty_file_is_recognised_when_it_has_content(tmp_path: Path) -> None:

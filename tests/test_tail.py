@@ -188,14 +188,39 @@ def test_skip_hops_and_never_past_the_end(log: tuple[Path, Tail]) -> None:
     path, tail = log
     content = os.urandom(5000)
     path.write_bytes(content)
-    got = read(tail, 10)
+    chunks = tail.read_new(10)
+    assert next(chunks).data == content[:10]
     assert tail.skip(3990) == 3990
+    assert not list(chunks)
     assert data(tail) == content[4000:]
-    assert tail.skip(10) == 0
     assert tail.offset == 5000
-    assert got[0].data == content[:10]
     path.write_bytes(content[:4500] + os.urandom(1000))
     assert read(tail)[0].restarted
+
+
+def test_skip_to_the_end_and_no_further(log: tuple[Path, Tail]) -> None:
+    path, tail = log
+    path.write_bytes(b"a" * 1000)
+    chunks = tail.read_new(100)
+    next(chunks)
+    assert (tail.skip(5000), tail.skip(1)) == (900, 0)
+    assert not list(chunks)
+    with path.open("ab") as file:
+        file.write(b"b")
+    assert read(tail) == [Chunk(b"b", False)]
+
+
+@pytest.mark.parametrize("kept", [0, 1000, 3990])
+def test_cut_off_after_a_skip(log: tuple[Path, Tail], kept: int) -> None:
+    """What is not there any more was never read: it begins again."""
+    path, tail = log
+    path.write_bytes(b"a" * 5000)
+    chunks = tail.read_new(4000)
+    next(chunks)
+    tail.skip(500)
+    os.truncate(path, kept)
+    assert [chunk.restarted for chunk in (*chunks, *tail.read_new())][:1] == [True]
+    assert tail.offset == kept
 
 
 def test_skip_between_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,10 +30,11 @@ from event_points import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tensorboard.compat.proto.event_pb2 import SessionLog
 from tensorboard.compat.proto.tensor_pb2 import TensorProto
 
 from tuimon.formats.tensorboard import EventFileDecoder
-from tuimon.model.points import Damage, Points
+from tuimon.model.points import Damage, Fact, Points, SegmentStart
 
 # ---- any cutting ---------------------------------------------------------------------------------------------------
 
@@ -258,3 +259,50 @@ def test_a_large_record_is_not_held_in_memory() -> None:
     start = records([event(1, image("i", 1 << 20))])[0][:4096]
     decoder.feed(start)
     assert decoder.skippable > 1_040_000
+
+
+AMONG_LARGE = st.lists(
+    st.tuples(st.sampled_from(["few", "few", "few", "row", "image", "tensor", "text", "restart"]), st.booleans()),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(AMONG_LARGE, st.sampled_from([700, 5000, 100_000_000]), st.booleans())
+def test_small_records_between_large_ones(parts: list[tuple[str, bool]], block: int, hops: bool) -> None:
+    """What lies between images is read as one, and yet in its order, each damage by itself."""
+    data, expected, damage = bytearray(), [], []
+    for step, (part, damaged) in enumerate([*parts, ("few", False)]):
+        count = {"few": 1, "row": 200}.get(part, 0)
+        messages = [event(step, scalar("a", step * 1000 + number)) for number in range(count)]
+        told: list[Any] = [("a", step, float(step * 1000 + number)) for number in range(count)]
+        if part == "image":
+            messages = [event(step, image("i", 100_000), scalar("b", step) if damaged else image("j", 70_000))]
+            told = [("b", step, float(step))] if damaged else []
+        elif part == "tensor":
+            messages = [event(step, tensor("t", TensorProto(dtype=7, string_val=[b"p" * 90_000]), "images"))]
+        elif part == "text":
+            messages, told = [event(step, text("words", "said"))], [("words", step)]
+        elif part == "restart":
+            messages, told = [event(step, session_log=SessionLog(status=SessionLog.START))], [("restart", step)]
+        framed = records(messages)
+        if damaged and part not in ("image", "tensor"):
+            broken = len(framed) // 2
+            damage.append((len(data) + sum(map(len, framed[:broken])), len(framed[broken])))
+            framed[broken] = framed[broken][:14] + bytes([framed[broken][14] ^ 0x40]) + framed[broken][15:]
+            del told[broken]
+        expected += told
+        data += b"".join(framed)
+    items = hop(bytes(data), block)[0] if hops else decode(bytes(data), range(block, len(data), block))
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, Points):
+            names = [item.names[metric] for metric in item.metric]
+            found += zip(names, item.steps.tolist(), item.values.tolist(), strict=True)
+        elif isinstance(item, Fact):
+            found.append(("words", item.step))
+        elif isinstance(item, SegmentStart):
+            found.append(("restart", item.step))
+    assert found == expected
+    assert [(item.offset, item.length) for item in items if isinstance(item, Damage)] == damage

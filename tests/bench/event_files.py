@@ -109,7 +109,7 @@ def ours(path: Path) -> int:
                 count = decoder.skippable
                 file.seek(count, 1)
                 decoder.skipped(count)
-    return points
+    return points + sum(len(item) for item in decoder.flush() if isinstance(item, Points))
 
 
 def accumulator(path: Path) -> int:

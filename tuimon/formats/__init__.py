@@ -28,7 +28,8 @@ class StreamDecoder(Protocol):
     """Decodes a log that grows at its end."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
-        """The next bytes of the log, of any length >= 0. Never raises for what the bytes hold: damage is an Item."""
+        """The next bytes of the log, of any length >= 0. Never raises for what the bytes hold: damage is an Item.
+        While something is skippable, what is ready may be kept for the next feed, be it an empty one, or flush."""
         ...
 
     def flush(self) -> Sequence[Item]:

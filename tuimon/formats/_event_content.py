@@ -53,7 +53,8 @@ class EventContent:
             return True
         for value in event.values:
             if value.plugin:
-                if value.plugin != self._plugins.get(value.tag) and len(self._plugins) < _MAX_TAGS:
+                known = self._plugins.get(value.tag)
+                if value.plugin != known and (known is not None or len(self._plugins) < _MAX_TAGS):
                     return True
                 if value.plugin == "hparams" and value.content and self._wants("hparams"):
                     return True

@@ -17,6 +17,7 @@ import numpy as np
 from tuimon.errors import FormatError
 from tuimon.formats._event_content import EventContent, Scalar
 from tuimon.formats._large_event import LARGE
+from tuimon.formats._protobuf import varint
 from tuimon.formats._records import FOOTER, HEADER, Lengths, first_damaged, is_intact
 from tuimon.formats._row_template import RecordLayout, Slot
 from tuimon.formats._tensorboard_event import Event, read_event
@@ -28,6 +29,8 @@ _WALL_KEY, _STEP_KEY, _SUMMARY_KEY = 0x09, 0x10, 0x2A
 _WALL_SIZE = 9
 """Bytes of an event's wall time with its key."""
 
+_SILENT_BYTES = 1 << 20
+"""About so many bytes are remembered of events that say nothing."""
 _POINTS_A_RECORD = 8
 """With more points than this times the number of records asked for a walk has done its share."""
 
@@ -96,6 +99,8 @@ class EventWalker:
         """By the number of bytes after the step."""
         self._memo = 0
         """Entries of the two together."""
+        self._silent: set[bytes] = set()
+        """What `_after_step` gives of events that gave nothing."""
         self._too_many = 0
         self._metric: list[int] = []
         self._steps: list[int] = []
@@ -208,13 +213,19 @@ class EventWalker:
             return self._damaged, Stop.DAMAGED
         return position, stop or Stop.LIMIT
 
-    def read_checked(self, data: bytes, items: list[Item]) -> None:
+    def read_checked(self, event_bytes: bytes, items: list[Item]) -> None:
         """One Event that needs no check. Raises FormatError when it is none."""
         self._begin()
-        event = read_event(data, 0, len(data))
-        scalars = self._content.scalars(data, event)
-        self._tell(data, event, items)
+        event = read_event(event_bytes, 0, len(event_bytes))
+        scalars = self._content.scalars(event_bytes, event)
+        told = self._tell(event_bytes, event, items)
         self._add(event, scalars)
+        if not scalars and not told and len(self._silent) * len(event_bytes) < _SILENT_BYTES:
+            self._silent.add(_after_step(event_bytes))
+
+    def is_silent(self, event_bytes: bytes) -> bool:
+        """Is all but wall time and step as in an Event that gave nothing, and would again?"""
+        return _after_step(event_bytes) in self._silent
 
     def layout(self, data: bytes, index: int) -> RecordLayout:
         """Where things are in a record of the last walk that has a shape."""
@@ -312,11 +323,15 @@ class EventWalker:
             return None
         return length, event.step_size, *(self._metrics[scalar.tag] for scalar in scalars)
 
-    def _tell(self, data: bytes, event: Event, items: list[Item]) -> None:
+    def _tell(self, data: bytes, event: Event, items: list[Item]) -> bool:
+        """Has it told something?"""
+        if self._content.is_news(event):
+            self._silent.clear()  # what a tag's values are may be another thing now
         told = self._content.tell(data, event)
         if told:
             items += self.take_points()
             items += told
+        return bool(told)
 
     def _add(self, event: Event, scalars: list[Scalar]) -> None:
         for tag, value, _, _ in scalars:
@@ -341,6 +356,16 @@ class EventWalker:
 def _summary_offset(event: Event, start: int) -> int:
     """Where what follows wall time and step begins, in an event that starts with them."""
     return start + _WALL_SIZE if event.step_offset < 0 else event.step_offset + event.step_size
+
+
+def _after_step(event: bytes) -> bytes:
+    """All but wall time and step of an event that begins with them, as nearly every one does; else all."""
+    at = _WALL_SIZE
+    if event[:1] != bytes([_WALL_KEY]) or len(event) <= at:
+        return event
+    if event[at] == _STEP_KEY:
+        at = varint(event, at + 1, len(event))[1]
+    return event[at:]
 
 
 def _is_memorable(data: bytes, event: Event, scalars: list[Scalar], start: int) -> bool:

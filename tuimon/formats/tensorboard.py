@@ -17,6 +17,7 @@ from __future__ import annotations
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._event_walker import EventWalker, Stop
+from tuimon.formats._held_records import ENOUGH, HeldRecords, file_offset
 from tuimon.formats._large_event import LargeEvent
 from tuimon.formats._records import FOOTER, HEADER, find_header, is_intact, record_length
 from tuimon.formats._row_templates import RowTemplates
@@ -31,7 +32,7 @@ _BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "
 
 
 class EventFileDecoder(StreamDecoder):
-    """A StreamDecoder. Holds at most one record of up to 64 KiB and what is kept of a larger one.
+    """A StreamDecoder. Holds at most one record of up to 64 KiB, what is kept of a larger one, and 1 MiB of small ones.
 
     inside: what is fed first are bytes from within a file.
     """
@@ -46,6 +47,9 @@ class EventFileDecoder(StreamDecoder):
         self._skip = 0
         self._large: LargeEvent | None = None
         self._large_offset = 0
+        self._held = HeldRecords()
+        self._among_large = False
+        """Has a large record just been met? Then the next one is likely to be near."""
         self._at_once = _MANY
         """Records walked at most before they are checked: few after damage, as what follows is walked again."""
         self._damaged_in_a_row = 0
@@ -65,6 +69,7 @@ class EventFileDecoder(StreamDecoder):
     def feed(self, data: bytes) -> list[Item]:
         """See StreamDecoder."""
         items: list[Item] = []
+        given = len(data)
         data = self._rest + data if self._rest else data
         position = 0
         more = True
@@ -77,6 +82,8 @@ class EventFileDecoder(StreamDecoder):
                 position, more = self._search(self._lost, data, position, items)
             else:
                 position, more = self._read_records(data, position, items)
+        if not (self._skip and given) or self._held.size > ENOUGH:
+            self._read_held(items)
         items += self._walker.take_points()
         items += self._walker.take_lost(self._offset)
         self._rest = data[position:]
@@ -85,11 +92,13 @@ class EventFileDecoder(StreamDecoder):
 
     def flush(self) -> list[Item]:
         """Tells of damage whose end has not been found yet; a record that is not whole says nothing."""
-        if not self._lost:
-            return []
-        end = self._offset + len(self._rest)
-        lost, self._lost = self._lost, Damage(end, 0, self._lost.reason, 0)
-        return [Damage(lost.offset, end - lost.offset, lost.reason, lost.records)] if end > lost.offset else []
+        items = self.feed(b"")
+        if self._lost:
+            end = self._offset + len(self._rest)
+            lost, self._lost = self._lost, Damage(end, 0, self._lost.reason, 0)
+            if end > lost.offset:
+                items.append(Damage(lost.offset, end - lost.offset, lost.reason, lost.records))
+        return items
 
     # Each of these gives the position it came to, and whether there is more to do before further bytes come.
 
@@ -109,6 +118,33 @@ class EventFileDecoder(StreamDecoder):
         return found, True
 
     def _read_records(self, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
+        if self._among_large:
+            large = self._held.hold(data, position, self._offset + position)
+            if large >= 0:
+                return self._begin_large(data, large), True
+            self._among_large = False
+        self._read_held(items)
+        position, stop = self._walk(data, position, items)
+        offset = self._offset + position
+        if stop is Stop.END:
+            return position, False
+        if stop is Stop.NO_HEADER:
+            self._lost = Damage(offset, 0, _BAD_HEADER)
+            return position + 1, True
+        if stop in (Stop.LIMIT, Stop.TEMPLATE):
+            return position, True
+        if stop is Stop.LARGE:
+            return self._begin_large(data, position), True
+        length = record_length(data[position : position + HEADER])
+        if self._may_be_cut_short(stop, length):
+            self._lost = Damage(offset, 0, _BAD_DATA)
+            return position + HEADER, True
+        size = HEADER + length + FOOTER
+        items.append(Damage(offset, size, _BAD_DATA if stop is Stop.DAMAGED else _NO_EVENT))
+        return position + size, True
+
+    def _walk(self, data: bytes, position: int, items: list[Item]) -> tuple[int, Stop]:
+        """Reads records by templates, then one by one; where it stopped, and why."""
         position = self._templates.take(data, position, items)
         heads = self._templates.heads(len(data) - position)
         limit = min(self._templates.limit, self._at_once)
@@ -118,48 +154,61 @@ class EventFileDecoder(StreamDecoder):
         self._at_once = 1 if stop is Stop.DAMAGED else min(_MANY, 2 * self._at_once)
         if self._walker.starts:
             self._damaged_in_a_row = 0
-        offset = self._offset + position
-        if stop is Stop.END:
-            return position, False
-        if stop is Stop.NO_HEADER:
-            self._lost = Damage(offset, 0, _BAD_HEADER)
-            return position + 1, True
-        if stop in (Stop.LIMIT, Stop.TEMPLATE):
-            return position, True
-        length = record_length(data[position : position + HEADER])
-        if stop is Stop.LARGE:
-            self._large, self._large_offset = LargeEvent(length), offset
-            return position + HEADER, True
+        return position, stop
+
+    def _may_be_cut_short(self, stop: Stop, length: int) -> bool:
         self._damaged_in_a_row += 1
-        if stop is Stop.DAMAGED and length <= _SMALL and self._damaged_in_a_row < _HOPELESS:
-            self._lost = Damage(offset, 0, _BAD_DATA)
-            return position + HEADER, True
-        size = HEADER + length + FOOTER
-        items.append(Damage(offset, size, _BAD_DATA if stop is Stop.DAMAGED else _NO_EVENT))
-        return position + size, True
+        return stop is Stop.DAMAGED and length <= _SMALL and self._damaged_in_a_row < _HOPELESS
+
+    def _read_held(self, items: list[Item]) -> None:
+        """Reads what is held. It is whole records, so all that can be wrong is their data."""
+        if not self._held.size:
+            return
+        data, starts, offsets = self._held.take()
+        position = 0
+        while position < len(data):
+            position, stop = self._walk(data, position, items)
+            if position == len(data) or stop in (Stop.LIMIT, Stop.TEMPLATE):
+                continue
+            offset = file_offset(position, starts, offsets)
+            if stop in (Stop.DAMAGED, Stop.NOT_AN_EVENT):
+                length = record_length(data[position : position + HEADER])
+                size, reason = HEADER + length + FOOTER, _BAD_DATA if stop is Stop.DAMAGED else _NO_EVENT
+                inside = data[position : position + size] if self._may_be_cut_short(stop, length) else b""
+                found = find_header(inside, HEADER)
+            else:  # a header was found in a damaged record, and it led astray
+                size, reason = len(data) - position, _BAD_HEADER
+                found = find_header(data[position:], 1)
+            items.append(Damage(offset, found if found > 0 else size, reason))
+            position += found if found > 0 else size
+
+    def _begin_large(self, data: bytes, position: int) -> int:
+        length = record_length(data[position : position + HEADER])
+        self._large, self._large_offset, self._among_large = LargeEvent(length), self._offset + position, True
+        return position + HEADER
 
     def _read_large(self, large: LargeEvent, data: bytes, position: int, items: list[Item]) -> tuple[int, bool]:
-        wanted = large.wanted
-        if wanted > len(data) - position:
-            return position, False
+        position = large.read(data, position)
+        if large.skip:
+            self._skip, large.skip = large.skip, 0
+            return position, True
         reason = ""
-        try:
-            if wanted < 0:
-                self._skip = -wanted
-                large.take(b"")
-            else:
-                position += wanted
-                large.take(data[position - wanted : position])
-            if large.reduced is None:
-                return position, True
-            if large.raw and not is_intact(large.raw, 0, len(large.raw) - FOOTER):
-                reason = _BAD_DATA
-            else:
-                self._walker.read_checked(large.reduced, items)
-        except FormatError:
+        if large.broken:
             reason = _NO_EVENT
-            self._skip += large.left
+            self._skip = large.left
+        elif large.reduced is None:
+            return position, False
+        elif large.raw and not is_intact(bytes(large.raw), 0, len(large.raw) - FOOTER):
+            reason = _BAD_DATA
+        elif not self._walker.is_silent(large.reduced):
+            self._read_held(items)
+            try:
+                self._walker.read_checked(large.reduced, items)
+            except FormatError:
+                reason = _NO_EVENT
         if reason:
+            self._read_held(items)
+            items += self._walker.take_points()
             items.append(Damage(self._large_offset, HEADER + large.length + FOOTER, reason))
         self._large = None
         return position, True

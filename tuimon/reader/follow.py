@@ -26,8 +26,6 @@ LARGE = 16 << 20
 which a screen comes up."""
 LAST = 192 << 10
 """Bytes of its end that are read for that: some screenfuls of curve."""
-PEEK = 16 << 10
-"""Bytes read after a hop over a record's payload: the next record is likely to be such a one again."""
 
 
 class Followed:
@@ -196,8 +194,6 @@ class _StreamWay:
         self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
         self._format = log_format
         self._decoder = self._new_decoder()
-        self._block = BLOCK
-        """Bytes asked for at once; little after a hop."""
 
     @property
     def size(self) -> int:
@@ -232,29 +228,22 @@ class _StreamWay:
         return self._tail.last(count)
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
-        while limit > 0:
-            hopped = grew = False
-            for chunk in self._tail.read_new(min(self._block, limit)):
-                limit -= len(chunk.data)
-                grew = True
-                if chunk.restarted and isinstance(self._decoder, RestartableDecoder):
-                    self._decoder.restart()
-                elif chunk.restarted:
-                    # Another file now, or the same one begun again: a decoder's state belongs to the old bytes.
-                    self._decoder = self._new_decoder()
-                    yield Replaced() if self._format.rewritten_whole else SegmentStart(None, purge=False)
-                items = self._decoder.feed(chunk.data)
-                if self._decoder.disproved:
-                    yield self._begin_again()
-                    break
-                yield from items
-                if self._decoder.skippable:
-                    self._decoder.skipped(self._tail.skip(self._decoder.skippable))
-                    hopped = True
-                    break
-            self._block = PEEK if hopped else min(BLOCK, self._block * 4)
-            if not grew:
-                return
+        for chunk in self._tail.read_new(limit):
+            if chunk.restarted and isinstance(self._decoder, RestartableDecoder):
+                self._decoder.restart()
+            elif chunk.restarted:
+                # Another file now, or the same one begun again: a decoder's state belongs to the old bytes.
+                self._decoder = self._new_decoder()
+                yield Replaced() if self._format.rewritten_whole else SegmentStart(None, purge=False)
+            items = self._decoder.feed(chunk.data)
+            if self._decoder.disproved:
+                yield self._begin_again()
+                continue
+            yield from items
+            if self._decoder.skippable:
+                self._decoder.skipped(self._tail.skip(self._decoder.skippable))
+        if self._decoder.skippable:
+            yield from self._decoder.feed(b"")
 
     def flush(self) -> Iterator[Item]:
         items = self._decoder.flush()

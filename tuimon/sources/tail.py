@@ -21,7 +21,9 @@ from tuimon.sources.files import Signature, explain, fresh, is_gone, open_regula
 HEAD = 256
 LEAD = 64
 BLOCK = 4 << 20
-"""Bytes asked of the kernel at once."""
+"""Bytes asked of the kernel at once …"""
+PEEK = 16 << 10
+"""… and after a skip: the next one is likely to be near."""
 LAST_ALIGNED = 32 << 10
 """What `Tail.last` gives begins at a multiple of this: the blocks of `.wandb` files do."""
 
@@ -71,7 +73,11 @@ class Tail:
         self._by_inode = by_inode
         self._inode: tuple[int, int] | None = None
         self._head = b""
-        self._lead = b""
+        self._lead: bytes | None = b""
+        """None: not known, as the offset has been moved."""
+        self._descriptor = -1
+        """Of the file while it is being read."""
+        self._block = BLOCK
         self._settled: Signature | None = None
         """The signature under which everything was read; None: look into the file."""
 
@@ -108,33 +114,23 @@ class Tail:
         except OSError as error:
             self._lost(error)
             return
+        self._descriptor = descriptor
         try:
             yield from self._chunks(descriptor, status, limit)
         except OSError as error:
             self._lost(error)
         finally:
+            self._descriptor = -1
             os.close(descriptor)
 
     def skip(self, count: int) -> int:
-        """Move on by up to `count` bytes without giving them, never past the end of the file. Returns how many."""
-        try:
-            descriptor, status = open_regular(self.path)
-        except OSError as error:
-            self._lost(error)
-            return 0
-        try:
-            hop = max(0, min(count, status.st_size - self.offset))
-            target = self.offset + hop
-            start = max(0, target - LEAD)
-            lead = os.pread(descriptor, target - start, start)
-        except OSError as error:
-            self._lost(error)
-            return 0
-        finally:
-            os.close(descriptor)
-        if len(lead) < target - start:
-            return 0  # truncated at this very moment: the next look finds out
-        self.offset, self._lead, self._settled = target, lead, None
+        """Between two chunks of `read_new`: moves on by up to `count` bytes without giving them, never past the end of
+        the file. Returns how many."""
+        hop = max(0, min(count, os.fstat(self._descriptor).st_size - self.offset))
+        if hop:
+            self.offset += hop
+            self.size = max(self.size, self.offset)
+            self._lead, self._block = None, PEEK
         return hop
 
     def rewind(self) -> None:
@@ -177,12 +173,14 @@ class Tail:
         while given < limit:
             # The bytes before the offset come with the new ones in one read, so a file that is
             # rewritten while it is being read is noticed as well.
-            lead = len(self._lead)
-            data = os.pread(descriptor, lead + min(BLOCK, limit - given), self.offset - lead)
-            if data[:lead] != self._lead:
+            lead = min(LEAD, self.offset) if self._lead is None else len(self._lead)
+            asked = min(self._block, BLOCK, limit - given)
+            data = os.pread(descriptor, lead + asked, self.offset - lead)
+            if len(data) < lead or self._lead not in (None, data[:lead]):
                 self._forget()
                 restarted = True
                 continue
+            self._lead = data[:lead]
             if len(data) == lead:
                 if not fresh(status):
                     self._settled = signature(status)
@@ -190,15 +188,19 @@ class Tail:
             data = data[lead:]
             self._advance(data)
             given += len(data)
+            self._block = min(BLOCK, 4 * self._block)
             yield Chunk(data, restarted)
             restarted = False
+        if self._lead is None:
+            start = max(0, self.offset - LEAD)
+            self._lead = os.pread(descriptor, self.offset - start, start)
         if restarted:
             yield Chunk(b"", True)
 
     def _advance(self, data: bytes) -> None:
         if len(self._head) == self.offset:  # never so after a skip within the first bytes
             self._head += data[: HEAD - len(self._head)]
-        self._lead = data[-LEAD:] if len(data) >= LEAD else (self._lead + data)[-LEAD:]
+        self._lead = data[-LEAD:] if len(data) >= LEAD else ((self._lead or b"") + data)[-LEAD:]
         self.offset += len(data)
         self.size = max(self.size, self.offset)
 
