@@ -9,9 +9,11 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_writer import WANDB, Series, damage, decode, framed, history, series, wall_times
+from log_writer import WANDB, Series, damage, decode, field, framed, history, series, wall_times
 
+from tuimon.formats._protobuf import varint
 from tuimon.formats._wandb_batch import Keys, read_rows
+from tuimon.formats._wandb_plain import glance
 from tuimon.formats.wandb import WandbDecoder
 
 ODD = (
@@ -123,3 +125,31 @@ def test_keys_that_differ_anywhere_are_told_apart() -> None:
     assert batch.keys.tolist() == list(range(len(known)))
     assert batch.good.tolist() == [True] * len(known) + [False]
     assert set(batch.values.tolist()) == {1.5}
+
+
+NUMBERS = st.sampled_from([0, 1, 127, 128, 16_383, 16_384, 2**21, 2**35, 2**42, 2**49, 2**63])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(), st.lists(st.tuples(NUMBERS, st.integers(0, 3), st.integers(0, 300)), min_size=33, max_size=60))
+def test_a_glance_tells_rows_and_summaries_by_their_bytes(seed: int, wanted: list[tuple[int, int, int]]) -> None:
+    """Records that are a number and a body, and some in which a byte is another: what it says of a record is so."""
+    chance = random.Random(seed)
+    data, records = b"before ", []
+    for number, kind, size in wanted:
+        record = field(1, number) + field(kind + 1, chance.randbytes(size))
+        if kind == 3:
+            spoilt = bytearray(field(1, number) + field(chance.choice([2, 3]), chance.randbytes(size)))
+            spoilt[chance.randrange(min(14, len(spoilt)))] ^= 1 << chance.randrange(8)
+            record = bytes(spoilt)
+        records.append((0, len(data), len(data) + len(record)))
+        data += record
+    found = glance([(offset, data, start, end) for offset, start, end in records])
+    for (number, kind, size), (_, start, end), told, body in zip(wanted, records, *found, strict=True):
+        if told:
+            assert (
+                data[start:body]
+                == field(1, varint(data, start + 1, end)[0]) + bytes([told << 3 | 2]) + (field(1, end - body)[1:])
+            )
+        elif kind in (1, 2) and number < 1 << 49:
+            assert size < 9  # too short to tell

@@ -28,19 +28,26 @@ class BlockDecoder(StreamDecoder):
         return self._decode(self._blocks.flush())
 
     def _decode(self, records: list[Record | Damage]) -> list[Item]:
-        for record in records:
-            if isinstance(record, Damage):
-                self._news.append(record)
-                continue
-            offset, payload = record
-            self._offset = offset
-            try:
-                self._record(payload)
-            except FormatError:
-                self._news.append(Damage(offset, len(payload), "record not readable"))
+        self._read(records)
         items = self._take()
         self._news = []
         return items
+
+    def _read(self, records: list[Record | Damage]) -> None:
+        """All of them, in their order."""
+        for record in records:
+            self._read_one(record)
+
+    def _read_one(self, record: Record | Damage) -> None:
+        if isinstance(record, Damage):
+            self._news.append(record)
+            return
+        offset, data, start, end = record
+        self._offset = offset
+        try:
+            self._record(data[start:end])
+        except FormatError:
+            self._news.append(Damage(offset, end - start, "record not readable"))
 
     @abstractmethod
     def _record(self, record: bytes) -> None:

@@ -37,8 +37,9 @@ _WINDOW_TRIES, _WINDOW_WORK = 2048, 8 << 20
 _SEARCH_AGAIN = 4096
 """Bytes that must come before a search without a result is made again."""
 
-Record: TypeAlias = tuple[int, bytes]
-"""(offset of its first chunk in the file, payload)."""
+Record: TypeAlias = tuple[int, bytes, int, int]
+"""(offset of its first chunk in the file, data, start, end): its payload is data[start:end]. Records of one chunk share
+what was fed, so one that nobody wants is never copied."""
 
 
 class LogBlocks:
@@ -79,18 +80,18 @@ class LogBlocks:
             self._begun, at = True, HEADER
             if not buffer.startswith(self._head):
                 out.append(Damage(0, HEADER, "file header wrong", records=0))
-        view = memoryview(buffer)
+        view, crc32, unpack = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from
         while end - at >= HEADER:
             if self._bad_from < 0:
-                crc, length, kind = _CHUNK.unpack_from(buffer, at)
+                crc, length, kind = unpack(buffer, at)
                 stop = at + HEADER + length
                 possible = 1 <= kind <= _LAST and length <= MAX_PAYLOAD
                 if possible and stop > end and not at_rest:
                     break
-                if possible and stop <= end and zlib.crc32(view[at + 6 : stop]) == crc:
+                if possible and stop <= end and crc32(view[at + 6 : stop]) == crc:
                     if kind == _FULL and not self._parts:  # as nearly all are
                         self._lost = False
-                        out.append((base + at, buffer[at + HEADER : stop]))
+                        out.append((base + at, buffer, at + HEADER, stop))
                     else:
                         self._chunk(kind, base + at, buffer[at + HEADER : stop], out)
                     at = stop
@@ -136,7 +137,7 @@ class LogBlocks:
                 self._parts = []
             self._lost = False
             if kind == _FULL:
-                out.append((offset, payload))
+                out.append((offset, payload, 0, len(payload)))
             else:
                 self._parts, self._parts_size, self._parts_offset = [payload], len(payload), offset
         elif self._parts:
@@ -146,7 +147,8 @@ class LogBlocks:
                 out.append(Damage(self._parts_offset, self._parts_size, "record too long"))
                 self._parts, self._lost = [], True
             elif kind == _LAST:
-                out.append((self._parts_offset, b"".join(self._parts)))
+                payload = b"".join(self._parts)
+                out.append((self._parts_offset, payload, 0, len(payload)))
                 self._parts = []
         elif not self._lost:
             out.append(Damage(offset, HEADER + len(payload), "record without its beginning"))

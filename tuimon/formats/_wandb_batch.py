@@ -32,11 +32,15 @@ _MOST_KEYS = 1 << 12
 _ITEM, _STEP, _NUMBER = 1 << 3 | BYTES, 2 << 3 | BYTES, 1 << 3
 _TAG = 0x82, 0x01
 _BLANK = ord(" ")
+_BLANKS = np.uint64(0x2020202020202020)
 _WIDE = 64
 """Bytes between two texts; few have more between them."""
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.array([(1 << 8 * count) - 1 for count in range(9)], np.uint64)
-"""Masks for the first bytes of a word."""
+_FIRST = np.array(
+    [[(1 << 8 * min(8, max(0, size - 8 * at))) - 1 for size in range(LONGEST_KEY + 1)] for at in range(_WORDS)],
+    np.uint64,
+)
+"""[word, bytes of a key]: which of the bytes of its words belong to a key."""
 _STARTS_NUMBER = np.zeros(256, np.bool_)
 _STARTS_NUMBER[list(b"-0123456789")] = True
 
@@ -97,9 +101,7 @@ class Keys:
 
     def find(self, words: Words, starts: Indices, lengths: Indices) -> Indices:
         """The number of each key, -1 for one that is unknown. words: one from every byte on."""
-        found = [
-            words[starts + 8 * at] & _FIRST[np.clip(lengths - 8 * at, 0, 8)] for at in range(self._widest)
-        ]  # fmt: skip
+        found = [words[starts + 8 * at] & _FIRST[at][lengths] for at in range(self._widest)]
         numbers = self._table[self._slots(lengths.astype(np.uint64), found)].astype(np.int64)
         same = (numbers >= 0) & (lengths <= 8 * self._widest)
         for at, word in enumerate(found):
@@ -173,16 +175,24 @@ def _numbers(buffer: Bytes, begins: Indices, stops: Indices) -> Floats | None:
     if not len(begins):
         return np.empty(0)
     first, last = int(begins[0]), int(stops[-1])
-    text = buffer[first:last].copy()
+    array = np.empty(last - first + 2, np.uint8)
+    array[0], array[-1] = b"[]"
+    text = array[1:-1]
+    text[:] = buffer[first:last]
     gaps, widths = stops[:-1] - first, begins[1:] - stops[:-1]
     for start, width in zip(gaps[widths > _WIDE].tolist(), widths[widths > _WIDE].tolist(), strict=True):
         text[start : start + width] = _BLANK
-    widths = np.minimum(widths, _WIDE)
+    narrow = gaps[widths < 8], widths[widths < 8]
+    for at in range(1, int(narrow[1].max(initial=0))):
+        text[narrow[0][narrow[1] > at] + at] = _BLANK
+    words: Words = np.ndarray((max(0, len(text) - 7),), "<u8", text, 0, (1,))  # eight bytes from any byte on
+    wide, widths = gaps[widths >= 8], np.minimum(widths[widths >= 8], _WIDE)
+    for at in range(0, int(widths.max(initial=0)) - 8, 8):
+        words[wide[widths > at + 8] + at] = _BLANKS
+    words[wide + (widths - 8)] = _BLANKS
     text[gaps] = ord(",")
-    for at in range(1, int(widths.max(initial=0))):
-        text[gaps[widths > at] + at] = _BLANK
     try:
-        values: list[Any] = orjson.loads(b"[%b]" % text.tobytes())
+        values: list[Any] = orjson.loads(array.data)
     except orjson.JSONDecodeError:
         return None
     return np.array(values, np.float64) if len(values) == len(begins) else None

@@ -31,11 +31,12 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._block_decoder import BlockDecoder
 from tuimon.formats._console_lines import ConsoleLines
-from tuimon.formats._log_blocks import HEADER
+from tuimon.formats._log_blocks import HEADER, Record
 from tuimon.formats._message import Message
 from tuimon.formats._protobuf import BYTES, fields
 from tuimon.formats._wandb_history import HistoryRows, item_path, item_value, number_leaves
-from tuimon.model.points import Fact, Item, Points, SegmentStart
+from tuimon.formats._wandb_plain import HISTORY, SUMMARY, glance
+from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart
 
 MAGIC = b":W&B\xe1\xbe"
 SYSTEM = "system/"
@@ -75,6 +76,14 @@ class WandbDecoder(BlockDecoder):
         documents = {"writer": self._writer, "config": self._config, "final_metrics": self._summary}
         changed, self._changed = self._changed, set()
         return [Fact(topic, deepcopy(value)) for topic, value in documents.items() if topic in changed]
+
+    def _read(self, records: list[Record | Damage]) -> None:
+        for record, kind, body in zip(records, *glance(records), strict=True):
+            if kind == HISTORY and isinstance(record, tuple):
+                offset, data, start, end = record
+                self._rows.add(data[body:end], offset, end - start)
+            elif kind != SUMMARY:
+                self._read_one(record)
 
     def _record(self, record: bytes) -> None:
         number, start = _plain(record)
