@@ -8,25 +8,38 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.grid import Grid
-from textual._compositor import ChopsUpdate
+from textual._compositor import Compositor
 from textual.screen import Screen
 
 from tuimon.config import Settings
 from tuimon.monitor import ReaderProcess
-from tuimon.tui import _textual
+from tuimon.tui._changed_cells import changed_cells
 from tuimon.tui.app import TuimonApp
 
 SIZE = (120, 40)
-OWN = ChopsUpdate.render_segments
+OWN = Compositor.render_partial_update
 """Textual's own."""
 KEYS = ("l", "j", "enter", "x", "enter", "question_mark", "escape", "m", "n", "slash", "o", "escape", "t", "t", "p")
 
 
+class Both(tuple[Any, Any]):
+    """Textual's own update and that of the changed cells alone."""
+
+
+def twice(compositor: Compositor) -> Both | None:
+    dirty = set(compositor._dirty_regions)
+    whole = OWN(compositor)
+    compositor._dirty_regions = dirty
+    cells = changed_cells(compositor)
+    assert (whole is None) == (cells is None)
+    assert not compositor._dirty_regions
+    return Both((whole, cells)) if whole is not None else None
+
+
 class Twice(TuimonApp):
     """Two terminals: the first is sent Textual's own updates, the second those of changed cells alone."""
-
-    renders = (OWN, _textual._changed_cells)
 
     def __init__(self, monitor: ReaderProcess, settings: Settings) -> None:
         super().__init__(monitor, settings)
@@ -35,11 +48,11 @@ class Twice(TuimonApp):
         """How much each was sent by each partial update."""
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
-        if isinstance(renderable, ChopsUpdate):
-            sent = [render(renderable, self.console) for render in self.renders]
+        both = renderable if isinstance(renderable, Both) else (renderable, renderable)
+        sent = [one.render_segments(self.console) if one is not None else "" for one in both]
+        if isinstance(renderable, Both):
             self.parts.append(tuple(map(len, sent)))
-        else:
-            sent = [renderable.render_segments(self.console) if renderable is not None else ""] * 2
+            renderable = renderable[0]
         for grid, text in zip(self.grids, sent, strict=True):
             grid.feed(text.encode())
         super()._display(screen, renderable)
@@ -69,7 +82,8 @@ def seen(grid: Grid) -> list[list[tuple[str, str]]]:
     ]
 
 
-async def test_changed_cells_alone_leave_the_same_screen(tmp_path: Path) -> None:
+async def test_changed_cells_alone_leave_the_same_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Compositor, "render_partial_update", twice)
     log = tmp_path / "metrics.jsonl"
     log.write_text("".join(map(row, range(100))))
     with reading(tmp_path) as monitor:

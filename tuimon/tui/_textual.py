@@ -1,16 +1,15 @@
-"""Workarounds for Textual, each with its reason. Nothing private of Textual is touched anywhere else."""
+"""Workarounds for Textual, each with its reason. Nothing private of Textual is touched anywhere else but in
+_changed_cells, which is put to use here."""
 
 from __future__ import annotations
 
 from importlib.metadata import version
 from typing import Any
 
-from rich.console import Console
-from rich.control import Control
 from textual.app import App
 
 _CROPPED_IN = "8.2."
-"""The versions whose partial updates are known to be as `_changed_cells` takes them."""
+"""The versions whose partial updates are known to be as `changed_cells` takes them."""
 
 
 def backlog(app: App[Any]) -> int:
@@ -30,24 +29,15 @@ def write(app: App[Any], text: str) -> None:
 
 
 def send_changed_cells() -> bool:
-    """Makes Textual send the cells that are to be drawn again, and no cell left of them: by itself it begins at the
-    left edge of the widget, which is three times the bytes for nine charts of which the ends grow. Private, so another
-    version of Textual is left as it is. True: it is so now."""
+    """Makes Textual render and send the cells that are to be drawn again, and nothing else. By itself it renders every
+    line of every widget that touches what has changed, those behind others too, which is half of what a redraw of nine
+    charts costs beside the charts; and it sends them from the left edge of the widget on, which is three times the
+    bytes. Private, so another version of Textual is left as it is. True: it is so now."""
     if not version("textual").startswith(_CROPPED_IN):
         return False
-    from textual._compositor import ChopsUpdate
+    from textual._compositor import Compositor
 
-    ChopsUpdate.render_segments = _changed_cells  # type: ignore[assignment]
+    from tuimon.tui._changed_cells import changed_cells
+
+    Compositor.render_partial_update = changed_cells  # type: ignore[assignment, method-assign]
     return True
-
-
-def _changed_cells(update: Any, console: Console) -> str:
-    """The sequences of a ChopsUpdate. Its spans are (row, first cell, cell after the last), its chops the strips of
-    each row by their first cell; spans never begin or end inside a wide character (see draw.diff)."""
-    sent: list[str] = []
-    for y, first, end in update.spans:
-        for right, (left, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            begin, stop = max(left, first), min(right, end)
-            if strip is not None and begin < stop:
-                sent += Control.move_to(begin, y).segment.text, strip.crop(begin - left, stop - left).render(console)
-    return "".join(sent)

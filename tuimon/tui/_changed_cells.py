@@ -1,0 +1,89 @@
+"""Of a partial update of Textual's, the changed cells alone; see _textual.send_changed_cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.color import ColorSystem
+from rich.console import Console
+from rich.control import Control
+from textual._compositor import CompositorUpdate
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+
+def changed_cells(compositor: Any) -> Any:
+    """Takes the dirty regions of a compositor; None where there are none. Spans are (row, first cell, cell after the
+    last) and never begin or end inside a wide character (see draw.diff). Of widgets over each other the upper one is
+    asked alone."""
+    dirty = list(compositor._dirty_regions)
+    compositor._dirty_regions.clear()
+    return _Pieces(list(_pieces(compositor, dirty))) if dirty else None
+
+
+_Piece = tuple[Widget, Region, Region, int, int, int]
+"""A widget, where it is seen, where it lies, and of which row which cells are to be sent."""
+
+
+def _pieces(compositor: Any, dirty: list[Region]) -> Iterator[_Piece]:
+    rows = compositor.layers_visible
+    for y, first, end in compositor._regions_to_spans(dirty):
+        wanted = [(first, end)]
+        for widget, seen, place in rows[y] if 0 <= y < len(rows) else ():
+            covered, wanted = wanted, []
+            for a, b in covered:
+                begin, stop = max(a, seen.x), min(b, seen.right)
+                if begin >= stop:
+                    wanted.append((a, b))
+                    continue
+                yield widget, seen, place, y, begin, stop
+                wanted += [(left, right) for left, right in ((a, begin), (stop, b)) if left < right]
+            if not wanted:
+                break
+
+
+class _Pieces(CompositorUpdate):
+    """An update of some cells; rendered when it is sent, each widget once."""
+
+    def __init__(self, pieces: list[_Piece]) -> None:
+        rows: dict[Widget, list[int]] = {}
+        for widget, *_, y, _, _ in pieces:
+            rows.setdefault(widget, []).append(y)
+        self._lines: dict[Widget, tuple[int, list[Strip]]] = {}
+        for widget, seen, place, *_ in pieces:
+            if widget not in self._lines:
+                top, bottom = min(rows[widget]), max(rows[widget]) + 1
+                crop = Region(seen.x - place.x, top - place.y, seen.width, bottom - top)
+                self._lines[widget] = top, widget.render_lines(crop)
+        self._pieces = pieces
+
+    def render_segments(self, console: Console) -> str:
+        """The sequences that the terminal is sent."""
+        colors = console._color_system or ColorSystem.TRUECOLOR
+        sent: list[str] = []
+        for widget, seen, _, y, begin, stop in self._pieces:
+            top, lines = self._lines[widget]
+            cells = _rendered(lines[y - top], begin - seen.x, stop - seen.x, colors)
+            sent += Control.move_to(begin, y).segment.text, cells
+        return "".join(sent)
+
+
+def _rendered(line: Strip, begin: int, stop: int, colors: ColorSystem) -> str:
+    """Some cells of a line, as Strip.crop().render() has them, but no strip is made."""
+    made: list[str] = []
+    at = 0
+    for segment in line:
+        end = at + segment.cell_length
+        if end > begin:
+            if begin > at:
+                segment = segment.split_cells(begin - at)[1]
+            if stop < end:
+                segment = segment.split_cells(stop - max(at, begin))[0]
+            text, style, _ = segment
+            made.append(Strip.render_style(style, text, colors) if style is not None else text)
+        if end >= stop:
+            break
+        at = end
+    return "".join(made)
