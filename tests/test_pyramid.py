@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from tuimon.store import Curve
+from tuimon.store import Curve, curve_index
 from tuimon.store import envelope as reduction
+from tuimon.store.curve_index import CurveIndex
 from tuimon.store.pyramid import Pyramid
 from tuimon.store.tally import Tally
 
@@ -142,6 +143,30 @@ def test_envelope_equals_the_raw_points(seed, count, bad, columns, whole):
 
     if not curve.ordinal:  # steps * 2.0 as wall times: the same picture on an axis twice as long
         np.testing.assert_array_equal(as_array(curve.envelope(low * 2, high * 2, columns, "time")), expected)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.lists(st.integers(0, 40), min_size=2, max_size=8), st.integers(1, 60))
+def test_envelopes_of_a_growing_run_equal_the_raw_points(seed, growth, columns):
+    """What an envelope takes over from the one before is what it would have found."""
+    random = np.random.default_rng(seed)
+    count = 200 + sum(growth)
+    steps, values = np.cumsum(random.choice([0, 1, 7], count)), make(seed, count, 12)
+    all_restarts, index, shown, known = np.unique(random.integers(1, count, 4)), CurveIndex(), 200, 0
+    low, high = float(steps[0]), float(steps[-1]) + 10
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(curve_index, "_DIRECT", -1)  # through the pyramid, however few there are
+        for more in growth:
+            shown += more
+            restarts = all_restarts[all_restarts < shown]
+            curve = Curve.of("loss", steps[:shown], values[:shown], index=index, restarts=restarts)
+            known += index._known(curve._edges(low, high, columns, "step"), restarts)
+            found = as_array(curve.envelope(low, high, columns))
+            expected = plain(steps[:shown], values[:shown], restarts, low, high, columns)
+            np.testing.assert_array_equal(found, expected)
+            if random.random() < 0.2:
+                high += 5
+    event(f"took over {known > 0}")
 
 
 def test_duration_counts_from_the_origin():

@@ -17,7 +17,8 @@ from tuimon.vocabulary import Meaning
 
 _STILL = 0.005
 """A change of less than this part of all that a curve has covered is none."""
-_WINDOW = 512
+_WINDOW = 128
+"""Points of a tenth that its median is taken of."""
 _SHORT = 10
 """Characters of a value beside a small chart; more digits are left to the zoomed one."""
 

@@ -301,13 +301,14 @@ class Curve:
         return by_time.index.reduce(by_time.values, edges, by_time.restarts, by_time.tally)
 
     def _edges(self, low: float, high: float, columns: int, axis: str | Scale) -> Indices:
-        scale, borders = _scale(axis), columns_of.borders(low, high, columns)
+        scale = _scale(axis)
+        if not (scale.is_counter or scale.is_time or self.ordinal):
+            return columns_of.step_edges(self.steps, low, high, columns, scale.zero)
+        borders = columns_of.borders(low, high, columns)
         if scale.is_counter:
             return scale.edges(self.steps, borders)
         if not scale.is_time:
-            if self.ordinal:
-                return columns_of.ordinal_edges(len(self), borders)
-            return columns_of.step_edges(self.steps, borders + scale.zero)
+            return columns_of.ordinal_edges(len(self), borders)
         times = self._times().times
         if len(times) == 0:
             return np.zeros(columns + 1, np.int64)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from tuimon.model.points import Floats, Steps
@@ -13,8 +15,9 @@ _LARGEST = 2.0**63 - 1024
 """The largest float64 that an int64 can hold."""
 
 
+@lru_cache(maxsize=64)
 def borders(low: float, high: float, columns: int) -> Floats:
-    """float64 (columns + 1,): where the columns begin, then `high`.
+    """float64 (columns + 1,), read-only: where the columns begin, then `high`. Kept: charts of a run have the same.
 
     ValueError unless low < high are finite and columns >= 1.
     """
@@ -23,19 +26,31 @@ def borders(low: float, high: float, columns: int) -> Floats:
     width = high / columns - low / columns  # not (high - low) / columns: that may overflow
     found: Floats = low + np.arange(columns + 1, dtype=np.float64) * width
     found[-1] = high
+    found.flags.writeable = False
     return found
 
 
-def step_edges(steps: Steps, at: Floats) -> Indices:
-    """For ascending steps: where each column begins, and the end of the last, which takes in its right border.
+@lru_cache(maxsize=64)
+def _whole_borders(low: float, high: float, columns: int, zero: int) -> tuple[Steps, int, int]:
+    """(the first step of each column, read-only; the last step of all; how many borders a step can reach).
 
     Whole numbers are compared as such: a float64 copy of the steps would cost as much as the points are many, and
     round steps above 2**53.
     """
+    at = borders(low, high, columns) + zero
     inside = np.clip(at, -(2.0**63), _LARGEST)
-    edges = np.searchsorted(steps, np.ceil(inside).astype(np.int64), "left")
-    edges[-1] = np.searchsorted(steps, int(np.floor(inside[-1])), "right")
-    edges[at > _LARGEST] = len(steps)
+    whole = np.ceil(inside).astype(np.int64)
+    whole.flags.writeable = False
+    return whole, int(np.floor(inside[-1])), int(np.searchsorted(at, _LARGEST, "right"))
+
+
+def step_edges(steps: Steps, low: float, high: float, columns: int, zero: int = 0) -> Indices:
+    """For ascending steps, and columns between two of them counted from `zero`: where each column begins, and the end
+    of the last, which takes in its right border."""
+    whole, last, reached = _whole_borders(low, high, columns, zero)
+    edges: Indices = steps.searchsorted(whole)
+    edges[-1] = steps.searchsorted(last, "right")
+    edges[reached:] = len(steps)
     return edges
 
 
@@ -65,28 +80,36 @@ def reduce(values: Floats, edges: Indices, restarts: Indices, tally: Tally, pyra
     With a pyramid over the values the cost depends on the columns alone, without one on the points between the edges.
     """
     starts, ends = edges[:-1], edges[1:]
-    first_at, last_at = tally.finite_from(starts), tally.finite_until(ends - 1)
-    filled = np.flatnonzero((ends > starts) & (first_at < ends))
-    low, high, first, last = (np.full(len(starts), np.nan) for _ in range(4))
+    all_finite = not len(tally.bad_starts)
+    if all_finite:
+        first_at, last_at = starts, ends - 1
+        filled = np.flatnonzero(last_at >= starts)
+    else:
+        first_at, last_at = tally.finite_from(starts), tally.finite_until(ends - 1)
+        filled = np.flatnonzero((ends > starts) & (first_at < ends))
+    found = np.full((4, len(starts)), np.nan)
     gap = np.zeros(len(starts))
     if len(filled):
-        find = _direct if pyramid is None else pyramid.extremes
-        low[filled], high[filled] = find(values, first_at[filled], last_at[filled] + 1)
-        first[filled], last[filled] = values[first_at[filled]], values[last_at[filled]]
-        here = last_at[filled]
-        following = np.append(first_at[filled[1:]], edges[-1])
-        bad = np.searchsorted(tally.bad_starts, following, "left") - np.searchsorted(tally.bad_starts, here, "right")
-        cut = np.searchsorted(restarts, following, "right") - np.searchsorted(restarts, here, "right")
-        gap[filled] = (bad > 0) | (cut > 0)
-    return Envelope(low, high, first, last, gap)
+        first_at, here = first_at[filled], last_at[filled]
+        if pyramid is not None:
+            found[:2, filled] = pyramid.extremes(values, first_at, here + 1)
+        else:
+            found[:2, filled] = _direct(values, first_at, here + 1, all_finite)
+        found[2, filled], found[3, filled] = values[first_at], values[here]
+        if not all_finite or len(restarts):
+            following = np.append(first_at[1:], edges[-1])
+            bad = tally.bad_starts.searchsorted(following) - tally.bad_starts.searchsorted(here, "right")
+            cut = restarts.searchsorted(following, "right") - restarts.searchsorted(here, "right")
+            gap[filled] = (bad > 0) | (cut > 0)
+    return Envelope(found[0], found[1], found[2], found[3], gap)
 
 
-def _direct(values: Floats, starts: Indices, ends: Indices) -> tuple[Floats, Floats]:
+def _direct(values: Floats, starts: Indices, ends: Indices, all_finite: bool) -> tuple[Floats, Floats]:
     """Extremes of finite values of ranges that hold at least one, ascending, none overlapping."""
     offset, stop = int(starts[0]), int(ends[-1])
-    inside = values[offset:stop]
-    finite = np.isfinite(inside)
-    low, high = inside, inside
-    if not finite.all():
-        low, high = np.where(finite, inside, np.inf), np.where(finite, inside, -np.inf)
-    return np.minimum.reduceat(low, starts - offset), np.maximum.reduceat(high, starts - offset)
+    low = high = values[offset:stop]
+    if not all_finite:
+        finite = np.isfinite(low)
+        low, high = np.where(finite, low, np.inf), np.where(finite, high, -np.inf)
+    starts = starts - offset
+    return np.minimum.reduceat(low, starts), np.maximum.reduceat(high, starts)
