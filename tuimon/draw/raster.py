@@ -140,22 +140,38 @@ def spans(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dots
     The third array holds -1 where a column has a value above the limits, 1 below, 2 both, else 0."""
     envelope, at = fit_columns(envelope, columns)
     top, bottom = np.full(columns, 2 * _FAR), np.full(columns, -2 * _FAR)
+    outside = np.zeros(columns, dtype=np.int32)
     full = np.flatnonzero(np.isfinite(envelope.low) & np.isfinite(envelope.high))
     if len(full):
         x = at[full]
-        edges = dot_rows(np.stack([envelope.high, envelope.low, envelope.first, envelope.last])[:, full], axis, rows)
-        top[x], bottom[x] = edges[0], edges[1]
-        _join(top, bottom, x, edges[2], edges[3], envelope.gap_after[full] > 0)
+        chosen = _one_stretch(full)
+        wanted = (envelope.high, envelope.low, envelope.first, envelope.last)
+        edges = dot_rows(np.array([values[chosen] for values in wanted]), axis, rows)
+        at_once = _one_stretch(x)
+        top[at_once], bottom[at_once] = edges[0], edges[1]
+        _join(top, bottom, x, edges[2], edges[3], envelope.gap_after[chosen] > 0)
         over, under = edges[0] < 0, edges[1] > rows - 1
-    outside = np.zeros(columns, dtype=np.int32)
-    if len(full) and (over.any() or under.any()):
-        outside[x] = np.where(over & under, 2, np.where(over, -1, under.astype(np.int32)))
+        if over.any() or under.any():
+            outside[x] = np.where(over & under, 2, np.where(over, -1, under.astype(np.int32)))
     t, b = _within(top, 0, rows), _within(bottom, -1, rows - 1)
     return t.astype(np.int32), b.astype(np.int32), outside
 
 
+def _one_stretch(ascending: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | slice:
+    """Different indices as a slice where they are a stretch without a hole, as most curves are: half the cost."""
+    first, last = int(ascending[0]), int(ascending[-1])
+    return slice(first, last + 1) if last - first == len(ascending) - 1 else ascending
+
+
 def _join(top: Floats, bottom: Floats, x: npt.NDArray[np.intp], first: Floats, last: Floats, gap: Flags) -> None:
     """Stretch the spans, in place, so that each full column x[i] meets the next: from row last[i] to first[i + 1]."""
+    if isinstance(_one_stretch(x), slice) and not gap[:-1].any():
+        start = last[:-1]
+        slope = first[1:] - start
+        _meet(
+            top, bottom, slice(int(x[0]), int(x[-1])), slice(int(x[0]) + 1, int(x[-1]) + 1), start + slope * 0.5, slope
+        )
+        return
     leg = np.repeat(np.arange(len(x) - 1), np.diff(x))
     left = np.arange(x[0], x[-1])  # the boundary right of dot column k has the number k
     joined = ~gap[leg]
@@ -166,23 +182,34 @@ def _join(top: Floats, bottom: Floats, x: npt.NDArray[np.intp], first: Floats, l
     bare = run > 0  # columns without a point that the line crosses
     if bare.any():
         top[left[bare]] = bottom[left[bare]] = np.rint(start[bare] + slope[bare] * run[bare])
-    height = start + slope * (run + 0.5)
+    _meet(top, bottom, left, left + 1, start + slope * (run + 0.5), slope)
+
+
+def _meet(
+    top: Floats,
+    bottom: Floats,
+    left: npt.NDArray[np.intp] | slice,
+    right: npt.NDArray[np.intp] | slice,
+    height: Floats,
+    slope: Floats,
+) -> None:
+    """Stretch the spans left and right of some boundaries to where the line crosses them."""
     falls = slope >= 0  # rows count downwards
     floor, ceiling = np.floor(height), np.ceil(height)
     far = 2 * _FAR
     bottom[left] = np.maximum(bottom[left], np.where(falls, ceiling - 1, -far))
     top[left] = np.minimum(top[left], np.where(falls, far, floor + 1))
-    top[left + 1] = np.minimum(top[left + 1], np.where(falls, ceiling, far))
-    bottom[left + 1] = np.maximum(bottom[left + 1], np.where(falls, -far, floor))
+    top[right] = np.minimum(top[right], np.where(falls, ceiling, far))
+    bottom[right] = np.maximum(bottom[right], np.where(falls, -far, floor))
 
 
 def masks(top: Dots, bottom: Dots, rows: int, shape: Glyphs) -> npt.NDArray[np.uint8]:
     """uint8 (rows, columns / dots across): the dots of each cell, from the lit span of each dot column."""
     starts = np.arange(rows, dtype=np.int32)[:, None] * shape.rows
-    lit: npt.NDArray[np.uint8] = shape.upper[_within(top[None, :] - starts, 0, shape.rows)]
-    lit &= shape.lower[_within(bottom[None, :] + 1 - starts, 0, shape.rows)]
+    lit: npt.NDArray[np.uint8] = shape.upper.take(top[None, :] - starts, mode="clip")
+    lit &= shape.lower.take(bottom[None, :] + 1 - starts, mode="clip")
     if shape.columns == 2:
-        lit = np.bitwise_or(lit[:, 0::2], np.left_shift(lit[:, 1::2], np.uint8(shape.rows)))
+        lit = lit[:, 0::2] | (lit[:, 1::2] << np.uint8(shape.rows))
     return lit
 
 
