@@ -161,11 +161,12 @@ def _clock(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | 
     metrics = busiest if updates.each == 1 else (*updates.sparse, *busiest)
     each = max(updates.each, 1)
     evaluated = _evaluated(run) // each
-    for curve in (curves := [run.curve(metric) for metric in metrics[:_CLOCKS]]):
+    for metric in metrics[:_CLOCKS]:
+        curve = run.curve(metric)
         pace = cadence(curve.steps, curve.wall_times, curve.restarts, evaluated, each)
         if pace is not None:
             return curve, pace
-    return (curves[0] if curves else None), None
+    return (run.curve(metrics[0]) if metrics else None), None
 
 
 def _evaluated(run: Run) -> Steps:

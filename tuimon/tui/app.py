@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 import time
@@ -20,11 +21,9 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from tuimon.config import Settings
-from tuimon.draw import prepare as prepare_charts
 from tuimon.monitor import ReaderProcess
 from tuimon.notify import Notifier, channels_of
 from tuimon.panels import Look, header_panel
-from tuimon.panels import prepare as prepare_panels
 from tuimon.store import Run, Snapshot
 from tuimon.tui import _textual, actions, explore, saved_view, terminal
 from tuimon.tui.arrangement import panels_of
@@ -32,6 +31,7 @@ from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.pace import Pace
+from tuimon.tui.preparing import meet, prepare
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, runs_of
 from tuimon.tui.run_list import RunListScreen
 from tuimon.tui.state import ViewState
@@ -90,6 +90,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._pace = Pace(settings.frame_rate)
         self._news = asyncio.Event()
         self._prepared = False
+        self._met: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------ the screen
 
@@ -139,7 +140,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         """What is new, when the pace allows; later while a slow terminal has frames waiting.
 
         What the first drawing needs is loaded in a thread: it would hold the event loop for a quarter of a second."""
-        await asyncio.to_thread(_prepare)
+        await asyncio.to_thread(prepare)
+        gc.freeze()  # what is there by now stays: each look of the collector at it would hold the loop for 40 ms
         self._news.set()
         while True:
             await self._news.wait()
@@ -147,7 +149,16 @@ class TuimonApp(App[None], inherit_bindings=False):
                 await asyncio.sleep(max(rest, 0.02))
             self._news.clear()
             if not self.state.paused:
+                await self._meet_new()
                 self._draw_new()
+
+    async def _meet_new(self) -> None:
+        """What names of metrics mean is worked out once for each, in a thread: of hundreds it takes a while."""
+        runs, at = self._monitor.snapshot().runs, self.state.run
+        run = runs[min(at, len(runs) - 1)] if at is not None and runs else _newest(runs)
+        if run is not None and run.metrics != self._met:
+            await asyncio.to_thread(meet, run)
+            self._met = run.metrics
 
     def _draw_new(self) -> None:
         snapshot = self._monitor.snapshot()
@@ -215,8 +226,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         if not runs:
             return None
         if self.state.run is None:
-            newest = max(runs, key=lambda run: (run.last_change, run.point_count))
-            if newest.point_count == 0:
+            newest = _newest(runs)
+            if newest is None or newest.point_count == 0:
                 return newest
             self.state.run = runs.index(newest)
         return runs[min(self.state.run, len(runs) - 1)]
@@ -351,9 +362,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             saved_view.keep(self.state, self._begun, self._monitor.paths, self._views)
 
 
-def _prepare() -> None:
-    prepare_panels()
-    prepare_charts()
+def _newest(runs: tuple[Run, ...]) -> Run | None:
+    return max(runs, key=lambda run: (run.last_change, run.point_count), default=None)
 
 
 def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False, deaf_for: float = 0.0) -> int:
