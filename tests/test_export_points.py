@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import math
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,13 @@ from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from log_writer import number
+from made_run import store_of
 
 from tuimon.commands import main
-from tuimon.exports.points import Batch, LineForm, LineWriter, csv_cell
+from tuimon.exports.points import Batch, LineForm, LineWriter, csv_cell, curve_batches
 from tuimon.formats.wandb import SYSTEM, WandbDecoder
 from tuimon.model.points import Fact, Points
+from tuimon.monitor.local import open_run
 
 WANDB = DATA / "wandb"
 NAME = "run-vd7v5k5i.wandb"
@@ -154,3 +157,32 @@ def test_metrics_can_be_chosen(options: tuple[str, ...], tmp_path: Path) -> None
     some = series(exported(WANDB / NAME, tmp_path / "some.jsonl", *options, "--metric", "train/*", "--metric", "*cpu"))
     assert some == {name: rows for name, rows in everything.items() if name[:6] == "train/" or name[-3:] == "cpu"}
     assert some
+
+
+@pytest.mark.parametrize(
+    "name", ["tensorboard", "wandb", "exports", "mlflow", "store_resume", "store_purge", "swanlab"]
+)
+def test_curves_gone_through_once_are_those_that_are_asked_for(name: str) -> None:
+    for run in open_run(DATA / name).runs:
+        found = dict(run.curves())
+        assert tuple(found) == run.metrics
+        for metric, curve in found.items():
+            asked = run.curve(metric)
+            for column in ("steps", "values", "wall_times", "restarts"):
+                np.testing.assert_array_equal(getattr(curve, column), getattr(asked, column))
+
+
+def test_of_a_resumed_run_one_curve_is_in_memory_beside_the_store() -> None:
+    """What joining its attempts takes, 24 bytes a point, is taken for one metric at a time."""
+    metrics, count = 40, 20_000
+    steps = [*range(count // 2), *range(count // 4, count // 4 + count // 2)]
+    store = store_of({f"metric {at}": (steps, np.arange(count) * 0.5 + at) for at in range(metrics)})
+    snapshot = store.snapshot()
+    tracemalloc.start()
+    try:
+        written = sum(len(batch) for batch in curve_batches(snapshot))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert written == metrics * (count - count // 4)
+    assert peak < 8 * 24 * count

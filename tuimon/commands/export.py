@@ -23,6 +23,7 @@ from tuimon.text import clean
 if TYPE_CHECKING:
     from tuimon.exports.files import Export, Job
     from tuimon.exports.points import Batch
+    from tuimon.monitor.local import LocalMonitor
     from tuimon.store import Snapshot
 
 _SIZE = (120, 40)
@@ -146,7 +147,7 @@ class _Reading:
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
         self._paths = checked_paths(options.paths)
-        self._snapshot: Snapshot | None = None
+        self._monitor: LocalMonitor | None = None
         self._progress = Progress("reading")
         self.partly = False
 
@@ -162,7 +163,8 @@ class _Reading:
         )
         width, height = options.size or (shutil.get_terminal_size(_SIZE) if sys.stdout.isatty() else _SIZE)
         return Job(
-            snapshot=self.snapshot,
+            snapshot=lambda: self._read().snapshot(),
+            checked=self._checked,
             batches=lambda: self._batches(wanted if patterns else None),
             owner="source" if options.by_source else "run",
             wanted=wanted,
@@ -175,18 +177,21 @@ class _Reading:
             say=say,
         )
 
-    def snapshot(self) -> Snapshot:
-        """Read once."""
-        if self._snapshot is None:
+    def _read(self) -> LocalMonitor:
+        """Once."""
+        if self._monitor is None:
             from tuimon.monitor.local import LocalMonitor
 
-            monitor = LocalMonitor(self._paths)
-            monitor.update(lambda done, total: self._progress.at(done, total, " bytes"))
+            self._monitor = monitor = LocalMonitor(self._paths)
+            monitor.read(lambda done, total: self._progress.at(done, total, " bytes"))
             self._progress.close()
             monitor.collector.require_something()
-            self._snapshot = monitor.snapshot()
             self.partly |= monitor.collector.partly_unreadable
-        return self._snapshot
+        return self._monitor
+
+    def _checked(self) -> Snapshot:
+        self._read().check()
+        return self._read().snapshot()
 
     def _batches(self, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
         from tuimon.exports.points import curve_batches, source_batches
@@ -204,7 +209,7 @@ class _Reading:
                 progress.at(*collector.progress(), " bytes")
             self.partly |= collector.partly_unreadable
         else:
-            snapshot, done = self.snapshot(), 0
+            snapshot, done = self._read().snapshot(), 0
             total = sum(run.point_count for run in snapshot.runs)
             for batch in curve_batches(snapshot, wanted):
                 yield batch

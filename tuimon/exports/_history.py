@@ -10,19 +10,16 @@ import numpy as np
 from tuimon.exports.points import csv_cell, csv_number
 from tuimon.model.points import Steps
 from tuimon.store import Curve, Run
-from tuimon.store.tally import Indices
 from tuimon.vocabulary import classify
 from tuimon.vocabulary.names import section_of
 
-_ROWS = 2048
+_STEPS = 2048
 """Written at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Column:
     curve: Curve
-    keys: Indices
-    """Which row of the table each point stands in, ascending."""
     whole: bool
     """Whether all its values are whole numbers."""
 
@@ -45,37 +42,47 @@ def _heads(names: list[str]) -> list[str]:
 
 
 def _lines(curves: list[Curve], heads: list[str]) -> Iterator[str]:
-    rows, found = _table(curves)
-    columns = [_Column(curve, keys, _is_whole(curve)) for curve, keys in zip(curves, found, strict=True)]
+    columns = [_Column(curve, _is_whole(curve)) for curve in curves]
     yield ",".join(["step", *map(csv_cell, heads)]) + "\r\n"
-    for start in range(0, len(rows), _ROWS):
-        end = min(start + _ROWS, len(rows))
-        cells = [rows[start:end].astype(str).tolist(), *(_cells(column, start, end) for column in columns)]
+    steps = _all_steps(curves)
+    for start in range(0, len(steps), _STEPS):
+        cells = _table(steps[start : start + _STEPS], columns)
         yield "".join(",".join(row) + "\r\n" for row in zip(*cells, strict=True))
 
 
-def _table(curves: list[Curve]) -> tuple[Steps, list[Indices]]:
-    """(the step of each row, for each curve the rows of its points). The k-th point of a step is in its k-th row."""
-    steps = np.unique(np.concatenate([curve.steps for curve in curves]))
-    places, most = [], np.ones(len(steps), np.int64)
+def _all_steps(curves: list[Curve]) -> Steps:
+    """Every step that one of them has, once, ascending. Metrics that are logged together share their steps."""
+    found = np.empty(0, np.int64)
     for curve in curves:
-        place = np.searchsorted(steps, curve.steps)
+        if not np.array_equal(found, curve.steps):
+            found = np.union1d(found, curve.steps)
+    return found
+
+
+def _table(steps: Steps, columns: list[_Column]) -> Iterator[list[str]]:
+    """The cells of the steps and of each column. The k-th point of a step stands in its k-th row."""
+    places, most = [], np.ones(len(steps), np.int64)
+    for column in columns:
+        points = slice(*_range(column.curve.steps, steps))
+        place = np.searchsorted(steps, column.curve.steps[points])
         again = np.arange(len(place)) - np.searchsorted(place, place, "left")
         np.maximum.at(most, place, again + 1)
-        places.append((place, again))
+        places.append((points, place, again))
     first = np.cumsum(most) - most
-    return np.repeat(steps, most), [first[place] + again for place, again in places]
+    yield np.repeat(steps, most).astype(str).tolist()
+    for column, (points, place, again) in zip(columns, places, strict=True):
+        cells = [""] * int(most.sum())
+        values = column.curve.values[points].tolist()
+        for row, value in zip((first[place] + again).tolist(), values, strict=True):
+            cells[row] = csv_number(value, column.whole)
+        yield cells
+
+
+def _range(steps: Steps, within: Steps) -> tuple[int, int]:
+    """From the first point to behind the last whose step is among those."""
+    return int(np.searchsorted(steps, within[0], "left")), int(np.searchsorted(steps, within[-1], "right"))
 
 
 def _is_whole(curve: Curve) -> bool:
     values = curve.values[np.isfinite(curve.values)]
     return bool((values == np.floor(values)).all() and (np.abs(values) < 2**53).all())
-
-
-def _cells(column: _Column, start: int, end: int) -> list[str]:
-    found = [""] * (end - start)
-    low, high = np.searchsorted(column.keys, [start, end])
-    values = column.curve.values[low:high].tolist()
-    for row, value in zip((column.keys[low:high] - start).tolist(), values, strict=True):
-        found[row] = csv_number(value, column.whole)
-    return found

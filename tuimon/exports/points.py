@@ -78,12 +78,10 @@ def curve_batches(snapshot: Snapshot, wanted: Callable[[str], bool] | None = Non
     """One curve a metric and run, run by run."""
     for run in snapshot.runs:
         clocks = {metric: rate for fact in run.facts("metrics") for metric, rate in _clocks(fact)}
-        for name in run.metrics:
-            if wanted is None or wanted(name):
-                curve = run.curve(name)
-                rates = {0: clocks[name]} if name in clocks else {}
-                ids = np.zeros(len(curve), np.uint32)
-                yield from _cut(run.name, (name,), ids, curve.steps, curve.values, curve.wall_times, rates)
+        for name, curve in run.curves(wanted or (lambda name: True)):
+            rates = {0: clocks[name]} if name in clocks else {}
+            ids = np.zeros(len(curve), np.uint32)
+            yield from _cut(run.name, (name,), ids, curve.steps, curve.values, curve.wall_times, rates)
 
 
 def _cut(

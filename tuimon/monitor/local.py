@@ -27,10 +27,17 @@ class LocalMonitor:
         self.store = Store(merge_key)
 
     def update(self, told: Callable[[int, int], None] | None = None) -> bool:
-        """Looks for new logs, reads every known one to its present end. True when something changed.
+        """Looks for new logs, reads every known one to its present end, and checks the runs. True when something
+        changed.
 
         told: is called now and then with the bytes read and the bytes on disk."""
         before = self.store.version
+        self.read(told)
+        self.check()
+        return self.store.version != before
+
+    def read(self, told: Callable[[int, int], None] | None = None) -> None:
+        """The same without a check: what detectors work out of every curve is not made, and takes no memory."""
         for event in self.collector.find():
             self.store.apply(event)
         while True:
@@ -42,8 +49,10 @@ class LocalMonitor:
                 break
         for event in self.collector.flush():
             self.store.apply(event)
+
+    def check(self) -> None:
+        """Ask the detectors."""
         self.store.set_alerts(self.checker.check_all(self.store.snapshot(), time.time()))
-        return self.store.version != before
 
     def snapshot(self) -> Snapshot:
         return self.store.snapshot()

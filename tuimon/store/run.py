@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
@@ -234,6 +234,18 @@ class Run:
         if curve is None:
             raise KeyError(metric)
         return curve
+
+    def curves(self, wanted: Callable[[str], bool] = lambda metric: True) -> Iterator[tuple[str, Curve]]:
+        """(metric, its curve) in the order of `metrics`, for who goes through all of them once: none is kept, and what
+        joining it took is given back before the next one is made."""
+        for entry in self._index.entries.values():
+            if wanted(entry.name):
+                cache = ViewCache()
+                shares = Shares(self._streams, self._table, cache)
+                curve = Drawn(shares, cache, self.first_wall_time).best(shares.ranked(entry))
+                if curve is not None:
+                    yield entry.name, curve
+                    del curve, cache, shares
 
     def curve_from(self, metric: str, source: str) -> Curve:
         """The metric as that source holds it. KeyError when it does not."""

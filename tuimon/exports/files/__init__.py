@@ -24,6 +24,8 @@ class Job:
 
     snapshot: Callable[[], Snapshot]
     """Reads it, the first time it is asked for."""
+    checked: Callable[[], Snapshot]
+    """The same with its alerts, for which every curve has to be looked at."""
     batches: Callable[[], Iterator[Batch]]
     """The points, unmerged or as curves; to be gone through once."""
     owner: str

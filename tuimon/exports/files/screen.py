@@ -12,7 +12,7 @@ def _files(job: Job) -> Iterator[File]:
     def write(stream: BinaryIO) -> None:
         from tuimon.exports.screen import as_svg
 
-        svg = as_svg(job.snapshot(), job.size.width, job.size.height, job.now, job.symbols)
+        svg = as_svg(job.checked(), job.size.width, job.size.height, job.now, job.symbols)
         stream.write(svg.encode())
 
     yield "screen.svg", write

@@ -18,7 +18,7 @@ def _files(job: Job) -> Iterator[File]:
         from tuimon.panels import arrange, header_panel
         from tuimon.text import clean
 
-        snapshot = job.snapshot()
+        snapshot = job.checked()
         for run in snapshot.runs:
             header = header_panel().view(run, Size(job.size.width, 2), job.now, job.symbols)
             parts = [text_chart(header, Size(job.size.width, 2), job.symbols)]
