@@ -1,6 +1,7 @@
 """The one way to HTML: jinja2 templates with autoescape. Whatever a log says is text in them, never markup.
 
-A page asks for nothing and runs nothing: its Content-Security-Policy allows one style sheet, by its hash, and no more.
+A page asks for nothing: its Content-Security-Policy allows one style sheet and one script, by their hashes, no more.
+Both are our own files; no word of a log is ever in them.
 """
 
 from __future__ import annotations
@@ -40,9 +41,13 @@ def picture(template: str, style: str, **values: Any) -> str:
 
 def page(template: str, now: float, **values: Any) -> str:
     """A whole page. now: seconds since the epoch, said on it."""
-    style = files("tuimon.exports").joinpath("templates/style.css").read_text("utf-8")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     made = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(now))
-    # What is marked as safe is our own file, and nothing else ever is.
-    own = {"style": Markup(style), "digest": digest}
+    own = {**_own("style", "style.css"), **_own("script", "chart.js")}
     return _environment().get_template(template).render(made=made, version=tuimon.__version__, **own, **values)
+
+
+def _own(name: str, file: str) -> dict[str, str]:
+    """A file of ours for a page, and its hash. What is marked as safe is these, and nothing else ever is."""
+    text = files("tuimon.exports").joinpath(f"templates/{file}").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return {name: Markup(text), f"{name}_digest": digest}

@@ -61,6 +61,8 @@ class Plot:
     """A chart."""
 
     columns: int
+    x: Axis
+    y: Axis
     lines: tuple[PlotLine, ...]
     x_ticks: tuple[tuple[float, str], ...]
     """(place 0 … 1, label)."""
@@ -84,6 +86,8 @@ def plot_of(view: ChartView) -> Plot:
     """What is drawn of a chart's view."""
     return Plot(
         max(view.columns, 1),
+        view.x,
+        view.y,
         tuple(_line(line, view.y) for line in view.lines),
         tuple(_ticks(view.x, _X_TICKS)),
         tuple((round(1 - place, 4), label) for place, label in _ticks(view.y, _Y_TICKS)),

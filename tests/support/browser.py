@@ -1,0 +1,152 @@
+"""A headless Chromium by its DevTools protocol through two pipes: no port, no driver, nothing to install beside it.
+
+https://chromedevtools.github.io/devtools-protocol/; with --remote-debugging-pipe a message is JSON and a zero byte.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import json
+import os
+import select
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell")
+_PATIENCE = 60.0
+"""Seconds without a word from the browser after which it is given up."""
+
+
+def found() -> str | None:
+    """The browser on PATH, if there is one."""
+    return next((path for name in NAMES if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """One process; `page` opens a page in it."""
+
+    def __init__(self, command: str, home: Path) -> None:
+        """home: where it may write."""
+        ours, its = os.pipe(), os.pipe()
+        high = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (its[0], ours[1])]  # its 3 and 4 are none of them
+        options = [
+            "--headless",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            "--remote-debugging-pipe",
+        ]
+        options += ["--disable-background-networking", "--disable-component-update", f"--user-data-dir={home}"]
+        if os.geteuid() == 0:
+            options.append("--no-sandbox")  # which it refuses to root; the pages are our own
+        self._process = subprocess.Popen(
+            ["bash", "-c", f'exec "$0" "$@" 3<&{high[0]} 4>&{high[1]}', command, *options],
+            pass_fds=high,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "HOME": str(home)},
+        )
+        for end in (*high, its[0], ours[1]):
+            os.close(end)
+        self._in, self._out, self._rest, self._last = its[1], ours[0], b"", 0
+        self.events: list[dict[str, Any]] = []
+
+    def close(self) -> None:
+        os.close(self._in)  # it ends with its pipe
+        os.close(self._out)
+        self._process.terminate()
+        self._process.wait(30)
+
+    def call(self, method: str, session: str | None = None, **parameters: Any) -> Mapping[str, Any]:
+        """The result of a command. Events that come before it are kept in `events`."""
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": parameters} | (
+            {"sessionId": session} if session else {}
+        )
+        os.write(self._in, json.dumps(message).encode() + b"\0")
+        while (heard := self._next()).get("id") != self._last:
+            self.events.append(heard)
+        assert "error" not in heard, heard
+        result: Mapping[str, Any] = heard["result"]
+        return result
+
+    def wait(self, session: str, event: str) -> None:
+        """Until it has come."""
+        while not any(one.get("method") == event and one.get("sessionId") == session for one in self.events):
+            self.events.append(self._next())
+
+    def _next(self) -> dict[str, Any]:
+        while b"\0" not in self._rest:
+            assert select.select([self._out], [], [], _PATIENCE)[0], "the browser says nothing"
+            more = os.read(self._out, 1 << 16)
+            assert more, "the browser has ended"
+            self._rest += more
+        message, _, self._rest = self._rest.partition(b"\0")
+        heard: dict[str, Any] = json.loads(message)
+        return heard
+
+    def page(self, path: Path, scripts: bool = True, dark: bool = False) -> Page:
+        """The file, loaded. scripts: whether it may run its own."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = Page(self, session)
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            page.call(f"{domain}.enable")
+        page.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        page.call("Emulation.setEmulatedMedia", features=[colours])
+        page.call("Page.navigate", url=path.as_uri())
+        self.wait(session, "Page.loadEventFired")
+        return page
+
+
+class Page:
+    """An open page."""
+
+    def __init__(self, browser: Browser, session: str) -> None:
+        self._browser, self._session = browser, session
+
+    def call(self, method: str, **parameters: Any) -> Mapping[str, Any]:
+        return self._browser.call(method, self._session, **parameters)
+
+    def run(self, expression: str) -> Any:
+        """The value of a JavaScript expression, waited for if it is a promise."""
+        told = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in told, told
+        return told["result"].get("value")
+
+    def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        """kind: mouseMoved | mousePressed | mouseReleased, in pixels of the window."""
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def key(self, key: str, text: str = "") -> None:
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
+
+    def told(self, *methods: str) -> list[dict[str, Any]]:
+        """The parameters of the events of these kinds, so far."""
+        self.run("0")  # whatever was under way has come
+        events = self._browser.events
+        return [e["params"] for e in events if e.get("sessionId") == self._session and e["method"] in methods]
+
+    def complaints(self) -> list[dict[str, Any]]:
+        """What stands in its console: errors, warnings, violations of its policy."""
+        return self.told("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
+
+    def requests(self) -> list[str]:
+        """Addresses that it has asked for, itself the first."""
+        return [one["request"]["url"] for one in self.told("Network.requestWillBeSent")]
+
+    def picture(self, path: Path) -> None:
+        """The whole page as PNG."""
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+        path.write_bytes(base64.b64decode(data))
+
+    def print(self, path: Path) -> None:
+        """The page on paper, as PDF."""
+        path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=True)["data"]))
