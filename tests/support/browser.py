@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
 _PATIENCE = 60.0
 """Seconds without a word from the browser after which it is given up."""
 

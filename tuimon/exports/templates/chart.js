@@ -46,8 +46,7 @@
       on(["pointerdown", "pointermove", "pointerup", "keydown"], (event, name) => this[name](event));
       on(["pointerleave", "pointercancel", "blur"], () => this.read());
       on(["dblclick"], () => this.zoom());
-      svg.setAttribute("tabindex", "0");
-      svg.setAttribute("role", "application");
+      Object.entries({ tabindex: "0", role: "application" }).forEach(([name, is]) => svg.setAttribute(name, is));
     }
     place = (column) => LEFT + ((column - this.low) / this.size) * this.width;
     under(event) {
@@ -61,10 +60,14 @@
       const last = column + 1 < this.columns ? after - 1 : this.x.last;
       return first < last ? `steps ${first} to ${last}` : `step ${Math.min(first, last)}`;
     }
-    value(row) {
-      const at = (place) => this.y[1] - (clamp(place, 0, HEIGHT) / HEIGHT) * (this.y[1] - this.y[0]);
-      const [value, next] = [at(row), at(row) + at(0) - at(1)].map((found) => (this.log ? 10 ** found : found));
-      return (row < 0 ? "above " : row > HEIGHT ? "below " : "") + shown(value, Math.abs(next - value));
+    // Of rows; of an area how high it is.
+    value([top, bottom], area) {
+      const line = (row) => this.y[1] - (clamp(row, 0, HEIGHT) / HEIGHT) * (this.y[1] - this.y[0]);
+      const at = (row) => (this.log ? 10 ** line(row) : line(row));
+      const beyond = (row) => (row < 0 ? "above " : row > HEIGHT ? "below " : "");
+      const told = (row) => beyond(row) + shown(at(row), at(row) - at(row + 1) || at(row - 1) - at(row));
+      const range = top === bottom ? told(top) : `${told(bottom)} to ${told(top)}`;
+      return area ? shown(at(top) - at(bottom), at(0) - at(1)) : range;
     }
     curves() {
       const paths = [...this.plot.querySelectorAll("path[data-label], path:not(.dots, .behind)")].reverse();
@@ -80,17 +83,17 @@
         const [left, right] = [this.from, column].sort((a, b) => a - b).map((end) => this.place(end));
         this.parts.push(make(this.svg, "rect", { class: "band", x: left, width: right - left, ...high }));
       }
-      const side = x < LEFT + this.width / 2 ? " right" : "";
-      const box = make(this.svg.parentNode, "div", { class: `readout${side}`, role: "status" });
+      const look = x < LEFT + this.width / 2 ? "readout right" : "readout";
+      const box = make(this.svg.parentNode, "div", { class: look, role: "status" });
       this.parts.push(make(this.svg, "rect", { class: "cursor", x, width: 1, ...high }), box);
       for (const [path, columns] of this.curves()) {
         const nearer = (a, b) => (Math.abs(b - whole) < Math.abs(a - whole) ? b : a);
         const near = [...columns.keys()].reduce(nearer, Infinity);
-        if (near === Infinity) continue;
-        const [top, bottom] = columns.get(near).map((row) => this.value(row)), line = make(box, "p");
+        if (near === Infinity) continue; // all of it is NaN
+        const look = path.getAttribute("class"), area = look.includes("fill-"), line = make(box, "p");
         const sample = make(line, "svg", { viewBox: "0 0 28 8", "aria-hidden": "true" });
-        make(sample, "path", { class: path.getAttribute("class"), d: "M1 4h26" });
-        line.append(`${path.dataset.label ?? ""} ${bottom === top ? top : `${bottom} to ${top}`}, ${this.where(near)}`);
+        make(sample, "path", { class: look, d: area ? "M1 0h26v8h-26z" : "M1 4h26" });
+        line.append(`${path.dataset.label ?? ""} ${this.value(columns.get(near), area)}, ${this.where(near)}`);
       }
     }
     zoom(low = 0, size = this.columns) {
@@ -105,8 +108,8 @@
         event.setAttribute("transform", `translate(${x - was})`);
         there(event, Math.abs(x - LEFT - this.width / 2) <= this.width / 2 + 1);
       }
-      this.svg.querySelectorAll(".zoomed").forEach((tick) => tick.remove());
       const ticks = this.svg.querySelectorAll(".tick"), whole = this.size === this.columns;
+      this.svg.querySelectorAll(".zoomed").forEach((tick) => tick.remove());
       ticks.forEach((tick) => there(tick, whole));
       if (!whole && ticks.length) this.ticks(ticks[0].getAttribute("y"));
     }
@@ -121,9 +124,7 @@
       }
     }
     pointermove = (event) => this.read(this.under(event));
-    pointerdown(event) {
-      if (event.button === 0 && event.pointerType !== "touch") this.from = this.under(event);
-    }
+    pointerdown = (event) => (this.from = event.button || event.pointerType === "touch" ? null : this.under(event));
     pointerup(event) {
       const at = this.under(event), [low, high] = [this.from ?? at, at].sort((a, b) => a - b);
       this.from = null;
@@ -132,7 +133,7 @@
     }
     keydown(event) {
       const at = this.at ?? this.low + this.size / 2, far = event.shiftKey ? 10 : 1, last = this.columns - 1;
-      const columns = { ArrowLeft: at - far, ArrowRight: at + far, Home: 0, End: last, 0: at, Escape: at };
+      const columns = { ArrowLeft: at - far, ArrowRight: at + far, Home: 0, End: last };
       const around = { "+": 0.5, "=": 0.5, "-": 2, 0: Infinity, Escape: Infinity }[event.key];
       if (event.ctrlKey || event.metaKey || event.altKey || (!around && !(event.key in columns))) return;
       event.preventDefault();
@@ -142,8 +143,7 @@
       this.read(event.key === "Escape" ? null : to);
     }
   }
-
-  const charts = [...document.querySelectorAll(".chart")].map((svg) => new Chart(svg));
+  document.querySelectorAll(".chart").forEach((svg) => new Chart(svg));
   const help = "Point at a chart to read it off; drag to zoom, double click for all of it. Keys: arrows, +, -, 0.";
-  if (charts.length) make(document.querySelector("footer"), "p", { class: "help" }, help);
+  make(document.querySelector("footer"), "p", { class: "help" }, help);
 })();
