@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from support.terminal import Terminal
 
 from tuimon.commands import main
 from tuimon.commands._described import described
@@ -41,6 +43,64 @@ def test_bash_completes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> N
     assert completed(script, "tuimon exports --theme l", tmp_path) == {"light"}
     assert completed(script, "tuimon completion z", tmp_path) == {"zsh"}
     assert completed(script, "tuimon at x --step 1", tmp_path) == set()
+
+
+LINES = {
+    "tuimon expo": "tuimon export",
+    "tuimon summary a": "tuimon summary arun",
+    "tuimon export arun --format par": "tuimon export arun --format parquet",
+    "tuimon export arun -o me": "tuimon export arun -o metrics.jsonl",
+    "tuimon summary --sch": "tuimon summary --schema",
+    "tuimon arun --theme li": "tuimon arun --theme light",
+    "tuimon completion z": "tuimon completion zsh",
+}
+"""What is typed before the tab, and what stands there after it."""
+
+
+def in_bash(script: Path) -> dict[str, str]:
+    found = {}
+    for line in LINES:
+        [word] = completed(script.read_text(), line, script.parent)
+        found[line] = f"{line.rpartition(' ')[0]} {word}"
+    return found
+
+
+def in_fish(script: Path) -> dict[str, str]:
+    found = {}
+    for line in LINES:
+        program = f"source {script.name}; complete -C '{line}'"
+        words = ["fish", "--no-config", "-c", program]
+        done = subprocess.run(words, capture_output=True, text=True, cwd=script.parent, check=True)
+        assert done.stderr == ""
+        [word] = [offered.partition("\t")[0].rstrip("/") for offered in done.stdout.splitlines()]
+        found[line] = f"{line.rpartition(' ')[0]} {word}"
+    return found
+
+
+def in_zsh(script: Path) -> dict[str, str]:
+    """Typed, as it completes at its prompt alone."""
+    set_up = f"cd {script.parent}; autoload -Uz compinit; compinit -D -u; source ./{script.name}"
+    found = {}
+    with Terminal(["zsh", "-f", "-i"], (200, 40), {"HOME": str(script.parent)}) as zsh:
+        zsh.type(f"{set_up}; tuimon() {{ print -r -- \"<<tuimon $*>>\" }}; print rea''dy\n")
+        zsh.until(lambda output: b"ready" in output)
+        for number, line in enumerate(LINES, 1):
+            zsh.type(f"{line}\t\n")
+            ran = zsh.until(lambda output, number=number: output.count(b">>\r\n") == number)
+            found[line] = re.findall(r"<<(tuimon .*?)>>\r\n", ran.decode())[-1]
+    return found
+
+
+SHELLS = {"bash": in_bash, "zsh": in_zsh, "fish": in_fish}
+
+
+@pytest.mark.parametrize("shell", [shell for shell in SHELLS if shell == "bash" or shutil.which(shell)])
+def test_a_real_shell_completes(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / f"completion.{shell}"
+    script.write_text(printed(capsys, "completion", shell))
+    (tmp_path / "arun").mkdir()
+    (tmp_path / "metrics.jsonl").touch()
+    assert SHELLS[shell](script) == LINES
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
