@@ -37,11 +37,12 @@ class Spool:
         self.path = str(self._directory / "stdin" / "console.log")
         """A console log, until what it holds says otherwise: the run is called stdin."""
         os.mkdir(os.path.dirname(self.path), 0o700)  # noqa: PTH102
-        self._file = open(self.path, "wb", buffering=0)  # noqa: SIM115  open as long as the pipe is
+        Path(self.path).touch()  # which is there before the first byte is
 
     def read_to_its_end(self) -> str:
         """Waits for the end of the input; gives the path, which says whether it is a JSON document."""
         self._copy()
+        os.close(self._source)
         if _is_document(self.path):
             self.path = str(Path(self.path).rename(Path(self.path).with_name("stdin.json")))
         return self.path
@@ -69,10 +70,11 @@ class Spool:
         say("tuimon: what writes into the pipe goes on; its output is dropped from here (ctrl+c ends it)")
 
     def _copy(self) -> None:
-        with contextlib.suppress(OSError):  # the disk is full, or the descriptor has been handed over
+        # OSError: the disk is full, or the descriptor has been handed over.
+        with contextlib.suppress(OSError), open(self.path, "ab", buffering=0) as file:
             while piece := os.read(self._source, _PIECE):
                 while piece:
-                    piece = piece[self._file.write(piece) :]
+                    piece = piece[file.write(piece) :]
             self._ended.set()
 
 
