@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -57,6 +58,14 @@ def table(
         for column in kept:
             line += _GAP + column.cell(column.cells[row - 1] if row else column.head)
         yield line.rstrip()
+
+
+def wrapped(text: str, width: int | None, indent: int = 0) -> Iterator[str]:
+    """A sentence as lines; all but the first are indented."""
+    if width is None:
+        yield text
+    else:
+        yield from textwrap.wrap(text, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def _told_apart(names: Sequence[str], room: int) -> bool:

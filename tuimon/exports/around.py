@@ -80,8 +80,8 @@ def as_text(run: Run, step: int, width: int | None = None, unusual: bool = False
         Column("step", [str(one.step) for one in found]),
         Column("before", [_shown(one.before) for one in found], need=2),
         Column("value", [format_value(one.value) for one in found]),
-        Column("after", [_shown(one.after) for one in found], need=1),
-        Column("out of the ordinary", [_unusual(one) for one in found], need=3, left=True),
+        Column("after", [_shown(one.after) for one in found], need=4),
+        Column("unusual", [_unusual(one) for one in found], need=3, left=True),
     ]
     yield from table("metric", [clean(one.name) for one in found], columns, width)
 
@@ -97,7 +97,7 @@ def _unusual(one: Around) -> str:
         return "not finite"
     if math.isinf(one.deviations):
         return "constant before"
-    return f"{abs(one.deviations):.3g} deviations {'above' if one.deviations > 0 else 'below'}"
+    return f"{one.deviations:+.3g} deviations"
 
 
 def as_json(runs: tuple[Run, ...], step: int) -> str:

@@ -10,7 +10,7 @@ from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_value
 from tuimon.exports._comparison import MISSING, Comparison, MetricComparison
 from tuimon.exports._settings import flat, opened, shown
-from tuimon.exports._table import Column, table
+from tuimon.exports._table import Column, table, wrapped
 from tuimon.exports.summary import label_of
 from tuimon.text import clean
 
@@ -42,7 +42,8 @@ def as_text(found: Comparison, now: float, width: int | None = None, full: bool 
         yield from _metric(metric, names, width)
     if in_full:
         yield ""
-        yield "level: mean of the last tenth of the points; ranks are by level, = where noise explains the distance"
+        told = "level: mean of the last tenth of the points; ranks are by level, = where noise explains the distance"
+        yield from wrapped(told, width)
     if rest := [metric for metric in found.metrics if metric not in in_full]:
         yield ""
         cells = [[format_value(e.summary.last) if e else "" for e in metric.entries] for metric in rest]

@@ -12,7 +12,7 @@ from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports._settings import flat, opened, shown
-from tuimon.exports._table import Column, table
+from tuimon.exports._table import Column, table, wrapped
 from tuimon.panels import telling
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean
@@ -54,7 +54,7 @@ def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[st
     for run in runs:
         for alert in snapshot.alerts:
             if alert.run == run.id and alert.severity != "info":
-                yield f"{clean(run.name)}: {clean(alert.message)}"
+                yield from wrapped(f"{clean(run.name)}: {clean(alert.message)}", width, indent=2)
 
 
 def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
@@ -108,10 +108,10 @@ def label_of(meaning: Meaning) -> str:
 def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, width: int | None) -> Iterator[str]:
     yield f"{clean(run.name)}  ({clean(run.path)})"
     for name, text in facts_of(run, now):
-        yield f"  {name:<10}  {text}"
+        yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
     for alert in snapshot.alerts:
         if alert.run == run.id:
-            yield f"  {alert.severity:<10}  {clean(alert.message)}"
+            yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
     yield from _block("Configuration", list(flat(opened(run.config, show_secrets))), _CONFIG_LINES)
     for title, told in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(opened(told or {}, show_secrets))))
