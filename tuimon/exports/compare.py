@@ -42,8 +42,8 @@ def as_text(found: Comparison, now: float, width: int | None = None, full: bool 
         yield from _metric(metric, names, width)
     if in_full:
         yield ""
-        told = "level: mean of the last tenth of the points; ranks are by level, = where noise explains the distance"
-        yield from wrapped(told, width)
+        meaning = "level: mean of the last tenth of the points; ranks are by level, = where noise explains the distance"
+        yield from wrapped(meaning, width)
     if rest := [metric for metric in found.metrics if metric not in in_full]:
         yield ""
         cells = [[format_value(e.summary.last) if e else "" for e in metric.entries] for metric in rest]
