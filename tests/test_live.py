@@ -111,9 +111,23 @@ def test_the_reader_is_killed_and_started_again(live: Live, log: Path) -> None:
     append(log, rows(range(5, 8)))
     live.until(lambda snapshot: any("reader stopped" in notice.message for notice in snapshot.notices))
     live.until_points("loss", points(range(8)))
+    live.until(lambda snapshot: [(n.level, n.about) for n in snapshot.notices if n.about] == [("info", "reader")])
     append(log, rows([8]))
     live.until_points("loss", points(range(9)))
     assert live.monitor.process_id != pid
+
+
+def test_a_root_that_is_gone_is_missed_until_it_is_there_again(live: Live, log: Path) -> None:
+    def levels(snapshot: Snapshot) -> list[str]:
+        return [notice.level for notice in snapshot.notices if notice.about]
+
+    root = log.parent.parent
+    shutil.rmtree(root)
+    live.until(lambda snapshot: levels(snapshot) == ["warning"])
+    log.parent.mkdir(parents=True)
+    append(log, rows(range(3)))
+    live.until(lambda snapshot: levels(snapshot) == ["info"])
+    live.until_points("loss", points(range(3)))
 
 
 # ---------------------------------------------------------------------- files that change under the reader

@@ -158,6 +158,8 @@ class Notice:
     """info | warning | error."""
     message: str
     hint: str = ""
+    about: str = ""
+    """It takes the place of an earlier notice about the same: what is over is told as over. "" replaces none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ CLOCK_EVERY = 5.0
 """Seconds until they look again though nothing was logged: silence tells something, too."""
 RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""
+_READER = "reader"
 
 
 class ReaderProcess:
@@ -117,6 +118,7 @@ class ReaderProcess:
                     "error",
                     clean(f"The reader stopped: {problem}. It is started again in {pause:g} s; what is shown stays."),
                     "Should it keep stopping, `tuimon doctor` reads the same logs and names the file.",
+                    _READER,
                 )
             )
             if self._closing.wait(pause):
@@ -163,6 +165,9 @@ class ReaderProcess:
                     continue
                 for notice in self._notices[-3:]:
                     fresh.apply(notice)
+                fresh.apply(
+                    Notice("info", "The reader stopped and was started again: nothing is lost.", about=_READER)
+                )
                 self._store = fresh
             self._unchecked = True
             if not self._first.is_set() and any(isinstance(event, StreamFound | Progress) for event in events):

@@ -7,6 +7,7 @@
     follow.py       one file: its tail and its decoder
     naming.py       what the one metric of a file is called, where the file does not say it
     database.py     a database that holds several runs
+    notices.py      what is said of that which cannot be read
     events.py       decoded items -> events
     log_text.py     the text of a console log for a log view, from its file
     process.py      the same as a process that writes frames to its standard output

@@ -14,12 +14,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tuimon.formats import DatabaseDecoder, Format, kind
-from tuimon.model.events import Event, Notice, RunFound, StreamFound, StreamReplaced, StreamStatus
+from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Item, Points
 from tuimon.reader.checkpoints import Checkpoints
 from tuimon.reader.database import Databases
 from tuimon.reader.events import Announcer, preview
 from tuimon.reader.follow import BLOCK, Followed
+from tuimon.reader.notices import Notices
 from tuimon.reader.recognition import Recognition, as_grouped, nothing_found, wanted
 from tuimon.reader.strays import DESCRIBES_NONE, TEXT_OF_NONE, Stray
 from tuimon.reader.superseding import Newest
@@ -31,8 +32,6 @@ from tuimon.text import clean
 
 PREVIEWS = 32
 """Logs of which the end is read first, the newest ones: a screen shows no more."""
-GRACE = 60.0
-"""Seconds in which a run that has begun may write its first metrics."""
 QUIET = 600.0
 """Seconds without growth after which a log is looked at less often."""
 QUIET_EVERY = 10
@@ -66,9 +65,7 @@ class Collector:
         self._newest = Newest()
         self._checkpoints = Checkpoints()
         self._retired: set[int] = set()
-        self._told_problems: set[Problem] = set()
-        self._told_unread: set[str] = set()
-        """Ids of formats, and paths of databases, of which it was said that they are not read."""
+        self._notices = Notices()
         self._mounts = filesystem.Mounts()
         self._closed: set[str] = set()
         self._swanlab_names = SwanLabNames()
@@ -153,27 +150,8 @@ class Collector:
         if fresh:
             yield from self._begin(fresh)
         yield from self._checkpoints.news(self._scan.checkpoints, self._runs)
-        yield from self._not_read()
-        for problem in self.problems:
-            if problem not in self._told_problems:
-                self._told_problems.add(problem)
-                yield Notice("warning", f"{clean(problem.path)}: {problem.reason}", problem.hint)
-
-    def _not_read(self) -> Iterator[Event]:
-        """What is recognised but not read is said, once a format; later where metrics may yet appear beside it."""
-        now = time.time()
-        lost = [(f.path, f.format) for f in self._streams if f.format.unsupported]
-        for path, stray in self._strays.items():
-            if stray.format.unsupported and (not stray.format.describes_run or now - stray.file.modified > GRACE):
-                lost.append((path, stray.format))
-        for path, why in self._databases.unreadable():
-            if path not in self._told_unread:
-                self._told_unread.add(path)
-                yield Notice("warning", f"{clean(path)}: {why}")
-        for path, log_format in lost:
-            if log_format.id not in self._told_unread:
-                self._told_unread.add(log_format.id)
-                yield Notice("warning", f"{clean(path)}: {log_format.title}, not read", log_format.unsupported)
+        yield from self._notices.of_unread(self._streams, self._strays.items(), self._databases.unreadable())
+        yield from self._notices.of_problems(self.problems)
 
     def _begin(self, fresh: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
         """Follows new files: their runs are told first, then the streams, in the order of their names."""

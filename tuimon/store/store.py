@@ -258,6 +258,9 @@ class Store:
                 case MachineSeen():
                     self._present.machine = event.machine
                 case Notice():
+                    if event.about:
+                        others = [notice for notice in self._notices if notice.about != event.about]
+                        self._notices = deque(others, maxlen=_NOTICES)
                     self._notices.append(event)
             self._version += 1
 
