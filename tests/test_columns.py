@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.heap import WORTH, Heap
-from tuimon.store.columns import PointColumns, Shared
+from tuimon.store.columns import PointColumns, Shared, extend_all
 
 STEPS = st.integers(-(2**63), 2**63 - 1) | st.integers(0, 3)
 TIMES = st.sampled_from([math.nan, 1.0, 2.0, math.inf, 0.0, -0.0]) | st.floats()
@@ -49,6 +49,29 @@ def test_metrics_that_share_columns_hold_their_own_points(batches: Batches, sing
         assert one.ordered == (back[0] if back else len(points))
     for view, steps_then in views:
         assert view.tolist() == steps_then
+
+
+RUNS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.integers(0, 2)), min_size=6, max_size=6)
+
+
+@settings(max_examples=100)
+@given(st.lists(RUNS, max_size=6))
+def test_many_metrics_at_once_are_what_each_is_by_itself(batches: list[list[tuple[int, int, int]]]) -> None:
+    """Six metrics, of which some are logged together for a while, some at other times, some not at all."""
+    together, alone = ([PointColumns(shared) for _ in range(6)] for shared in (Shared(), Shared()))
+    for number, runs in enumerate(batches):
+        counts = np.array([count for count, _, _ in runs], np.uint32)
+        steps = [np.arange(count) + 3 * number - kind * (number % 3) for count, kind, _ in runs]
+        times = [np.where(np.arange(count) == kind, np.nan, number + kind * 0.5) for count, _, kind in runs]
+        values = [np.arange(count) + 100.0 * number + 10 * at for at, (count, _, _) in enumerate(runs)]
+        extend_all(together, counts, *(np.concatenate(column) for column in (steps, values, times)))
+        for one, *column in zip(alone, steps, values, times, strict=True):
+            one.extend(*column)
+    for one, other in zip(together, alone, strict=True):
+        assert (one.length, one.ordered, one.last_step) == (other.length, other.ordered, other.last_step)
+        for name in ("steps", "values", "wall_times"):
+            rows = [getattr(columns, name)[: one.length].tobytes() for columns in (one, other)]
+            assert rows[0] == rows[1]
 
 
 def test_what_is_logged_together_is_held_once() -> None:

@@ -355,7 +355,7 @@ def test_the_format() -> None:
 
 
 def test_too_many_metrics_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tuimon.formats._event_walker.MAX_METRICS", 10)
+    monkeypatch.setattr("tuimon.formats._event_metrics.MAX_METRICS", 10)
     items = decode(file_of(*(event(step, scalar(f"tag {i}", i)) for step in range(2) for i in range(15))))
     assert len(curves(items)) == 10
     assert all(len(points) == 2 for points in curves(items).values())

@@ -306,3 +306,21 @@ def test_small_records_between_large_ones(parts: list[tuple[str, bool]], block: 
             found.append(("restart", item.step))
     assert found == expected
     assert [(item.offset, item.length) for item in items if isinstance(item, Damage)] == damage
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 119), st.integers(0, 1), st.lists(st.integers(0, 8000), max_size=6))
+def test_a_metric_that_only_a_damaged_record_names_is_not_told(metric: int, row: int, cuts: list[int]) -> None:
+    """New metrics are checked many at once; the flipped bit makes a name of its own."""
+    framed = records([event(step, scalar(f"m/{number}", number)) for step in range(3) for number in range(120)])
+    at = 120 * row + metric
+    place = framed[at].index(b"m/") + 1
+    framed[at] = framed[at][:place] + bytes([framed[at][place] ^ 0x10]) + framed[at][place + 1 :]
+    data = b"".join(framed)
+    items = decode(data, sorted(cuts))
+    assert curves(items) == {
+        f"m/{number}": [(step, float(number), WALL) for step in range(3) if (step, number) != (row, metric)]
+        for number in range(120)
+    }
+    assert [name for item in items if isinstance(item, Points) for name in item.names if name[1] != "/"] == []
+    assert [item.length for item in others(items)] == [len(framed[at])]

@@ -8,14 +8,14 @@ when it says something new (a metric, a restart, a text), else for a batch of re
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping
 from enum import Enum, auto
 
 import numpy as np
 
 from tuimon.errors import FormatError
 from tuimon.formats._event_content import EventContent, Scalar
+from tuimon.formats._event_metrics import WALL_SIZE, EventMetrics
 from tuimon.formats._large_event import LARGE
 from tuimon.formats._protobuf import varint
 from tuimon.formats._records import FOOTER, HEADER, Lengths, first_damaged, is_intact
@@ -23,11 +23,7 @@ from tuimon.formats._row_template import RecordLayout, Slot
 from tuimon.formats._tensorboard_event import Event, read_event
 from tuimon.model.points import Damage, Item, Points
 
-MAX_METRICS = 1 << 18
-"""Metric names of one file; points of more are counted as lost."""
-_WALL_KEY, _STEP_KEY, _SUMMARY_KEY = 0x09, 0x10, 0x2A
-_WALL_SIZE = 9
-"""Bytes of an event's wall time with its key."""
+_WALL_KEY, _STEP_KEY, _SIMPLE_KEY = 0x09, 0x10, 0x15
 
 _SILENT_BYTES = 1 << 20
 """About so many bytes are remembered of events that say nothing."""
@@ -36,22 +32,6 @@ _POINTS_A_RECORD = 8
 
 _double = struct.Struct("<d").unpack_from
 _float = struct.Struct("<f").unpack_from
-_UNPACK = {
-    numpy_name: struct.Struct(code).unpack_from
-    for numpy_name, code in {"<f2": "<e", "<f4": "<f", "<f8": "<d", "<i4": "<i", "<i8": "<q", "<u1": "<B"}.items()
-}
-
-
-@dataclass(slots=True)
-class _Enclosed:
-    """Single scalar events whose value is not their end (tensors): what is around the value -> the metric."""
-
-    before_end: int
-    """Bytes from the value's first one to the end of the event."""
-    after: int
-    """Bytes from the end of the value to the end of the event."""
-    unpack: Callable[[bytes, int], tuple[float]]
-    metrics: dict[bytes, int] = field(default_factory=dict)
 
 
 class Stop(Enum):
@@ -76,7 +56,8 @@ class EventWalker:
     """Owns what has to be remembered from record to record; collects points until `take_points`."""
 
     def __init__(self) -> None:
-        self.names: list[str] = []
+        self.metrics = EventMetrics()
+        self.names = self.metrics.names
         self.shapes: list[Hashable] = []
         """Of the last walk, one a record: equal shapes mostly mean equal layouts. None: a template cannot hold it."""
         self.starts: list[int] = []
@@ -90,15 +71,6 @@ class EventWalker:
         self._points_before: list[int] = []
         self._lengths = Lengths()
         self._content = EventContent()
-        self._ids: dict[str, int] = {}
-        self._metrics: dict[bytes, int] = {}
-        """By tag."""
-        self._plain: dict[bytes, int] = {}
-        """Metrics by all that stands between the step and the value of a plain scalar's event."""
-        self._enclosed: dict[int, list[_Enclosed]] = {}
-        """By the number of bytes after the step."""
-        self._memo = 0
-        """Entries of the two together."""
         self._silent: set[bytes] = set()
         """What `_after_step` gives of events that gave nothing."""
         self._too_many = 0
@@ -139,7 +111,7 @@ class EventWalker:
         self._begin()
         shapes, starts, ends, before = self.shapes, self.starts, self.ends, self._points_before
         metrics, steps, values, walls = self._metric, self._steps, self._values, self._walls
-        lengths, plain, enclosed = self._lengths, self._plain, self._enclosed
+        lengths, plain, enclosed = self._lengths, self.metrics.plain, self.metrics.enclosed
         size = len(data)
         most_points = len(metrics) + _POINTS_A_RECORD * limit
         stop: Stop | None = Stop.LIMIT
@@ -162,7 +134,7 @@ class EventWalker:
             metric = None
             shape: Hashable = None
             if length > 20 and data[start] == _WALL_KEY:
-                at = start + _WALL_SIZE
+                at = start + WALL_SIZE
                 step = 0
                 if data[at] == _STEP_KEY:
                     step = data[at + 1]
@@ -180,7 +152,7 @@ class EventWalker:
                 metric = plain.get(data[at : end - 4])
                 if metric is not None:
                     value = _float(data, end - 4)[0]
-                    shape = metric << 4 | at - start - _WALL_SIZE
+                    shape = metric << 4 | at - start - WALL_SIZE
                 elif end - at in enclosed:
                     for kind in enclosed[end - at]:
                         place = end - kind.before_end
@@ -189,6 +161,11 @@ class EventWalker:
                             value = float(kind.unpack(data, place)[0])
                             shape = (metric, at - start, place - start)
                             break
+                if metric is None and data[end - 5] == _SIMPLE_KEY:
+                    metric = self.metrics.new_plain(data, at, end, len(starts))
+                    if metric is not None:
+                        value = _float(data, end - 4)[0]
+                        shape = metric << 4 | at - start - WALL_SIZE
             if metric is None:
                 stop = self._other(data, start, end, heads, items)
                 if stop:
@@ -232,11 +209,11 @@ class EventWalker:
         start, end, shape = self.starts[index], self.ends[index], self.shapes[index]
         if isinstance(shape, int):
             step_size = max(0, (shape & 15) - 1)
-            step_offset = start + _WALL_SIZE + 1 if step_size else -1
+            step_offset = start + WALL_SIZE + 1 if step_size else -1
             return RecordLayout(start, end, start + 1, step_offset, step_size, (Slot(shape >> 4, end - 4, "<f4"),))
         event = read_event(data, start, end)
         slots = tuple(
-            Slot(self._metrics[scalar.tag], scalar.offset, scalar.dtype)
+            Slot(self.metrics.by_tag[scalar.tag], scalar.offset, scalar.dtype)
             for scalar in self._content.scalars(data, event)
         )
         return RecordLayout(start, end, event.wall_offset, event.step_offset, event.step_size, slots)
@@ -254,8 +231,10 @@ class EventWalker:
         damaged = first_damaged(data, self.starts[self._checked :], self.ends[self._checked :])
         if damaged < 0:
             self._checked = len(self.starts)
+            self.metrics.proved()
             return True
         first = self._checked + damaged
+        self.metrics.forget(first)
         self._damaged = self.starts[first] - HEADER
         kept = self._points_before[first]
         for column in (self._metric, self._steps, self._values, self._walls):
@@ -274,8 +253,12 @@ class EventWalker:
         except FormatError:
             return Stop.NOT_AN_EVENT if is_intact(data, start, end) else Stop.DAMAGED
         shape: Hashable = None
-        memorable = self._memo < MAX_METRICS and _is_memorable(data, event, scalars, start)
-        if memorable or self._content.is_news(event) or not all(scalar.tag in self._metrics for scalar in scalars):
+        memorable = self.metrics.is_memorable(data, event, scalars, start)
+        if (
+            memorable
+            or self._content.is_news(event)
+            or not all(scalar.tag in self.metrics.by_tag for scalar in scalars)
+        ):
             if not self._settle(data) or not is_intact(data, start, end):
                 return Stop.DAMAGED
             try:
@@ -292,36 +275,16 @@ class EventWalker:
         self.ends.append(end)
         self._points_before.append(len(self._metric))
         self._add(event, scalars)
-        if memorable and scalars[0].tag in self._metrics:
-            self._remember(data, event, scalars[0], start, end)
+        if memorable and scalars[0].tag in self.metrics.by_tag:
+            self.metrics.remember(data, event, scalars[0], start, end)
         return None
-
-    def _remember(self, data: bytes, event: Event, scalar: Scalar, start: int, end: int) -> None:
-        """What the bytes around a scalar's value stand for."""
-        self._memo += 1
-        metric = self._metrics[scalar.tag]
-        at = _summary_offset(event, start)
-        if scalar.offset == end - 4 and scalar.dtype == "<f4":
-            self._plain[data[at : end - 4]] = metric
-            return
-        before_end = end - scalar.offset
-        after = before_end - int(scalar.dtype[-1])
-        unpack = _UNPACK[scalar.dtype]
-        kinds = self._enclosed.setdefault(end - at, [])
-        for kind in kinds:
-            if (kind.before_end, kind.after, kind.unpack) == (before_end, after, unpack):
-                break
-        else:
-            kind = _Enclosed(before_end, after, unpack)
-            kinds.append(kind)
-        kind.metrics[data[at : scalar.offset] + data[end - after : end]] = metric
 
     def _shape(self, event: Event, scalars: list[Scalar], length: int) -> Hashable:
         if not scalars or len(scalars) < len(event.values) or event.wall_offset < 0:
             return None
         if any(scalar.offset < 0 for scalar in scalars):
             return None
-        return length, event.step_size, *(self._metrics[scalar.tag] for scalar in scalars)
+        return length, event.step_size, *(self.metrics.by_tag[scalar.tag] for scalar in scalars)
 
     def _tell(self, data: bytes, event: Event, items: list[Item]) -> bool:
         """Has it told something?"""
@@ -335,46 +298,21 @@ class EventWalker:
 
     def _add(self, event: Event, scalars: list[Scalar]) -> None:
         for tag, value, _, _ in scalars:
-            metric = self._metrics.get(tag)
+            metric = self.metrics.of_tag(tag)
             if metric is None:
-                name = tag.decode("utf-8", "replace")
-                metric = self._ids.get(name)
-                if metric is None:
-                    if len(self.names) >= MAX_METRICS:
-                        self._too_many += 1
-                        continue
-                    metric = self._ids[name] = len(self.names)
-                    self.names.append(name)
-                if len(self._metrics) < MAX_METRICS:
-                    self._metrics[tag] = metric
+                self._too_many += 1
+                continue
             self._metric.append(metric)
             self._steps.append(event.step)
             self._values.append(value)
             self._walls.append(event.wall_time)
 
 
-def _summary_offset(event: Event, start: int) -> int:
-    """Where what follows wall time and step begins, in an event that starts with them."""
-    return start + _WALL_SIZE if event.step_offset < 0 else event.step_offset + event.step_size
-
-
 def _after_step(event: bytes) -> bytes:
     """All but wall time and step of an event that begins with them, as nearly every one does; else all."""
-    at = _WALL_SIZE
+    at = WALL_SIZE
     if event[:1] != bytes([_WALL_KEY]) or len(event) <= at:
         return event
     if event[at] == _STEP_KEY:
         at = varint(event, at + 1, len(event))[1]
     return event[at:]
-
-
-def _is_memorable(data: bytes, event: Event, scalars: list[Scalar], start: int) -> bool:
-    """Is the event one scalar, laid out as nearly every writer does: wall time, step if not 0, summary?"""
-    if len(event.values) != 1 or len(scalars) != 1 or event.session_status or event.writer:
-        return False
-    if event.values[0].plugin not in ("", "scalars") or scalars[0].dtype not in _UNPACK:
-        return False
-    if event.wall_offset != start + 1 or event.step_offset not in (-1, start + _WALL_SIZE + 1):
-        return False
-    at = _summary_offset(event, start)
-    return data[at] == _SUMMARY_KEY and scalars[0].offset > at

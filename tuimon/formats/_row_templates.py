@@ -14,8 +14,9 @@ _LEAST_BYTES = 8 << 10
 _WORTH = 150
 """Points below which a template is slower than a walk."""
 _KEPT = 12
-_FIRST_LIMIT, _LAST_LIMIT = 512, 16384
-"""Records walked before a row is looked for in them: doubled as long as none is found."""
+_FIRST_LIMIT, _LAST_LIMIT = 512, 1 << 16
+"""Records walked before a row is looked for in them: doubled as long as none is found, or as many as two rows of all
+metrics that are known must have."""
 _LEAST_GAP = 32
 """Records between two rows of known templates that are worth a template of their own."""
 _PERIOD_TRIES = 64
@@ -95,7 +96,8 @@ class RowTemplates:
         shapes = self._walker.shapes
         if stop is Stop.LIMIT:
             count = _period(shapes)
-            self.limit = _FIRST_LIMIT if count else min(2 * self.limit, _LAST_LIMIT)
+            longer = max(2 * self.limit, 2 * len(self._walker.names) + _PERIOD_PROOF)
+            self.limit = _FIRST_LIMIT if count else min(longer, _LAST_LIMIT)
         elif stop is Stop.TEMPLATE and len(shapes) >= _LEAST_GAP and None not in shapes:
             count = len(shapes)
         else:

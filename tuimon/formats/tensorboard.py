@@ -27,7 +27,7 @@ _SMALL = 4 << 10
 """A damaged record of up to so many bytes may be one cut short: a header is searched for inside it."""
 _HOPELESS = 100
 """Damaged records in a row after which that is no longer done: it makes hostile bytes dear."""
-_MANY = 1 << 14
+_MANY = 1 << 16
 _BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "not an event"
 
 

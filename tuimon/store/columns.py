@@ -7,6 +7,7 @@ change, and growth makes new arrays while views of the old ones stay valid.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,8 +35,16 @@ class Column:
 
     def put(self, at: int, rows: npt.NDArray[Any]) -> bool:
         """The rows from `at` <= length on are these; False where it holds others there, to the bit."""
-        end, known = at + len(rows), min(self.length - at, len(rows))
-        if known and not _same(self.array[at : at + known], rows[:known]):
+        length = self.length
+        end = at + len(rows)
+        if at == length:  # as nearly always
+            if end > len(self.array):
+                self._grow(end - at)
+            self.array[at:end] = rows
+            self.length = end
+            return True
+        known = min(length - at, len(rows))
+        if not _same(self.array[at : at + known], rows[:known]):
             return False
         if end > self.length:
             if end > len(self.array):
@@ -123,7 +132,9 @@ class PointColumns:
         """One point; the path for a live row of hundreds of metrics, kept free of array arithmetic."""
         at = self.length
         if not at or not (self._steps.put_one(at, step) and self._wall_times.put_one(at, wall_time)):
-            self._place(np.array([step], np.int64), np.array([wall_time]))
+            shared = self._shared or Shared()
+            self._steps = _placed(self._steps, at, np.array([step], np.int64), shared.steps)
+            self._wall_times = _placed(self._wall_times, at, np.array([wall_time]), shared.wall_times)
         self._values.put_one(at, value)
         if self.ordered == at and (step >= self.last_step or at == 0):
             self.ordered = at + 1
@@ -135,20 +146,69 @@ class PointColumns:
         count = len(steps)
         if count == 0:
             return
+        shared = self._shared or Shared()
         at = self.length
-        self._place(steps, wall_times)
+        self._place_steps(steps, shared)
+        self._wall_times = _placed(self._wall_times, at, wall_times, shared.wall_times)
         self._values.put(at, values)
-        if self.ordered == at and (at == 0 or steps[0] >= self.last_step):
-            back = steps[1:] < steps[:-1]
-            self.ordered = at + int(back.argmax()) + 1 if back.any() else at + count
-        self.last_step = int(steps[-1])
         self.length = at + count
 
-    def _place(self, steps: Steps, wall_times: Floats) -> None:
-        """Put these into the columns, or into others that begin as they do."""
-        shared = self._shared or Shared()
-        self._steps = _placed(self._steps, self.length, steps, shared.steps)
-        self._wall_times = _placed(self._wall_times, self.length, wall_times, shared.wall_times)
+    def _place_steps(self, steps: Steps, shared: Shared) -> None:
+        """Put these into their column, or into another that begins as it does."""
+        at = self.length
+        self._steps = _placed(self._steps, at, steps, shared.steps)
+        if self.ordered == at and (at == 0 or steps[0] >= self.last_step):
+            back = steps[1:] < steps[:-1]
+            self.ordered = at + int(back.argmax()) + 1 if back.any() else at + len(steps)
+        self.last_step = int(steps[-1])
+
+
+def extend_all(
+    those: Sequence[PointColumns], counts: npt.NDArray[np.uint32], steps: Steps, values: Floats, wall_times: Floats
+) -> None:
+    """The points of many metrics, those of one behind those of the one before: what `extend` does for each. What is
+    logged together has the same steps, and often the same times, so where those go is worked out once for all."""
+    same_steps, same_times = (_as_before(counts, rows.view(np.int64)).tolist() for rows in (steps, wall_times))
+    steps_before: tuple[object, ...] = ()  # how the metric before stood …
+    times_before: tuple[object, ...] = ()
+    steps_after, times_after = (_NO_STEPS, 0, 0), _NO_TIMES  # … and what became of it
+    at = 0
+    for one, count, as_steps, as_times in zip(those, counts.tolist(), same_steps, same_times, strict=True):
+        begun, at = at, at + count
+        length = one.length
+        if not count:
+            continue
+        shared = one._shared or Shared()
+        stood: tuple[object, ...] = one._steps, length, one.ordered, one.last_step
+        if as_steps and stood == steps_before:
+            one._steps, one.ordered, one.last_step = steps_after
+        else:
+            steps_before = stood
+            one._place_steps(steps[begun:at], shared)
+            steps_after = one._steps, one.ordered, one.last_step
+        stood = one._wall_times, length
+        if as_times and stood == times_before:
+            one._wall_times = times_after
+        else:
+            times_before = stood
+            times_after = one._wall_times = _placed(one._wall_times, length, wall_times[begun:at], shared.wall_times)
+        one._values.put(length, values[begun:at])
+        one.length = length + count
+
+
+def _as_before(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bool_]:
+    """For each of many runs of rows, so many one after the other: is it the run before it once more?"""
+    known = np.zeros(len(counts), np.bool_)
+    some = np.flatnonzero(counts)
+    sizes = counts[some].astype(np.int64)
+    if not len(some):
+        return known
+    starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    earlier = np.arange(len(rows)) - np.repeat(sizes, sizes)
+    known[some] = np.logical_and.reduceat((rows == rows[np.maximum(earlier, 0)]) & (earlier >= 0), starts)
+    known[some[1:]] &= sizes[1:] == sizes[:-1]
+    known[some[:1]] = False
+    return known
 
 
 def _placed(column: Column, at: int, rows: npt.NDArray[Any], shared: list[Column]) -> Column:

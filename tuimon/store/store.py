@@ -27,6 +27,7 @@ from tuimon.model.events import (
     Watching,
 )
 from tuimon.model.points import Floats
+from tuimon.store.columns import extend_all
 from tuimon.store.index import MergeKey
 from tuimon.store.preview import series_of
 from tuimon.store.records import Present, RunRecord, StreamRecord
@@ -36,6 +37,8 @@ from tuimon.store.shares import Table
 from tuimon.store.snapshot import Snapshot
 
 _NOTICES = 200
+_MANY = 32
+"""Metrics of one batch from which on it pays to look which of them were logged together."""
 CONSOLE_FACTS = 500
 """Facts of console text that are kept of a stream, the newest; the whole text is in its file."""
 
@@ -167,6 +170,8 @@ class Store:
                 series, steps.tolist(), event.values.tolist(), event.wall_times.tolist(), strict=True
             ):
                 one.columns.append(step, value, wall_time)
+        elif len(series) > _MANY:
+            extend_all([one.columns for one in series], event.counts, steps, event.values, event.wall_times)
         else:
             at = 0
             for one, count in zip(series, event.counts.tolist(), strict=True):
