@@ -21,6 +21,7 @@ from tuimon.reader.database import Databases
 from tuimon.reader.events import Announcer, preview
 from tuimon.reader.follow import BLOCK, Followed
 from tuimon.reader.notices import Notices
+from tuimon.reader.pace import is_due
 from tuimon.reader.recognition import Recognition, as_grouped, nothing_found, wanted
 from tuimon.reader.strays import DESCRIBES_NONE, TEXT_OF_NONE, Stray
 from tuimon.reader.superseding import Newest
@@ -32,10 +33,6 @@ from tuimon.text import clean
 
 PREVIEWS = 32
 """Logs of which the end is read first, the newest ones: a screen shows no more."""
-QUIET = 600.0
-"""Seconds without growth after which a log is looked at less often."""
-QUIET_EVERY = 10
-"""A quiet log is looked at in every tenth round."""
 
 
 class Collector:
@@ -284,16 +281,21 @@ class Collector:
         """A block of each log that has grown, the newest first; of these paths alone when some are given."""
         if paths is None:
             self._round += 1
-            chosen = [f for f in self._live() if self._due(f)]
-            chosen.sort(key=lambda f: -_known_time(f.modified))
+            now = time.time()
+            logs = len(self._streams)
+            there = (
+                f for f in self._live() if f.remaining or is_due(self._round, f.found.stream, now - f.modified, logs)
+            )
         else:
-            changed = [f for path in paths for f in self._at(path)]
-            chosen = [f for f in changed if f.found.stream not in self._retired and not f.format.unsupported]
+            changed = (f for path in paths for f in self._at(path))
+            there = (f for f in changed if f.found.stream not in self._retired and not f.format.unsupported)
+        chosen = [f for f in there if f.path in self._closed or not f.settled]
+        if paths is None:
+            chosen.sort(key=lambda f: -_known_time(f.modified))
         for followed in chosen:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
-            if closed or not followed.settled:
-                yield from self._read(followed, closed)
+            yield from self._read(followed, closed)
 
     def preview(self) -> Iterator[Event]:
         """The last points of large logs that have not been read yet, the newest first. For whoever shows them while
@@ -361,11 +363,6 @@ class Collector:
 
     def _silent(self) -> Iterator[Followed]:
         return (stray.followed for stray in self._strays.values() if stray.followed and stray.host is None)
-
-    def _due(self, followed: Followed) -> bool:
-        """Logs that have been quiet for long are looked at less often: a directory of old runs costs little."""
-        quiet = time.time() - followed.modified > QUIET  # NaN: never looked at
-        return not quiet or bool(followed.remaining) or self._round % QUIET_EVERY == followed.found.stream % QUIET_EVERY
 
 
 def _in_order(path: str) -> list[str | int]:

@@ -192,6 +192,7 @@ class _StreamWay:
 
     def __init__(self, path: str, log_format: Format, remote: bool) -> None:
         self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
+        self.is_settled = self._tail.is_settled
         self._format = log_format
         self._decoder = self._new_decoder()
 
@@ -218,10 +219,6 @@ class _StreamWay:
     @property
     def message(self) -> str:
         return clean(self._tail.message)
-
-    def is_settled(self) -> bool:
-        """See Tail.is_settled."""
-        return self._tail.is_settled()
 
     def last(self, count: int) -> tuple[bytes, bytes, int] | None:
         """See Tail.last."""

@@ -93,13 +93,12 @@ class _Memory:
             return True
         paths = [path for path, listing in self.listings.items() if not listing.settled]
         now = time.monotonic()
-        for index in range(len(paths)):
-            path = paths[(self.cursor + index) % len(paths)]
+        for index, path in enumerate((*paths[self.cursor :], *paths[: self.cursor])):
             listing = self.listings[path]
-            if listing.expired(now):
-                return True
-            status, _ = try_stat(path)
-            if status is None or stamp_of(status) != listing.stamp:
+            try:
+                if now - listing.listed >= listing.good_for or stamp_of(os.stat(path)) != listing.stamp:
+                    return True
+            except OSError:
                 return True
             if index % 64 == 63 and time.monotonic() > deadline:
                 self.cursor = (self.cursor + index + 1) % len(paths)

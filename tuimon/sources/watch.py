@@ -28,7 +28,7 @@ MAX_DIRECTORIES = 64
 """Watched at once: each costs a thread."""
 QUIET = 0.03
 """Seconds between two returns for events: a step of 600 metrics is 600 writes, and one look."""
-REVIVAL = 1.0
+REVIVAL = 2.0
 """Seconds between two looks for directories that were removed and made again."""
 AFTER_LIMIT = 30.0
 """Seconds without a try for a new watch after a limit of inotify was reached: others may give watches back."""
@@ -115,8 +115,10 @@ class Watcher:
 
     def set_directories(self, directories: Iterable[str]) -> None:
         """Watch these, the most important first: only MAX_DIRECTORIES are watched."""
-        self._wanted = list(dict.fromkeys(directories))
-        self._arrange()
+        wanted = list(dict.fromkeys(directories))
+        if wanted != self._wanted or not self._last_revival:
+            self._wanted = wanted
+            self._arrange()
 
     def wait(self, timeout: float) -> Hints:
         """What has changed: at once after the first event, else when `timeout` seconds are over, or after wake()."""
