@@ -9,6 +9,7 @@ then the reward 0).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,13 +17,15 @@ from functools import cache
 import numpy as np
 
 from tuimon.analysis.incidents import Incident
-from tuimon.detectors._curves import verb
+from tuimon.detectors._curves import carried, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify, concepts
 
 _PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length"})
 """Panels of metrics in which it harms."""
+_NEWEST = 64
+"""Spells that are told of, as of the incidents of other rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class NonFinite:
             return
         heads = np.concatenate(([0], np.flatnonzero(starts[1:] - ends[:-1] >= self.clear_after) + 1))
         tails = np.concatenate((heads[1:], [len(starts)])) - 1
-        for head, tail in zip(heads.tolist(), tails.tolist(), strict=True):
+        for head, tail in zip(heads[-_NEWEST:].tolist(), tails[-_NEWEST:].tolist(), strict=True):
             over = int(ends[tail]) + self.clear_after - 1
             first, last = int(starts[head]), int(ends[tail]) - 1
             yield Incident(first, first, last, over if over < len(curve) else None)
@@ -59,14 +62,13 @@ class NonFinite:
 
 def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Incident) -> Alert:
     end = len(curve) if incident.cleared is None else incident.last + 1
-    inside = curve.values[incident.first : end]
-    nans, infinities = int(np.isnan(inside).sum()), int(np.isinf(inside).sum())
-    now_bad = incident.cleared is None and not np.isfinite(inside[-1])
+    nans, infinities = carried(curve, "nonfinite", incident.first, end - 1, lambda *rows: _counted(curve, *rows))
+    now_bad = incident.cleared is None and not math.isfinite(curve.values[end - 1])
     counted = [f"{nans} NaN"] if nans else []
     counted += [f"{infinities} Inf"] if infinities else []
-    kind = "NaN" if np.isnan(inside[0]) else "Inf"
+    kind = "NaN" if math.isnan(curve.values[incident.first]) else "Inf"
     step = int(curve.steps[incident.first])
-    whole = now_bad and not np.isfinite(inside).any()
+    whole = now_bad and nans + infinities == end - incident.first
     since = f"is {kind} since" if whole else verb(incident, f"was {kind} first at", f"was {kind} at")
     message = f"{metric} {since} step {step} ({', '.join(counted)} of {len(curve)} points)"
     if incident.cleared is not None:
@@ -74,6 +76,12 @@ def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Inci
     severity = "critical" if now_bad and meaning.concept in _grave() else "warning"
     until = int(curve.steps[incident.last]) if incident.cleared is not None else None
     return Alert("nonfinite", severity, run.id, metric, step, message, _hint(meaning), until)
+
+
+def _counted(curve: Curve, known: tuple[int, int] | None, begin: int, end: int) -> tuple[int, int]:
+    """(NaN, infinities) so far and in rows begin … end - 1."""
+    inside, (nans, infinities) = curve.values[begin:end], known or (0, 0)
+    return nans + int(np.isnan(inside).sum()), infinities + int(np.isinf(inside).sum())
 
 
 @cache

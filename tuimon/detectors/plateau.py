@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Stuck
-from tuimon.analysis.windows import NINE, median_of_nine
-from tuimon.detectors._curves import alert, incidents, number
+from tuimon.detectors._curves import alert, extreme_level, incidents, number
 from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
@@ -37,9 +34,8 @@ class Plateau:
             for incident in incidents(curve, Stuck(self.points, rises=True, part=self.part))[-1:]:
                 if incident.cleared is not None or near_ceiling(run):
                     continue
-                levels = median_of_nine(curve.values[: incident.last + 1], 0)
-                at = int(np.nanargmax(levels[NINE - 1 :])) + NINE - 1 if np.isfinite(levels).any() else incident.first
-                best, step = float(levels[at]), int(curve.steps[at])
+                best, at = extreme_level(curve, 0, incident.last, True)
+                step = int(curve.steps[at])
                 message = (
                     f"{curve.metric} has not risen in {self.points} points or more (best level {number(best)} at step"
                     f" {step})"

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import FromBest
-from tuimon.analysis.windows import NINE, median_of_nine
-from tuimon.detectors._curves import alert, incidents, number, percent, verb
+from tuimon.detectors._curves import alert, extreme_level, first_level, incidents, number, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -34,10 +33,10 @@ class RewardDrop:
         for concept in ("reward.train", "success.train"):
             for curve in curves(run, concept):
                 for incident in incidents(curve, FromBest(self.part, 0.6 * self.part, rises=True)):
-                    levels = median_of_nine(curve.values[: incident.last + 1], 0)[NINE - 1 :]
-                    start, low = float(levels[0]), float(levels[incident.first - NINE + 1 :].min())
-                    at = int(levels[: incident.first - NINE + 2].argmax())
-                    best, step = float(levels[at]), int(curve.steps[at + NINE - 1])
+                    start = first_level(curve)
+                    best, at = extreme_level(curve, 0, incident.first, True)
+                    low, _ = extreme_level(curve, incident.first, incident.last, False)
+                    step = int(curve.steps[at])
                     lost = (best - low) / (best - start) if best > start else math.inf
                     share = f"{percent(lost)} of what was won" if lost < 1 else "all that was won"
                     message = (

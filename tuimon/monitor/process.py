@@ -165,9 +165,7 @@ class ReaderProcess:
                     continue
                 for notice in self._notices[-3:]:
                     fresh.apply(notice)
-                fresh.apply(
-                    Notice("info", "The reader stopped and was started again: nothing is lost.", about=_READER)
-                )
+                fresh.apply(Notice("info", "The reader stopped and was started again: nothing is lost.", about=_READER))
                 self._store = fresh
             self._unchecked = True
             if not self._first.is_set() and any(isinstance(event, StreamFound | Progress) for event in events):
