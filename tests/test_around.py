@@ -48,7 +48,7 @@ def test_what_is_out_of_the_ordinary(log: Path) -> None:
     assert [one.name for one in around(run, 30) if one.unusual] == ["loss"]
     assert [one.name for one in around(run, 40) if one.unusual] == ["loss"]
     text = "\n".join(as_text(run, 30, unusual=True))
-    assert "107 deviations above" in text
+    assert "+107 deviations" in text
     assert "lr" not in text
     assert "not finite" in "\n".join(as_text(run, 40))
 
