@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,9 +15,16 @@ from conftest import DATA
 
 from tuimon.commands import commands, main
 
-README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
 _DESCRIPTION_AT = 35
 LINES = [line[4:_DESCRIPTION_AT].strip() for line in re.findall(r"^    tuimon .*", README, re.MULTILINE)]
+IN_TEXT = [
+    words
+    for words in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", README, flags=re.DOTALL))
+    if re.match(r"tuimon |train\.py |python |[a-z]+ --", words)
+]
+"""Commands in the sentences, as they would be typed; some without the name of the program."""
 SECOND = str(DATA / "exports" / "qwen3vl_dpo")
 
 
@@ -40,6 +51,27 @@ def test_a_command_of_the_readme_runs(line: str, tmp_path: Path, capsys: pytest.
     printed = capsys.readouterr()
     assert code == 0 or (code == 4 and words[0] == "check"), printed.err
     assert printed.out or list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", IN_TEXT)
+def test_a_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    log = tmp_path / "logs" / "grpo-1.5b"
+    shutil.copytree(DATA / "console" / "grpo_nan", log)
+    for name, does in (
+        ("tuimon", f'exec {sys.executable} -m tuimon "$@"'),
+        ("python", f'exec {sys.executable} "$@"'),
+        ("train.py", f"cat {log}/console.log"),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\n{does}\n")
+        (programs / name).chmod(0o755)
+    command = words if words.split()[0] in ("tuimon", "python", "train.py") else f"tuimon {words} {log}"
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": ":".join(paths)}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode == (4 if "check" in words else 0), done.stderr
+    assert done.stdout
 
 
 def test_every_command_is_among_them() -> None:

@@ -147,9 +147,10 @@ def _logged(run: Run) -> str:
     sources = list(dict.fromkeys(stream.found.source for stream in run.streams if stream.point_count))
     damaged = sum(stream.status.damaged for stream in run.streams if stream.status)
     lost = f"; {damaged} damaged records skipped" if damaged else ""
+    metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"
     of = f"{len(sources)} source{'s' * (len(sources) != 1)}"
     return (
-        f"{format_count(run.point_count)} points of {len(run.metrics)} metrics in {of}: "
+        f"{format_count(run.point_count)} points of {metrics} in {of}: "
         f"{clean(', '.join(sources[:4]))}{' …' if len(sources) > 4 else ''}{lost}"
     )
 
