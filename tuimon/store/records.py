@@ -92,6 +92,11 @@ class ViewCache:
     filled: dict[tuple[str, str], tuple[tuple[object, ...], Filled | None, Curve]] = field(default_factory=dict)
     """By the (source, name) of the best: the same for curves to which other sources add points."""
 
+    def forget(self) -> None:
+        """What was worked out of single metrics."""
+        for kept in (self.joined, self.previewed, self.curves, self.comparisons, self.filled):
+            kept.clear()
+
 
 @dataclass(slots=True, eq=False)
 class Present:

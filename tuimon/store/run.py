@@ -238,14 +238,15 @@ class Run:
     def curves(self, wanted: Callable[[str], bool] = lambda metric: True) -> Iterator[tuple[str, Curve]]:
         """(metric, its curve) in the order of `metrics`, for who goes through all of them once: none is kept, and what
         joining it took is given back before the next one is made."""
+        cache = ViewCache()
+        shares = Shares(self._streams, self._table, cache)
         for entry in self._index.entries.values():
             if wanted(entry.name):
-                cache = ViewCache()
-                shares = Shares(self._streams, self._table, cache)
                 curve = Drawn(shares, cache, self.first_wall_time).best(shares.ranked(entry))
                 if curve is not None:
                     yield entry.name, curve
-                    del curve, cache, shares
+                    del curve
+                cache.forget()
 
     def curve_from(self, metric: str, source: str) -> Curve:
         """The metric as that source holds it. KeyError when it does not."""
