@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -22,7 +24,7 @@ LINES = [line[4:_DESCRIPTION_AT].strip() for line in re.findall(r"^    tuimon .*
 IN_TEXT = [
     words
     for words in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", README, flags=re.DOTALL))
-    if re.match(r"tuimon |train\.py |python |[a-z]+ --", words)
+    if re.match(r"tuimon |train\.py |python .* --help|[a-z]+ --", words)
 ]
 """Commands in the sentences, as they would be typed; some without the name of the program."""
 SECOND = str(DATA / "exports" / "qwen3vl_dpo")
@@ -78,11 +80,22 @@ def test_every_command_is_among_them() -> None:
     assert {line.split()[1] for line in LINES} >= commands().keys() - {"watch", "man", "line", "check"}
 
 
-@pytest.mark.parametrize("flag", sorted(set(re.findall(r"`?(--[a-z][a-z-]+)", README))))
-def test_every_option_it_names_exists(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
-    known = ""
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"python -m tests\.bench (\w+)", README))))
+def test_a_benchmark_that_it_names_is_there(name: str) -> None:
+    """It is not run: it measures for minutes."""
+    assert (ROOT / "tests" / "bench" / f"{name}.py").is_file()
+
+
+@pytest.fixture(scope="module")
+def helps() -> str:
+    """Of all commands."""
+    printed = io.StringIO()
     for name in commands():
-        with pytest.raises(SystemExit):
+        with redirect_stdout(printed), pytest.raises(SystemExit):
             main([name, "-h"])
-        known += capsys.readouterr().out
-    assert flag in known or flag in ("--group", "--help")
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("flag", sorted(set(re.findall(r"`?(--[a-z][a-z-]+)", README))))
+def test_every_option_it_names_exists(flag: str, helps: str) -> None:
+    assert flag in helps or flag in ("--group", "--help")
