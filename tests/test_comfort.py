@@ -1,0 +1,89 @@
+"""The palette, keys of one's own, the mouse on the dashboard, and names that are wider than their letters."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from test_app import opened, text, until
+from textual.events import MouseScrollDown
+
+from tuimon.config import Settings
+from tuimon.errors import UsageError
+from tuimon.text import cell_width
+from tuimon.tui.actions import with_user_keys
+
+SETTINGS = Settings(theme="dark", symbols="braille")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "run" / "metrics.jsonl"
+    path.parent.mkdir()
+    names = ("reward", "loss", "kl", "entropy", "损失/准确率", "奖励 🎯/平均")
+    rows = ({"step": step, **{name: (step + at) / 10 for at, name in enumerate(names)}} for step in range(50))
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return path.parent
+
+
+async def test_the_palette_finds_an_action_and_does_it(run: Path) -> None:
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"metric list")
+        await until(app, pilot, lambda s: "metric list (M)" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "6 metrics" in s)
+
+
+async def test_a_key_of_ones_own_takes_the_place_of_the_usual_one(run: Path) -> None:
+    async with opened(run, settings=replace(SETTINGS, keys={"zoom": "w"})) as (app, pilot):
+        shown = await until(app, pilot, lambda s: "reward" in s)
+        assert "w zoom" in shown, "the footer knows"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert not app.board.zoomed
+        await pilot.press("w")
+        await until(app, pilot, lambda s: "last @ step" in s)
+        await pilot.press("question_mark")
+        await until(app, pilot, lambda s: "Give the selected panel the whole screen" in s)
+        [row] = [line for line in text(app).splitlines() if "Give the selected panel" in line]
+        assert row.split()[0] == "w"
+
+
+def test_an_action_that_does_not_exist_has_no_key() -> None:
+    with pytest.raises(UsageError, match="fly"):
+        with_user_keys({"fly": "w"})
+
+
+async def test_a_double_click_zooms_and_the_wheel_goes_through_pages(run: Path) -> None:
+    async with opened(run, (80, 24)) as (app, pilot):
+        shown = await until(app, pilot, lambda s: "loss" in s and "page 1/" in s)
+        await pilot._post_mouse_events([MouseScrollDown], app.board.boxes[0], offset=(20, 3))
+        await until(app, pilot, lambda s: "page 2/" in s)
+        await pilot.press("b")
+        await until(app, pilot, lambda s: "page 1/" in s)
+        loss = next(box for box in app.board.boxes if box.panel is not None and box.panel.title == "loss")
+        assert "loss" in shown
+        await pilot.click(loss, offset=(20, 3), times=2)
+        await until(app, pilot, lambda s: "last @ step" in s)
+        assert app.board.panel is not None
+        assert app.board.panel.title == "loss"
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40)])
+async def test_wide_names_leave_every_row_as_wide_as_the_screen(run: Path, size: tuple[int, int]) -> None:
+    async with opened(run, size) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        for keys, wanted in (
+            (("slash", *"准确"), "准确率"),
+            (("enter", "enter"), "准确率"),
+            (("escape", "escape", "M"), "奖励"),
+        ):
+            await pilot.press(*keys)
+            await until(app, pilot, lambda s, wanted=wanted: wanted in s)  # type: ignore[misc]
+            lines = app.screen._compositor.render_strips(app.size)
+            assert {cell_width(line.text) for line in lines} == {size[0]}
