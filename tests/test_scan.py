@@ -283,6 +283,20 @@ class TestRescan:
         }
         assert calls["scandir"] == 4  # run7, run9 and the two new ones
 
+    def test_many_directories_take_turns_but_not_where_runs_appear(self, tmp_path: Path) -> None:
+        names = [f"run{i}" for i in range(150)]
+        make(tmp_path, *(f"{name}/a.json" for name in names))
+        settle(tmp_path)
+        result = scan([str(tmp_path)], wants)
+        for name in names:
+            (tmp_path / name / "a.json").rename(tmp_path / name / "b.json")
+            os.utime(tmp_path / name, (1.0, 1.0))
+        for _ in range(3):
+            result = rescan(result)
+        assert found(result, tmp_path) == sorted(f"{name}/b.json" for name in names)
+        make(tmp_path, "another/a.json")
+        assert "another/a.json" in found(rescan(result), tmp_path)
+
     def test_a_second_change_within_one_tick_of_the_clock(self, tmp_path: Path) -> None:
         make(tmp_path, "run/a.json")
         stamp = (tmp_path / "run").stat().st_mtime_ns

@@ -25,6 +25,9 @@ __all__ = ["FoundFile", "Problem", "Scan", "ScanBudget", "rescan", "scan"]
 
 REVISITS = 256
 """Directories listed again for their age in one rescan, so that the cost is spread."""
+STILL, STILL_EVERY, MANY = 20.0, 3, 100
+"""Of so many directories, those with logs that have not changed for so many seconds are asked in every third rescan:
+most of what is new is a directory beside them, and of some the system tells at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +89,31 @@ class _Memory:
     unfinished: bool = False
     """A rescan ran out of time."""
     cursor: int = 0
+    turn: int = 0
+    """Which directories that stand still are asked this time."""
 
     def changed(self, deadline: float) -> bool:
         """Is there a directory to be listed? Goes round: what was not asked for lack of time comes first next time."""
         if self.unfinished or any(_root_state(try_stat(root)[0]) != self.root_states[root] for root in self.roots):
             return True
         paths = [path for path, listing in self.listings.items() if not listing.settled]
-        now = time.monotonic()
-        for index, path in enumerate((*paths[self.cursor :], *paths[: self.cursor])):
+        now, still = time.monotonic(), time.time() - STILL
+        many, asked, begin = len(paths) > MANY, 0, self.cursor
+        for at in (*range(begin, len(paths)), *range(min(begin, len(paths)))):
+            path = paths[at]
             listing = self.listings[path]
+            if at == 0:
+                self.turn = (self.turn + 1) % STILL_EVERY
+            if many and listing.files and listing.stamp[1] % STILL_EVERY != self.turn and listing.modified < still:
+                continue
             try:
                 if now - listing.listed >= listing.good_for or stamp_of(os.stat(path)) != listing.stamp:
                     return True
             except OSError:
                 return True
-            if index % 64 == 63 and time.monotonic() > deadline:
-                self.cursor = (self.cursor + index + 1) % len(paths)
+            asked += 1
+            if asked % 64 == 0 and time.monotonic() > deadline:
+                self.cursor = (at + 1) % len(paths)
                 break
         return False
 
