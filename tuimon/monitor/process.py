@@ -27,7 +27,7 @@ from tuimon.wire import FrameDecoder
 
 CHECK_EVERY = 0.5
 """Seconds between two rounds of the detectors, at least."""
-CLOCK_EVERY = 5.0
+CLOCK_EVERY = 15.0
 """Seconds until they look again though nothing was logged: silence tells something, too."""
 RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""

@@ -3,13 +3,19 @@ _changed_cells, which is put to use here."""
 
 from __future__ import annotations
 
+import selectors
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any
 
 from textual.app import App
 
-_CROPPED_IN = "8.2."
-"""The versions whose partial updates are known to be as `changed_cells` takes them."""
+_KNOWN = "8.2."
+"""The versions whose inside is known to be as it is taken here and in _changed_cells."""
+_QUIET = 10
+"""Waits of a tenth of a second without a key …"""
+_PATIENCE = 0.5
+"""… after which they take so many seconds."""
 
 
 def backlog(app: App[Any]) -> int:
@@ -28,12 +34,37 @@ def write(app: App[Any], text: str) -> None:
         driver.write(text)
 
 
+def wait_longer_for_input() -> bool:
+    """Makes Textual's input thread wait half a second for a key, once none has come for a second. It looks ten times a
+    second whether the program ends or an escape sequence has stopped half-way, which is a third of what an idle screen
+    costs; a key ends the wait at any time. Private, so another version of Textual is left as it is. True: it is so."""
+    if not version("textual").startswith(_KNOWN):
+        return False
+    from textual.drivers import linux_driver
+
+    linux_driver.selectors = SimpleNamespace(  # type: ignore[attr-defined, assignment]
+        SelectSelector=_PatientSelector, EVENT_READ=selectors.EVENT_READ
+    )
+    return True
+
+
+class _PatientSelector(selectors.SelectSelector):
+    """Waits longer than it is told when nothing has come for a while."""
+
+    quiet = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        found = super().select(timeout if self.quiet < _QUIET else _PATIENCE)
+        self.quiet = 0 if found else self.quiet + 1
+        return found
+
+
 def send_changed_cells() -> bool:
     """Makes Textual render and send the cells that are to be drawn again, and nothing else. By itself it renders every
     line of every widget that touches what has changed, those behind others too, which is half of what a redraw of nine
     charts costs beside the charts; and it sends them from the left edge of the widget on, which is three times the
     bytes. Private, so another version of Textual is left as it is. True: it is so now."""
-    if not version("textual").startswith(_CROPPED_IN):
+    if not version("textual").startswith(_KNOWN):
         return False
     from textual._compositor import Compositor
 

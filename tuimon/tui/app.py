@@ -42,6 +42,8 @@ NOTHING_FOUND = 3
 """The exit code when there is no log, and none is waited for."""
 TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
+_HEADER_EVERY = 0.5
+"""Seconds, at least, from one header to the next while a run grows: it is worked out of many metrics."""
 SWITCH = 0.001
 """Seconds for which the receiving thread keeps the interpreter while a key waits for it; Python's own are 0.005."""
 
@@ -90,6 +92,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._pace = Pace(settings.frame_rate)
         self._news = asyncio.Event()
         self._prepared = False
+        self._header_at = 0.0
         self._met: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------ the screen
@@ -166,10 +169,10 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.snapshot, self._prepared = snapshot, True
             self._pace.begin()
             with self._pace.piece():
-                self._draw()
+                self._draw(header=time.monotonic() >= self._header_at + _HEADER_EVERY)
 
     def _tick(self) -> None:
-        """Time alone changes the header (a state, an ETA), nothing else."""
+        """Time alone changes the header (a state, an ETA), nothing else; what it was not told yet, it is told now."""
         if isinstance(self.screen, WorkScreen):
             self.screen.look_again()
             self._draw()
@@ -180,8 +183,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
         self.call_after_refresh(self._draw)
 
-    def _draw(self) -> None:
-        """Everything that is visible, from the snapshot of the last drawing."""
+    def _draw(self, header: bool = True) -> None:
+        """Everything that is visible, from the snapshot of the last drawing. header: that, too."""
         if not self._prepared:
             return
         snapshot, now = self.snapshot, time.time()
@@ -198,7 +201,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         if not panels:
             self.waiting.update(snapshot, self.state.query if run is not None else None, self.state.theme)
         theme = self.state.theme
-        self.header.update(run, now, self.state.symbols, theme, False)
+        if header:
+            self._header_at = time.monotonic()
+            self.header.update(run, now, self.state.symbols, theme, False)
         look = self.look
         self.board.update(run, now, self.state.symbols, theme, look, snapshot.alerts)
         self.alert_bar.update(snapshot, run, theme)
@@ -377,6 +382,7 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
     notifier = Notifier(chosen, monitor.say)
     monitor.tell_alerts(notifier.update)
     _textual.send_changed_cells()
+    _textual.wait_longer_for_input()
     sys.setswitchinterval(SWITCH)
     try:
         app.run(mouse=settings.mouse)

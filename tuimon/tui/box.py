@@ -20,6 +20,9 @@ from tuimon.panels import PLAIN, Look, Panel, alerted
 from tuimon.store import Run
 from tuimon.tui import themes
 
+_CLOCK = 3.0
+"""Seconds after which a panel that tells the time is asked again: none of them shows a second's passing."""
+
 
 def strip(row: Row, theme: str) -> Strip:
     """A row in a theme's styles."""
@@ -106,7 +109,7 @@ class PanelBox(Cells):
             return isinstance(message, PanelBox.Resized)
 
     def __init__(self, clock: bool = False) -> None:
-        """clock: the panel tells the time, so that a second's passing is reason enough to ask it again."""
+        """clock: the panel tells the time, so that its passing is reason enough to ask it again."""
         super().__init__()
         self.panel: Panel | None = None
         self._frames = FrameCache()
@@ -145,7 +148,7 @@ class PanelBox(Cells):
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
-        made_of = (self.panel, size, symbols, look, alerts, machine, int(now) if self._clock else 0)
+        made_of = (self.panel, size, symbols, look, alerts, machine, now // _CLOCK if self._clock else 0)
         if made_of != self._made_of or self._run() is not run:
             view = self.panel.view(run, size, now, symbols, look)
             if isinstance(view, ChartView):
