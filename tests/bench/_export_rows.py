@@ -6,7 +6,7 @@ Each runs in a process of its own. Memory is the peak of the whole process, with
 from __future__ import annotations
 
 import importlib.util
-import os
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,6 +28,13 @@ _EXPORT = """
 import sys, tbparse
 tbparse.SummaryReader(sys.argv[1], extra_columns={"wall_time"}).scalars.to_csv(sys.argv[2], index=False)
 """
+_LAUNCH = """
+import json, os, sys
+quiet = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_WRONLY, 0) for number in (1, 2)]
+_, status, used = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet), 0)
+print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+"""A process begins with the peak of the one that starts it: the benchmark's own would be taken for the command's."""
 _FORMATS = ("csv", "jsonl", "parquet")
 
 
@@ -43,11 +50,10 @@ class Cost:
 
 def cost(command: Sequence[str]) -> Cost:
     """What a command takes, its output thrown away."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, command
-    return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+    said = subprocess.run([sys.executable, "-S", "-c", _LAUNCH, *command], check=True, stdout=subprocess.PIPE)
+    status, seconds, mebibytes = json.loads(said.stdout)
+    assert status == 0, command
+    return Cost(seconds, mebibytes)
 
 
 def tuimon(*words: str) -> Cost:
