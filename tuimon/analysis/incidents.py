@@ -81,6 +81,8 @@ class Incidents:
             return self
         scores, carried = rule.scores(values, self.length, self.carried)
         bad, good = scores >= rule.high, ~(scores >= rule.low)
+        if not bad.any() and not (self.found and self.found[-1].cleared is None):  # as most are, at any time
+            return Incidents(len(values), self.found, carried, 0, _streak(good, self.good))
         raises, bads = _completed(bad, self.bad, rule.raise_after)
         clears, goods = _completed(good, self.good, rule.clear_after)
         found = list(self.found)
@@ -116,9 +118,15 @@ def _completed(flags: npt.NDArray[np.bool_], before: int, wanted: int) -> tuple[
     if len(flags) == 1:
         streak = before + 1 if flags[0] else 0
         return (_FIRST if streak == wanted else _NOWHERE), streak
-    if not flags.any():
-        return _NOWHERE, 0
-    rows = np.arange(len(flags))
-    since = np.maximum.accumulate(np.where(flags, -1 - before, rows))
-    streaks = rows - since
-    return np.flatnonzero(flags & (streaks == wanted)), int(streaks[-1])
+    flips = np.flatnonzero(flags[1:] != flags[:-1]) + 1
+    borders = np.concatenate((_FIRST, flips, [len(flags)]))
+    starts, ends = borders[:-1][flags[borders[:-1]]], borders[1:][flags[borders[:-1]]]
+    full = starts + wanted - 1
+    if flags[0]:
+        full[0] -= before
+    return full[(full >= starts) & (full < ends)], _streak(flags, before)
+
+
+def _streak(flags: npt.NDArray[np.bool_], before: int) -> int:
+    """How many flags in a row there are at the end, `before` having come before the first."""
+    return before + len(flags) if flags.all() else int(flags[::-1].argmin())

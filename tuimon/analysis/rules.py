@@ -118,10 +118,13 @@ class Runaway:
 
 def _excess(now: Floats, level: Floats, noise: Floats, deviations: float, ratio: float) -> Floats:
     with np.errstate(over="ignore", invalid="ignore"):
-        noise = np.maximum(noise, np.maximum(1e-3 * np.abs(level), _TINY))
+        size = np.abs(level)
         above = now - level
-        found: Floats = np.minimum(above / noise / deviations, above / np.maximum(np.abs(level), _TINY) / (ratio - 1))
-    return found
+        found: Floats = above / np.maximum(noise, np.maximum(1e-3 * size, _TINY))
+        found /= deviations
+        above /= np.maximum(size, _TINY, out=size)
+        above /= ratio - 1
+    return np.minimum(found, above, out=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,4 +261,5 @@ class Creep:
             creeps = (grown > 0) & (eighths[:, 0] > 0) & (steps >= 4)
             with np.errstate(divide="ignore", invalid="ignore"):
                 found[ends + lead - first] = np.where(creeps, grown / eighths[:, 0], 0.0)
-        return found[np.arange(begin, len(values)) // BLOCK - first], (last, float(found[-1]))
+        rows = np.repeat(found, BLOCK)[begin - first * BLOCK : len(values) - first * BLOCK]
+        return rows, (last, float(found[-1]))
