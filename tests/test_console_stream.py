@@ -125,7 +125,9 @@ def test_a_crash_has_a_cause_and_a_step(line: str, cause: str) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("[INFO] pipeline complete!", "[INFO] pipeline complete!"),
+        ("[INFO] pipeline complete!", "pipeline complete!"),
+        ("[2026-11-21 15:54:00] [train.py (75)] [INFO] [PID 24904] pipeline complete!", "pipeline complete!"),
+        ("2026-11-21 15:54:00,123 - INFO - Training completed. Bye", "Training completed. Bye"),
         ("{'train_runtime': '40', 'train_loss': 0.5, 'epoch': 1}", "the trainer printed its final summary"),
     ],
 )

@@ -41,8 +41,8 @@ class Spool:
 
     def read_to_its_end(self) -> str:
         """Waits for the end of the input; gives the path, which says whether it is a JSON document."""
-        self._copy()
-        os.close(self._source)
+        if not self._ended.is_set():  # `-` may be named twice
+            self._copy()
         if _is_document(self.path):
             self.path = str(Path(self.path).rename(Path(self.path).with_name("stdin.json")))
         return self.path
@@ -76,6 +76,7 @@ class Spool:
                 while piece:
                     piece = piece[file.write(piece) :]
             self._ended.set()
+            os.close(self._source)
 
 
 _spool: Spool | None = None

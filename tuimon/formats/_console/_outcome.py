@@ -59,6 +59,8 @@ _MARKS = (
 )
 _SUMMARY = "'train_runtime'"
 """Of Hugging Face: a whole dictionary, which says no more than that it has come to its end."""
+_LOGGED = re.compile(r"\A(?:\[[^\]]{0,99}\]:? {0,9}|\d{4}-\d\d-\d\d[ T][\d:.,]{5,20}[ |-]{0,9}|[A-Z]{4,8}[ :|-]{1,9})+")
+"""What a logger writes before the words: the time, the file, the level."""
 _CHAINED = ("During handling of the above", "The above exception was")
 _EPILOGUE = ("wandb:", "swanlab:", "[rank")
 _PASSING = 20
@@ -101,6 +103,8 @@ class Outcome:
                 self._set("finished", line, step, weak=weakly)
                 if found[0].startswith(_SUMMARY):
                     self._evidence = "the trainer printed its final summary"
+                else:
+                    self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
         elif _KILLED.search(text) and (self._state == "running" or self._weak):
             self._set("crashed", line, step, weak=False)
             self._cause = next((name for pattern, name in _CAUSES if pattern.search(text)), "")
