@@ -15,7 +15,20 @@
 The public names are Collector and Followed. Nothing here knows a screen, a store or a chart.
 """
 
-from tuimon.reader.collect import Collector
-from tuimon.reader.follow import Followed
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tuimon.reader.collect import Collector
+    from tuimon.reader.follow import Followed
 
 __all__ = ["Collector", "Followed"]
+
+_HOMES = {"Collector": "tuimon.reader.collect", "Followed": "tuimon.reader.follow"}
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is asked for: a screen needs log_text alone, at every start."""
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,10 +4,12 @@ _changed_cells, which is put to use here."""
 from __future__ import annotations
 
 import selectors
-from importlib.metadata import version
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import textual
 from textual.app import App
 
 _KNOWN = "8.2."
@@ -16,6 +18,13 @@ _QUIET = 10
 """Waits of a tenth of a second without a key …"""
 _PATIENCE = 0.5
 """… after which they take so many seconds."""
+
+
+@cache
+def _is_known() -> bool:
+    """Whether this Textual is such a version, by the name of the directory that describes it: importlib.metadata, with
+    the parser of mails that it needs, takes 25 ms to import."""
+    return any(Path(textual.__file__).parent.parent.glob(f"textual-{_KNOWN}*.dist-info"))
 
 
 def backlog(app: App[Any]) -> int:
@@ -38,7 +47,7 @@ def wait_longer_for_input() -> bool:
     """Makes Textual's input thread wait half a second for a key, once none has come for a second. It looks ten times a
     second whether the program ends or an escape sequence has stopped half-way, which is a third of what an idle screen
     costs; a key ends the wait at any time. Private, so another version of Textual is left as it is. True: it is so."""
-    if not version("textual").startswith(_KNOWN):
+    if not _is_known():
         return False
     from textual.drivers import linux_driver
 
@@ -64,7 +73,7 @@ def send_changed_cells() -> bool:
     line of every widget that touches what has changed, those behind others too, which is half of what a redraw of nine
     charts costs beside the charts; and it sends them from the left edge of the widget on, which is three times the
     bytes. Private, so another version of Textual is left as it is. True: it is so now."""
-    if not version("textual").startswith(_KNOWN):
+    if not _is_known():
         return False
     from textual._compositor import Compositor
 

@@ -8,8 +8,10 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tuimon.reader.log_text import Found, LogLine, LogText
+if TYPE_CHECKING:  # its import is not paid by a start
+    from tuimon.reader.log_text import Found, LogLine, LogText
 
 SUFFIXES = (".log", ".out", ".err", ".txt")
 """Files beside a run's logs that may tell why it ended, though no metric is in them."""

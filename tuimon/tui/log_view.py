@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -14,7 +15,6 @@ from textual.widgets import Input, Static
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.model.views import Role, Row, Span
-from tuimon.reader.log_text import LogLine, LogText
 from tuimon.store import Snapshot
 from tuimon.text import clean, fit
 from tuimon.tui.actions import Action
@@ -23,6 +23,9 @@ from tuimon.tui.box import Cells
 from tuimon.tui.log_page import Page, Pager
 from tuimon.tui.state import ViewState
 from tuimon.tui.work_screen import WorkScreen
+
+if TYPE_CHECKING:
+    from tuimon.reader.log_text import LogLine
 
 _WHEEL = 3
 """Lines a turn of the wheel."""
@@ -119,6 +122,8 @@ class LogScreen(WorkScreen):
         step, self._step = self._step, None
 
         def read() -> str:
+            from tuimon.reader.log_text import LogText
+
             pager = Pager(LogText(self.path, self._patterns))
             pager.refresh(self._rows_of_room())
             said = ""
