@@ -79,7 +79,13 @@ def _pictures(found: Comparison, options: argparse.Namespace) -> None:
     from tuimon.exports._pictures import Series, draw
     from tuimon.exports.files.pictures import base_name
 
-    names, shared = SafeNames(), [metric for metric in found.metrics if metric.shared > 1]
+    shared = [
+        metric
+        for metric in found.metrics
+        # an epoch against its steps tells nothing, unless it is asked for
+        if metric.shared > 1 and (options.metric or metric.meaning.panel != "progress")
+    ]
+    names = SafeNames()
     if not options.metric and len(shared) > _MOST_PICTURES:
         say(f"tuimon: {_MOST_PICTURES} of {len(shared)} pictures; --metric PATTERN chooses, --metric '*' draws all")
         shared = shared[:_MOST_PICTURES]
