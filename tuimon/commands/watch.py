@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import re
 import sys
@@ -96,7 +97,8 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
         with_patterns(patterns)  # a wrong one is said here, not by a reader that ends
     reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval, patterns)
     asked = _ask_for_the_background(settings)
-    with asked or nullcontext():
+    gc.disable()  # until tui/preparing.py settles: what a start imports and stores stays, and to look for garbage in it
+    with asked or nullcontext():  # costs 50 ms of a long run's first frame
         from tuimon.detectors import Checker  # the reader reads while this is imported
         from tuimon.monitor.process import ReaderProcess
         from tuimon.tui.app import run
@@ -116,6 +118,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
     try:
         code = run(monitor, settings, wait, fresh, deaf_for=LATE_ANSWER if asked is not None and asked.late else 0.0)
     finally:
+        gc.enable()
         monitor.close()
     if code == EXIT_NOTHING:
         from tuimon.monitor.local import open_run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import sys
 import time
@@ -31,7 +30,7 @@ from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.pace import Pace
-from tuimon.tui.preparing import meet, prepare
+from tuimon.tui.preparing import START, meet, prepare, settle
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, runs_of
 from tuimon.tui.run_list import RunListScreen
 from tuimon.tui.state import ViewState
@@ -129,6 +128,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))  # the shell has drawn over it
         self._monitor.on_change = partial(self._announce, loop)
         self.set_interval(TICK, self._tick)
+        self.set_timer(START, settle)
         self.run_worker(self._keep_drawing())
 
     def _ended_by(self, number: int) -> None:
@@ -144,7 +144,6 @@ class TuimonApp(App[None], inherit_bindings=False):
 
         What the first drawing needs is loaded in a thread: it would hold the event loop for a quarter of a second."""
         await asyncio.to_thread(prepare)
-        gc.freeze()  # what is there by now stays: each look of the collector at it would hold the loop for 40 ms
         self._news.set()
         while True:
             await self._news.wait()
