@@ -23,7 +23,7 @@ __all__ = ["FrameCache", "prepare", "render", "text_chart"]
 
 
 def prepare() -> None:
-    """Imports what the first chart needs, which takes a sixth of a second: for a thread of its own, before."""
+    """Imports what the first chart needs, which takes a tenth of a second: for a thread of its own, before."""
     _plotext.prepare()
 
 

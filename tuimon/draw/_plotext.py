@@ -8,9 +8,13 @@ Its figure is global, so one lock guards it; its size is bound to the terminal's
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 _LOCK = threading.Lock()
@@ -18,9 +22,13 @@ _BLANK = "\u00a0"
 """A label of spaces is no label to plotext, and raises: it gets no-break spaces."""
 
 
+_MANUAL = "plotext._doc.doc"
+
+
 @cache
 def _figure() -> Any:
-    import plotext  # a fifth of a second: only when the first chart is drawn
+    with _manual_for_later():
+        import plotext  # a tenth of a second: only when the first chart is drawn
 
     plotext.terminal.limit(False, False)
     return plotext.figure
@@ -63,3 +71,34 @@ def frame(
         text: str = figure.build().string(colorless=True)
         figure.clear()
     return [line.ljust(width)[:width] for line in text.replace(_BLANK, " ").split("\n")[:height]]
+
+
+@contextmanager
+def _manual_for_later() -> Iterator[None]:
+    """plotext writes a manual of all its methods while it is imported, which takes longer than all the rest of it."""
+    if "plotext" in sys.modules:
+        yield
+        return
+    sys.modules[_MANUAL] = stub = ModuleType(_MANUAL)
+    stub.docs = _Manual()  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        del sys.modules[_MANUAL]
+
+
+class _Manual:
+    """`plotext.doc` until somebody looks into it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_written(), name)
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return _written()(*arguments, **options)
+
+
+def _written() -> Any:
+    import plotext
+
+    plotext.doc = import_module(_MANUAL).docs
+    return plotext.doc

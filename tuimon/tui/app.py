@@ -142,7 +142,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     async def _keep_drawing(self) -> None:
         """What is new, when the pace allows; later while a slow terminal has frames waiting.
 
-        What the first drawing needs is loaded in a thread: it would hold the event loop for a quarter of a second."""
+        What the first drawing needs is loaded in a thread: it would hold the event loop for a tenth of a second."""
         await asyncio.to_thread(prepare)
         self._news.set()
         while True:

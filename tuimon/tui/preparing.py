@@ -21,7 +21,7 @@ def settle() -> None:
 
 
 def prepare() -> None:
-    """Loads what drawing needs: a quarter of a second."""
+    """Loads what drawing needs: a tenth of a second."""
     panels.prepare()
     draw.prepare()
 
