@@ -19,7 +19,7 @@ from tuimon.formats._event_metrics import WALL_SIZE, EventMetrics
 from tuimon.formats._large_event import LARGE
 from tuimon.formats._protobuf import varint
 from tuimon.formats._records import FOOTER, HEADER, Lengths, first_damaged, is_intact
-from tuimon.formats._row_template import RecordLayout, Slot
+from tuimon.formats._row_template import RowLayout
 from tuimon.formats._tensorboard_event import Event, read_event
 from tuimon.model.points import Damage, Item, Points
 
@@ -59,15 +59,20 @@ class EventWalker:
         self.metrics = EventMetrics()
         self.names = self.metrics.names
         self.shapes: list[Hashable] = []
-        """Of the last walk, one a record: equal shapes mostly mean equal layouts. None: a template cannot hold it."""
+        """Of the last walk and those it went on from, one a record: equal shapes mostly mean equal layouts. None: a
+        template cannot hold it."""
         self.starts: list[int] = []
         """Where the data of these records begin …"""
         self.ends: list[int] = []
         """… and end."""
+        self.kept = 0
+        """So many of them are of those earlier walks."""
         self._checked = 0
         """So many of them are known to have the right checksum."""
         self._damaged = -1
         """Where the first damaged record of the walk begins."""
+        self._stopped: tuple[bytes, int] = b"", 0
+        """Where the last walk stopped, if only for its limit."""
         self._points_before: list[int] = []
         self._lengths = Lengths()
         self._content = EventContent()
@@ -100,20 +105,30 @@ class EventWalker:
         return [Damage(offset, 0, "too many metric names", lost)] if lost else []
 
     def walk(
-        self, data: bytes, position: int, limit: int, heads: Mapping[Hashable, int], items: list[Item]
+        self,
+        data: bytes,
+        position: int,
+        limit: int,
+        heads: Mapping[Hashable, int],
+        items: list[Item],
+        onward: bool = False,
     ) -> tuple[int, Stop]:
         """Reads at most `limit` records from data[position:], fewer if they hold many values.
 
         Gives where the first unread record begins, and why it ended.
         `heads`: shape of a row template's first record -> how many bytes must be left for it to be worth while.
         `items` gets what is no point, and the points before it.
+        onward: the records of a walk that stopped here for its limit are kept.
         """
-        self._begin()
+        if not onward or self._stopped[0] is not data or self._stopped[1] != position:
+            self._begin()
         shapes, starts, ends, before = self.shapes, self.starts, self.ends, self._points_before
         metrics, steps, values, walls = self._metric, self._steps, self._values, self._walls
         lengths, plain, enclosed = self._lengths, self.metrics.plain, self.metrics.enclosed
         size = len(data)
         most_points = len(metrics) + _POINTS_A_RECORD * limit
+        first = self.kept = len(starts)
+        limit += first
         stop: Stop | None = Stop.LIMIT
         while len(starts) < limit:
             start = position + HEADER
@@ -173,7 +188,7 @@ class EventWalker:
                 if len(metrics) >= most_points:
                     limit = 0
             else:
-                if starts and shape in heads and size - position >= heads[shape]:
+                if len(starts) > first and shape in heads and size - position >= heads[shape]:
                     stop = Stop.TEMPLATE
                     break
                 before.append(len(metrics))
@@ -188,6 +203,7 @@ class EventWalker:
             stop = Stop.LIMIT
         if not self._settle(data):
             return self._damaged, Stop.DAMAGED
+        self._stopped = (data, position) if stop is Stop.LIMIT else (b"", 0)
         return position, stop or Stop.LIMIT
 
     def read_checked(self, event_bytes: bytes, items: list[Item]) -> None:
@@ -204,25 +220,40 @@ class EventWalker:
         """Is all but wall time and step as in an Event that gave nothing, and would again?"""
         return _after_step(event_bytes) in self._silent
 
-    def layout(self, data: bytes, index: int) -> RecordLayout:
-        """Where things are in a record of the last walk that has a shape."""
-        start, end, shape = self.starts[index], self.ends[index], self.shapes[index]
-        if isinstance(shape, int):
-            step_size = max(0, (shape & 15) - 1)
-            step_offset = start + WALL_SIZE + 1 if step_size else -1
-            return RecordLayout(start, end, start + 1, step_offset, step_size, (Slot(shape >> 4, end - 4, "<f4"),))
-        event = read_event(data, start, end)
-        slots = tuple(
-            Slot(self.metrics.by_tag[scalar.tag], scalar.offset, scalar.dtype)
-            for scalar in self._content.scalars(data, event)
+    def layout(self, data: bytes, first: int) -> RowLayout:
+        """Where things are in the records of the last walk from the one with the index `first` on; all have a shape."""
+        starts, ends = np.array(self.starts[first:], np.int64), np.array(self.ends[first:], np.int64)
+        shapes = self.shapes[first:]
+        everyone = np.arange(len(shapes))
+        if all(type(shape) is int for shape in shapes):
+            plain = np.array(shapes, np.int64)
+            sizes = np.maximum((plain & 15) - 1, 0)
+            steps = starts + (WALL_SIZE + 1)
+            kinds = np.full(len(plain), "<f4")
+            return RowLayout(
+                starts, ends, starts + 1, steps, sizes, (plain >> 4).astype(np.uint32), everyone, ends - 4, kinds
+            )
+        events = [read_event(data, start, end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        scalars = [self._content.scalars(data, event) for event in events]
+        every = [scalar for found in scalars for scalar in found]
+        return RowLayout(
+            starts,
+            ends,
+            np.array([event.wall_offset for event in events]),
+            np.array([event.step_offset for event in events]),
+            np.array([event.step_size for event in events]),
+            np.array([self.metrics.by_tag[scalar.tag] for scalar in every], np.uint32),
+            np.repeat(everyone, [len(found) for found in scalars]),
+            np.array([scalar.offset for scalar in every]),
+            np.array([scalar.dtype for scalar in every]),
         )
-        return RecordLayout(start, end, event.wall_offset, event.step_offset, event.step_size, slots)
 
     def _begin(self) -> None:
         for records in (self.shapes, self.starts, self.ends, self._points_before):
             records.clear()
         self._checked = 0
         self._damaged = -1
+        self._stopped = b"", 0
 
     def _settle(self, data: bytes) -> bool:
         """Checks the records that have not been; from the first damaged one on they are forgotten. Is all well?"""

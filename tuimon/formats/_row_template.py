@@ -30,26 +30,25 @@ _TABULATED = 13
 """Records of up to 2**13 bytes are checked by the table of contributions, longer ones as a whole."""
 
 
-class Slot(NamedTuple):
-    """A value in a record: where its bytes are (offset in the row), and what they are."""
+class RowLayout(NamedTuple):
+    """Where things are in the records of a row, in bytes from where the data begin that it lies in."""
 
-    metric: int
-    offset: int
-    dtype: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordLayout:
-    """Where things are in one record of the row. Offsets are from the start of the row."""
-
-    start: int
-    """Of the data, after the header."""
-    end: int
-    wall_offset: int
-    step_offset: int
-    step_size: int
-    """Bytes of the step's varint; 0 if the record has none."""
-    slots: tuple[Slot, ...]
+    starts: Offsets
+    """Of each record's data, after the header."""
+    ends: Offsets
+    walls: Offsets
+    """Of the wall times; below 0: there is none."""
+    steps: Offsets
+    step_sizes: Offsets
+    """Bytes of the steps' varints; 0 where there is none."""
+    metrics: Ids
+    """Of each value, as all that follows."""
+    records: Offsets
+    """In which record it is."""
+    values: Offsets
+    """Where it is; below 0: in no place of its own."""
+    kinds: npt.NDArray[np.str_]
+    """See TensorScalar."""
 
 
 class Rows(NamedTuple):
@@ -81,34 +80,33 @@ class _ValueGroup:
 class RowTemplate:
     """Made by `learn`."""
 
-    def __init__(self, row: bytes, records: list[RecordLayout]) -> None:
+    def __init__(self, row: bytes, layout: RowLayout, first: int) -> None:
+        """row: the bytes of the records, which begin at `first` of the data that the layout is of."""
         self.size = len(row)
+        self._starts = layout.starts - first
+        self._ends = layout.ends - first
+        self._walls = layout.walls - first
+        self._steps = layout.steps - first
+        self._step_size = int(layout.step_sizes[0])
         self._head = row[:HEADER]
-        self._last = records[-1].start - HEADER
+        self._last = int(self._starts[-1]) - HEADER
         self._last_head = row[self._last : self._last + HEADER]
-        slots = [(index, slot) for index, record in enumerate(records) for slot in record.slots]
-        self.points = len(slots)
+        self.points = len(layout.metrics)
         """Points in a row."""
-        self._metrics = np.array([slot.metric for _, slot in slots], np.uint32)
-        self._records = np.array([index for index, _ in slots])
-        self._one_each = len(slots) == len(records)
-        self._step_size = records[0].step_size
-        self._starts = np.array([record.start for record in records])
-        self._ends = np.array([record.end for record in records])
-        self._walls = np.array([record.wall_offset for record in records])
-        self._steps = np.array([record.step_offset for record in records])
+        self._metrics = layout.metrics
+        self._records = layout.records
+        self._one_each = self.points == len(layout.starts)
 
         longest = int((self._ends - self._starts).max())
         power = longest.bit_length()
         self._table = contributions(power).ravel() if power <= _TABULATED else None
-        everyone = np.arange(len(records))
+        everyone = np.arange(len(self._starts))
         self._wall_places = self._places(self._walls, everyone, 8)
         self._step_places = self._places(self._steps, everyone, self._step_size)
         self._groups = []
-        for dtype in sorted({slot.dtype for _, slot in slots}):
-            columns = np.array([column for column, (_, slot) in enumerate(slots) if slot.dtype == dtype])
-            at = np.array([slots[column][1].offset for column in columns.tolist()])
-            owners = self._records[columns]
+        for dtype in map(str, np.unique(layout.kinds)):
+            columns = np.flatnonzero(layout.kinds == dtype)
+            at, owners = layout.values[columns] - first, layout.records[columns]
             self._groups.append(
                 _ValueGroup(dtype, at, columns, owners, self._places(at, owners, _kind(dtype).itemsize))
             )
@@ -242,24 +240,13 @@ def _field(flat: Bytes, dtype: str | np.dtype[Any], at: Offsets) -> npt.NDArray[
     return anywhere[at]
 
 
-def learn(data: bytes, records: list[RecordLayout]) -> RowTemplate | None:
-    """A template of the row that the records are (offsets from the start of `data`); None if it cannot be one."""
-    first, last = records[0].start - HEADER, records[-1].end + FOOTER
-    if last - first > MAX_ROW or len({record.step_size for record in records}) > 1:
+def learn(data: bytes, layout: RowLayout) -> RowTemplate | None:
+    """A template of the row that lies so in `data`; None if it cannot be one."""
+    first, last = int(layout.starts[0]) - HEADER, int(layout.ends[-1]) + FOOTER
+    if last - first > MAX_ROW or (layout.step_sizes != layout.step_sizes[0]).any():
         return None
-    if any(record.wall_offset < 0 or not record.slots for record in records):
+    if (layout.walls < 0).any() or (layout.values < 0).any():
         return None
-    if any(slot.offset < 0 for record in records for slot in record.slots):
+    if not np.bincount(layout.records, minlength=len(layout.starts)).all():
         return None
-    shifted = [
-        RecordLayout(
-            record.start - first,
-            record.end - first,
-            record.wall_offset - first,
-            record.step_offset - first,
-            record.step_size,
-            tuple(Slot(slot.metric, slot.offset - first, slot.dtype) for slot in record.slots),
-        )
-        for record in records
-    ]
-    return RowTemplate(data[first:last], shifted)
+    return RowTemplate(data[first:last], layout, first)

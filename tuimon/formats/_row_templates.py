@@ -15,8 +15,7 @@ _WORTH = 150
 """Points below which a template is slower than a walk."""
 _KEPT = 12
 _FIRST_LIMIT, _LAST_LIMIT = 512, 1 << 16
-"""Records walked before a row is looked for in them: doubled as long as none is found, or as many as two rows of all
-metrics that are known must have."""
+"""Records walked before a row is looked for in them: doubled as long as none is found."""
 _LEAST_GAP = 32
 """Records between two rows of known templates that are worth a template of their own."""
 _PERIOD_TRIES = 64
@@ -45,6 +44,8 @@ class RowTemplates:
     def __init__(self, walker: EventWalker) -> None:
         self.limit = _FIRST_LIMIT
         """How many records the next walk should read at most."""
+        self.onward = False
+        """Should it go on from the last one? No row has been found in that."""
         self._walker = walker
         self._known: list[_Known] = []
         self._credit = _CREDIT
@@ -94,33 +95,38 @@ class RowTemplates:
     def learn(self, data: bytes, stop: Stop) -> None:
         """Makes a template of what the walk that just ended has read, if it repeats itself."""
         shapes = self._walker.shapes
+        fresh = len(shapes) - self._walker.kept
+        self.onward = False
         if stop is Stop.LIMIT:
-            count = _period(shapes)
-            longer = max(2 * self.limit, 2 * len(self._walker.names) + _PERIOD_PROOF)
-            self.limit = _FIRST_LIMIT if count else min(longer, _LAST_LIMIT)
-        elif stop is Stop.TEMPLATE and len(shapes) >= _LEAST_GAP and None not in shapes:
-            count = len(shapes)
+            count = _period(shapes, fresh)
+            self.onward = not count
+            self.limit = _FIRST_LIMIT if count else min(2 * self.limit, _LAST_LIMIT)
+        elif stop is Stop.TEMPLATE and fresh >= _LEAST_GAP and None not in shapes[-fresh:]:
+            count = fresh
         else:
             return
         if not count or not self._credit:
             return
         self._credit -= 1
         first = len(shapes) - count
-        template = learn(data, [self._walker.layout(data, index) for index in range(first, len(shapes))])
+        template = learn(data, self._walker.layout(data, first))
         if template is not None:
             least = template.size * -(-_WORTH // template.points)
             self._known.insert(0, _Known(template, shapes[first], least))
             del self._known[_KEPT:]
 
 
-def _period(shapes: Sequence[Hashable]) -> int:
-    """Of how many records the row is that the sequence ends with at least two of; 0 if there is none."""
+def _period(shapes: Sequence[Hashable], fresh: int) -> int:
+    """Of how many records the row is that the sequence ends with; 0 if there is none. A row has been repeated, one of
+    many records at least in part, and so have all of the last `fresh` records or as many as prove it."""
     count = len(shapes)
     tries = 0
-    for period in range(1, count // 2 + 1):
+    for period in range(1, count):
         if shapes[-1 - period] != shapes[-1]:
             continue
-        proof = max(2 * period, min(count, _PERIOD_PROOF))
+        proof = max(min(2 * period, period + _PERIOD_PROOF), min(fresh, _PERIOD_PROOF))
+        if proof > count:
+            break
         if shapes[count - proof : count - period] == shapes[count - proof + period :] and None not in shapes[-period:]:
             return period
         tries += 1

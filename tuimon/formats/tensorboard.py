@@ -148,7 +148,7 @@ class EventFileDecoder(StreamDecoder):
         position = self._templates.take(data, position, items)
         heads = self._templates.heads(len(data) - position)
         limit = min(self._templates.limit, self._at_once)
-        position, stop = self._walker.walk(data, position, limit, heads, items)
+        position, stop = self._walker.walk(data, position, limit, heads, items, self._templates.onward)
         if limit == self._templates.limit:
             self._templates.learn(data, stop)
         self._at_once = 1 if stop is Stop.DAMAGED else min(_MANY, 2 * self._at_once)
