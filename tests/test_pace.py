@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,18 +16,42 @@ from hypothesis import strategies as st
 
 from tuimon.model.events import Columns
 from tuimon.reader import Collector
-from tuimon.reader.pace import MANY, QUIET, STILL, is_due
+from tuimon.reader.pace import MANY, QUIET, QUIET_EVERY, STILL, STILL_EVERY, Rounds
 
 
-@given(st.integers(0, 10**6), st.integers(-1, 5000), st.floats(0, 1e6) | st.just(math.nan), st.integers(1, 5000))
-def test_every_log_has_its_turn(turn: int, stream: int, age: float, logs: int) -> None:
-    looks = sum(is_due(turn + number, stream, age, logs) for number in range(30))
-    assert looks == (3 if age > QUIET else 10 if age > STILL and logs > MANY else 30)
+@dataclass(eq=False)
+class _Log:
+    modified: float
+    remaining: int = 0
 
 
-def test_the_looks_are_spread_over_the_rounds() -> None:
-    looks = Counter(turn for turn in range(3) for stream in range(300) if is_due(turn, stream, STILL + 1, 300))
-    assert looks == {0: 100, 1: 100, 2: 100}
+@given(st.integers(0, 30), st.integers(1, 150), st.floats(0, 1e6) | st.just(math.nan))
+def test_every_log_has_its_turn(before: int, logs: int, age: float) -> None:
+    every: list[_Log] = [_Log(-age) for _ in range(logs)]
+    rounds: Rounds[_Log] = Rounds()
+    for _ in range(before + 1):  # the first is one for all
+        rounds.next(every, 0.0)
+    looks = Counter(log for _ in range(QUIET_EVERY * STILL_EVERY) for log in rounds.next(every, 0.0))
+    assert list(looks.values()) == [3 if age > QUIET else 9 if age > STILL and logs > MANY else 27] * logs
+
+
+def test_new_logs_and_those_that_grow_have_theirs_in_every_round() -> None:
+    logs = [_Log(-30.0) for _ in range(300)]
+    rounds: Rounds[_Log] = Rounds()
+    assert rounds.next(logs, 0.0) == logs
+    logs.append(_Log(-30.0))
+    for number in range(9):
+        logs[7].modified = number
+        chosen = rounds.next(logs, float(number))
+        assert (logs[-1] in chosen) == ((number + 2) % STILL_EVERY == 300 % STILL_EVERY or number == 0)
+        assert number < STILL_EVERY or logs[7] in chosen
+        assert len(chosen) <= 102
+
+
+def test_what_is_not_read_yet_is_not_waited_for() -> None:
+    logs = [_Log(-1e6, remaining=5) for _ in range(300)]
+    rounds: Rounds[_Log] = Rounds()
+    assert all(len(rounds.next(logs, 0.0)) == 300 for _ in range(5))
 
 
 @pytest.mark.parametrize("age", [0.0, STILL + 5, QUIET + 5])

@@ -21,7 +21,7 @@ from tuimon.reader.database import Databases
 from tuimon.reader.events import Announcer, preview
 from tuimon.reader.follow import BLOCK, Followed
 from tuimon.reader.notices import Notices
-from tuimon.reader.pace import is_due
+from tuimon.reader.pace import Rounds
 from tuimon.reader.recognition import Recognition, as_grouped, nothing_found, wanted
 from tuimon.reader.strays import DESCRIBES_NONE, TEXT_OF_NONE, Stray
 from tuimon.reader.superseding import Newest
@@ -68,7 +68,8 @@ class Collector:
         self._swanlab_names = SwanLabNames()
         self._previewed = 0
         """Streams up to this one were asked for a preview."""
-        self._round = 0
+        self._rounds: Rounds[Followed] = Rounds()
+        self._silent_rounds: Rounds[Followed] = Rounds()
 
     @property
     def followed(self) -> list[Followed]:
@@ -280,15 +281,11 @@ class Collector:
     def read(self, paths: Iterable[str] | None = None) -> Iterator[Event]:
         """A block of each log that has grown, the newest first; of these paths alone when some are given."""
         if paths is None:
-            self._round += 1
             now = time.time()
-            logs = len(self._streams)
-            there = (
-                f for f in self._live() if f.remaining or is_due(self._round, f.found.stream, now - f.modified, logs)
-            )
+            found = self._rounds.next(self._streams, now) + self._silent_rounds.next(list(self._silent()), now)
         else:
-            changed = (f for path in paths for f in self._at(path))
-            there = (f for f in changed if f.found.stream not in self._retired and not f.format.unsupported)
+            found = [f for path in paths for f in self._at(path)]
+        there = (f for f in found if f.found.stream not in self._retired and not f.format.unsupported)
         chosen = [f for f in there if f.path in self._closed or not f.settled]
         if paths is None:
             chosen.sort(key=lambda f: -_known_time(f.modified))

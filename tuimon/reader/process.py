@@ -90,7 +90,9 @@ class _Session:
                 timeout = min(timeout, FLUSH_AFTER)
             hints = watcher.wait(timeout)
             collector.hint(hints.closed)
-            if hints.structure_changed or time.monotonic() >= next_find:
+            if (
+                hints.structure_changed or time.monotonic() >= next_find - self._interval / 4
+            ):  # not a second wake for it soon
                 self._find()
                 next_find = time.monotonic() + 2 * self._interval
             elif hints.paths:
