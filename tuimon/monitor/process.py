@@ -70,6 +70,7 @@ class ReaderProcess:
         """To be called before the screen takes the terminal."""
         if self._reader is None:
             self._reader = spawn(*self._arguments)
+        self._checked = time.monotonic()  # a screen draws first, without the detectors beside it
         self._thread.start()
 
     def wait_for_first(self, timeout: float) -> bool:
