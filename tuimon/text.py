@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 MAX_COMBINING = 4
 """Combining marks kept on one base character; more is a pile that spills over neighbouring rows."""
@@ -44,8 +45,11 @@ def clean(text: str, limit: int = 4096) -> str:
 
 def cell_width(text: str) -> int:
     """How many terminal cells `clean`ed text takes: 2 for wide and full-width characters, 0 for combining marks."""
-    if text.isascii():
-        return len(text)
+    return len(text) if text.isascii() else _width(text)
+
+
+@lru_cache(maxsize=4096)
+def _width(text: str) -> int:
     width = 0
     for character in text:
         if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me"):

@@ -23,6 +23,7 @@ from tuimon.store.records import Present, StreamView, ViewCache
 from tuimon.store.shares import Shares, Table
 from tuimon.store.tally import Indices
 
+_STEP = Scale("step")
 _BUSIEST = 12
 """Metrics that are asked where a run begins."""
 _NEAR = 0.2
@@ -281,7 +282,7 @@ class Run:
 
     @cached_property
     def _scales(self) -> Mapping[str, Scale]:
-        found = {"step": Scale("step")}
+        found = {"step": _STEP}
         steps = [self.curve(metric).steps for metric in self.busiest_metrics[:_BUSIEST]]
         first = min((int(some[0]) for some in steps), default=0)
         if steps and first > _BEGINS_LATE * max(usual_stride(steps[0]), 1):
@@ -303,7 +304,7 @@ class Run:
 
     def scale(self, axis: str) -> Scale:
         """What Curve.envelope takes as an axis. KeyError when the run has no such axis."""
-        return self._scales[axis]
+        return _STEP if axis == "step" else self._scales[axis]
 
     # Facts
 

@@ -24,7 +24,7 @@ from tuimon.tui.pace import Pace
 
 FIRST_BOXES = 10
 """Made with the board, so that the first page need not wait for its widgets."""
-_SLICE = 0.003
+_SLICE = 0.005
 """Seconds of drawing after which the event loop goes on …"""
 _TURNS = 5
 """… for so many turns: a key takes no more from the terminal to what it does."""
