@@ -240,6 +240,12 @@ def test_times() -> None:
     assert rows(feed(TableDecoder(), text.encode())) == [("Value", 3, "0.5", "1795255200.0")]
 
 
+def test_nul_bytes_within_a_row_are_damage_and_around_it_padding() -> None:
+    items = feed(TableDecoder(), b"step,loss\n0,0.5\n1,0\0\0.5\n\0\0\0002,0.25\0\n3,0.125\n")
+    assert series(items) == {"loss": [(0, "0.5"), (2, "0.25"), (3, "0.125")]}
+    assert damage(items) == [(16, 8, "NUL bytes within a row")]
+
+
 def test_a_row_of_another_length_is_damage_and_its_neighbours_are_kept() -> None:
     items = feed(TableDecoder(), b'step,loss\n1,0.5\n2,0.2,0.4\n3\n4,"0.1\n5,0.25\n')
     assert series(items) == {"loss": [(1, "0.5"), (5, "0.25")]}

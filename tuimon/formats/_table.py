@@ -139,6 +139,8 @@ class TableDecoder(RestartableDecoder):
             return header
         if table is None:
             return Damage(offset, length, "no header before this row")
+        if b"\0" in line:
+            return Damage(offset, length, "NUL bytes within a row")
         row = unquoted(line, table.header.separator) if b'"' in line else line
         if row is None:
             return Damage(offset, length, "quote without its end")

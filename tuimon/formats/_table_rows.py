@@ -72,7 +72,7 @@ class Rows:
             line.count(self.header.separator) == self._separators
             and line[:1] in _ROW_STARTS  # which an empty line is as well, but it has no separators
             and b'"' not in line
-            and not line.endswith(b"\0")
+            and b"\0" not in line
             and line != self.header.line
         )
 
