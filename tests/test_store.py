@@ -240,6 +240,30 @@ def test_columns_stay_near_24_bytes_a_point():
     assert len(held.steps) <= 1.5 * held.length
 
 
+def test_the_metrics_of_a_resumed_run_hold_their_steps_once():
+    """Two attempts, the second from step 5 on; then the run grows, one metric more often than the other."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    for stream, start in ((0, 0), (1, 5)):
+        store.apply(found(stream, source="events", order=stream))
+        store.apply(MetricsFound(stream, 0, ("loss", "reward")))
+        store.apply(columns(stream, [*range(start, start + 8)] * 2, [8, 8], 100.0 * stream))
+    run = store.snapshot().runs[0]
+    before = [run.curve(name) for name in run.metrics]
+    store.apply(columns(1, [13, 14, 15, 13, 15], [3, 2], 100.0))
+    run = store.snapshot().runs[0]
+    loss, reward = (run.curve(name) for name in ("loss", "reward"))
+    for curve in before:
+        assert curve.steps.tolist() == [*range(13)]
+        assert curve.wall_times.tolist() == [*range(5), *range(105, 113)]
+    assert np.shares_memory(before[0].steps, before[1].steps)
+    assert np.shares_memory(before[0].wall_times, before[1].wall_times)
+    assert loss.steps.tolist() == [*range(16)]
+    assert reward.steps.tolist() == [*range(14), 15]
+    assert reward.wall_times.tolist() == [*range(5), *range(105, 114), 115]
+    assert reward.values.tolist() == [*range(14), 15]
+
+
 def test_readers_never_see_half_a_point():
     """A thread writes, two read: every curve they see is a prefix of what was written, and its own snapshot's."""
     store = Store()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ _KINDS = 8
 class Column:
     """One growing array of 8-byte numbers. Several metrics may have put the same rows into it."""
 
-    __slots__ = ("array", "length")
+    __slots__ = ("__weakref__", "array", "length")
 
     def __init__(self, array: npt.NDArray[Any]) -> None:
         """array: room for the first rows, none of which is there yet."""
@@ -92,10 +93,11 @@ _NO_STEPS, _NO_TIMES = Column(np.empty(0, np.int64)), Column(_NO_FLOATS)
 
 @dataclass(slots=True, eq=False)
 class Shared:
-    """The columns that metrics of one stream have in common: what is logged together has the same steps and times."""
+    """The columns that metrics of one stream have in common: what is logged together has the same steps and times. They
+    go when no metric holds them any more."""
 
-    steps: list[Column] = field(default_factory=list)
-    wall_times: list[Column] = field(default_factory=list)
+    steps: list[ref[Column]] = field(default_factory=list)
+    wall_times: list[ref[Column]] = field(default_factory=list)
 
 
 class PointColumns:
@@ -211,18 +213,21 @@ def _as_before(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bo
     return known
 
 
-def _placed(column: Column, at: int, rows: npt.NDArray[Any], shared: list[Column]) -> Column:
+def _placed(column: Column, at: int, rows: npt.NDArray[Any], shared: list[ref[Column]]) -> Column:
     """The column with these rows from `at` on: itself, one that others have, or a new one."""
     if at and column.put(at, rows):
         return column
     if at <= _LARGE:
-        for other in shared:
-            if other is not column and other.begins_as(column, at) and other.put(at, rows):
+        for held in shared:
+            other = held()
+            if other is not None and other is not column and other.begins_as(column, at) and other.put(at, rows):
                 return other
     made = column.copy(at)
     made.put(at, rows)
-    if at <= _LARGE and len(shared) < _KINDS:
-        shared.append(made)
+    if at <= _LARGE:
+        shared[:] = [held for held in shared if held() is not None]
+        if len(shared) < _KINDS:
+            shared.append(ref(made))
     return made
 
 

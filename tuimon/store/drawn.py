@@ -93,7 +93,7 @@ class Drawn:
         if wanted is None:
             cache.filled[key] = made_of, None, curve
             return curve
-        made = carry_out(wanted, last[1] if last is not None else None)
+        made = carry_out(wanted, last[1] if last is not None else None, cache.shared[best.source])
         columns, length = made.columns, made.length
         filled = Curve.of(
             curve.metric,

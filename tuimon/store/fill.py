@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tuimon.model.points import Steps
-from tuimon.store.columns import PointColumns
+from tuimon.store.columns import PointColumns, Shared
 from tuimon.store.compare import Comparison, before, until, usual_stride
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.join import Joined
@@ -127,8 +127,9 @@ def plan(best: Joined, others: Sequence[tuple[Joined, Comparison]]) -> Plan | No
     return made if made.filled else None
 
 
-def carry_out(wanted: Plan, last: Filled | None) -> Filled:
-    """Builds what is drawn; where only its end is new, that is appended to what the last call built."""
+def carry_out(wanted: Plan, last: Filled | None, shared: Shared | None = None) -> Filled:
+    """Builds what is drawn; where only its end is new, that is appended to what the last call built. shared: what other
+    metrics hold."""
     more = _more(wanted, last) if last is not None else None
     if last is not None and more is not None:
         for piece in more:
@@ -146,7 +147,7 @@ def carry_out(wanted: Plan, last: Filled | None) -> Filled:
     values = np.concatenate([columns.values[rows] for columns, rows in parts])
     wall_times = np.concatenate([columns.wall_times[rows] for columns, rows in parts])
     order = np.argsort(steps, kind="stable") if wanted.holes else slice(None)
-    made = PointColumns()
+    made = PointColumns(shared)
     made.extend(steps[order], values[order], wall_times[order])
     return Filled(wanted, made, made.length, CurveIndex())
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tuimon.model.points import Floats, Steps
-from tuimon.store.columns import PointColumns
+from tuimon.store.columns import PointColumns, Shared
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import Part, arrange
 from tuimon.store.tally import Indices
@@ -39,9 +39,9 @@ class Joined:
         )
 
 
-def join(parts: Sequence[Part], before: Joined | None) -> Joined:
+def join(parts: Sequence[Part], before: Joined | None, shared: Shared | None = None) -> Joined:
     """Join the parts; `before` is what the last call for this metric and source gave, and is extended where only later
-    points have come."""
+    points have come. shared: what the other metrics of the source hold."""
     structure, lengths = _structure(parts), tuple(part.length for part in parts)
     same = before is not None and before.structure == structure
     if before is not None and same and before.lengths == lengths:
@@ -56,7 +56,7 @@ def join(parts: Sequence[Part], before: Joined | None) -> Joined:
             structure, lengths, before.columns, before.columns.length, before.restarts, before.superseded, before.index
         )
     arrangement = arrange(parts)
-    columns = PointColumns()
+    columns = PointColumns(shared)
     steps, values, wall_times = _columns(parts)
     columns.extend(steps[arrangement.order], values[arrangement.order], wall_times[arrangement.order])
     return Joined(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from threading import RLock
 from time import time
@@ -11,6 +12,7 @@ import numpy as np
 
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.machine import Machine
+from tuimon.store.columns import Shared
 from tuimon.store.series import Body, Series
 
 if TYPE_CHECKING:
@@ -83,6 +85,8 @@ class ViewCache:
     index: RunIndex | None = None
     joined: dict[tuple[str, str], Joined] = field(default_factory=dict)
     """By (source, name)."""
+    shared: defaultdict[str, Shared] = field(default_factory=lambda: defaultdict(Shared))
+    """What the joined metrics of a source have in common, by the source."""
     previewed: dict[tuple[str, str], Previewed] = field(default_factory=dict)
     """The same with a preview behind them."""
     curves: dict[tuple[str, str], tuple[tuple[object, ...], Curve]] = field(default_factory=dict)

@@ -75,7 +75,7 @@ class Shares:
             joined: Joined | None = None
             if parts or not candidate.previews:
                 before = self._cache.joined.get(key)
-                joined = join(parts, before)
+                joined = join(parts, before, self._cache.shared[candidate.source])
                 if before is None or not before.is_newer(parts):
                     self._cache.joined[key] = joined
             return self._with_preview(candidate, joined)
