@@ -162,14 +162,18 @@ def test_metrics_can_be_chosen(options: tuple[str, ...], tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name", ["tensorboard", "wandb", "exports", "mlflow", "store_resume", "store_purge", "swanlab"]
 )
-def test_curves_gone_through_once_are_those_that_are_asked_for(name: str) -> None:
+def test_points_gone_through_once_are_those_of_the_curves(name: str) -> None:
     for run in open_run(DATA / name).runs:
-        found = dict(run.curves())
-        assert tuple(found) == run.metrics
-        for metric, curve in found.items():
-            asked = run.curve(metric)
-            for column in ("steps", "values", "wall_times", "restarts"):
-                np.testing.assert_array_equal(getattr(curve, column), getattr(asked, column))
+        pieces: dict[str, list[tuple[Any, ...]]] = {}
+        for metric, *columns in run.points(rows=7):
+            assert 0 < len(columns[0]) <= 7
+            pieces.setdefault(metric, []).append(tuple(columns))
+        assert tuple(pieces) == run.metrics
+        for metric, found in pieces.items():
+            curve = run.curve(metric)
+            every = curve.steps, curve.values, curve.wall_times
+            for column, asked in zip(zip(*found, strict=True), every, strict=True):
+                np.testing.assert_array_equal(np.concatenate(column), asked)
 
 
 def test_of_a_resumed_run_one_curve_is_in_memory_beside_the_store() -> None:

@@ -75,22 +75,24 @@ def rows(folder: Path, full: bool) -> Iterator[Row]:
     theirs = cost([sys.executable, "-W", "ignore", "-c", _EXPORT, str(million), target]) if peers else None
     ours = tuimon("export", str(million), "--by-source", "-o", target, "--force")
     yield from compared("export of 1M points as CSV", ours, theirs, 3.0)
+    joined = tuimon("export", str(million), "-o", target, "--force")
     count = 10_000_000 if full else 4_000_000
     large = folder / "large"
     large.mkdir()
     _corpora.write_events(large / NAME, _corpora.tags(TAGS), count // TAGS)
+    times = count // 1_000_000
     for name in _FORMATS:
-        where = folder / f"large.{name}"
-        found = tuimon("export", str(large), "--by-source", "-o", str(where))
-        size = where.stat().st_size / 2**20
-        where.unlink()
-        told = f"{found.mebibytes:.0f} MiB resident, {size:.0f} MiB written"
-        if name == "csv":
-            told += f"; memory x{found.mebibytes / ours.mebibytes:.2f} for {count // 1_000_000} times the points"
-        per_point = found.seconds / count * 1e6
-        yield Row(
-            f"export of {count // 1_000_000}M points as {name}", per_point, "us CPU a point", 2.0, 1.0, against=told
-        )
+        for way, least in (("--by-source", ours), ("curves", joined)):
+            where = folder / f"large.{name}"
+            found = tuimon("export", str(large), *([way] if way.startswith("-") else []), "-o", str(where))
+            size = where.stat().st_size / 2**20
+            where.unlink()
+            told = f"{found.mebibytes:.0f} MiB resident, {size:.0f} MiB written"
+            if name == "csv":
+                told += f"; memory x{found.mebibytes / least.mebibytes:.2f} for {times} times the points"
+            per_point = found.seconds / count * 1e6
+            what = f"export of {times}M points as {name}, {way.lstrip('-').replace('-', ' ')}"
+            yield Row(what, per_point, "us CPU a point", 2.0, 1.0, against=told)
 
 
 def compared(what: str, ours: Cost, theirs: Cost | None, least: float) -> Iterator[Row]:

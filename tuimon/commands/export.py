@@ -88,7 +88,8 @@ def _cells(text: str) -> tuple[int, int]:
 
 
 def _run(options: argparse.Namespace) -> int:
-    reading, chosen = _Reading(options), _formats(options)
+    chosen = _formats(options)
+    reading = _Reading(options, all(one.once for one in chosen))
     job = reading.job()
     if len(chosen) == 1 and chosen[0].suffix and not _is_folder(options.output):
         for _, write in chosen[0].files(job):
@@ -144,8 +145,10 @@ def _is_folder(name: str) -> bool:
 class _Reading:
     """The logs, read when and how the formats ask for them."""
 
-    def __init__(self, options: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace, once: bool) -> None:
+        """once: nobody asks for more than to go through the points."""
         self._options = options
+        self._once = once
         self._paths = checked_paths(options.paths)
         self._monitor: LocalMonitor | None = None
         self._progress = Progress("reading")
@@ -181,8 +184,9 @@ class _Reading:
         """Once."""
         if self._monitor is None:
             from tuimon.monitor.local import LocalMonitor
+            from tuimon.store import Spool
 
-            self._monitor = monitor = LocalMonitor(self._paths)
+            self._monitor = monitor = LocalMonitor(self._paths, spool=Spool() if self._once else None)
             monitor.read(lambda done, total: self._progress.at(done, total, " bytes"))
             self._progress.close()
             monitor.collector.require_something()

@@ -1,8 +1,9 @@
 """Points in batches, on their way to a file: exactly what was logged, streamed, with a few thousand in hand at a time.
 
 Unmerged (`source_batches`) they come in file order, each under its source, and memory does not depend on how many there
-are. As curves (`curve_batches`) restarts are joined and what a later attempt superseded is left out, for which the
-store holds all columns, 24 bytes a point. Steps that are a clock (W&B's system metrics) are in seconds.
+are. As curves (`curve_batches`) restarts are joined and what a later attempt superseded is left out: of a store whose
+points are on disk that takes a metric of several attempts or sources at a time, and of any other a few thousand points
+again. Steps that are a clock (W&B's system metrics) are in seconds.
 """
 
 from __future__ import annotations
@@ -78,10 +79,9 @@ def curve_batches(snapshot: Snapshot, wanted: Callable[[str], bool] | None = Non
     """One curve a metric and run, run by run."""
     for run in snapshot.runs:
         clocks = {metric: rate for fact in run.facts("metrics") for metric, rate in _clocks(fact)}
-        for name, curve in run.curves(wanted or (lambda name: True)):
+        for name, steps, values, wall_times in run.points(wanted or (lambda name: True), ROWS):
             rates = {0: clocks[name]} if name in clocks else {}
-            ids = np.zeros(len(curve), np.uint32)
-            yield from _cut(run.name, (name,), ids, curve.steps, curve.values, curve.wall_times, rates)
+            yield Batch(run.name, (name,), np.zeros(len(steps), np.uint32), steps, values, wall_times, rates)
 
 
 def _cut(

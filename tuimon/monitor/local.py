@@ -12,19 +12,22 @@ from tuimon.detectors import Checker
 from tuimon.errors import NothingFound
 from tuimon.reader import Collector
 from tuimon.sources.watch import Watcher
-from tuimon.store import Snapshot, Store
+from tuimon.store import Snapshot, Spool, Store
 from tuimon.vocabulary import merge_key
 
 
 class LocalMonitor:
     """Collector and store in one process; `update` reads what is new."""
 
-    def __init__(self, paths: Sequence[str | os.PathLike[str]], checker: Checker | None = None) -> None:
-        """Patterns of console lines are those of the user's settings, as are the detectors unless they are given."""
+    def __init__(
+        self, paths: Sequence[str | os.PathLike[str]], checker: Checker | None = None, spool: Spool | None = None
+    ) -> None:
+        """Patterns of console lines are those of the user's settings, as are the detectors unless they are given.
+        spool: where the points are put, for who goes through them once."""
         settings = config.load()
         self.collector = Collector([os.fspath(path) for path in paths], settings.console_patterns)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
-        self.store = Store(merge_key)
+        self.store = Store(merge_key, spool)
 
     def update(self, told: Callable[[int, int], None] | None = None) -> bool:
         """Looks for new logs, reads every known one to its present end, and checks the runs. True when something

@@ -4,7 +4,7 @@
     snapshot = store.snapshot()                    copies nothing; any thread may read it while writing goes on
     snapshot.runs[0].curve("train/loss").envelope(low, high, columns)
 
-The public names are Store, Snapshot, Run, StreamState, Curve, Disagreement, Scale, Sample and of_points.
+The public names are Store, Spool, Snapshot, Run, StreamState, Curve, Disagreement, Scale, Sample and of_points.
 """
 
 from tuimon.store.axes import Scale
@@ -13,6 +13,7 @@ from tuimon.store.curve import Curve, Sample
 from tuimon.store.envelope import of_points
 from tuimon.store.run import Run, StreamState
 from tuimon.store.snapshot import Snapshot
+from tuimon.store.spool import Spool
 from tuimon.store.store import Store
 
-__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Store", "StreamState", "of_points"]
+__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Spool", "Store", "StreamState", "of_points"]

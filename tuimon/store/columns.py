@@ -7,7 +7,7 @@ change, and growth makes new arrays while views of the old ones stay valid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
@@ -159,10 +159,24 @@ class PointColumns:
         """Put these into their column, or into another that begins as it does."""
         at = self.length
         self._steps = _placed(self._steps, at, steps, shared.steps)
+        self._follow(steps)
+
+    def _follow(self, steps: Steps) -> None:
+        """These come next: are they in order?"""
+        at = self.length
         if self.ordered == at and (at == 0 or steps[0] >= self.last_step):
             back = steps[1:] < steps[:-1]
             self.ordered = at + int(back.argmax()) + 1 if back.any() else at + len(steps)
         self.last_step = int(steps[-1])
+
+    def step_at(self, row: int) -> int:
+        return int(self._steps.array[row])
+
+    def pieces(self, length: int, rows: int) -> Iterator[tuple[Steps, Floats, Floats]]:
+        """Steps, values and wall times of the first `length` points, so many rows at a time."""
+        for start in range(0, length, rows):
+            part = slice(start, min(start + rows, length))
+            yield self.steps[part], self.values[part], self.wall_times[part]
 
 
 def extend_all(

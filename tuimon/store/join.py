@@ -46,7 +46,7 @@ def join(parts: Sequence[Part], before: Joined | None, shared: Shared | None = N
     same = before is not None and before.structure == structure
     if before is not None and same and before.lengths == lengths:
         return before
-    restarts = _untouched(parts)
+    restarts = untouched(parts)
     if restarts is not None:
         columns = parts[0].series.columns
         index = before.index if before is not None and before.columns is columns else CurveIndex()
@@ -84,16 +84,16 @@ def _columns(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
     )
 
 
-def _untouched(parts: Sequence[Part]) -> Indices | None:
+def untouched(parts: Sequence[Part]) -> Indices | None:
     """The restarts, when the one part there is makes the curve just as it was logged; else None."""
     if len(parts) != 1 or parts[0].series.columns.ordered < parts[0].length:
         return None
-    part, steps = parts[0], parts[0].steps
-    if any(steps[at] <= steps[at - 1] for at in part.borders):
+    part, step_at = parts[0], parts[0].series.columns.step_at
+    if any(step_at(at) <= step_at(at - 1) for at in part.borders):
         return None
     for position, step in part.purges:
         before = part.length if position < 0 else position
-        if before and steps[before - 1] >= step:
+        if before and step_at(before - 1) >= step:
             return None
     return np.array(part.borders, np.int64)
 

@@ -40,7 +40,7 @@ def series_of(preview: Preview, prefix: str) -> tuple[Series, ...]:
     columns, shared, at = preview.columns, Shared(), 0
     for metric, count in zip(columns.metric.tolist(), columns.counts.tolist(), strict=True):
         end = at + count
-        series = Series(UNTOLD, prefix + preview.names[metric], shared)
+        series = Series(UNTOLD, prefix + preview.names[metric], PointColumns(shared))
         series.columns.extend(columns.steps[at:end], columns.values[at:end], columns.wall_times[at:end])
         found.append(series)
         at = end

@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.machine import Machine
-from tuimon.model.points import Fact
+from tuimon.model.points import Fact, Floats, Steps
 from tuimon.store.axes import COUNTERS, Scale, counter, counters_among
 from tuimon.store.compare import usual_stride
 from tuimon.store.curve import Curve
 from tuimon.store.drawn import Drawn
-from tuimon.store.index import Entry, MergeKey, RunIndex, build_index
+from tuimon.store.index import Candidate, Entry, MergeKey, RunIndex, build_index
 from tuimon.store.records import Present, StreamView, ViewCache
 from tuimon.store.shares import Shares, Table
 from tuimon.store.tally import Indices
@@ -236,18 +236,30 @@ class Run:
             raise KeyError(metric)
         return curve
 
-    def curves(self, wanted: Callable[[str], bool] = lambda metric: True) -> Iterator[tuple[str, Curve]]:
-        """(metric, its curve) in the order of `metrics`, for who goes through all of them once: none is kept, and what
-        joining it took is given back before the next one is made."""
+    def points(
+        self, wanted: Callable[[str], bool] = lambda metric: True, rows: int = 1 << 16
+    ) -> Iterator[tuple[str, Steps, Floats, Floats]]:
+        """(metric, steps, values, wall times): the curves of all metrics in the order of `metrics`, so many rows at a
+        time at most, for who goes through them once. Nothing is kept; what joining a curve took is given back before
+        the next one is made, and one that is just as it was logged is not made at all."""
         cache = ViewCache()
         shares = Shares(self._streams, self._table, cache)
         for entry in self._index.entries.values():
             if wanted(entry.name):
-                curve = Drawn(shares, cache, self.first_wall_time).best(shares.ranked(entry))
-                if curve is not None:
-                    yield entry.name, curve
-                    del curve
+                for piece in self._pieces(shares, cache, shares.ranked(entry), rows):
+                    yield entry.name, *piece
                 cache.forget()
+
+    def _pieces(
+        self, shares: Shares, cache: ViewCache, ranked: list[Candidate], rows: int
+    ) -> Iterator[tuple[Steps, Floats, Floats]]:
+        as_logged = shares.as_logged(ranked)
+        if as_logged is not None:
+            yield from as_logged.series.columns.pieces(as_logged.length, rows)
+        elif (curve := Drawn(shares, cache, self.first_wall_time).best(ranked)) is not None:
+            for start in range(0, len(curve), rows):
+                part = slice(start, start + rows)
+                yield curve.steps[part], curve.values[part], curve.wall_times[part]
 
     def curve_from(self, metric: str, source: str) -> Curve:
         """The metric as that source holds it. KeyError when it does not."""

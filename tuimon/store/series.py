@@ -17,12 +17,12 @@ class Series:
 
     __slots__ = ("columns", "cuts", "cuts_seen", "id", "name")
 
-    def __init__(self, id: int, name: str, shared: Shared | None = None) -> None:
+    def __init__(self, id: int, name: str, columns: PointColumns) -> None:
         self.id = id
         """Row in the store's table of lengths; ascends in the order in which series are found."""
         self.name = name
         """prefix + name as written."""
-        self.columns = PointColumns(shared)
+        self.columns = columns
         self.cuts: list[tuple[int, int]] = []
         """(count, position): `count` segment starts of the stream came before the point at `position`, not all of them
         before the one in front of it."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tuimon.store.index import Candidate, Entry, SourceOrder, order_sources, part
-from tuimon.store.join import Joined, join
+from tuimon.store.join import Joined, join, untouched
 from tuimon.store.preview import previewed
 from tuimon.store.records import StreamView, ViewCache
 from tuimon.store.segments import Part
@@ -67,6 +67,13 @@ class Shares:
             for position, series in candidate.series
             if self._length(series.id)
         )
+
+    def as_logged(self, ranked: Sequence[Candidate]) -> Part | None:
+        """The one share of a metric that is its curve just as it was logged; None where something must be joined."""
+        if len(ranked) != 1 or ranked[0].previews:
+            return None
+        parts = self.parts(ranked[0])
+        return parts[0] if untouched(parts) is not None else None
 
     def joined(self, candidate: Candidate) -> Joined:
         """Its points as one curve; kept from snapshot to snapshot."""

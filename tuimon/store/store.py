@@ -27,7 +27,7 @@ from tuimon.model.events import (
     Watching,
 )
 from tuimon.model.points import Floats
-from tuimon.store.columns import extend_all
+from tuimon.store.columns import PointColumns, extend_all
 from tuimon.store.index import MergeKey
 from tuimon.store.preview import series_of
 from tuimon.store.records import Present, RunRecord, StreamRecord
@@ -35,6 +35,7 @@ from tuimon.store.run import Run
 from tuimon.store.series import Body, Series
 from tuimon.store.shares import Table
 from tuimon.store.snapshot import Snapshot
+from tuimon.store.spool import Spool
 
 _NOTICES = 200
 _MANY = 32
@@ -46,14 +47,16 @@ CONSOLE_FACTS = 500
 class Store:
     """Columns of every series, written by one thread.
 
-    `merge_key` gives the key of a metric's name: names with the same key are one metric of a run.
+    `merge_key` gives the key of a metric's name: names with the same key are one metric of a run. With a `spool` the
+    points are on disk, for who goes through them once.
 
     `apply` and `set_alerts` belong to the owner thread; `snapshot` and `version` to any. The owner writes points where
     no reader looks, then publishes their number; the lock is held for that moment, and while a snapshot copies numbers.
     """
 
-    def __init__(self, merge_key: MergeKey = lambda name: name) -> None:
+    def __init__(self, merge_key: MergeKey = lambda name: name, spool: Spool | None = None) -> None:
         self._merge_key = merge_key
+        self._spool = spool
         self._lock = Lock()
         self._version = 0
         self._runs: dict[int, RunRecord] = {}
@@ -170,7 +173,7 @@ class Store:
                 series, steps.tolist(), event.values.tolist(), event.wall_times.tolist(), strict=True
             ):
                 one.columns.append(step, value, wall_time)
-        elif len(series) > _MANY:
+        elif len(series) > _MANY and self._spool is None:
             extend_all([one.columns for one in series], event.counts, steps, event.values, event.wall_times)
         else:
             at = 0
@@ -200,9 +203,8 @@ class Store:
             if metric not in stream.rows:
                 stream.rows[metric] = self._rows
                 self._rows += 1
-            series = stream.body.series[metric] = Series(
-                stream.rows[metric], stream.found.prefix + name, stream.body.shared
-            )
+            columns = self._spool.columns() if self._spool else PointColumns(stream.body.shared)
+            series = stream.body.series[metric] = Series(stream.rows[metric], stream.found.prefix + name, columns)
         return series
 
     def _make_room(self) -> None:

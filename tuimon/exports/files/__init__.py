@@ -57,6 +57,8 @@ class Export:
     """Of its one file; "" where it is several, in a folder."""
     files: Callable[[Job], Iterator[File]]
     """Files are made one after the other: each is written before the next is asked for."""
+    once: bool = False
+    """Whether it asks for nothing but `Job.batches`: then the points need not be in memory."""
 
 
 def all_exports() -> dict[str, Export]:

@@ -28,4 +28,4 @@ def _files(job: Job) -> Iterator[File]:
     yield "points.csv", write
 
 
-EXPORT = Export("csv", "every point as a row", ".csv", _files)
+EXPORT = Export("csv", "every point as a row", ".csv", _files, once=True)

@@ -27,4 +27,4 @@ def _files(job: Job) -> Iterator[File]:
     yield "points.jsonl", write
 
 
-EXPORT = Export("jsonl", "every point as a line of JSON", ".jsonl", _files)
+EXPORT = Export("jsonl", "every point as a line of JSON", ".jsonl", _files, once=True)

@@ -66,4 +66,4 @@ def _table(arrow: Any, schema: Any, batch: Any) -> Any:
     return arrow.Table.from_arrays(columns, schema=schema)
 
 
-EXPORT = Export("parquet", "every point, as a Parquet file (needs pyarrow)", ".parquet", _files)
+EXPORT = Export("parquet", "every point, as a Parquet file (needs pyarrow)", ".parquet", _files, once=True)
