@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,22 @@ def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
     assert piped(data, "-", directory=tmp_path).splitlines()[2:] == text.splitlines()[2:]
     assert piped(b"", "summary", "-", directory=tmp_path, expect=3) == ""
     assert piped(b"\0\1" * 5000, "summary", "-", directory=tmp_path, expect=3) == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_who_is_told_to_end_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([*TUIMON, "summary", "-"], stdin=subprocess.PIPE, env=environment) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"step: 1 loss: 2.5\n")
+        process.stdin.flush()
+        end = time.monotonic() + 20
+        while not any(file.stat().st_size for file in tmp_path.rglob("console.log")):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_pipe_is_followed() -> None:

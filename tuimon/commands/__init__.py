@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,6 +62,8 @@ def commands() -> dict[str, Command]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program. Returns the exit code; prints errors as words on standard error, never a traceback of ours."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    if arguments is None:
+        _end_tidily()
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -84,6 +87,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         what = "standard output cannot be written" if error.filename is None else clean(os.fsdecode(error.filename))
         print(f"tuimon: {what}: {error.strerror}", file=sys.stderr)
         return EXIT_ERROR
+
+
+def _end_tidily() -> None:
+    """Who is told to end, or loses its terminal, takes its temporary files along, as it does on ctrl+c."""
+
+    def end(number: int, _: object) -> NoReturn:
+        sys.exit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:  # not where nohup has it ignored
+            signal.signal(number, end)
 
 
 def _drop_standard_output() -> None:
