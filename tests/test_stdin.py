@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import DATA
 from support.terminal import TUIMON, Terminal
+
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.monitor import ReaderProcess
+from tuimon.monitor.piped import Piped
 
 
 def piped(data: bytes, *arguments: str, directory: Path, expect: int = 0) -> str:
@@ -56,6 +63,76 @@ def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
     assert piped(b"\0\1" * 5000, "summary", "-", directory=tmp_path, expect=3) == ""
 
 
+CRASHED = (
+    b"step: 1 loss: 2.5\nstep: 2 loss: 2.0\nTraceback (most recent call last):\nRuntimeError: CUDA out of memory\n"
+)
+STEPS = b"".join(b"step: %d/9 loss: %.2f\n" % (step, 4.5 / step) for step in range(1, 8))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("summary", "-"),
+        ("summary", "-", "--json"),
+        ("check", "-", "--json"),
+        ("line", "-"),
+        ("at", "-", "--step", "2"),
+        ("doctor", "-"),
+        ("export", "-"),
+        ("report", "-"),
+        ("compare", "-", str(DATA / "json/verl/golden.jsonl")),
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)
+def test_nobody_is_shown_the_file_that_a_pipe_is_kept_in(words: tuple[str, ...], tmp_path: Path) -> None:
+    text = piped(STEPS, *words, directory=tmp_path)
+    assert "stdin" in text or words[0] == "line"
+    assert str(tmp_path) not in text
+    assert not re.search(r"(?<!state-)\brunning\b", text)  # but for the name of a style
+
+
+def test_a_pipe_that_has_ended_is_told_as_ended(tmp_path: Path) -> None:
+    """No time of the file says whether the run lives; what the log itself says of its end stands."""
+    text = piped(STEPS, "summary", "-", directory=tmp_path)
+    assert text.startswith("stdin  (standard input)\n  state       quiet: the input has ended")
+    for data, state, said in ((STEPS, "quiet", "the input has ended"), (CRASHED, "crashed", "out of memory")):
+        (run,) = json.loads(piped(data, "summary", "-", "--json", directory=tmp_path))["runs"]
+        assert (run["path"], run["state"]) == ("-", state)
+        assert said in run["evidence"]
+
+
+def test_what_a_pipe_lacks_is_said_of_standard_input(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([*TUIMON, "summary", "-"], input=b"", capture_output=True, env=environment)
+    assert b"no metric log in standard input" in done.stderr
+    assert str(tmp_path).encode() not in done.stderr
+
+
+def test_a_screen_is_told_that_the_pipe_has_ended(tmp_path: Path) -> None:
+    log, ended = tmp_path / "stdin" / "stdin.log", threading.Event()
+    log.parent.mkdir()
+    log.write_bytes(STEPS)
+    monitor = ReaderProcess([Piped(str(log), ended.is_set)], interval=0.05)
+    monitor.start()
+    try:
+        assert _comes(lambda: any(run.last_step == 7 for run in monitor.snapshot().runs))
+        (run,) = monitor.snapshot().runs
+        assert (run.path, progress_of(run, time.time()).state) == ("-", "running")
+        ended.set()
+        with log.open("ab") as file:
+            file.write(b"step: 8/9 loss: 0.5\n")
+        assert _comes(lambda: progress_of(monitor.snapshot().runs[0], time.time()).state == "quiet")
+    finally:
+        monitor.close()
+
+
+def _comes(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_who_is_told_to_end_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
@@ -64,7 +141,7 @@ def test_who_is_told_to_end_leaves_nothing_behind(number: signal.Signals, tmp_pa
         process.stdin.write(b"step: 1 loss: 2.5\n")
         process.stdin.flush()
         end = time.monotonic() + 20
-        while not any(file.stat().st_size for file in tmp_path.rglob("console.log")):
+        while not any(file.stat().st_size for file in tmp_path.rglob("stdin.log")):
             assert time.monotonic() < end
             time.sleep(0.01)
         process.send_signal(number)

@@ -58,6 +58,11 @@ def _width(text: str) -> int:
     return width
 
 
+def shown_path(path: str) -> str:
+    """Of a run, for a person; cleaned."""
+    return "standard input" if path == "-" else clean(path)
+
+
 def fit(text: str, width: int, keep: str = "start") -> str:
     """Text cut or filled with blanks to exactly `width` cells.
 

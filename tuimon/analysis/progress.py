@@ -26,6 +26,7 @@ _FRESH = 20.0
 """So many times the tolerated silence, at least an hour, a run that nobody saw alive is still called stalled."""
 _FEWEST = 5
 """Intervals before an end is foretold."""
+_INPUT_ENDED = "the input has ended, and does not say how the run did"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ class ProgressInputs:
     """When it said so."""
     watched_since: float = math.nan
     """Since when somebody has been looking."""
+    input_ended: bool = False
+    """Whether it comes through a pipe that has ended: nothing more will come, and no time of a file means anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,8 @@ class ProgressReport:
     """Since the newest sign of life: a point's wall time or a file's change."""
     usual_interval: float
     state: str
-    """running | stalled | finished | crashed | waiting (no point yet) | quiet (silent for long, no proof of the end) |
-    unknown (no time to judge by)."""
+    """running | stalled | finished | crashed | waiting (no point yet) | quiet (silent for long, or its input has ended,
+    and no proof of how) | unknown (no time to judge by)."""
     evidence: str
     """One sentence, which names its numbers."""
 
@@ -143,13 +146,16 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     if told in ("finished", "crashed") and not goes_on:
         return told, known.told_evidence or f"its log says that it {told}"
     if known.points == 0:
-        return "waiting", "no point yet"
+        return ("quiet", _INPUT_ENDED) if known.input_ended else ("waiting", "no point yet")
     total = _total(known) if known.total is not None else None
     if known.step is not None and total is not None:
         if known.step >= total:
             return "finished", f"step {known.step} of {total} reached"
-        if known.first_step == 0 and known.step == total - 1 and age > tolerated:
+        if known.first_step == 0 and known.step == total - 1 and (known.input_ended or age > tolerated):
             return "finished", f"step {known.step} reached, the last of {total} counted from 0"
+    of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
+    if known.input_ended:
+        return "quiet", f"{_INPUT_ENDED}{of_total}"
     if not math.isfinite(age):
         return "unknown", "neither its points nor its files say when they were written"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
@@ -157,7 +163,6 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         # The time, not the age: a screen that shows it need not be drawn again every second.
         last = last_sign(known.last_wall_time, known.last_change)
         return "running", f"{last}, {usual}" if known.cadence else last
-    of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
     seen_alive = known.watched_since <= _newest(known)
     if known.cadence and (seen_alive or age <= max(_FRESH * tolerated, 3600.0)):
         return "stalled", f"no step for {silence(since)}; {_usual(known.cadence)}{of_total}{_last_seen(known, growing)}"

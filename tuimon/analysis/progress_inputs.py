@@ -80,6 +80,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         told_evidence=_evidence(state) if state else "",
         told_at=state.wall_time if state and state.wall_time is not None else math.nan,
         watched_since=run.watched_since,
+        input_ended=run.latest("input") is not None,
     )
 
 

@@ -69,9 +69,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except TuimonError as error:
-        print(f"tuimon: {error.message}", file=sys.stderr)
+        from tuimon.commands._stdin import in_words
+
+        print(f"tuimon: {in_words(error.message)}", file=sys.stderr)
         if error.hint:
-            print(f"        {error.hint}", file=sys.stderr)
+            print(f"        {in_words(error.hint)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -48,8 +48,10 @@ def checked_paths(paths: Sequence[str], live: bool = False) -> list[str]:
 
 def _standard_input(live: bool) -> list[str]:
     from tuimon.commands._stdin import spool
+    from tuimon.monitor.piped import Piped
 
-    return [spool().follow() if live else spool().read_to_its_end()]
+    path = spool().follow() if live else spool().read_to_its_end()
+    return [Piped(path, spool().ended)]
 
 
 def _expanded(path: str) -> list[str]:

@@ -34,7 +34,7 @@ class Spool:
         atexit.register(shutil.rmtree, self._directory, ignore_errors=True)
         self._source = os.dup(0)
         self._ended = threading.Event()
-        self.path = str(self._directory / "stdin" / "console.log")
+        self.path = str(self._directory / "stdin" / "stdin.log")
         """A console log, until what it holds says otherwise: the run is called stdin."""
         os.mkdir(os.path.dirname(self.path), 0o700)  # noqa: PTH102
         Path(self.path).touch()  # which is there before the first byte is
@@ -51,6 +51,10 @@ class Spool:
         """Goes on reading beside whatever else is done; gives the path."""
         threading.Thread(target=self._copy, name="stdin", daemon=True).start()
         return self.path
+
+    def ended(self) -> bool:
+        """Whether all of the input is in the file."""
+        return self._ended.is_set()
 
     def keys_from_the_terminal(self) -> bool:
         """Puts the terminal in the place of standard input. False where there is none."""
@@ -90,6 +94,11 @@ def spool() -> Spool:
             say("tuimon: reading what you type; ctrl+d ends it")
         _spool = Spool()
     return _spool
+
+
+def in_words(text: str) -> str:
+    """The text, which may name the file, for a person, who has never heard of it."""
+    return text if _spool is None else text.replace(_spool.path, "standard input")
 
 
 def _is_document(path: str) -> bool:

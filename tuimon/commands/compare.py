@@ -101,7 +101,9 @@ def _pictures(found: Comparison, options: argparse.Namespace) -> None:
 
 def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
     """The runs in the order in which their paths were named."""
-    named = [os.path.abspath(path) for path in paths]
+    from tuimon.monitor.piped import NAME, Piped
+
+    named = [NAME if isinstance(path, Piped) else os.path.abspath(path) for path in paths]
 
     def place(run: Run) -> int:
         below = (at for at, path in enumerate(named) if run.path == path or f"{run.path}/".startswith(f"{path}/"))

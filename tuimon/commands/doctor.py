@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import EXIT_NOTHING, EXIT_OK, EXIT_PARTLY, Command
 from tuimon.commands._shared import add_paths, checked_paths
-from tuimon.text import clean
+from tuimon.text import clean, shown_path
 
 if TYPE_CHECKING:
     from tuimon.store import Run
@@ -27,8 +27,10 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from tuimon.commands._stdin import in_words
     from tuimon.draw.numbers import format_bytes, format_count
     from tuimon.monitor.local import LocalMonitor
+    from tuimon.monitor.piped import Piped
     from tuimon.sources.filesystem import kind
     from tuimon.sources.watch import Watcher
     from tuimon.tui import terminal
@@ -40,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     partly = False
     damage = {followed.found.stream: followed.damage for followed in collector.followed}
     for run in snapshot.runs:
-        print(f"run  {clean(run.name)}   {clean(run.path)}")
+        print(f"run  {clean(run.name)}   {shown_path(run.path)}")
         for stream in run.streams:
             status, found = stream.status, stream.found
             size = format_bytes(status.size) if status else ""
@@ -63,7 +65,7 @@ def _run(options: argparse.Namespace) -> int:
         print("no metric log was found")
     shown = collector.skipped if options.all else collector.skipped[:SKIPPED]
     for path, reason in shown:
-        print(f"skipped  {clean(path)}: {reason}")
+        print(f"skipped  {in_words(clean(path))}: {reason}")
     if len(shown) < len(collector.skipped):
         print(f"skipped  … and {len(collector.skipped) - len(shown)} more files (--all names them)")
     for problem in collector.problems:
@@ -75,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
         print(f"watch    {watcher.detail}")
     finally:
         watcher.close()
-    for path in paths:
+    for path in (path for path in paths if not isinstance(path, Piped)):
         system = kind(os.path.abspath(path))
         print(f"disk     {clean(path)}: {system.type}, {'on a network' if system.remote else 'local'}")
     drawn = "yes" if terminal.can_draw() else "no: the summary is printed instead of a screen"

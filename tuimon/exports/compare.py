@@ -12,7 +12,7 @@ from tuimon.exports._comparison import MISSING, Comparison, MetricComparison
 from tuimon.exports._settings import flat, opened, shown
 from tuimon.exports._table import Column, table, wrapped
 from tuimon.exports.summary import label_of
-from tuimon.text import clean
+from tuimon.text import clean, shown_path
 
 _RANKED = 6
 """Metrics that are told in full without --all."""
@@ -29,7 +29,7 @@ def as_text(found: Comparison, now: float, width: int | None = None, full: bool 
         [
             Column("state", [one.state for one in told], left=True),
             Column("step", ["" if one.step is None else str(one.step) for one in told]),
-            Column("path", [clean(run.path) for run in found.runs], need=1, left=True),
+            Column("path", [shown_path(run.path) for run in found.runs], need=1, left=True),
         ],
         width,
         indent=0,

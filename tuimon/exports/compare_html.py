@@ -15,7 +15,7 @@ from tuimon.exports._html import page
 from tuimon.exports._settings import flat, opened, shown
 from tuimon.model.views import SERIES_ROLES, Symbols
 from tuimon.panels import chart_of
-from tuimon.text import clean
+from tuimon.text import clean, shown_path
 
 _CHARTS = 60
 _COLUMNS = 320
@@ -30,7 +30,7 @@ def as_html(found: Comparison, now: float) -> str:
     for run, name in zip(found.runs, names, strict=True):
         told = progress_of(run, now)
         step = "" if told.step is None else told.step
-        runs.append({"name": name, "state": told.state, "step": step, "path": clean(run.path)})
+        runs.append({"name": name, "state": told.state, "step": step, "path": shown_path(run.path)})
     shared = [metric for metric in found.metrics if metric.shared > 1]
     checkpoints = [dict(flat(opened(run.best_checkpoint or run.final_metrics))) for run in found.runs]
     return page(

@@ -24,7 +24,7 @@ from tuimon.exports.summary import facts_of, odd_text, runs_columns, trend_text
 from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
 from tuimon.panels import SINGLE, arrange
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean
+from tuimon.text import clean, shown_path
 
 _COLUMNS = 360
 """Of a chart: one a pixel, about."""
@@ -53,7 +53,7 @@ def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: b
 
     return {
         "name": clean(run.name),
-        "path": clean(run.path),
+        "path": shown_path(run.path),
         "state": progress.state,
         "evidence": clean(progress.evidence),
         "facts": [(name, text) for name, text in facts_of(run, now) if name != "state"],

@@ -15,7 +15,7 @@ from tuimon.exports._settings import flat, opened, shown
 from tuimon.exports._table import Column, table, wrapped
 from tuimon.panels import telling
 from tuimon.store import Run, Snapshot
-from tuimon.text import cell_width, clean
+from tuimon.text import cell_width, clean, shown_path
 from tuimon.vocabulary import Meaning, classify
 
 _CONFIG_LINES = 40
@@ -106,7 +106,7 @@ def label_of(meaning: Meaning) -> str:
 
 
 def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, width: int | None) -> Iterator[str]:
-    yield f"{clean(run.name)}  ({clean(run.path)})"
+    yield f"{clean(run.name)}  ({shown_path(run.path)})"
     for name, text in facts_of(run, now):
         yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
     for alert in snapshot.alerts:

@@ -17,7 +17,7 @@ class RunFound:
     name: str
     """What a person calls it: the shortest tail of its path that tells it from its neighbours."""
     path: str
-    """Absolute."""
+    """Absolute; "-" for standard input."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,8 @@ class Fact:
     """Something the log says that is not a point."""
 
     topic: str
-    """config | best_checkpoint | final_metrics | hparams | text | progress | state | writer | console | metrics."""
+    """config | best_checkpoint | final_metrics | hparams | text | progress | state | writer | console | metrics |
+    input."""
     value: Mapping[str, Any]
     """Plain JSON values. progress: {"step", "total", "epoch", "total_epochs"} where known;
     state: {"state": "finished" | "crashed" | "running", "evidence": str, "cause": str where it is known};
@@ -64,6 +65,7 @@ class Fact:
     metrics: {metric or pattern: {"title", "range", "system", "folder", "step_metric", "steps_per_second"}} where known,
     told before their first points (system: measured of the machine, its steps are none of the training;
     steps_per_second: its steps are a clock that ticks so often);
+    input: {"ended": True} once the pipe that it comes through has ended;
     console: {"lines": [str, ...], "times": [seconds or None, ...] where known}; writer: {"name", "version", ...}."""
     step: int | None = None
     wall_time: float | None = None

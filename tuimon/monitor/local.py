@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tuimon import config
 from tuimon.detectors import Checker
 from tuimon.errors import NothingFound
+from tuimon.monitor.piped import Pipes
 from tuimon.reader import Collector
 from tuimon.sources.watch import Watcher
 from tuimon.store import Snapshot, Spool, Store
@@ -26,6 +27,7 @@ class LocalMonitor:
         spool: where the points are put, for who goes through them once."""
         settings = config.load()
         self.collector = Collector([os.fspath(path) for path in paths], settings.console_patterns)
+        self._pipes = Pipes(paths)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
         self.store = Store(merge_key, spool)
 
@@ -41,17 +43,18 @@ class LocalMonitor:
 
     def read(self, told: Callable[[int, int], None] | None = None) -> None:
         """The same without a check: what detectors work out of every curve is not made, and takes no memory."""
+        ended = self._pipes.ended()
         for event in self.collector.find():
-            self.store.apply(event)
+            self.store.apply(self._pipes.renamed(event))
         while True:
             for event in self.collector.read():
-                self.store.apply(event)
+                self.store.apply(self._pipes.renamed(event))
             if told is not None:
                 told(*self.collector.progress())
             if not self.collector.behind:
                 break
-        for event in self.collector.flush():
-            self.store.apply(event)
+        for event in (*self.collector.flush(), *self._pipes.told(ended)):
+            self.store.apply(self._pipes.renamed(event))
 
     def check(self) -> None:
         """Ask the detectors."""

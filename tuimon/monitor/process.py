@@ -19,6 +19,7 @@ from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
 from tuimon.heap import Heap
 from tuimon.model.events import Notice, Progress, StreamFound
+from tuimon.monitor.piped import Pipes
 from tuimon.monitor.spawn import Spawned, spawn
 from tuimon.store import Snapshot, Store
 from tuimon.text import clean
@@ -57,6 +58,8 @@ class ReaderProcess:
         self.paths = [os.path.abspath(path) for path in paths]
         self._arguments = (self.paths, poll, interval, console_patterns)
         self._reader = spawned
+        self._piped = paths
+        self._pipes = Pipes(paths)
         self._store = Store(merge_key)
         self._closing = threading.Event()
         self._first = threading.Event()
@@ -146,7 +149,9 @@ class ReaderProcess:
         """Fills a store from one reader until it ends. The first reader fills the store that is shown."""
         assert process.stdout is not None
         fresh = Store(merge_key) if self._store.version else self._store
-        decoder = FrameDecoder()
+        decoder, pipes = FrameDecoder(), Pipes(self._piped)
+        if fresh is self._store:
+            self._pipes = pipes
         pipe = process.stdout.fileno()
         while True:
             due = self._checked + (CHECK_EVERY if self._unchecked else CLOCK_EVERY) - time.monotonic()
@@ -160,14 +165,14 @@ class ReaderProcess:
             if not events:  # a part of a frame: nothing to tell
                 continue
             for event in events:
-                fresh.apply(event)
+                fresh.apply(pipes.renamed(event))
             if fresh is not self._store:
                 if not any(isinstance(event, Progress) and event.caught_up for event in events):
                     continue
                 for notice in self._notices[-3:]:
                     fresh.apply(notice)
                 fresh.apply(Notice("info", "The reader stopped and was started again: nothing is lost.", about=_READER))
-                self._store = fresh
+                self._store, self._pipes = fresh, pipes
             self._unchecked = True
             if not self._first.is_set() and any(isinstance(event, StreamFound | Progress) for event in events):
                 self._first.set()
@@ -178,6 +183,8 @@ class ReaderProcess:
         say is taken in."""
         while not self._said.empty():
             self._say(self._said.get())
+        for event in self._pipes.told(self._pipes.ended()):
+            self._store.apply(event)
         self._checked, self._unchecked = time.monotonic(), False
         before, snapshot = self._store.version, self._store.snapshot()
         if snapshot.progress.caught_up:

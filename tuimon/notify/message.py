@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tuimon.model.alerts import Alert
 from tuimon.store import Snapshot
-from tuimon.text import clean
+from tuimon.text import clean, shown_path
 
 SCHEMA = 1
 
@@ -53,7 +53,7 @@ def message_of(snapshot: Snapshot, alert: Alert, more: int = 0) -> Message:
     run = snapshot.run(alert.run)
     return Message(
         clean(run.name),
-        clean(run.path),
+        shown_path(run.path),
         clean(alert.rule),
         alert.severity,
         clean(alert.metric),

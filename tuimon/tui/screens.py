@@ -14,7 +14,7 @@ from textual.strip import Strip
 from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.views import Role, Row
 from tuimon.store import Run, Snapshot
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, shown_path
 from tuimon.tui.actions import Action, key_names
 from tuimon.tui.box import strip
 
@@ -130,7 +130,7 @@ class NotesScreen(RowsScreen):
         for number, one in enumerate(snapshot.runs):
             if run is not None and one.id != run.id and number > 20:
                 continue
-            found += [(), ((clean(one.name), Role.TITLE), (f"  {clean(one.path)}", Role.MUTED))]
+            found += [(), ((clean(one.name), Role.TITLE), (f"  {shown_path(one.path)}", Role.MUTED))]
             for stream in one.streams:
                 status = stream.status
                 state = status.state if status is not None else "waiting"
