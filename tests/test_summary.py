@@ -19,6 +19,7 @@ from conftest import DATA
 from support.terminal import TUIMON, Terminal
 
 from tuimon.commands import main
+from tuimon.exports._table import Column, table
 from tuimon.exports.summary import as_text
 from tuimon.exports.summary_json import as_json, schema_text
 from tuimon.monitor.local import open_run
@@ -95,6 +96,34 @@ def test_the_whole_text(name: str, width: int) -> None:
     assert all(len(line) <= width for line in lines[1:])
     told = [line for line in lines[1:] if not line.startswith("  state")]  # that depends on the clock
     assert told == golden
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, None])
+@pytest.mark.parametrize("name", ["exports/qwen3vl_grpo_nan", "tensorboard", "console/grpo_nan"])
+def test_what_is_asked_of_every_metric_is_told_from_80_columns_on(name: str, width: int | None) -> None:
+    """Best, mean, deviation, trend and what is odd; which columns there is no room for is said."""
+    snapshot = open_run(DATA / name)
+    lines = list(as_text(snapshot, time.time(), width=width, full=True))
+    heads = [line.split() for line in lines if re.match(r"  (Training|Validation) ", line)]
+    assert heads
+    for head in heads:
+        assert head[-3:] == ["mean", "deviation", "trend"]
+        assert {"last", "best"} <= set(head)
+    text = "\n".join(lines)
+    assert ("no room for" in text) == any(not {"points", "step", "at"} <= set(head) for head in heads)
+    for run in snapshot.runs:
+        for metric in run.metrics:
+            if count := run.curve(metric).nan_count:
+                assert f"{count} NaN" in text
+
+
+def test_what_is_odd_of_a_metric_stands_below_it_where_there_is_no_room_beside() -> None:
+    notes = ["", "40 superseded"]
+    columns = [Column("best", ["0.5", "0.25"], need=1), Column("step", ["10", "20"], need=9)]
+    wide = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 80, notes=notes))
+    assert wide[-1].split() == ["a/long/name/of/a/loss", "0.25", "20", "40", "superseded"]
+    narrow = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 32, notes=notes))
+    assert [line.split() for line in narrow[-2:]] == [["a/long/name/of/a/loss", "0.25"], ["40", "superseded"]]
 
 
 def logged(name: str) -> dict[str, list[tuple[int, float]]]:

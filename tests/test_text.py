@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.text import MAX_COMBINING, cell_width, clean, fit
+from tuimon.text import MAX_COMBINING, cell_width, clean, fit, fit_apart
 
 ATTACKS = [
     "\x1b]0;owned\x07",
@@ -65,6 +65,21 @@ def test_widths() -> None:
 @given(st.text(), st.integers(0, 60), st.sampled_from(["start", "end", "ends"]))
 def test_fit_is_exactly_as_wide_as_asked(text: str, width: int, keep: str) -> None:
     assert cell_width(fit(clean(text), width, keep)) == width
+
+
+@given(st.lists(st.text("ab/", max_size=24), max_size=8, unique=True), st.integers(0, 20))
+def test_names_that_are_told_apart_are_as_wide_and_no_two_look_more_alike(names: list[str], width: int) -> None:
+    before, found = [fit(name, width, "ends") for name in names], fit_apart(names, width)
+    assert all(cell_width(one) == width for one in found)
+    assert len(set(found)) >= len(set(before))
+    for name, one, other in zip(names, found, before, strict=True):
+        assert one == other or before.count(other) > 1, name
+
+
+def test_names_that_differ_in_their_middle_are_told_apart() -> None:
+    names = [f"completions/{which}_terminated_length" for which in ("max", "mean", "min")]
+    assert len({fit(name, 24, "ends") for name in names}) == 1
+    assert fit_apart(names, 24) == ["completions/max_…_length", "completions/mean…_length", "completions/min_…_length"]
 
 
 def test_fit_keeps_what_says_most() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import lru_cache
 
 MAX_COMBINING = 4
@@ -58,6 +59,11 @@ def _width(text: str) -> int:
     return width
 
 
+_RIGHT = 4
+_OTHER_PLACES = (3, 2, 5, 1)
+"""How many sixths of a text whose middle is cut are its end, and how many else they may be."""
+
+
 def shown_path(path: str) -> str:
     """Of a run, for a person; cleaned."""
     return "standard input" if path == "-" else clean(path)
@@ -79,11 +85,32 @@ def fit(text: str, width: int, keep: str = "start") -> str:
     if keep == "end":
         cut = "…" + _tail(text, width - 1)
     elif keep == "ends":
-        right = (width - 1) * 2 // 3
-        cut = _head(text, width - 1 - right) + "…" + _tail(text, right)
+        cut = _without_middle(text, width, _RIGHT)
     else:
         cut = _head(text, width - 1) + "…"
     return cut + " " * (width - cell_width(cut))
+
+
+def fit_apart(texts: Sequence[str], width: int) -> list[str]:
+    """Each as `fit` cuts its middle; those that would look the same are cut elsewhere, if that tells them apart."""
+    cut = [fit(text, width, "ends") for text in texts]
+    alike: dict[str, set[str]] = {}
+    for text, shown in zip(texts, cut, strict=True):
+        alike.setdefault(shown, set()).add(text)
+    apart: dict[str, str] = {}
+    for group in alike.values():
+        for right in _OTHER_PLACES if len(group) > 1 and width > 1 else ():
+            found = {text: fit(_without_middle(text, width, right), width) for text in group}
+            if len(set(found.values())) == len(group) and not alike.keys() & set(found.values()):
+                apart |= found
+                break
+    return [apart.get(text, shown) for text, shown in zip(texts, cut, strict=True)]
+
+
+def _without_middle(text: str, width: int, right: int) -> str:
+    """right: the sixths of the width that go to the end of the text."""
+    tail = (width - 1) * right // 6
+    return _head(text, width - 1 - tail) + "…" + _tail(text, tail)
 
 
 def _head(text: str, width: int) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from tuimon.analysis.statistics import statistics
 from tuimon.draw.numbers import format_value
 from tuimon.exports._json import dumps
-from tuimon.exports._table import Column, table
+from tuimon.exports._table import Column, no_room, table
 from tuimon.panels import telling
 from tuimon.store import Curve, Run
 from tuimon.text import clean
@@ -83,7 +83,9 @@ def as_text(run: Run, step: int, width: int | None = None, unusual: bool = False
         Column("after", [_shown(one.after) for one in found], need=4),
         Column("unusual", [_unusual(one) for one in found], need=3, left=True),
     ]
-    yield from table("metric", [clean(one.name) for one in found], columns, width)
+    left_out: list[str] = []
+    yield from table("metric", [clean(one.name) for one in found], columns, width, left_out=left_out.append)
+    yield from no_room(left_out, width)
 
 
 def _shown(value: float | None) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_value
 from tuimon.exports._comparison import MISSING, Comparison, MetricComparison
 from tuimon.exports._settings import flat, opened, shown
-from tuimon.exports._table import Column, table, wrapped
+from tuimon.exports._table import Column, no_room, table, wrapped
 from tuimon.exports.summary import label_of
 from tuimon.text import clean, shown_path
 
@@ -37,9 +37,10 @@ def as_text(found: Comparison, now: float, width: int | None = None, full: bool 
     yield from _config(found, names, width, full)
     ranked = [metric for metric in found.metrics if metric.shared > 1 and (full or metric.better)]
     in_full = ranked if full else ranked[:_RANKED]
+    left_out: list[str] = []
     for metric in in_full:
         yield ""
-        yield from _metric(metric, names, width)
+        yield from _metric(metric, names, width, left_out.append)
     if in_full:
         yield ""
         meaning = "level: mean of the last tenth of the points; ranks are by level, = where noise explains the distance"
@@ -49,6 +50,7 @@ def as_text(found: Comparison, now: float, width: int | None = None, full: bool 
         cells = [[format_value(e.summary.last) if e else "" for e in metric.entries] for metric in rest]
         yield from _by_run("Last values", [clean(metric.name) for metric in rest], cells, names, width)
     yield from _checkpoints(found, names, width)
+    yield from no_room(left_out, width)
 
 
 def _config(found: Comparison, names: Sequence[str], width: int | None, full: bool) -> Iterator[str]:
@@ -68,7 +70,9 @@ def _config(found: Comparison, names: Sequence[str], width: int | None, full: bo
         yield "  no run tells its configuration"
 
 
-def _metric(metric: MetricComparison, names: Sequence[str], width: int | None) -> Iterator[str]:
+def _metric(
+    metric: MetricComparison, names: Sequence[str], width: int | None, left_out: Callable[[str], None]
+) -> Iterator[str]:
     pairs = [(name, entry) for name, entry in zip(names, metric.entries, strict=True) if entry is not None]
     if metric.better:
         pairs.sort(key=lambda pair: pair[1].rank or len(pairs) + 1)
@@ -92,7 +96,7 @@ def _metric(metric: MetricComparison, names: Sequence[str], width: int | None) -
     better = f", {metric.better} is better" if metric.better else ""
     label = label_of(metric.meaning)
     yield f"{clean(metric.name)}" + (f"  ({label}{better})" if label != metric.name else better)
-    yield from table("run", [name for name, _ in pairs], columns, width)
+    yield from table("run", [name for name, _ in pairs], columns, width, left_out=left_out)
 
 
 def _error(error: float) -> str:

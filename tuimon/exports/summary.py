@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.progress_inputs import progress_of
@@ -12,13 +12,14 @@ from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports._settings import flat, opened, shown
-from tuimon.exports._table import Column, table, wrapped
+from tuimon.exports._table import Column, no_room, table, wrapped
 from tuimon.panels import telling
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, shown_path
 from tuimon.vocabulary import Meaning, classify
 
 _CONFIG_LINES = 40
+_ARROWS = {"rising": "↑", "falling": "↓"}
 _MOST_CONCEPTS = 4
 """Of several runs, so many concepts have a column of their own."""
 
@@ -47,9 +48,10 @@ def as_text(
 
 def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[str]:
     runs = snapshot.runs
-    yield from table(
-        f"{len(runs)} runs", [clean(run.name) for run in runs], runs_columns(snapshot, now), width, indent=0
-    )
+    left_out: list[str] = []
+    names, columns = [clean(run.name) for run in runs], runs_columns(snapshot, now)
+    yield from table(f"{len(runs)} runs", names, columns, width, indent=0, left_out=left_out.append)
+    yield from no_room(left_out, width)
     yield ""
     for run in runs:
         for alert in snapshot.alerts:
@@ -116,10 +118,12 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for title, told in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(opened(told or {}, show_secrets))))
     metrics = metric_summaries(run)
+    left_out: list[str] = []
     for title, split in (("Training", "train"), ("Validation", "val")):
         if of_split := [metric for metric in metrics if metric.meaning.split == split]:
             yield ""
-            yield from _metric_table(title, of_split, width)
+            yield from _metric_table(title, of_split, width, left_out.append)
+    yield from no_room(left_out, width)
 
 
 def facts_of(run: Run, now: float) -> Iterator[tuple[str, str]]:
@@ -174,29 +178,40 @@ def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = N
         yield f"    … and {len(settings) - most} more (--json has them all)"
 
 
-def _metric_table(title: str, metrics: Sequence[MetricSummary], width: int | None) -> Iterator[str]:
+def _metric_table(
+    title: str, metrics: Sequence[MetricSummary], width: int | None, left_out: Callable[[str], None]
+) -> Iterator[str]:
     tops = [metric.best for metric in metrics]
     columns = [
-        Column("points", [str(len(metric.curve)) for metric in metrics], need=3),
-        Column("step", [str(metric.last_step) for metric in metrics], need=2),
+        Column("points", [str(len(metric.curve)) for metric in metrics], need=5),
+        Column("step", [str(metric.last_step) for metric in metrics], need=6),
         Column("last", [format_value(metric.last) for metric in metrics]),
         Column("best", [format_value(top[1]) if top else "" for top in tops], need=1),
-        Column("at step", [str(top[0]) if top else "" for top in tops], need=5),
-        Column("mean", [format_value(metric.numbers.mean) for metric in metrics], need=4),
-        Column("deviation", [format_value(metric.numbers.deviation) for metric in metrics], need=6),
-        Column("trend", [trend_text(metric) for metric in metrics], need=7, left=True),
-        Column("", [odd_text(metric) for metric in metrics], left=True),
+        Column("at step", [str(top[0]) if top else "" for top in tops], need=4),
+        Column("mean", [format_value(metric.numbers.mean) for metric in metrics], need=3),
+        Column("deviation", [format_value(metric.numbers.deviation) for metric in metrics], need=3),
+        Column(
+            "trend",
+            [trend_text(metric) for metric in metrics],
+            need=2,
+            left=True,
+            brief=[trend_text(metric, brief=True) for metric in metrics],
+        ),
     ]
-    yield from table(title, [clean(metric.name) for metric in metrics], columns, width)
+    names, notes = [clean(metric.name) for metric in metrics], [odd_text(metric) for metric in metrics]
+    yield from table(title, names, columns, width, notes=notes, left_out=left_out)
 
 
-def trend_text(metric: MetricSummary) -> str:
-    """Which way it goes and how far: "rising +0.5", "flat"; "" where there are too few points to say."""
+def trend_text(metric: MetricSummary, brief: bool = False) -> str:
+    """Which way it goes and how far: "rising +0.5", in brief "↑ 0.5", "flat"; "" where there are too few points to
+    say."""
     found = metric.trend
     if found.direction == "unknown":
         return ""
     if found.direction == "flat":
         return "flat"
+    if brief:
+        return f"{_ARROWS[found.direction]} {format_value(abs(found.change))}"
     return f"{found.direction} {'+' * (found.change > 0)}{format_value(found.change)}"
 
 
