@@ -6,6 +6,9 @@ import csv
 import io
 import json
 import os
+import re
+import shlex
+import shutil
 import subprocess
 import sys
 import threading
@@ -15,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import tuimon
-from tuimon.commands import commands, main
+from tuimon.commands import commands, main, parser_of
 
 
 def run(*arguments: str, expect: int = 0, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -67,12 +70,56 @@ def test_help_shows_examples_and_every_command() -> None:
         assert run(name, "-h").stdout.startswith("usage: tuimon")
 
 
+EXAMPLES = [
+    (name, shlex.split(words)[1:])
+    for name, command in commands().items()
+    for line in command.examples.splitlines()
+    for words in re.findall(r"tuimon [^|)]*?(?=  |[|)]|$)", line)
+]
+
+
+def test_every_command_that_takes_logs_has_examples() -> None:
+    assert {name for name, _ in EXAMPLES} == commands().keys() - {"watch", "completion", "man"}
+
+
+@pytest.mark.parametrize(("name", "words"), EXAMPLES, ids=lambda value: value if isinstance(value, str) else None)
+def test_the_examples_of_a_command_run(
+    name: str, words: list[str], logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(logs.parent)
+    for place in ("RUN", "logs/grpo-1.5b", "outputs/a", "outputs/b", "sweep/a", "sweep/b"):
+        shutil.copytree(logs, place)
+    options = parser_of(commands()[name]).parse_args(words[1:])
+    endless = name == "demo" or getattr(options, "watch", False) or getattr(options, "follow", False)
+    if endless or "~/run" in words:  # it is tested elsewhere, or there is no such path
+        return
+    assert main(words) == (4 if name == "check" else 0)
+    assert capsys.readouterr().out or any(flag in words for flag in ("-o", "--html", "--pictures"))
+
+
+@pytest.mark.parametrize(("slip", "meant"), [("sumary", "summary"), ("exprot", "export"), ("dctor", "doctor")])
+def test_a_slip_of_the_finger_is_told(slip: str, meant: str, tmp_path: Path) -> None:
+    assert f"`tuimon {meant}` is a command" in run(slip, str(tmp_path), expect=2).stderr
+    assert "command" not in run(str(tmp_path / slip), expect=3).stderr  # a path
+    assert "command" not in run("no-such-logs", expect=3).stderr
+
+
 @pytest.mark.parametrize("command", ["", "summary", "export", "doctor"])
 def test_a_path_that_is_not_there_is_exit_3(tmp_path: Path, command: str) -> None:
     missing = str(tmp_path / "nowhere" / "run")
     done = run(*filter(None, (command, missing)), expect=3)
     assert "nowhere" in done.stderr
     assert "--wait" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("file_format", ["csv", "jsonl", "parquet", "text"])
+@pytest.mark.parametrize("options", [(), ("--by-source",)])
+def test_where_there_is_no_log_not_even_a_head_is_written(
+    options: tuple[str, ...], file_format: str, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    done = run("export", str(tmp_path / "notes.txt"), "--format", file_format, *options, expect=3)
     assert done.stdout == ""
 
 

@@ -127,4 +127,4 @@ def test_the_manual_has_every_option_and_no_request_of_its_own(capsys: pytest.Ca
             assert option.flags[-1].replace("-", "\\-") in page
     for line in page.splitlines():
         assert line.isascii()
-        assert not line.startswith((".", "'")) or re.fullmatch(r"\.(TH|SH|SS|TP|PP)\b.*", line)
+        assert not line.startswith((".", "'")) or re.fullmatch(r"\.(TH|SH|SS|TP|PP|nf|fi)\b.*", line)

@@ -12,7 +12,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -22,11 +22,12 @@ from tuimon.errors import TuimonError, UsageError
 EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOTHING, EXIT_ALERT, EXIT_PARTLY, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
 EXAMPLES = """\
-examples:
   tuimon logs/grpo-1.5b          the live dashboard of every log below that directory
+  train.py 2>&1 | tuimon -       the same of what a pipe brings
   tuimon summary logs/*          what the runs have come to, as text
   tuimon demo                    a live training run to look at
-
+"""
+_NOTES = """\
 With no PATH, the current directory. When standard output is no terminal, the summary is printed instead.
 `tuimon COMMAND -h` tells about a command; a path that is called like a command is written ./summary.
 """
@@ -43,6 +44,8 @@ class Command:
     """Adds its arguments to its parser."""
     run: Callable[[argparse.Namespace], int]
     """Does it; returns the exit code. Errors are raised as TuimonError."""
+    examples: str = ""
+    """Lines: a command, and what it does."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -108,9 +111,28 @@ def _drop_standard_output() -> None:
 
 def parser_of(command: Command) -> argparse.ArgumentParser:
     """What a subcommand takes: for running it, for completions, for the manual."""
-    parser = _Parser(prog=f"tuimon {command.name}", description=command.help)
+    parser = _Parser(
+        prog=f"tuimon {command.name}",
+        description=_with_examples(command.help, command.examples),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     command.arguments(parser)
     return parser
+
+
+def _with_examples(text: str, examples: str) -> str:
+    return f"{text}\n\nexamples:\n{examples}" if examples else text
+
+
+def _no_slip(words: Sequence[str], known: Iterable[str]) -> None:
+    """UsageError where the first word is no path, and a command but for a slip of the finger."""
+    if words and words[0][:1].isalpha() and "--wait" not in words and not os.path.lexists(words[0]):
+        from difflib import get_close_matches
+
+        from tuimon.text import clean
+
+        if near := get_close_matches(words[0], known, 1, 0.75):
+            raise UsageError(f"there is no {clean(words[0])}", f"`tuimon {near[0]}` is a command")
 
 
 def _run(words: list[str]) -> int:
@@ -124,12 +146,15 @@ def _run(words: list[str]) -> int:
         command, words = known[words[0]], words[1:]
         parser = parser_of(command)
     else:
+        _no_slip(words, known)
         command = known["watch"]
         parser = _Parser(
             prog="tuimon",
             usage="tuimon [PATH …] [options]\n       tuimon COMMAND …",
-            description="A terminal monitor for training runs: live curves, phase latency, GPU memory.",
-            epilog=EXAMPLES + "\ncommands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in known.values()),
+            description=_with_examples(
+                "A terminal monitor for training runs: live curves, phase latency, GPU memory.", EXAMPLES
+            ),
+            epilog="commands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in known.values()) + f"\n{_NOTES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")

@@ -32,6 +32,8 @@ class Described:
     choices: tuple[str, ...]
     """What they may be; empty: paths."""
     usage: str
+    examples: tuple[str, ...]
+    """Lines: a command, and what it does."""
 
 
 def described() -> tuple[Described, ...]:
@@ -54,4 +56,5 @@ def _command(command: Command) -> Described:
             repeated = isinstance(action, argparse._AppendAction)
             options.append(Option(tuple(action.option_strings), value, text, known, repeated))
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
-    return Described(command.name, command.help, tuple(options), argument, choices, usage)
+    examples = tuple(line.strip() for line in command.examples.splitlines())
+    return Described(command.name, command.help, tuple(options), argument, choices, usage, examples)

@@ -33,4 +33,8 @@ def _run(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-COMMAND = Command("at", "all metrics around one step", _arguments, _run)
+_EXAMPLES = """\
+  tuimon at RUN --step 1200                      every metric there, with its neighbours
+  tuimon at RUN --step 1200 --unusual            only what stands out from the points before
+"""
+COMMAND = Command("at", "all metrics around one step", _arguments, _run, _EXAMPLES)

@@ -50,4 +50,9 @@ def _run(options: argparse.Namespace) -> int:
     return EXIT_PARTLY if options.strict and monitor.collector.partly_unreadable else EXIT_OK
 
 
-COMMAND = Command("check", "exit 4 when an alert stands: for batch jobs, CI and cron", _arguments, _run)
+_EXAMPLES = """\
+  tuimon check RUN || mail -s "look at it" me    at the end of a batch job
+  tuimon check RUN --rule "reward < 0.1 for 20 steps" --severity critical
+  tuimon check RUN --json                        for programs
+"""
+COMMAND = Command("check", "exit 4 when an alert stands: for batch jobs, CI and cron", _arguments, _run, _EXAMPLES)

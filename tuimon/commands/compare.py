@@ -112,4 +112,9 @@ def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
     return sorted(runs, key=place)
 
 
-COMMAND = Command("compare", "runs side by side: who is ahead, and what differs", _arguments, _run)
+_EXAMPLES = """\
+  tuimon compare outputs/a outputs/b             who is ahead by more than noise, what differs in their configs
+  tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
+  tuimon compare sweep/ --metric '*reward*' --pictures plots/
+"""
+COMMAND = Command("compare", "runs side by side: who is ahead, and what differs", _arguments, _run, _EXAMPLES)

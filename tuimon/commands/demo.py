@@ -56,4 +56,9 @@ def _run(options: argparse.Namespace) -> int:
     return code if code else EXIT_OK
 
 
-COMMAND = Command("demo", "a live training run to look at", _arguments, _run)
+_EXAMPLES = """\
+  tuimon demo                                    the dashboard on a small training run, which ends with it
+  tuimon demo --inject nan@60                    the learning rate explodes: see what is told
+  tuimon demo -o here/ --steps 100               keep what it writes
+"""
+COMMAND = Command("demo", "a live training run to look at", _arguments, _run, _EXAMPLES)

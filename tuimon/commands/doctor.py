@@ -112,4 +112,8 @@ def _provenance(run: Run, metric: str) -> Iterator[str]:
         )
 
 
-COMMAND = Command("doctor", "what was found, read, skipped and why", _arguments, _run)
+_EXAMPLES = """\
+  tuimon doctor RUN                              every log that was found, and why others are not read
+  tuimon doctor RUN --metric loss                which sources hold it, and whether they agree
+"""
+COMMAND = Command("doctor", "what was found, read, skipped and why", _arguments, _run, _EXAMPLES)

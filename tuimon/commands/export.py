@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tuimon.exports.files import Export, Job
     from tuimon.exports.points import Batch
     from tuimon.monitor.local import LocalMonitor
+    from tuimon.reader import Collector
     from tuimon.store import Snapshot
 
 _SIZE = (120, 40)
@@ -34,7 +35,6 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     from tuimon.exports.files import all_exports
 
     known = all_exports()
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = "formats:\n" + "".join(f"  {one.name:<9} {one.help}\n" for one in known.values()) + _EPILOG
     add_paths(parser, many="+")
     parser.add_argument(
@@ -61,8 +61,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 _EPILOG = """
 Without --format: what the suffix of WHERE says, or into a directory history, csv and, with matplotlib, png.
-
-examples:
+"""
+_EXAMPLES = """\
   tuimon export RUN                              every point as CSV
   tuimon export RUN -o points.parquet            … as Parquet
   tuimon export RUN -o exports/                  tables, points and pictures
@@ -198,28 +198,37 @@ class _Reading:
         return self._read().snapshot()
 
     def _batches(self, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
-        from tuimon.exports.points import curve_batches, source_batches
+        """Raises NothingFound at once, before anything is written."""
+        if not self._options.by_source:
+            return self._curves(self._read().snapshot(), wanted)
+        from tuimon.reader import Collector
+
+        collector = Collector(self._paths, config.load().console_patterns)
+        for _ in collector.find():
+            pass
+        collector.require_something()
+        return self._sources(collector, wanted)
+
+    def _sources(self, collector: Collector, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
+        from tuimon.exports.points import source_batches
 
         progress = Progress("writing")
-        if self._options.by_source:
-            from tuimon.reader import Collector
+        for batch in source_batches(collector.in_file_order(), wanted):
+            yield batch
+            progress.at(*collector.progress(), " bytes")
+        self.partly |= collector.partly_unreadable
+        progress.close()
 
-            collector = Collector(self._paths, config.load().console_patterns)
-            for _ in collector.find():
-                pass
-            collector.require_something()
-            for batch in source_batches(collector.in_file_order(), wanted):
-                yield batch
-                progress.at(*collector.progress(), " bytes")
-            self.partly |= collector.partly_unreadable
-        else:
-            snapshot, done = self._read().snapshot(), 0
-            total = sum(run.point_count for run in snapshot.runs)
-            for batch in curve_batches(snapshot, wanted):
-                yield batch
-                done += len(batch)
-                progress.at(done, total, " points")
+    def _curves(self, snapshot: Snapshot, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
+        from tuimon.exports.points import curve_batches
+
+        progress, done = Progress("writing"), 0
+        total = sum(run.point_count for run in snapshot.runs)
+        for batch in curve_batches(snapshot, wanted):
+            yield batch
+            done += len(batch)
+            progress.at(done, total, " points")
         progress.close()
 
 
-COMMAND = Command("export", "points, tables and pictures: CSV, JSON lines, Parquet, PNG …", _arguments, _run)
+COMMAND = Command("export", "points, tables and pictures: CSV, JSON lines, Parquet, PNG …", _arguments, _run, _EXAMPLES)

@@ -50,4 +50,9 @@ def _run(options: argparse.Namespace) -> int:
         time.sleep(options.interval)
 
 
-COMMAND = Command("line", "one line for a status bar or a prompt", _arguments, _run)
+_EXAMPLES = """\
+  tuimon line RUN                                state, step, alerts, reward and loss on one line
+  set -g status-right '#(tuimon line ~/run)'     in ~/.tmux.conf
+  tuimon line RUN --follow                       a new line whenever it changes
+"""
+COMMAND = Command("line", "one line for a status bar or a prompt", _arguments, _run, _EXAMPLES)

@@ -55,6 +55,8 @@ def page(commands: Sequence[Described]) -> Iterator[str]:
         yield _sentence(command.help)
         for option in command.options:
             yield from _option(option)
+        if command.examples:
+            yield from (".PP", ".nf", *map(_text, command.examples), ".fi")
     yield ".SH EXIT STATUS"
     for code, meaning in _EXITS:
         yield ".TP"

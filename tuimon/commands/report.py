@@ -34,4 +34,8 @@ def _run(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-COMMAND = Command("report", "runs as one HTML file that needs no network and no script", _arguments, _run)
+_EXAMPLES = """\
+  tuimon report RUN -o report.html               curves, phase latency, memory, alerts, config in one file
+  tuimon report sweep/ -o report.html            several runs, one after the other
+"""
+COMMAND = Command("report", "runs as one HTML file that needs no network and no script", _arguments, _run, _EXAMPLES)

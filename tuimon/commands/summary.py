@@ -100,4 +100,10 @@ def _screenful(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-COMMAND = Command("summary", "what the runs have come to, as text or JSON", _arguments, _run)
+_EXAMPLES = """\
+  tuimon summary logs/grpo-1.5b                  state, config, every metric's last, best, mean and trend
+  tuimon summary 'outputs/*/training_log.json'   several runs in one table; --full: each one, too
+  tuimon summary RUN --json | jq '.runs[].state'
+  train.py 2>&1 | tuimon summary - --watch       again whenever something is logged
+"""
+COMMAND = Command("summary", "what the runs have come to, as text or JSON", _arguments, _run, _EXAMPLES)

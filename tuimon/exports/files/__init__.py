@@ -27,7 +27,8 @@ class Job:
     checked: Callable[[], Snapshot]
     """The same with its alerts, for which every curve has to be looked at."""
     batches: Callable[[], Iterator[Batch]]
-    """The points, unmerged or as curves; to be gone through once."""
+    """The points, unmerged or as curves; to be gone through once. Raises NothingFound at once: to be asked for before
+    anything is written."""
     owner: str
     """What a batch is of: run | source."""
     wanted: Callable[[str], bool]

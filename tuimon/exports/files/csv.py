@@ -21,8 +21,9 @@ def _files(job: Job) -> Iterator[File]:
 
         not_finite = {"nan": b"nan", "inf": b"inf", "-inf": b"-inf"}
         writer = LineWriter(LineForm(head, b",", b",", b"\r\n", not_finite, b""))
+        batches = job.batches()
         stream.write(f"{job.owner},metric,step,value,wall_time\r\n".encode())
-        for batch in job.batches():
+        for batch in batches:
             stream.write(writer.lines(batch))
 
     yield "points.csv", write

@@ -22,9 +22,10 @@ def _files(job: Job) -> Iterator[File]:
             [(job.owner, words), ("metric", words), ("step", arrow.int64())]
             + [(name, arrow.float64()) for name in ("seconds", "value", "wall_time")]
         )
+        batches = job.batches()
         with parquet.ParquetWriter(stream, schema, compression="zstd") as writer:
             held, rows = [], 0
-            for batch in job.batches():
+            for batch in batches:
                 held.append(_table(arrow, schema, batch))
                 rows += len(batch)
                 if rows >= _ROW_GROUP:
