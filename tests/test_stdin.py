@@ -118,6 +118,7 @@ def test_a_screen_is_told_that_the_pipe_has_ended(tmp_path: Path) -> None:
         assert _comes(lambda: any(run.last_step == 7 for run in monitor.snapshot().runs))
         (run,) = monitor.snapshot().runs
         assert (run.path, progress_of(run, time.time()).state) == ("-", "running")
+        assert monitor.paths == ["-"]
         ended.set()
         with log.open("ab") as file:
             file.write(b"step: 8/9 loss: 0.5\n")

@@ -19,7 +19,7 @@ from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
 from tuimon.heap import Heap
 from tuimon.model.events import Notice, Progress, StreamFound
-from tuimon.monitor.piped import Pipes
+from tuimon.monitor.piped import NAME, Piped, Pipes
 from tuimon.monitor.spawn import Spawned, spawn
 from tuimon.store import Snapshot, Store
 from tuimon.text import clean
@@ -55,8 +55,8 @@ class ReaderProcess:
         self._looked = False
         self._checker = checker or Checker()
         self._said: SimpleQueue[Notice] = SimpleQueue()
-        self.paths = [os.path.abspath(path) for path in paths]
-        self._arguments = (self.paths, poll, interval, console_patterns)
+        self.paths = [NAME if isinstance(path, Piped) else os.path.abspath(path) for path in paths]
+        self._arguments = ([os.path.abspath(path) for path in paths], poll, interval, console_patterns)
         self._reader = spawned
         self._piped = paths
         self._pipes = Pipes(paths)

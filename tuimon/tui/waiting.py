@@ -11,7 +11,7 @@ from tuimon.draw.numbers import format_bytes
 from tuimon.draw.rows import exactly
 from tuimon.model.views import Role, Row, Rows
 from tuimon.store import Snapshot
-from tuimon.text import clean
+from tuimon.text import clean, shown_path
 from tuimon.tui.box import strip
 
 _MOST = 20
@@ -40,7 +40,7 @@ class Waiting(Widget):
 
     def _told(self, snapshot: Snapshot) -> list[Row]:
         streams = [stream for run in snapshot.runs for stream in run.streams]
-        where = ", ".join(clean(path) for path in self._paths)
+        where = ", ".join(shown_path(path) for path in self._paths)
         if not streams:
             looking = "looking for logs" if not snapshot.progress.caught_up else "waiting for a log to appear"
             return [((looking, Role.TITLE), (" below ", Role.TEXT), (where, Role.VALUE))]
