@@ -14,7 +14,7 @@ from tuimon import draw
 from tuimon.draw.frames import GUTTER
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor import LocalMonitor, open_run
-from tuimon.panels import Look, metric_panel
+from tuimon.panels import Look, drawn_over, metric_panel
 from tuimon.reader.checkpoints import step_of
 from tuimon.store import Run
 
@@ -79,6 +79,31 @@ def test_a_chart_that_is_alone_marks_checkpoints_and_evaluations_and_says_where_
     assert rows[-1].rstrip() == "◇ 3 checkpoints, the last at 500   △ 3 evaluations, the last at 100"
     assert chart(run, Look(), "reward").marks == ()
     assert [mark.kind for mark in chart(run, Look(alone=True), "eval/reward").marks] == ["checkpoint", "checkpoint"]
+
+
+def test_runs_over_each_other_have_the_marks_of_the_one_that_is_shown_and_the_restarts_of_the_base(
+    tmp_path: Path,
+) -> None:
+    for name in ("a", "b", "c"):
+        log(tmp_path / name)
+        for step in (20, 40):
+            (tmp_path / name / f"checkpoint-{step}").mkdir()
+    for name, steps in (("b", range(60, 101)), ("c", range(30, 101))):  # resumed, each from another checkpoint
+        with (tmp_path / name / "metrics.jsonl").open("a") as file:
+            file.writelines(json.dumps({"step": step, "reward": step / 120}) + "\n" for step in steps)
+    a, b, c = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+    over = drawn_over((b, a, c), (), False, Symbols.BRAILLE)
+    view = chart(b, Look(alone=True, over=over, base=c), "reward")
+    width = (view.x.high - view.x.low) / view.columns
+    found = {kind: [m.x for m in view.marks if m.kind == kind] for kind in ("checkpoint", "evaluation")}
+    assert found["checkpoint"] == pytest.approx([20, 40], abs=width), "those of one run"
+    assert found["evaluation"] == pytest.approx([0, 50, 100], abs=width)
+    restarts = {mark.label: mark.x for mark in view.marks if mark.kind == "restart"}
+    assert restarts == {"restart 60": 60, "base restart 30": 30}
+    words = "".join(part for part, _ in view.table[-1])
+    assert words.startswith(f"{over[0].sign} ◇ 2 checkpoints, the last at 40   △ 3 evaluations, the last at 100")
+    small = chart(b, Look(over=over), "reward")
+    assert [mark.label for mark in small.marks] == ["restart 60"]
 
 
 @pytest.mark.parametrize(

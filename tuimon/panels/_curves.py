@@ -72,7 +72,7 @@ class CurvePanel:
         base = self.reading(look.base) if look.base is not None else None
         if look.over:
             lines = [(over, [(one, self.reading(one)) for one in over.runs]) for over in look.over]
-            return overlay_of(run, self.title, lines, size, symbols, self.scale, look, self.id, base)
+            return overlay_of(run, self.title, lines, size, symbols, self.scale, look, self.id, base, self.concepts)
         curves: list[tuple[str, Meaning, Curve]] = []
         names = self.in_order(run)
         left = len(self.names(run)) - len(names)

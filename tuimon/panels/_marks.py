@@ -27,14 +27,22 @@ def marks_of(
     marks: list[Mark] = []
     for curve in curves:
         marks += _not_finite(curve, scale, low, high, columns)
+    marks += restarts_of(run, curves, scale, low, high)
+    best = best_step(run, concepts)
+    if best is not None:
+        marks.append(Mark(max(curves, key=len).x_at(best, scale), "best", f"best {best}"))
+    return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
+
+
+def restarts_of(
+    run: Run, curves: Sequence[Curve], scale: Scale, low: float, high: float, whose: str = ""
+) -> list[Mark]:
+    """A mark for each restart between low and high, named where they are few. whose: said before the name."""
     densest = max(curves, key=len)
     steps = sorted({step for curve in curves for step in restart_steps(run, curve)})
     named = len(steps) <= _FEW_RESTARTS
-    marks += [Mark(densest.x_at(step, scale), "restart", f"restart {step}" if named else "") for step in steps]
-    best = best_step(run, concepts)
-    if best is not None:
-        marks.append(Mark(densest.x_at(best, scale), "best", f"best {best}"))
-    return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
+    marks = [Mark(densest.x_at(step, scale), "restart", f"{whose}restart {step}" if named else "") for step in steps]
+    return [mark for mark in marks if low <= mark.x <= high]
 
 
 def alerted(view: ChartView, run: Run, alerts: Sequence[Alert], look: Look) -> ChartView:

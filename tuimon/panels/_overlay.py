@@ -14,11 +14,13 @@ from tuimon.draw.limits import x_limits
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
-from tuimon.model.views import Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
+from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.panels._chart import X_KINDS, averaged, cursor_of, named, x_label
 from tuimon.panels._details import Detail, details_of
 from tuimon.panels._headline import reading as read_at
 from tuimon.panels._look import Look
+from tuimon.panels._marks import marks_of, restarts_of
+from tuimon.panels._milestones import milestones, told
 from tuimon.panels._notes import points_shown
 from tuimon.panels._over import Over
 from tuimon.panels._ranges import y_axis
@@ -72,11 +74,13 @@ def overlay_of(
     look: Look,
     panel: str,
     base: Reading | None = None,
+    concepts: Sequence[str] = (),
 ) -> ChartView:
     """A chart of one metric over several runs, the first of which is shown; a run without it has no line.
 
     Runs are laid over each other along the axis of the look: by step, by time since each began, by tokens … There is no
-    headline: the legend has a value for each.
+    headline: the legend has a value for each. What happened is marked of the run that is shown, and where the base was
+    restarted; the marks of all would say nothing.
     """
     axis = look.axis_of(shown)
     drawn: list[_Drawn] = []
@@ -118,18 +122,45 @@ def overlay_of(
     envelopes = [line.envelope for line in (*behind, *front)]
     curves = [reading.curve for one in drawn for reading in one.readings]
     note = _note(drawn, left, without, "" if look.weight else _thinned(seen, inside))
+    marks, below = _marks(drawn, shown, look, (low, high, columns), concepts, symbols)
     return ChartView(
         title,
         headline,
         Axis(low, high, kind=kind, label=x_label(axis, low, high)),
         y_axis(panel, scale, curves, envelopes, None, look, ""),
         (*behind, *front),
+        marks,
         note=", ".join(filter(None, [averaged(look, block), note])),
         columns=columns,
         cursor=cursor_of(shown, drawn[0].scales[0], lead.curve, look),
         extent=(first, last),
-        table=details_of(list(_details(drawn)), symbols, look.cursor, size.width) if look.alone else (),
+        table=(*details_of(list(_details(drawn)), symbols, look.cursor, size.width), *below) if look.alone else (),
     )
+
+
+def _marks(
+    drawn: Sequence[_Drawn],
+    shown: Run,
+    look: Look,
+    place: tuple[float, float, int],
+    concepts: Sequence[str],
+    symbols: Symbols,
+) -> tuple[tuple[Mark, ...], Rows]:
+    """(marks, what those mean that are there only where the chart has the screen to itself). place: the limits of x,
+    and the columns between them."""
+    marks: list[Mark] = []
+    below: Rows = ()
+    for one in drawn:
+        for run, reading, along in zip(one.runs, one.readings, one.scales, strict=True):
+            if run.id == shown.id:
+                marks += marks_of(run, [reading.curve], along, *place, concepts)
+                if look.alone:
+                    marks += milestones(run, [reading.metric], along, *place)
+                    meaning = told(run, look.cursor, symbols)
+                    below = (((f"{one.over.sign} ", one.over.role), *meaning),) if meaning else ()
+            elif look.base is not None and run.id == look.base.id:
+                marks += restarts_of(run, [reading.curve], along, *place[:2], whose="base ")
+    return tuple(marks), below
 
 
 def _details(drawn: Sequence[_Drawn]) -> Iterator[Detail]:
