@@ -47,6 +47,15 @@ def steps(events: list[Event]) -> list[int]:
     return [int(step) for event in events if isinstance(event, Columns) for step in event.steps]
 
 
+def test_the_log_that_was_written_last_is_read_first(tmp_path: Path) -> None:
+    for number in range(9):
+        path = tmp_path / f"run{number}" / "metrics.jsonl"
+        path.parent.mkdir()
+        path.write_text(lines(number))
+        os.utime(path, (1.7e9 + number * 4 % 9, 1.7e9 + number * 4 % 9))
+    assert steps(everything(Collector([str(tmp_path)]))) == sorted(range(9), key=lambda number: -(number * 4 % 9))
+
+
 def test_names_are_told_before_they_are_used(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(lines(0, 1, 2))
     events = everything(Collector([str(tmp_path)]))

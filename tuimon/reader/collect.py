@@ -8,6 +8,7 @@ for event in collector.read(): …      a block of each log that has grown, the 
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
@@ -288,7 +289,7 @@ class Collector:
         there = (f for f in found if f.found.stream not in self._retired and not f.format.unsupported)
         chosen = [f for f in there if f.path in self._closed or not f.settled]
         if paths is None:
-            chosen.sort(key=lambda f: -_known_time(f.modified))
+            chosen.sort(key=lambda f: -max(f.since.modified, _known_time(f.modified, 0.0)))  # one not read yet has none
         for followed in chosen:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
@@ -369,5 +370,5 @@ def _in_order(path: str) -> list[str | int]:
     return parts
 
 
-def _known_time(value: float) -> float:
-    return value if value == value else float("inf")
+def _known_time(value: float, otherwise: float = math.inf) -> float:
+    return value if value == value else otherwise
