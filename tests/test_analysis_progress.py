@@ -210,6 +210,8 @@ def test_an_old_log_is_quiet_unless_it_fell_silent_before_our_eyes():
     assert report(KNOWN, days).evidence == "no new point for 3 d (step 100 of 1000)"
     assert report(replace(KNOWN, watched_since=LAST - 10), days).state == "stalled"
     assert report(replace(KNOWN, watched_since=LAST + 10), days).state == "quiet"
+    copied = replace(KNOWN, watched_since=days, last_change=days - 900)
+    assert report(copied, days).state == "quiet", "a file that was copied is no sign of life"
 
 
 def test_a_file_that_still_changes_is_a_sign_of_life():

@@ -164,7 +164,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         last = last_sign(known.last_wall_time, known.last_change)
         return "running", f"{last}, {usual}" if known.cadence else last
     seen_alive = known.watched_since <= _newest(known)
-    if known.cadence and (seen_alive or age <= max(_FRESH * tolerated, 3600.0)):
+    if known.cadence and (seen_alive or max(age, since) <= max(_FRESH * tolerated, 3600.0)):
         return "stalled", f"no step for {silence(since)}; {_usual(known.cadence)}{of_total}{_last_seen(known, growing)}"
     return "quiet", f"no new point for {silence(since)}{of_total}"
 
