@@ -54,6 +54,22 @@ async def test_a_key_of_ones_own_takes_the_place_of_the_usual_one(run: Path) -> 
         assert row.split()[0] == "w"
 
 
+async def test_help_is_whole_at_any_width_and_tells_where_one_is(run: Path) -> None:
+    async with opened(run, (60, 20)) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("question_mark")
+        shown = await until(app, pilot, lambda s: "rows 1-19 of " in s)
+        await pilot.press("space")
+        shown += await until(app, pilot, lambda s: "rows 20-38 of " in s)
+        words = " ".join(shown.split())
+        for action in app.actions[:12]:
+            assert all(word in words for word in action.help.split())
+        await pilot.resize_terminal(120, 20)
+        await until(app, pilot, lambda s: "this chart's present ones kept" in s)
+        await pilot.press("G")
+        await until(app, pilot, lambda s: "min to max of a mean" in s)
+
+
 def test_an_action_that_does_not_exist_has_no_key() -> None:
     with pytest.raises(UsageError, match="fly"):
         with_user_keys({"fly": "w"})

@@ -21,10 +21,10 @@ _PADDING = 2
 class ComparisonScreen(RowsScreen):
     """A table as it stands when it is opened; the first run is what the others are held against."""
 
+    TABLE = True
     BINDINGS = [("d", "app.pop_screen")]  # noqa: RUF012  Textual's way
 
     def __init__(self, runs: Sequence[Run], symbols: Symbols, theme: str, width: int) -> None:
-        foot: list[Row] = [(("Esc leaves this screen; arrows and hjkl move it", Role.MUTED),)]
-        if len(runs) > MOST:
-            foot.insert(0, ((f"{len(runs) - MOST} more runs are marked; {MOST} are compared at once", Role.WARNING),))
-        super().__init__([*side_by_side(runs[:MOST], time.time(), symbols, width - _PADDING), (), *foot], theme)
+        rows = side_by_side(runs[:MOST], time.time(), symbols, width - _PADDING)
+        more: Row = ((f"{len(runs) - MOST} more runs are marked; {MOST} are compared at once", Role.WARNING),)
+        super().__init__([*rows, *([(), more] if len(runs) > MOST else [])], theme)

@@ -6,20 +6,28 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from textual.app import ComposeResult
+from textual.events import Resize
 from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from tuimon.draw.numbers import format_bytes, format_count
+from tuimon.draw.rows import paragraph, row_width, sides
 from tuimon.model.views import Role, Row
 from tuimon.store import Run, Snapshot
-from tuimon.text import cell_width, clean, fit, shown_path
+from tuimon.text import clean, fit, shown_path
 from tuimon.tui.actions import Action, key_names
+from tuimon.tui.bars import Line
 from tuimon.tui.box import strip
 
 _PAST = 20
 """Incidents that are over, of which the newest are told."""
+_KEYS: Row = tuple(
+    span
+    for key, does in (("Esc", "back"), ("↓ ↑", "move"), ("space b", "page"), ("g G", "ends"))
+    for span in ((f" {key}", Role.ACCENT), (f" {does} ", Role.MUTED))
+)
 
 
 class Rows(ScrollView, can_focus=True):
@@ -35,15 +43,26 @@ class Rows(ScrollView, can_focus=True):
         ),
     ]
 
-    def __init__(self, rows: Sequence[Row], theme: str) -> None:
+    def __init__(self, rows: Sequence[Row], theme: str, table: bool) -> None:
         super().__init__()
+        self._whole = rows
         self._rows = rows
         self._theme = theme
+        self._table = table
 
     def on_mount(self) -> None:
-        width = max((sum(cell_width(text) for text, _ in row) for row in self._rows), default=0)
-        self.virtual_size = Size(width, len(self._rows))
         self.focus()
+
+    def on_resize(self, event: Resize) -> None:
+        if not self._table:
+            self._rows = [part for row in self._whole for part in wrapped(row, self.size.width)]
+        self.virtual_size = Size(max(map(row_width, self._rows), default=0), len(self._rows))
+
+    @property
+    def where(self) -> str:
+        """Which of the rows are on the screen; "" where all are."""
+        top, room, count = self.scroll_offset.y, self.size.height, len(self._rows)
+        return f"rows {top + 1}-{min(top + room, count)} of {count} " if count > room else ""
 
     def render_line(self, y: int) -> Strip:
         x, top = self.scroll_offset
@@ -54,8 +73,28 @@ class Rows(ScrollView, can_focus=True):
         return line.crop_extend(x, x + self.size.width, strip(((" ", Role.TEXT),), self._theme)._segments[0].style)
 
 
+def wrapped(row: Row, width: int) -> list[Row]:
+    """A row broken into lines of `width` cells, the later ones below the end of its first span, or of its blanks."""
+    first, role = row[0] if row else ("", Role.TEXT)
+    blanks = len(first) - len(first.lstrip())
+    head, rest = ((first, role), row[1:]) if len(row) > 1 else ((first[:blanks], role), ((first[blanks:], role),))
+    beside = row_width((head,))
+    if row_width(row) <= width or beside * 2 > width:
+        return [row]
+    lines = paragraph(rest, width - beside, len(row_text(rest)))
+    return [((head if not at else (" " * beside, role)), *line) for at, line in enumerate(lines)]
+
+
+def row_text(row: Row) -> str:
+    """Without its roles."""
+    return "".join(text for text, _ in row)
+
+
 class RowsScreen(ModalScreen[None]):
-    """A full screen of rows; any of the leaving keys leaves it."""
+    """A full screen of rows above a line of keys; any of the leaving keys leaves it."""
+
+    TABLE = False
+    """Whether its rows are columns, so that long ones are moved, not broken."""
 
     CSS = """
     RowsScreen { background: ansi_default; align: left top; }
@@ -69,7 +108,15 @@ class RowsScreen(ModalScreen[None]):
         self._theme = theme
 
     def compose(self) -> ComposeResult:
-        yield Rows(self.rows, self._theme)
+        self._pane, self._keys = Rows(self.rows, self._theme, self.TABLE), Line()
+        yield from (self._pane, self._keys)
+
+    def on_mount(self) -> None:
+        for changes in ("scroll_y", "virtual_size", "size"):
+            self.watch(self._pane, changes, self._draw_keys, init=False)
+
+    def _draw_keys(self) -> None:
+        self._keys.draw(sides(_KEYS, ((self._pane.where, Role.ACCENT),), self.size.width), self._theme)
 
 
 class HelpScreen(RowsScreen):
@@ -98,7 +145,6 @@ class HelpScreen(RowsScreen):
             (("Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation", Role.MUTED),),
             (("⚑ alert   ┊ restart   │ cursor   ▲▼ beyond the limits   ◆ pinned", Role.MUTED),),
             (("Faint: raw values behind an average, what a restart superseded, min to max of a mean", Role.MUTED),),
-            (("Esc leaves this screen", Role.MUTED),),
         ]
         return found
 
@@ -149,5 +195,4 @@ class NotesScreen(RowsScreen):
                         (", ".join(said), Role.WARNING if bad else Role.MUTED),
                     )
                 )
-        found += [(), (("Esc leaves this screen", Role.MUTED),)]
         return found
