@@ -59,6 +59,29 @@ train/loss                        0.4523
     )
 
 
+def test_no_curve_crosses_the_name_of_an_area() -> None:
+    low, half, full = np.zeros(64), np.full(64, 0.4), np.ones(64)
+    layers = [
+        Line("generate", RED, Envelope(low, half, low, half, low), filled=True),
+        Line("train", BLUE, Envelope(half, full, half, full, low), filled=True),
+    ]
+    for at in np.linspace(0.05, 0.95, 19):
+        crossing = Line("", Role.MUTED, envelope(np.full(64, at)))
+        shown = picture(chart(*layers, crossing), 40, 10)
+        assert " generate " in shown
+        assert " train " in shown
+
+
+def test_a_legend_without_room_says_how_many_lines_it_does_not_name() -> None:
+    lines = [Line(f"seed{number}", RED, envelope([0.1, 0.5])) for number in range(7)]
+    titles = [picture(chart(*lines, title="loss"), width, 6).splitlines()[1] for width in (90, 50, 30)]
+    assert [[word for word in title.split() if word[0] in "s+"] for title in titles] == [
+        [f"seed{number}" for number in range(7)],
+        ["seed0", "seed1", "seed2", "+4"],
+        ["seed0", "+6"],
+    ]
+
+
 def test_a_gap_marks_and_sparse_points() -> None:
     train = [0.9, 0.8, 0.7, 0.6, 0.5, NAN, NAN, 0.3, 0.3, 0.2, 0.2, 0.2] + [0.1] * 4
     gaps = np.zeros(16)

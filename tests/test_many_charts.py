@@ -174,6 +174,14 @@ def test_a_row_tells_last_lowest_highest_trend_and_source() -> None:
     assert all(ord(c) < 128 for c in text(metric_row(RUN, "loss", widths, True, Symbols.ASCII, 120)))
 
 
+def test_long_names_have_the_room_of_what_tells_where_a_metric_comes_from() -> None:
+    few, many = dict(metric_layout(120, 33)), dict(metric_layout(120, 20))
+    assert {column.id for column in many} - {column.id for column in few} == {"points"}
+    [name] = [cells for column, cells in few.items() if column.id == "metric"]
+    assert name >= 33
+    assert len(metric_layout(200, 33)) == len(METRIC_SORTS) - 1
+
+
 @pytest.mark.parametrize("width", [1, 20, 40, 60, 80, 100, 120, 200])
 def test_rows_fill_any_width(width: int) -> None:
     widths = metric_layout(width)

@@ -183,7 +183,7 @@ def test_a_line_for_each_four_rows_at_most_four_the_others_counted(rows: int, li
     assert isinstance(view, ChartView)
     assert len(view.lines) == lines
     assert view.lines[1].label == "val"
-    assert f"+{8 - lines} more" in view.note
+    assert f"+{8 - lines} metric" in view.note
     assert view.headline[0][0] == "0"
 
 
@@ -197,7 +197,7 @@ def test_one_thing_under_several_names_is_one_line() -> None:
     view = panel("reward").view(store.snapshot().runs[0], Size(80, 20), START, Symbols.BRAILLE)
     assert isinstance(view, ChartView)
     assert len(view.lines) == 1, "the score; not the normalised reward, not the document's"
-    assert "+2 more" in view.note
+    assert "+2 metrics" in view.note
 
 
 def test_what_cannot_stand_beside_a_line_is_counted_only() -> None:
@@ -210,7 +210,7 @@ def test_what_cannot_stand_beside_a_line_is_counted_only() -> None:
         }
     )
     assert len(chart(run, "loss").lines) == len(chart(run, "samples_per_second").lines) == 1
-    assert chart(run, "loss").note == chart(run, "samples_per_second").note == "+1 more"
+    assert chart(run, "loss").note == chart(run, "samples_per_second").note == "+1 metric"
 
 
 def test_the_raw_score_leads_and_max_and_min_get_no_line() -> None:
@@ -252,7 +252,7 @@ def test_a_restart_is_marked_and_what_it_hides_is_counted() -> None:
     run = store.snapshot().runs[0]
     view = chart(run, "loss")
     assert run.curve("loss").superseded == 40
-    assert "40 points superseded by a restart at step 81" in view.note
+    assert "restart at 81 hides 40 points" in view.note
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
 
@@ -296,7 +296,7 @@ def test_a_restart_has_one_mark_although_a_validation_comes_later() -> None:
     assert [(mark.x, mark.label) for mark in chart(run, "loss").marks] == [(42.0, "restart 42")]
     alone = metric_panel("eval/loss").view(run, Size(80, 12), START, Symbols.BRAILLE)
     assert [(mark.x, mark.label) for mark in alone.marks] == [(42.0, "restart 42")]
-    assert "1 point superseded by a restart at step 42" in alone.note
+    assert "restart at 42 hides 1 point" in alone.note
 
 
 def test_what_counts_steps_otherwise_does_not_stand_on_the_same_axis() -> None:
@@ -592,7 +592,7 @@ def test_the_largest_processes_have_a_line() -> None:
     assert [line.label for line in view.lines] == ["train_step", "do_checkpoint", "model_update", "compute_values"]
     assert view.headline[0] == ("9 GiB", Role.VALUE)
     assert view.note.startswith("virtual 50 GiB")
-    assert "+1 more" in view.note
+    assert "+1 metric" in view.note
 
 
 # ---------------------------------------------------------------- header and arrangement

@@ -278,7 +278,7 @@ def test_a_spike_between_the_columns_stands_above_the_layers() -> None:
     assert np.nanmax(view.lines[1].envelope.high) == 15.0
     assert np.nanmax(view.lines[-1].envelope.high) == 95.0
     assert view.y.high >= 95.0
-    assert view.note == f"{view.columns * 5000 // 5000} of 5 000 steps; above them, the most that a step took"
+    assert view.note == f"{view.columns * 5000 // 5000} of 5 000 steps; line: maximum"
 
 
 def test_more_than_seven_phases_are_seven_layers_and_the_small_ones_one() -> None:

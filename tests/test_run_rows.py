@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tuimon.analysis.run_filter import parse
 from tuimon.draw.rows import row_width
 from tuimon.draw.spark import spark_columns, sparkline
-from tuimon.model.views import Symbols
+from tuimon.model.views import Role, Symbols
 from tuimon.monitor import open_run
 from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
 from tuimon.panels.lists.runs import SORTS, Listing, age_text, listed, shared_directory, useful_columns
@@ -44,6 +44,13 @@ def names(found: tuple[Run, ...]) -> list[str]:
 
 def text(row: tuple[tuple[str, object], ...]) -> str:
     return "".join(text for text, _ in row)
+
+
+def test_alerts_are_counted_in_the_colour_of_the_gravest(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE, {runs[0].id: 3, runs[1].id: 2}, critical=frozenset({runs[1].id}))
+    widths = layout(120, useful_columns(runs, listing), 14)
+    found = [[span for span in run_row(run, listing, widths, False, 120) if span[0].strip()][-1] for run in runs[:2]]
+    assert [(text.strip(), role) for text, role in found] == [("3", Role.WARNING), ("2", Role.CRITICAL)]
 
 
 @pytest.mark.parametrize("symbols", list(Symbols))

@@ -24,8 +24,8 @@ _BLANK = ord(" ")
 _DOTS_LIT = np.array([bin(mask).count("1") for mask in range(256)], np.int8)
 
 
-def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbols) -> frozenset[str]:
-    """Fills the canvas with the filled ones of the lines; returns the labels that found room inside their layer."""
+def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbols) -> None:
+    """Fills the canvas with the filled ones of the lines."""
     shape = glyphs(symbols)
     rows, cells = canvas.codes.shape
     most = np.zeros((rows, cells), np.int8)
@@ -42,6 +42,11 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
             if line.filled:
                 fill = "." if line.behind else PLAIN_FILLS[index % len(PLAIN_FILLS)]
                 canvas.codes[canvas.owner == index] = ord(fill)
+
+
+def name_areas(canvas: Canvas, lines: Sequence[Line]) -> frozenset[str]:
+    """Writes the labels of the filled lines into their layers, where no curve crosses them; returns those that found
+    room."""
     return frozenset(
         line.label for index, line in enumerate(lines) if line.filled and _name(canvas, index, clean(line.label))
     )

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.draw.area import draw_areas
+from tuimon.draw.area import draw_areas, name_areas
 from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
 from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
 from tuimon.draw.raster import glyphs, masks, points, spans
@@ -106,7 +106,18 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     needed = cell_width(clean(view.title)) + sum(row_width(clean_row(one)) + 2 for one in legend) + 2
     if legend and needed + row_width(headline) > width >= needed + row_width(headline[:1]):
         headline = headline[:1]
+    beside = sum(row_width(one) + 2 for one in (headline, small[0]) if one)
+    legend = _few(legend, width - cell_width(clean(view.title)) - beside)
     return title_row(view.title, headline, width, [small[0], *legend, small[1]])
+
+
+def _few(legend: list[Row], room: int) -> list[Row]:
+    """As many as have room; of those that have none, how many they are."""
+    widths = np.cumsum([row_width(clean_row(one)) + 2 for one in legend])
+    if not len(legend) or widths[-1] <= room:
+        return legend
+    shown = int(np.searchsorted(widths, room - len(f"  +{len(legend)}"), "right"))
+    return [*legend[:shown], ((f"+{len(legend) - shown}", Role.MUTED),)] if shown else legend
 
 
 def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[Canvas, frozenset[str]]:
@@ -117,9 +128,8 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     owner = np.full((rows, cells), -1, dtype=np.int8)
     canvas = Canvas(np.zeros((rows, cells), dtype=np.uint32), owner, [line.role for line in view.lines])
     outside: list[tuple[int, npt.NDArray[np.int32]]] = []
-    named = frozenset[str]()
     if any(line.filled for line in view.lines):
-        named = draw_areas(canvas, view.lines, view.y, symbols)
+        draw_areas(canvas, view.lines, view.y, symbols)
     else:
         canvas.codes[:] = _BLANK
     for index in _from_the_back(view.lines):
@@ -133,6 +143,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         outside.append((index, beyond))
     for dots in (layers[True], layers[False]):  # what lies in front hides what lies behind
         np.copyto(canvas.codes, shape.codes[dots], where=dots > 0)
+    named = name_areas(canvas, view.lines)
     for index, beyond in outside:
         if view.lines[index].markers:
             _draw_points(canvas, view.lines[index], index, view, symbols)

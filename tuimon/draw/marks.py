@@ -110,7 +110,7 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
                 if kind not in _QUIET or canvas.codes[row, cell] == _BLANK:
                     canvas.put(row, cell, shown, role)
             if label and width >= 40:
-                _write_label(canvas, row, cell, label, role)
+                _write_label(canvas, row, cell, label, Role.MUTED if role is Role.FAINT else role)
 
 
 def draw_cursor(canvas: Canvas, view: ChartView, x: float, symbols: Symbols) -> None:

@@ -32,7 +32,7 @@ def note_of(
     if shown < inside:
         parts.append(f"{thousands(shown)} of {plural(inside, 'point')}")
     if left:
-        parts.append(f"+{left} more")
+        parts.append(f"+{plural(left, 'metric')}")
     return ", ".join(parts)
 
 
@@ -50,8 +50,8 @@ def _disputed(curves: Sequence[Curve], factors: Sequence[float]) -> Iterator[str
 def _restarted(run: Run, curve: Curve) -> Iterator[str]:
     steps = restart_steps(run, curve)
     if curve.superseded:
-        said = f"{plural(curve.superseded, 'point')} superseded"
-        yield f"{said} by a restart at step {steps[-1]}" if steps else said
+        hidden = plural(curve.superseded, "point")
+        yield f"restart at {steps[-1]} hides {hidden}" if steps else f"{hidden} superseded"
     elif steps:
         yield f"restart at step {steps[-1]}"
 

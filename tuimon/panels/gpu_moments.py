@@ -18,6 +18,8 @@ from tuimon.store import Run
 
 TITLE = "GPU memory by moment"
 COLUMNS = ("before", "loaded", "peak", "done", "left")
+_SHORT = ("pre", "load", "peak", "done", "left")
+"""What the columns are called where there is no room."""
 _READ = ((0, ""), (1, ""), (2, "max_"), (2, ""), (3, ""))
 """Of each column: the moment, and the beginning of the kind."""
 _DONE, _LEFT = 3, 4
@@ -78,13 +80,14 @@ class GpuMoments:
         if max(map(len, names)) > size.width * 2 // 5:
             names = short_titles(phases)
         cells = tuple(_parts(one.reserved, whole) for one in found)
+        heads = COLUMNS if size.width > max(map(len, names)) + len(COLUMNS) * (len(COLUMNS[0]) + 1) else _SHORT
         of = f"the device ({format_value(total, 'GiB')})" if known else f"the most ({format_value(most, 'GiB')})"
         headline: Row = ((format_value(most, "GiB"), Role.VALUE), (" peak", Role.MUTED))
         return HeatView(
             TITLE,
             headline,
             names,
-            COLUMNS,
+            heads,
             cells,
             tuple(_parts(one.allocated, whole) for one in found),
             _highest(cells),

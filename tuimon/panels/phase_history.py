@@ -143,7 +143,7 @@ def _note(curve: Curve, envelope: Envelope) -> str:
     shown = int(np.isfinite(envelope.last).sum())
     if shown >= curve.finite_count:
         return ""
-    return f"{thousands(shown)} of {plural(curve.finite_count, 'step')}; above them, the most that a step took"
+    return f"{thousands(shown)} of {plural(curve.finite_count, 'step')}; line: maximum"
 
 
 PANEL = PhaseHistory()

@@ -46,6 +46,7 @@ class MetricTable(Cells):
     def __init__(self) -> None:
         super().__init__()
         self.names: tuple[str, ...] = ()
+        self._longest = 0
         self.cursor = 0
         self._top = 0
         self._widths: MetricWidths = ()
@@ -66,7 +67,8 @@ class MetricTable(Cells):
 
     def list(self, names: tuple[str, ...], selected: str | None) -> None:
         """The metrics in their order; the selection stays with its metric."""
-        self.names = names
+        if names is not self.names:
+            self.names, self._longest = names, max(map(len, names), default=0)
         self.cursor = names.index(selected) if selected in names else 0
 
     def show(self, run: Run, sort: str, reverse: bool, symbols: Symbols, theme: str) -> None:
@@ -84,7 +86,7 @@ class MetricTable(Cells):
         if self._shown is None or width < 1 or height < 1:
             return
         run, sort, reverse, symbols, theme = self._shown
-        self._widths = metric_layout(width)
+        self._widths = metric_layout(width, self._longest)
         self._top = max(min(self._top, self.cursor, len(self.names) - self.room), self.cursor - self.room + 1, 0)
         seen = range(self._top, min(self._top + self.room, len(self.names)))
         if self._made_of != (run, self._widths, symbols):

@@ -65,6 +65,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         frozenset(choice.pinned),
         frozenset(choice.hidden),
         shared_directory([run.name for run in snapshot.runs]),
+        frozenset(alert.run for alert in snapshot.alerts if alert.severity == "critical"),
     )
 
 

@@ -24,6 +24,10 @@ from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import Meaning, classify
 
 _LEAST_NAME = 14
+_WANTED_NAME = 35
+"""Cells of a name for which there is room before …"""
+_FOR_NAMES = 5
+"""… there is for the columns that are dropped from here on."""
 _STILL = 0.005
 """A change of less than this part of all that a curve has covered is none."""
 _BETWEEN: Span = ("  ", Role.MUTED)
@@ -135,17 +139,19 @@ METRIC_SORTS = ("relevance", *(column.id for column in METRIC_COLUMNS))
 MetricWidths = tuple[tuple[MetricColumn, int], ...]
 
 
-def metric_layout(width: int) -> MetricWidths:
-    """The columns that have room in `width` cells, each with its own; what is left is the name's, then the curve's."""
+def metric_layout(width: int, longest: int = _LEAST_NAME) -> MetricWidths:
+    """The columns that have room in `width` cells, each with its own; what is left is the name's, then the curve's.
+    longest: the longest name, in cells, for which the columns go that tell where a metric comes from."""
     columns = list(METRIC_COLUMNS)
     while True:
         taken = _SIGN + sum(column.width + 2 for column in columns if column.id != "metric")
         droppable = [column for column in columns if column.drop]
-        if taken + _LEAST_NAME <= width or not droppable:
+        wanted = min(longest, _WANTED_NAME) if any(column.drop >= _FOR_NAMES for column in columns) else _LEAST_NAME
+        if taken + max(wanted, _LEAST_NAME) <= width or not droppable:
             break
         columns.remove(max(droppable, key=lambda column: column.drop))
     left = max(width - taken, 1)
-    name = min(left, max(_LEAST_NAME, left * 2 // 3, 24))
+    name = min(left, max(left * 2 // 3, 24, min(longest, _WANTED_NAME)))
     more = {"metric": name, "curve": 12 + left - name}
     if all(column.id != "curve" for column in columns):
         more["metric"] = left

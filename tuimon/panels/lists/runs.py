@@ -27,7 +27,7 @@ from tuimon.text import clean, fit
 
 _STATES = {
     "running": ("●", "*", Role.GOOD),
-    "finished": ("✓", "+", Role.ACCENT),
+    "finished": ("✓", "+", Role.TEXT),
     "stalled": ("!", "!", Role.WARNING),
     "crashed": ("✗", "x", Role.CRITICAL),
     "quiet": ("·", ".", Role.MUTED),
@@ -56,6 +56,8 @@ class Listing:
     hidden: frozenset[str] = frozenset()
     shared: int = 0
     """Characters with which all names begin: a directory that need not be said of each."""
+    critical: frozenset[int] = frozenset()
+    """Ids of the runs of which an alert that stands is critical."""
 
 
 def shared_directory(names: Sequence[str]) -> int:
@@ -162,7 +164,7 @@ def _trend(run: Run, listing: Listing, width: int) -> Row:
 
 def _alerts(run: Run, listing: Listing, width: int) -> Row:
     count = listing.alerts.get(run.id, 0)
-    return ((str(count), Role.WARNING),) if count else ()
+    return ((str(count), Role.CRITICAL if run.id in listing.critical else Role.WARNING),) if count else ()
 
 
 COLUMNS = (
