@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,6 +38,28 @@ async def test_the_palette_finds_an_action_and_does_it(run: Path) -> None:
         await until(app, pilot, lambda s: "metric list (M)" in s)
         await pilot.press("enter")
         await until(app, pilot, lambda s: "6 metrics" in s)
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("metric list", "metric list (M)"),
+        ("}", "smoother (})"),  # a key
+        ("PgDn", "next page (PgDn space n)"),
+        ("8-colour", ""),
+        ("16-colour", "theme (t)"),  # a part of what it does
+    ],
+)
+async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: str, first: str) -> None:
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*typed)
+        found = await until(app, pilot, lambda s: first in s if first else "No matches" in s)
+        if first:
+            titles = [line.strip() for line in found.splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line)]
+            assert titles[0] == first
 
 
 async def test_a_key_of_ones_own_takes_the_place_of_the_usual_one(run: Path) -> None:

@@ -6,17 +6,15 @@ import asyncio
 import signal
 import sys
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import App, ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.events import Event, Key
-from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from tuimon.config import Settings
@@ -30,6 +28,7 @@ from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.pace import Pace
+from tuimon.tui.palette import ActionProvider
 from tuimon.tui.preparing import START, meet, prepare, settle
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, runs_of
 from tuimon.tui.run_list import RunListScreen
@@ -57,6 +56,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         Binding("ctrl+z", "tuimon_suspend", show=False, priority=True),
     ]
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {ActionProvider}  # noqa: RUF012
     CSS = """
     * { scrollbar-size: 0 0; }
     Screen { background: ansi_default; color: ansi_default; layout: vertical; }
@@ -343,20 +343,6 @@ class TuimonApp(App[None], inherit_bindings=False):
             explore.wheel(self, event.x, event.up, event.aside)
         elif self.board.turn(-1 if event.up else 1):
             self.redraw()
-
-    # ------------------------------------------------------------------ the palette
-
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette offers the same actions as the keys."""
-        where = screen.WHERE if isinstance(screen, WorkScreen) else "dashboard"
-        for action in self.actions:
-            if where not in action.where:
-                continue
-            yield SystemCommand(
-                f"{action.label} ({actions.key_names(action.keys)})",
-                action.help,
-                partial(action.do, self),
-            )
 
     # ------------------------------------------------------------------ the next start
 
