@@ -34,6 +34,10 @@ def evaluated(step: int) -> dict[str, float]:
     [
         *[("checkpoint-40", 40), ("global_step_40", 40), ("global_step40", 40), ("iter_0000040", 40), ("40", 40)],
         *[("epoch=3-step=40", 40), ("ckpt-40", 40), ("step_40_best", 40)],
+        *[("epoch=3-step=40.ckpt", 40), ("checkpoint_40.pt", 40), ("model-step-40.safetensors", 40)],
+        *[("epoch=3-step=40-v1.ckpt", 40), ("iter_0000040.pth", 40), ("model_epoch_3.pt", None), ("40.pt", None)],
+        *[("model-00001-of-00002.safetensors", None), ("ckpt_20261121.pt", None), ("step_20261121-014812.pt", None)],
+        *[("checkpoint-20261121", None), ("step_20269999", 20_269_999), ("epoch=3.ckpt", None), ("last.ckpt", None)],
         *[("epoch_3", None), ("best", None), ("checkpoint-2026-11-21", None), ("checkpoint-" + "9" * 40, None)],
     ],
 )
@@ -56,6 +60,28 @@ def test_each_run_has_the_checkpoints_that_lie_with_it_as_they_come_and_go(tmp_p
     assert {run.name: run.checkpoints for run in monitor.snapshot().runs} == {"a": (20, 80), "b": (60,)}
     assert before.runs[0].checkpoints == (20, 40), "a snapshot stays as it is"
     assert not monitor.update()
+
+
+def test_checkpoints_that_are_files_are_known_as_they_come_and_go(tmp_path: Path) -> None:
+    log(tmp_path / "a")
+    names = (
+        "a/epoch=1-step=40.ckpt",
+        "a/weights/checkpoint_60.pt",
+        "a/weights/model-step-60.safetensors",
+        "a/last.ckpt",
+    )
+    for name in (*names, "a/model-00001-of-00002.safetensors", "a/step_80.npz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "a" / "checkpoint-20").mkdir()
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    [run] = monitor.snapshot().runs
+    assert run.checkpoints == (20, 40, 60)
+    (tmp_path / "a" / "epoch=1-step=40.ckpt").unlink()
+    (tmp_path / "a" / "epoch=2-step=80.ckpt").touch()
+    assert monitor.update()
+    assert monitor.snapshot().runs[0].checkpoints == (20, 60, 80)
 
 
 def chart(run: Run, look: Look, metric: str, height: int = 20, symbols: Symbols = Symbols.BRAILLE) -> ChartView:

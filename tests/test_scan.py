@@ -130,6 +130,18 @@ def test_a_named_checkpoint_in_a_store_is_known_by_its_weights(tmp_path: Path) -
     assert found(scan([str(tmp_path)], wants), tmp_path) == ["checkpoints/good/b.json"]
 
 
+def test_ten_thousand_checkpoint_files_cost_one_listing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = [tmp_path / "checkpoints" / f"model-step-{step}.safetensors" for step in range(10_000)]
+    make(tmp_path, "metrics.jsonl", "checkpoints/notes.txt")
+    for path in saved:
+        path.touch()
+    with counted(monkeypatch) as calls:
+        result = scan([str(tmp_path)], wants)
+    assert [Path(path) for path in result.checkpoints] == sorted(saved)
+    assert calls["scandir"] == 2
+    assert calls["stat"] <= 6  # of the weights none
+
+
 def test_five_thousand_checkpoints_cost_one_listing_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = 5000
     for step in range(steps):

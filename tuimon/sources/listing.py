@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tuimon.sources.files import explain, fresh, kind_name
-from tuimon.sources.pruning import JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, WEIGHTS, Place, place
+from tuimon.sources.pruning import JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, Place, place
 
 Wants = Callable[[str], bool]
 """(path) -> is this file worth listing?"""
@@ -71,6 +71,8 @@ class Listing:
     """(file, is it a link)."""
     directories: list[tuple[str, Place, int, bool]] = field(default_factory=list)
     """(path, place, inode of the entry, is it a link)."""
+    saved: list[str] = field(default_factory=list)
+    """Paths of files that may be a checkpoint each, told by their names alone."""
     problems: list[Problem] = field(default_factory=list)
 
     def expired(self, now: float) -> bool:
@@ -98,6 +100,8 @@ def list_directory(path: str, root: str, where: Place, status: os.stat_result, w
                         listing.directories.append((prefix + name, where, entry.inode(), False))
                 elif name.endswith(WEIGHTS):
                     holds_weights = True
+                    if name.endswith(SAVED):
+                        listing.saved.append(prefix + name)
                 elif entry.is_dir(follow_symlinks=False):
                     _branch(prefix + name, where, entry.inode(), listing, False)
                 elif entry.is_symlink():
@@ -109,6 +113,7 @@ def list_directory(path: str, root: str, where: Place, status: os.stat_result, w
     if where is Place.IN_STORE and holds_weights:
         listing.directories.clear()
     listing.directories.sort()
+    listing.saved.sort()
     return listing
 
 

@@ -30,6 +30,8 @@ WEIGHTS = (
     *(".msgpack", ".orbax", ".pkl", ".index", ".zarr", ".model"),
 )
 """Ends of names of files that hold weights, never metrics."""
+SAVED = (".ckpt", ".pt", ".pth", ".safetensors")
+"""Those of them that are a whole checkpoint in one file, of Lightning and of scripts; what is in them is not asked."""
 JSON = (".json", ".jsonl")
 OF_A_MODEL = frozenset(
     f"{stem}.json"

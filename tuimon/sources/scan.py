@@ -48,7 +48,7 @@ class Scan:
     directories: tuple[str, ...]
     """Those in which a new log can appear (checkpoints left out), the most lately changed first."""
     checkpoints: tuple[str, ...]
-    """Directories that hold a checkpoint, in the order found."""
+    """Directories that hold a checkpoint, and files that may be one each, in the order found."""
     problems: tuple[Problem, ...]
     complete: bool
     """False when a budget ended the search."""
@@ -193,6 +193,7 @@ class _Search:
         if where is Place.CHECKPOINT:
             self._checkpoints.append(path)
         else:
+            self._checkpoints += listing.saved
             newest = max((found.modified for found, _ in listing.files), default=0.0)
             self._directories[path] = max(listing.modified, newest)
         for child, child_place, child_inode, is_link in listing.directories:
