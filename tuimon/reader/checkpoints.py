@@ -14,7 +14,7 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 """checkpoint-40 of transformers, global_step_40 of verl, iter_0000040 of Megatron, epoch=3-step=40.ckpt of Lightning,
-40 of Orbax, checkpoint_40.pt and model-step-40.safetensors of scripts; not the parts of a model, what counts epochs …"""
+40 of Orbax, checkpoint_40.pt and model-step-40.safetensors of scripts; not parts of a model, what counts epochs …"""
 _DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[0-2]\d[0-5]\d(?:[0-5]\d)?)?")
 """… nor a date."""
 
