@@ -10,8 +10,9 @@ from made_run import START, run_of
 
 from tuimon import draw
 from tuimon.analysis.shift import shift, together
+from tuimon.model.alerts import Alert
 from tuimon.model.views import BarView, ChartView, Size, Symbols
-from tuimon.panels import all_panels
+from tuimon.panels import Look, alerted, all_panels
 from tuimon.panels._bottleneck import bottleneck
 from tuimon.panels._timers import read_timers, timers_of
 from tuimon.store import Run
@@ -279,6 +280,14 @@ def test_a_spike_between_the_columns_stands_above_the_layers() -> None:
     assert np.nanmax(view.lines[-1].envelope.high) == 95.0
     assert view.y.high >= 95.0
     assert view.note == f"{view.columns * 5000 // 5000} of 5 000 steps; line: maximum"
+
+
+def test_an_alert_about_the_run_as_a_whole_is_no_mark_of_its_layers() -> None:
+    run = run_of({"timing_s/gen": (range(40), [30.0] * 40), "timing_s/update_actor": (range(40), [30.0] * 40)})
+    view = history(run)
+    assert view.lines[0].metric == "", "no metric's own line"
+    stalled = Alert("liveness", "critical", run.id, "", 39, "no step for 14 m")
+    assert alerted(view, run, [stalled], Look()) is view
 
 
 def test_more_than_seven_phases_are_seven_layers_and_the_small_ones_one() -> None:

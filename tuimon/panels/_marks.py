@@ -51,7 +51,7 @@ def alerted(view: ChartView, run: Run, alerts: Sequence[Alert], look: Look) -> C
     marks = []
     for alert in alerts:
         shown = any(line.metric == alert.metric and not line.behind for line in view.lines)
-        if alert.run == run.id and alert.step is not None and shown:
+        if alert.run == run.id and alert.metric and alert.step is not None and shown:  # lines of no metric have ""
             x = run.curve(alert.metric).x_at(alert.step, run.scale(axis))
             if view.x.low <= x <= view.x.high:
                 marks.append(Mark(x, "alert", alert.rule))
