@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.draw.rows import paragraph, row_width, sides
-from tuimon.model.views import Role, Row
+from tuimon.model.views import Role, Row, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, fit, shown_path
 from tuimon.tui.actions import Action, key_names
@@ -23,11 +23,7 @@ from tuimon.tui.box import strip
 
 _PAST = 20
 """Incidents that are over, of which the newest are told."""
-_KEYS: Row = tuple(
-    span
-    for key, does in (("Esc", "back"), ("↓ ↑", "move"), ("space b", "page"), ("g G", "ends"))
-    for span in ((f" {key}", Role.ACCENT), (f" {does} ", Role.MUTED))
-)
+_KEYS = (("Esc", "back"), ("↓ ↑", "move"), ("space b", "page"), ("g G", "ends"))
 
 
 class Rows(ScrollView, can_focus=True):
@@ -116,7 +112,14 @@ class RowsScreen(ModalScreen[None]):
             self.watch(self._pane, changes, self._draw_keys, init=False)
 
     def _draw_keys(self) -> None:
-        self._keys.draw(sides(_KEYS, ((self._pane.where, Role.ACCENT),), self.size.width), self._theme)
+        where: Row = ((self._pane.where, Role.ACCENT),)
+        keys: list[Span] = []
+        for key, does in _KEYS:
+            more: Row = (f" {key}", Role.ACCENT), (f" {does} ", Role.MUTED)
+            if row_width((*keys, *more, *where)) >= self.size.width:
+                break
+            keys += more
+        self._keys.draw(sides(keys, where, self.size.width), self._theme)
 
 
 class HelpScreen(RowsScreen):
