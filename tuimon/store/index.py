@@ -11,10 +11,13 @@ import numpy as np
 from tuimon.store.counting import Counting, counting
 from tuimon.store.records import StreamView
 from tuimon.store.segments import Part
-from tuimon.store.series import UNTOLD, Series
+from tuimon.store.series import UNTOLD, Segments, Series
 from tuimon.store.tally import Indices
 
 MergeKey: TypeAlias = Callable[[str], str]
+
+_NEVER = 1 << 62
+"""More points than there will be."""
 
 
 @dataclass(slots=True, eq=False)
@@ -159,12 +162,23 @@ def part(series: Series, length: int, stream: StreamView, writer: int, purge_beh
     """One stream's share of a metric, with what the log says about its segments."""
     if not stream.cut_count and purge_behind is None:
         return Part(series, length, (), (), writer)
+    known = series.segments
+    if known is None or known[:2] != (stream.cut_count, purge_behind) or length < known.least:
+        known = series.segments = _segments(series, length, stream, purge_behind)
+    return Part(series, length, known.borders, known.purges, writer)
+
+
+def _segments(series: Series, length: int, stream: StreamView, purge_behind: int | None) -> Segments:
     borders: list[int] = []
     purges: dict[int, int] = {} if purge_behind is None else {-1: purge_behind}
+    at, least = 0, 0
     for number, step in enumerate(stream.body.cuts[: stream.cut_count]):
         at = series.position(number, length)
         if at and step is not None:
             purges[at] = min(step, purges.get(at, step))
         if 0 < at < length and borders[-1:] != [at]:
             borders.append(at)
-    return Part(series, length, tuple(borders), tuple(purges.items()), writer)
+        least = max(least, at + 1)
+    # a start with no point behind it yet is elsewhere once there is one: then this holds for no length
+    held = least if at < length else _NEVER
+    return Segments(stream.cut_count, purge_behind, held, tuple(borders), tuple(purges.items()))

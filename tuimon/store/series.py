@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tuimon.model.points import Fact
 from tuimon.store.columns import PointColumns, Shared
@@ -12,10 +13,21 @@ UNTOLD = 1 << 62
 """Instead of a row in the store's table: of a preview, whose length no table tells."""
 
 
+class Segments(NamedTuple):
+    """Where the log says that segments of a metric start; see segments.Part."""
+
+    cut_count: int
+    purge_behind: int | None
+    least: int
+    """So it is while there are at least so many points."""
+    borders: tuple[int, ...]
+    purges: tuple[tuple[int, int], ...]
+
+
 class Series:
     """One metric of one stream. Appended to by the owner thread alone."""
 
-    __slots__ = ("columns", "cuts", "cuts_seen", "id", "name")
+    __slots__ = ("columns", "cuts", "cuts_seen", "id", "name", "segments")
 
     def __init__(self, id: int, name: str, columns: PointColumns) -> None:
         self.id = id
@@ -27,6 +39,8 @@ class Series:
         """(count, position): `count` segment starts of the stream came before the point at `position`, not all of them
         before the one in front of it."""
         self.cuts_seen = 0
+        self.segments: Segments | None = None
+        """What readers worked out last; any of them may put it there."""
 
     def position(self, cut: int, length: int) -> int:
         """How many of the first `length` points came before segment start number `cut` (from 0) of the stream."""
