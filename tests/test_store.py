@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
+from itertools import zip_longest
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tuimon.errors import WireError
 from tuimon.model.alerts import Alert
@@ -262,6 +265,47 @@ def test_the_metrics_of_a_resumed_run_hold_their_steps_once():
     assert reward.steps.tolist() == [*range(14), 15]
     assert reward.wall_times.tolist() == [*range(5), *range(105, 114), 115]
     assert reward.values.tolist() == [*range(14), 15]
+
+
+GROWTH = st.lists(
+    st.tuples(st.just("points"), st.integers(1, 3), st.integers(0, 9))
+    | st.tuples(st.just("start"), st.integers(0, 9) | st.none(), st.booleans()),
+    max_size=14,
+)
+
+
+@settings(max_examples=50)
+@given(GROWTH, GROWTH)
+def test_looking_at_a_run_while_it_grows_changes_nothing(first, second):
+    """Two attempts that are written side by side and begun again now and then; each look at them is as the only one."""
+
+    def told(stream, growth):
+        for kind, a, b in growth:
+            yield columns(stream, range(b, b + a)) if kind == "points" else SegmentStarted(stream, a, b)
+
+    def drawn(run):
+        curve = run.curve("loss") if "loss" in run.metrics else None
+        return curve and (curve.steps.tolist(), curve.wall_times.tolist(), curve.restarts.tolist(), curve.superseded)
+
+    def begun():
+        store = Store()
+        store.apply(RunFound(0, "run", "/run"))
+        for stream in (0, 1):
+            store.apply(found(stream, order=stream))
+            store.apply(MetricsFound(stream, 0, ("loss",)))
+        return store
+
+    events = [event for pair in zip_longest(told(0, first), told(1, second)) for event in pair if event is not None]
+    looked_at, looks = begun(), []
+    for number, event in enumerate(events):
+        looked_at.apply(event)
+        run = looked_at.snapshot().runs[0]
+        looks.append((number + 1, run, drawn(run)))
+    for count, run, seen in looks:
+        once = begun()
+        for event in events[:count]:
+            once.apply(event)
+        assert drawn(once.snapshot().runs[0]) == seen == drawn(run)
 
 
 def test_readers_never_see_half_a_point():
