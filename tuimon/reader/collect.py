@@ -280,7 +280,7 @@ class Collector:
         self._closed.update(closed)
 
     def read(self, paths: Iterable[str] | None = None) -> Iterator[Event]:
-        """A block of each log that has grown, the newest first; of these paths alone when some are given."""
+        """A block of each log that has grown, the newest run first; of these paths alone when some are given."""
         if paths is None:
             now = time.time()
             found = self._rounds.next(self._streams, now) + self._silent_rounds.next(list(self._silent()), now)
@@ -289,7 +289,10 @@ class Collector:
         there = (f for f in found if f.found.stream not in self._retired and not f.format.unsupported)
         chosen = [f for f in there if f.path in self._closed or not f.settled]
         if paths is None:
-            chosen.sort(key=lambda f: -max(f.since.modified, _known_time(f.modified, 0.0)))  # one not read yet has none
+            newest: dict[int, float] = {}
+            for f in chosen:  # one that has not been read yet has no time of its own
+                newest[f.found.run] = max(newest.get(f.found.run, 0.0), f.since.modified, _known_time(f.modified, 0.0))
+            chosen.sort(key=lambda f: (-newest[f.found.run], -_known_time(f.modified)))
         for followed in chosen:
             closed = followed.path in self._closed
             self._closed.discard(followed.path)
