@@ -12,7 +12,7 @@ from tuimon import draw
 from tuimon.analysis.shift import shift, together
 from tuimon.model.alerts import Alert
 from tuimon.model.views import BarView, ChartView, Size, Symbols
-from tuimon.panels import Look, alerted, all_panels
+from tuimon.panels import Look, alerted, all_panels, arrange
 from tuimon.panels._bottleneck import bottleneck
 from tuimon.panels._timers import read_timers, timers_of
 from tuimon.store import Run
@@ -280,6 +280,18 @@ def test_a_spike_between_the_columns_stands_above_the_layers() -> None:
     assert np.nanmax(view.lines[-1].envelope.high) == 95.0
     assert view.y.high >= 95.0
     assert view.note == f"{view.columns * 5000 // 5000} of 5 000 steps; line: maximum"
+
+
+@pytest.mark.parametrize(("phases", "rows"), [(2, 9), (5, 12), (30, 14)])
+def test_the_dashboard_gives_the_phases_no_more_rows_than_they_can_use(phases: int, rows: int) -> None:
+    run = run_of({f"timing_s/phase{number}": (range(9), [1.0 + number] * 9) for number in range(phases)})
+    [found] = [one for one in arrange(run) if one.id == "phase_latency"]
+    assert found.rows == rows
+    assert next(one for one in arrange(run) if one.id == "phase_latency") is found, "as long as the phases are the same"
+    drawn = draw.render(found.view(run, Size(120, rows), START, Symbols.BRAILLE), Size(120, rows), Symbols.BRAILLE)
+    said = "\n".join("".join(text for text, _ in row) for row in drawn)
+    assert all(f" phase{number} " in said for number in range(min(phases, 5)) if phases < 10)
+    assert "step" in said.splitlines()[-1] or "phases" in said, "the sentence is there"
 
 
 def test_an_alert_about_the_run_as_a_whole_is_no_mark_of_its_layers() -> None:

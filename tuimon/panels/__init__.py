@@ -103,6 +103,15 @@ class Panel(Protocol):
         ...
 
 
+@runtime_checkable
+class Fitting(Protocol):
+    """A panel whose use of rows depends on the run."""
+
+    def fitted(self, run: Run) -> Panel:
+        """The same panel with the rows that it can use for this run; the same object for the same number."""
+        ...
+
+
 def all_panels() -> tuple[Panel, ...]:
     """Every panel there is, in order."""
     return _sorted_panels()
@@ -122,7 +131,8 @@ def prepare() -> None:
 def arrange(run: Run) -> tuple[Panel, ...]:
     """The panels for this run (but the header), the telling ones first; then charts of metrics that belong to none."""
     relevant = tuple(panel for panel in all_panels() if panel.relevant(run) and panel.id != HEADER)
-    return relevant + tuple(metric_panel(name) for name in remaining(run)[:MOST_SINGLE])
+    fitted = tuple(panel.fitted(run) if isinstance(panel, Fitting) else panel for panel in relevant)
+    return fitted + tuple(metric_panel(name) for name in remaining(run)[:MOST_SINGLE])
 
 
 def header_panel() -> Panel:

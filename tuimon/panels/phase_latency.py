@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite, nan
 
 import numpy as np
@@ -24,6 +25,8 @@ _UNATTRIBUTED = 0.005
 _OVERLAP = 0.01
 _FIXED_ROWS = 5
 """Title, bar, head of the table, sentence, note."""
+_MORE_ROWS = 2
+"""What nobody timed, and a sentence that is long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,10 @@ class PhaseLatency:
     def relevant(self, run: Run) -> bool:
         """Whether the run has timers of phases; a single one is a curve like any other."""
         return len(timers_of(run.metrics)) > 1
+
+    def fitted(self, run: Run) -> PhaseLatency:
+        """With no more rows than the run's phases can use: what is left is for charts."""
+        return _of_rows(min(self.rows, _FIXED_ROWS + _MORE_ROWS + len(timers_of(run.metrics))))
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> BarView:
         """The newest complete step. The bar holds the parts of the step; what lies inside them is in the table only."""
@@ -59,6 +66,11 @@ class PhaseLatency:
         columns = ("phase", "now", "share", "drift", *(("last 100",) if hundred else ()), "p50", "p95", "")
         note = _note(whole, timed, step_time > 0)
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
+
+
+@lru_cache
+def _of_rows(rows: int) -> PhaseLatency:
+    return PhaseLatency(rows=rows)
 
 
 def step_seconds(run: Run, step: int) -> float:
