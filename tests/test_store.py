@@ -141,6 +141,18 @@ def test_all_curves_of_a_run_count_time_from_its_first_point():
     assert store.snapshot().runs[0].curve("loss") is run.curve("loss")  # it has not changed
 
 
+def test_the_newest_run_is_the_one_that_was_changed_last_of_those_that_have_been_looked_at():
+    store = Store()
+    assert store.snapshot().newest is None
+    for run in range(4):
+        store.apply(RunFound(run, f"run {run}", f"/run{run}"))
+        store.apply(found(run, run))
+    assert store.snapshot().newest is not None
+    for stream, modified in ((3, 100.0), (2, 300.0), (1, 200.0)):  # run 0 is not read yet
+        store.apply(StreamStatus(stream, "current", "", 1, 1, modified, 0))
+        assert store.snapshot().newest.name == ("run 3" if stream == 3 else "run 2")
+
+
 def test_facts_oldest_first_and_the_best_source_has_the_last_word():
     store = two_runs()
     store.apply(found(2, source="console", rank=10, order=0))

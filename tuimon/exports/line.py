@@ -25,9 +25,9 @@ _ENDED = ("finished", "crashed")
 
 def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -> str:
     """The run that has grown last, in at most `width` cells; now: seconds since the epoch."""
-    if not snapshot.runs:
+    run = snapshot.newest
+    if run is None:
         return fit("no run yet", min(width, 10))
-    run = max(snapshot.runs, key=lambda one: (one.last_change, one.point_count))
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     told = ""
     for part in _parts(run, alerts, now, ascii_only):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tuimon.model.alerts import Alert
@@ -25,9 +26,19 @@ class Snapshot:
     past: tuple[Alert, ...] = ()
     """Incidents that are over, the last first; `alerts` are those that stand."""
 
+    @property
+    def newest(self) -> Run | None:
+        """The run whose logs were changed last, of those that have been looked at if any has; None without a run."""
+        return max(self.runs, key=_last_growth, default=None)
+
     def run(self, id: int) -> Run:
         """The run with this id; KeyError when there is none."""
         for run in self.runs:
             if run.id == id:
                 return run
         raise KeyError(id)
+
+
+def _last_growth(run: Run) -> tuple[float, int]:
+    changed = run.last_change
+    return (changed if math.isfinite(changed) else -math.inf), run.point_count

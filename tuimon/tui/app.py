@@ -156,8 +156,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     async def _meet_new(self) -> None:
         """What names of metrics mean is worked out once for each, in a thread: of hundreds it takes a while."""
-        runs, at = self._monitor.snapshot().runs, self.state.run
-        run = runs[min(at, len(runs) - 1)] if at is not None and runs else _newest(runs)
+        snapshot, at = self._monitor.snapshot(), self.state.run
+        run = snapshot.runs[min(at, len(snapshot.runs) - 1)] if at is not None and snapshot.runs else snapshot.newest
         if run is not None and run.metrics != self._met:
             await asyncio.to_thread(meet, run)
             self._met = run.metrics
@@ -230,7 +230,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         if not runs:
             return None
         if self.state.run is None:
-            newest = _newest(runs)
+            newest = self.snapshot.newest
             if newest is None or newest.point_count == 0:
                 return newest
             self.state.run = runs.index(newest)
@@ -350,10 +350,6 @@ class TuimonApp(App[None], inherit_bindings=False):
         """For the next start on the same paths."""
         if self._views:
             saved_view.keep(self.state, self._begun, self._monitor.paths, self._views)
-
-
-def _newest(runs: tuple[Run, ...]) -> Run | None:
-    return max(runs, key=lambda run: (run.last_change, run.point_count), default=None)
 
 
 def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False, deaf_for: float = 0.0) -> int:
