@@ -3,7 +3,10 @@ _changed_cells, which is put to use here."""
 
 from __future__ import annotations
 
+import fcntl
 import selectors
+import sys
+import termios
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,11 +31,21 @@ def _is_known() -> bool:
 
 
 def backlog(app: App[Any]) -> int:
-    """Frames that wait for a slow terminal. Textual's writer takes 30, then it blocks the event loop: a key on a slow
-    link would show only seconds later. Private, so its absence means 0."""
-    writer = getattr(getattr(app, "_driver", None), "_writer_thread", None)
-    queue = getattr(writer, "_queue", None)
-    return int(queue.qsize()) if queue is not None else 0
+    """Frames that wait for a slow terminal, and bytes that it has not taken yet. Textual's writer takes 30 frames, then
+    it blocks the event loop: a key on a slow link would show only seconds later. Private, so its absence means 0."""
+    driver = getattr(app, "_driver", None)
+    queue = getattr(getattr(driver, "_writer_thread", None), "_queue", None)
+    return (int(queue.qsize()) if queue is not None else 0) + _unsent(getattr(driver, "_file", None))
+
+
+def _unsent(file: Any) -> int:
+    """Bytes in the terminal's own queue; 0 where it cannot be asked."""
+    if not hasattr(termios, "TIOCOUTQ") or file is None:
+        return 0
+    try:
+        return int.from_bytes(fcntl.ioctl(file.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
+    except (OSError, ValueError):  # no terminal, or none any more
+        return 0
 
 
 def write(app: App[Any], text: str) -> None:

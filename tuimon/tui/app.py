@@ -27,7 +27,7 @@ from tuimon.tui.arrangement import panels_of
 from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
-from tuimon.tui.pace import Pace
+from tuimon.tui.pace import Link, Pace
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.preparing import START, meet, prepare, settle
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, runs_of
@@ -89,6 +89,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.snapshot: Snapshot = monitor.snapshot()
         self._listed: tuple[Snapshot | None, RunChoice, tuple[Run, ...]] = (None, self.state.runs, ())
         self._pace = Pace(settings.frame_rate)
+        self._link = Link(partial(_textual.backlog, self))
         self._news = asyncio.Event()
         self._prepared = False
         self._header_at = 0.0
@@ -101,7 +102,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         header.id = "header"
         header.assign(header_panel())
         yield header
-        yield Board(self._pace)
+        yield Board(self._pace, self._link)
         yield Waiting(self._monitor.paths)
         yield AlertBar()
         with Horizontal(id="filter-bar") as bar:
@@ -147,8 +148,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._news.set()
         while True:
             await self._news.wait()
-            while (rest := self._pace.rest()) > 0 or self.board.drawing or _textual.backlog(self):
+            while (rest := self._pace.rest()) > 0 or self.board.drawing:
                 await asyncio.sleep(max(rest, 0.02))
+            await self._link.drained()
             self._news.clear()
             if not self.state.paused:
                 await self._meet_new()

@@ -20,7 +20,7 @@ from tuimon.model.views import Size, Symbols
 from tuimon.panels import PLAIN, Look, Panel
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
-from tuimon.tui.pace import Pace
+from tuimon.tui.pace import Link, Pace
 
 FIRST_BOXES = 10
 """Made with the board, so that the first page need not wait for its widgets."""
@@ -28,6 +28,8 @@ _SLICE = 0.005
 """Seconds of drawing after which the event loop goes on …"""
 _TURNS = 5
 """… for so many turns: a key takes no more from the terminal to what it does."""
+_SENT_AFTER = 0.03
+"""Seconds after which Textual has sent what was drawn."""
 
 
 class _Placed(Layout):
@@ -49,7 +51,7 @@ class Board(Container):
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: Pace, link: Link) -> None:
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
         self.boxes = [PanelBox() for _ in range(FIRST_BOXES)]
@@ -65,6 +67,7 @@ class Board(Container):
         self.drawing = False
         """Whether boxes wait to be drawn."""
         self._pace = pace
+        self._link = link
         self._wanted: tuple[Run | None, float, Symbols, str, Look, tuple[Alert, ...]] | None = None
         self._due = asyncio.Event()
         for box in self.boxes:
@@ -150,8 +153,8 @@ class Board(Container):
         look: Look = PLAIN,
         alerts: tuple[Alert, ...] = (),
     ) -> None:
-        """What the present page shows from now on. Boxes are drawn a few at a time, and the event loop goes on in
-        between: a key never waits behind a page. Panels on other pages compute nothing."""
+        """What the present page shows from now on. Boxes are drawn a few at a time, one at a time on a slow link, and
+        the event loop goes on in between: a key never waits behind a page. Panels on other pages compute nothing."""
         self._wanted = run, now, symbols, theme, look, alerts
         for box, place in zip(self.boxes, self.places, strict=False):
             box.select(self._is_selected(place), theme)
@@ -167,7 +170,10 @@ class Board(Container):
             while number < len(self.places):  # a key may change them in between
                 self._draw_box(number)
                 number += 1
-                if self._pace.taken - begun > _SLICE:
+                if self._link.slow:
+                    await asyncio.sleep(_SENT_AFTER)
+                    await self._link.drained()
+                elif self._pace.taken - begun > _SLICE:
                     for _ in range(_TURNS):
                         await asyncio.sleep(0)
                     begun = self._pace.taken
