@@ -90,6 +90,19 @@ def test_a_terminal_that_goes_away_ends_it(log: Path) -> None:
         assert not alive
 
 
+def test_a_terminal_that_takes_nothing_any_more_does_not_hold_the_end_up(log: Path) -> None:
+    with Terminal([*TUIMON, str(log.parent)]) as terminal:
+        terminal.until(shown)
+        children = psutil.Process(terminal.process.pid).children()
+        for _ in range(40):  # the whole screen in other colours, again and again, and nobody reads it
+            terminal.type("t")
+            time.sleep(0.05)
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.process.wait(timeout=20) == 128 + signal.SIGTERM
+        _, alive = psutil.wait_procs(children, timeout=5)
+        assert not alive
+
+
 def test_a_screen_that_is_killed_takes_its_reader_along(log: Path) -> None:
     with Terminal([*TUIMON, str(log.parent)]) as terminal:
         terminal.until(shown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import time
 from contextlib import suppress
@@ -27,6 +26,7 @@ from tuimon.tui.arrangement import panels_of
 from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
+from tuimon.tui.ending import Ending, give_up_later
 from tuimon.tui.pace import Link, Pace
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.preparing import START, meet, prepare, settle
@@ -89,6 +89,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.snapshot: Snapshot = monitor.snapshot()
         self._listed: tuple[Snapshot | None, RunChoice, tuple[Run, ...]] = (None, self.state.runs, ())
         self._pace = Pace(settings.frame_rate)
+        self.ending = Ending(lambda code: self.exit(return_code=code))
         self._link = Link(partial(_textual.backlog, self))
         self._news = asyncio.Event()
         self._prepared = False
@@ -124,16 +125,15 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.filter_line = self.query_one("#filter", Input)
         self.filter_bar = self.query_one("#filter-bar")
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-            loop.add_signal_handler(number, self._ended_by, number)
+        self.ending.listen(loop)
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))  # the shell has drawn over it
         self._monitor.on_change = partial(self._announce, loop)
         self.set_interval(TICK, self._tick)
         self.set_timer(START, settle)
         self.run_worker(self._keep_drawing())
 
-    def _ended_by(self, number: int) -> None:
-        self.exit(return_code=128 + number)
+    def on_unmount(self) -> None:
+        self.ending.stop()
 
     def _announce(self, loop: asyncio.AbstractEventLoop) -> None:
         """On the receiving thread."""
@@ -367,6 +367,7 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
     _textual.send_changed_cells()
     _textual.wait_longer_for_input()
     sys.setswitchinterval(SWITCH)
+    app.ending.last_resort = give_up_later
     try:
         app.run(mouse=settings.mouse)
     finally:
