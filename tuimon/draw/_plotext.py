@@ -80,7 +80,7 @@ def _manual_for_later() -> Iterator[None]:
         yield
         return
     sys.modules[_MANUAL] = stub = ModuleType(_MANUAL)
-    stub.docs = _Manual()  # type: ignore[attr-defined]
+    vars(stub)["docs"] = _Manual()
     try:
         yield
     finally:

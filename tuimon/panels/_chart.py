@@ -50,7 +50,7 @@ def chart_of(
     label: what a metric's line is called, "" as usual. panel: its id, under which `look` has limits for it.
     """
     axis = look.axis_of(run)
-    along = run.scale(axis) if axis != "step" else Scale("step")
+    along = run.scale(axis)
     x_kind = X_KINDS.get(along.name, "number")
     placed = [
         (name, meaning, curve, factor_of(meaning, curve), span)

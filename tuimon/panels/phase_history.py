@@ -18,7 +18,7 @@ from tuimon.panels._marks import marks_of
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.panels._text import plural, thousands
 from tuimon.panels._timers import timers_of
-from tuimon.store import Curve, Run, Scale
+from tuimon.store import Curve, Run
 
 TITLE = "phase history"
 _MOST_LAYERS = 7
@@ -49,7 +49,7 @@ class PhaseHistory:
         named = [(timer.phase.name, timer.metric) for timer in timers_of(run.metrics) if not timer.parent]
         curves = [(name, curve) for name, metric in named if (curve := curve_or_none(run, metric)) is not None]
         axis = look.axis_of(run)
-        along = run.scale(axis) if axis != "step" else Scale("step")
+        along = run.scale(axis)
         kind = _KINDS.get(axis, "step" if axis == "step" else "number")
         spans = [span for _, curve in curves if (span := curve.limits(along)) is not None]
         if not spans:

@@ -93,8 +93,8 @@ _NO_STEPS, _NO_TIMES = Column(np.empty(0, np.int64)), Column(_NO_FLOATS)
 
 @dataclass(slots=True, eq=False)
 class Shared:
-    """The columns that metrics of one stream have in common: what is logged together has the same steps and times. They
-    go when no metric holds them any more."""
+    """The columns that metrics of one stream, or joined ones of one source, have in common: what is logged together has
+    the same steps and times. They go when no metric holds them any more."""
 
     steps: list[ref[Column]] = field(default_factory=list)
     wall_times: list[ref[Column]] = field(default_factory=list)

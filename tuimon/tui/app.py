@@ -26,7 +26,7 @@ from tuimon.tui.arrangement import panels_of
 from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
-from tuimon.tui.ending import Ending, give_up_later
+from tuimon.tui.ending import Ending
 from tuimon.tui.pace import Link, Pace
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.preparing import START, meet, prepare, settle
@@ -56,7 +56,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         Binding("ctrl+z", "tuimon_suspend", show=False, priority=True),
     ]
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = {ActionProvider}  # noqa: RUF012
+    COMMANDS = {ActionProvider}  # noqa: RUF012  Textual's way
     CSS = """
     * { scrollbar-size: 0 0; }
     Screen { background: ansi_default; color: ansi_default; layout: vertical; }
@@ -367,10 +367,11 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
     _textual.send_changed_cells()
     _textual.wait_longer_for_input()
     sys.setswitchinterval(SWITCH)
-    app.ending.last_resort = give_up_later
+    app.ending.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # where Textual writes
     try:
         app.run(mouse=settings.mouse)
     finally:
+        app.ending.over()
         monitor.on_change = lambda: None
         notifier.close()
         app.keep_view()
