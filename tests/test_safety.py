@@ -26,8 +26,8 @@ def test_nothing_that_is_read_is_executed(word: str) -> None:
 
 
 def test_no_file_is_opened_for_writing_but_what_a_person_asked_for() -> None:
-    """What -o and its like name, what comes through a pipe, the screenshot and copy keys, the null device after a
-    closed pipe, private copies of databases, and the views kept in the user's state directory."""
+    """What -o and its like name, what comes through a pipe, the screenshot and copy keys, the null device in place of a
+    closed pipe or a hung terminal, private copies of databases, and the views kept in the user's state directory."""
     writing = re.compile(
         r"O_RDWR|O_WRONLY|O_CREAT|write_text|write_bytes|open\([^)]*[\"'][wax]b?[\"']|NamedTemporaryFile"
     )
@@ -39,6 +39,7 @@ def test_no_file_is_opened_for_writing_but_what_a_person_asked_for() -> None:
         "sources/sqlite_copy.py",
         "tui/actions/copying.py",
         "tui/actions/general.py",
+        "tui/ending.py",
         "tui/saved_view.py",
     }
 
