@@ -139,7 +139,13 @@ def _comes(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_who_is_told_to_end_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
-    with subprocess.Popen([*TUIMON, "summary", "-"], stdin=subprocess.PIPE, env=environment) as process:
+
+    def heard() -> None:
+        signal.signal(number, signal.SIG_DFL)  # what nohup starts, this too, would not hear it
+
+    with subprocess.Popen(
+        [*TUIMON, "summary", "-"], stdin=subprocess.PIPE, env=environment, preexec_fn=heard
+    ) as process:
         assert process.stdin is not None
         process.stdin.write(b"step: 1 loss: 2.5\n")
         process.stdin.flush()
