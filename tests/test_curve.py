@@ -268,11 +268,11 @@ def test_a_prefix_keeps_sub_runs_apart():
     assert log.run.metrics == ("train/loss", "val/loss")
 
 
-def test_names_of_one_merge_key_are_one_metric():
+def test_names_of_one_merge_key_are_one_metric_called_as_the_best_source_calls_it():
     log = Log()
     log.store._merge_key = lambda name: name.replace("_", "/")
     log.stream(0, "a", 30).stream(1, "b", 40).add(0, [0, 1], metric="eval_loss").add(1, [0], metric="eval/loss")
-    assert log.run.metrics == ("eval_loss",)
+    assert log.run.metrics == ("eval/loss",)
     assert log.curve("eval/loss").sources == log.curve("eval_loss").sources == ("b", "a")
 
 

@@ -48,7 +48,7 @@ def progress_of(run: Run, now: float) -> ProgressReport:
 def progress_inputs(run: Run) -> ProgressInputs:
     """Gathered from a run's busiest metrics, its progress and state facts and its config."""
     told, by = _progress(run)
-    state = run.latest("state")
+    state = _state(run)
     busiest = _busiest(run)
     updates = updates_a_step(run, busiest)
     last_step, told_step = _last_step(run, busiest), run.last_step_of(by)
@@ -122,6 +122,18 @@ def _last_line(run: Run) -> str:
     return " ".join(lines[-1].split())[:_LINE] if lines else ""
 
 
+def _state(run: Run) -> Fact | None:
+    """What its logs say of its end: the newest word, from the source that knows the cause."""
+    newest = run.latest("state")
+    if newest is None or newest.value.get("cause"):
+        return newest
+    best_first = reversed(dict(run.told("state")).values())
+    alike = (
+        fact for fact in best_first if fact.value.get("state") == newest.value.get("state") and fact.value.get("cause")
+    )
+    return next(alike, newest)
+
+
 def _evidence(told: Fact) -> str:
     """ "GPU out of memory after step 41: torch.OutOfMemoryError: CUDA out of memory …": the cause by its name, where in
     the run, then the line that says it."""
@@ -189,14 +201,19 @@ def _epoch(run: Run, told_step: int | None, told: float) -> float:
 
 
 def _progress(run: Run) -> tuple[dict[str, Any], str]:
-    """Each item as last told (a later fact may name only some of them), and who told the total, "" for nobody."""
+    """Each item as the best source that tells it told it last (a later fact may name only some of them), where the
+    training stands as told by the source that is the farthest; and who told the total, "" for nobody."""
+    by_source: dict[str, dict[str, Any]] = {}
+    for source, fact in run.told("progress"):
+        known = by_source.setdefault(source, {})
+        known |= {key: value for key, value in fact.value.items() if value is not None}
     told: dict[str, Any] = {}
     by = ""
-    for source, fact in run.told("progress"):
-        known = {key: value for key, value in fact.value.items() if value is not None}
+    for source, known in by_source.items():
         told |= known
         by = source if "total" in known else by
-    return told, by
+    farthest = max(by_source.values(), key=lambda known: _whole(known.get("step")) or 0, default={})
+    return told | {key: farthest[key] for key in ("step", "epoch") if key in farthest}, by
 
 
 def _total(config: Mapping[str, Any]) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -38,7 +39,7 @@ class Entry:
     """A metric of the run: the names of one merge key."""
 
     name: str
-    """As first found."""
+    """As the best source that has it writes it."""
     candidates: dict[tuple[str, str], Candidate] = field(default_factory=dict)
 
 
@@ -48,9 +49,9 @@ class RunIndex:
 
     structure: int
     entries: dict[str, Entry]
-    """By merge key, in the order found."""
+    """By merge key; those of the best source first, in the order of its file."""
     rows: Indices
-    """The table row of every series, ascending. The two that follow have one item a series, too."""
+    """The table row of every series. The two that follow have one item a series, too."""
     positions: Indices
     """The position of its stream in the run."""
     names: tuple[str, ...]
@@ -70,14 +71,15 @@ class RunIndex:
 
 
 def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeKey) -> RunIndex:
-    """Series are found in the order of their table rows, streams of a source in theirs."""
+    """The best source comes first and names what others hold, too, so that it makes no difference which was read first;
+    the series of a stream come in the order of its file."""
     found: list[tuple[int, int, Series]] = []
-    for position, stream in enumerate(streams):
+    for position in chain.from_iterable(best_first(streams)):
+        body = streams[position].body
         # The owner may be adding series meanwhile: list() takes what there is in one step. A series too many does no
         # harm, as the snapshot gives it no points.
-        found.extend((series.id, position, series) for series in list(stream.body.series.values()))
-        found.extend((series.id, position, series) for series in stream.preview)
-    found.sort(key=lambda one: one[0])
+        found.extend((series.id, position, series) for series in list(body.series.values()))
+        found.extend((series.id, position, series) for series in streams[position].preview)
     keys = _keys(((streams[position].found.source, series.name) for _, position, series in found), merge_key)
     entries: dict[str, Entry] = {}
     for _, position, series in found:
@@ -102,6 +104,19 @@ def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeK
     previewed = np.array([series.columns.length if row == UNTOLD else 0 for row, _, series in found], np.int64)
     steps = np.array([series.columns.last_step if row == UNTOLD else 0 for row, _, series in found], np.int64)
     return RunIndex(structure, entries, rows, positions, names, keys, alike, previewed, steps)
+
+
+def best_first(streams: Sequence[StreamView]) -> list[list[int]]:
+    """Positions of the streams of each source, in the order in which they were begun; the best source first, of equals
+    by name."""
+    found: dict[str, list[int]] = {}
+    ranks: dict[str, int] = {}
+    for at, stream in enumerate(streams):
+        source, rank = stream.found.source, stream.found.rank
+        found.setdefault(source, []).append(at)
+        ranks[source] = max(rank, ranks.get(source, rank))
+    by_preference = sorted(found, key=lambda source: (-ranks[source], source))
+    return [sorted(found[source], key=lambda at: (streams[at].found.order, at)) for source in by_preference]
 
 
 def _keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +19,7 @@ from tuimon.store.axes import COUNTERS, Scale, counter, counters_among
 from tuimon.store.compare import usual_stride
 from tuimon.store.curve import Curve
 from tuimon.store.drawn import Drawn
-from tuimon.store.index import Candidate, Entry, MergeKey, RunIndex, build_index
+from tuimon.store.index import Candidate, Entry, MergeKey, RunIndex, best_first, build_index
 from tuimon.store.records import Present, StreamView, ViewCache
 from tuimon.store.shares import Shares, Table
 from tuimon.store.tally import Indices
@@ -215,7 +216,8 @@ class Run:
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """Names (prefix + name as written) in the order found; without those that have no point left."""
+        """Names (prefix + name as the best source writes it), those of the best source first, in the order of its file;
+        without those that have no point left."""
         index = self._index
         if index.metrics is None:
             index.metrics = tuple(entry.name for entry in index.entries.values() if self._shares.ranked(entry))
@@ -321,57 +323,58 @@ class Run:
     # Facts
 
     def facts(self, topic: str) -> tuple[Fact, ...]:
-        """Everything the logs say about a topic (see model.points.Fact), oldest first."""
-        return tuple(fact for _, fact in merge(*(self._told(view, topic) for view in self._streams)))
+        """Everything the logs say about a topic (see model.points.Fact): the best source has the last word, and each
+        source says it in the order of its log."""
+        return tuple(fact for _, fact in self.told(topic))
 
     def told(self, topic: str) -> tuple[tuple[str, Fact], ...]:
         """The same, each with the source that says it."""
-        every = (
-            [(number, view.found.source, fact) for number, fact in self._told(view, topic)] for view in self._streams
-        )
-        return tuple((source, fact) for _, source, fact in merge(*every, key=lambda one: one[0]))
+        return tuple((view.found.source, fact) for view in self._best_last for fact in self._said(view, topic))
 
     def latest(self, topic: str) -> Fact | None:
-        """The newest of them."""
-        last = [told[-1] for view in self._streams if (told := self._told(view, topic))]
-        return max(last, key=lambda one: one[0])[1] if last else None
+        """What the source says whose word is the newest, by its time, or by that of its points or of its file."""
+        last = [(said[-1], view) for view in self._best_last if (said := self._said(view, topic))]
+        return max(reversed(last), key=lambda one: _said_at(*one))[0] if last else None
 
-    def _told(self, view: StreamView, topic: str) -> list[tuple[int, Fact]]:
-        told = view.body.facts.get(topic, [])
-        count = len(told)
-        while count and told[count - 1][0] >= self._arrived:
-            count -= 1
-        return told[:count]
+    @cached_property
+    def _best_last(self) -> tuple[StreamView, ...]:
+        return tuple(self._streams[at] for source in reversed(best_first(self._streams)) for at in source)
 
-    def _by_rank(self, *topics: str) -> Iterator[Fact]:
-        """Facts of the best source last; of one rank, in the order of arrival."""
-        found = [
-            (view.found.rank, number, fact)
-            for view in self._streams
-            for topic in topics
-            for number, fact in self._told(view, topic)
-        ]
-        return (fact for _, _, fact in sorted(found, key=lambda one: one[:2]))
+    def _said(self, view: StreamView, *topics: str) -> list[Fact]:
+        """What a stream says about the topics, in the order of its log."""
+        every = [view.body.facts.get(topic, []) for topic in topics]
+        ours = [told[: bisect_left(told, (self._arrived,))] for told in every]
+        return [fact for _, fact in (merge(*ours) if len(ours) > 1 else ours[0])]
+
+    def _all_said(self, *topics: str) -> Iterator[Fact]:
+        return (fact for view in self._best_last for fact in self._said(view, *topics))
 
     @cached_property
     def config(self) -> Mapping[str, Any]:
         """The job's settings, merged key by key from all sources and its hparams; the best source has the last word."""
-        return _merged(self._by_rank("config", "hparams"))
+        return _merged(self._all_said("config", "hparams"))
 
     @cached_property
     def final_metrics(self) -> Mapping[str, Any]:
         """What the logs give as the result, merged as config is."""
-        return _merged(self._by_rank("final_metrics"))
+        return _merged(self._all_said("final_metrics"))
 
     @cached_property
     def best_checkpoint(self) -> Mapping[str, Any] | None:
         """The newest word of the best source on it."""
-        found = list(self._by_rank("best_checkpoint"))
+        found = self.facts("best_checkpoint")
         return found[-1].value if found else None
 
 
 def _known(times: Iterable[float]) -> list[float]:
     return [time for time in times if np.isfinite(time)]
+
+
+def _said_at(fact: Fact, view: StreamView) -> tuple[float, float]:
+    """When, seconds since the epoch; -inf unknown. The file's own time comes second: that of a copy means little."""
+    said = view.last_wall_time if fact.wall_time is None else fact.wall_time
+    changed = view.status.modified if view.status else float("nan")
+    return (said if np.isfinite(said) else -np.inf), (changed if np.isfinite(changed) else -np.inf)
 
 
 def _merged(facts: Iterable[Fact]) -> Mapping[str, Any]:
