@@ -17,7 +17,7 @@ SECONDS = 30.0
 """How long a condition is waited for; nearly always it comes within a tenth of one."""
 Held = dict[tuple[str, str], list[tuple[int, str]]]
 """(source, key of the metric) -> (step, value by repr, so that NaN equals NaN). Of the names that one metric has in
-several sources a run shows that which it met first: the key is the same for all."""
+several sources a run shows that of the best: the key is the same for all."""
 
 
 class Live:

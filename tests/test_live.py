@@ -396,3 +396,18 @@ def test_a_database_grows_and_is_bad_for_a_while(tmp_path: Path) -> None:
         path.write_bytes(good)
         live.until(lambda snapshot: snapshot.runs[0].streams[0].status.state == "current")
         assert held(live.settle()) == before
+
+
+def test_detectors_look_when_the_screen_has_drawn(tmp_path: Path) -> None:
+    append(tmp_path / "metrics.jsonl", '{"step": 1, "loss": NaN}\n')
+    live = Live(tmp_path)
+    live.monitor.start(detect=False)
+    try:
+        live.until(lambda snapshot: snapshot.progress.caught_up)
+        append(tmp_path / "metrics.jsonl", '{"step": 2, "loss": NaN}\n')
+        live.until_points("loss", [(1, float("nan")), (2, float("nan"))])
+        assert live.settle().alerts == ()
+        live.monitor.detect()
+        live.until(lambda snapshot: snapshot.alerts)
+    finally:
+        live.monitor.close()

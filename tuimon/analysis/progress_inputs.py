@@ -142,6 +142,7 @@ def _evidence(told: Fact) -> str:
     return ": ".join(filter(None, (" ".join(filter(None, (cause, after))), line)))
 
 
+@kept
 def _busiest(run: Run) -> tuple[str, ...]:
     """The metrics of the longest series, the first of all, of those that tell of the training: what a tracker measures
     of the machine has a clock of its own, and goes on when the training does not."""
@@ -154,6 +155,7 @@ def _busiest(run: Run) -> tuple[str, ...]:
     return tuple(metric for metric in _main(run) if metric not in told and classify(metric).panel != "machine")
 
 
+@kept
 def _main(run: Run) -> tuple[str, ...]:
     return tuple(metric for metric in run.busiest_metrics if metric in run.main_metrics)
 

@@ -114,7 +114,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
         spawned=reader,
         checker=checker,
     )
-    monitor.start()
+    monitor.start(detect=False)
     try:
         code = run(monitor, settings, wait, fresh, deaf_for=LATE_ANSWER if asked is not None and asked.late else 0.0)
     finally:

@@ -32,6 +32,8 @@ CLOCK_EVERY = 15.0
 """Seconds until they look again though nothing was logged: silence tells something, too."""
 RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""
+_LOOK = 0.05
+"""Seconds from one look whether detectors may begin to the next."""
 _READER = "reader"
 
 
@@ -64,17 +66,24 @@ class ReaderProcess:
         self._closing = threading.Event()
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._keep_running, name="receiver", daemon=True)
+        self._detecting = threading.Event()
         self._checked = 0.0
         self._unchecked = False
         self._notices: list[Notice] = []
         self._heap = Heap()
 
-    def start(self) -> None:
-        """To be called before the screen takes the terminal."""
+    def start(self, detect: bool = True) -> None:
+        """To be called before the screen takes the terminal. detect: False: detectors do not look before `detect`."""
         if self._reader is None:
             self._reader = spawn(*self._arguments)
-        self._checked = time.monotonic()  # a screen draws first, without the detectors beside it
+        if detect:
+            self.detect()
+        self._checked = time.monotonic()
         self._thread.start()
+
+    def detect(self) -> None:
+        """Detectors look from now on: a screen has drawn first, without them beside it."""
+        self._detecting.set()
 
     def wait_for_first(self, timeout: float) -> bool:
         """Waits until the reader has found a log, or has looked everywhere. False: the time is up."""
@@ -155,8 +164,10 @@ class ReaderProcess:
         pipe = process.stdout.fileno()
         while True:
             due = self._checked + (CHECK_EVERY if self._unchecked else CLOCK_EVERY) - time.monotonic()
-            if not select.select([pipe], [], [], max(0.0, due))[0]:
-                self._check()
+            detecting = self._detecting.is_set()
+            if not select.select([pipe], [], [], max(0.0, due) if detecting else _LOOK)[0]:
+                if detecting:
+                    self._check()
                 continue
             data = os.read(pipe, 1 << 20)
             if not data:

@@ -9,6 +9,8 @@ import numpy as np
 from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
 from tuimon.model.points import Fact, Item, Points, Replaced, SegmentStart
 
+_MOST = 1 << 17
+"""Points of one event, unless a batch has more."""
 _SMALL = 0xFFFF
 """numpy sorts 16-bit numbers by their digits, several times as fast as longer ones."""
 
@@ -26,7 +28,7 @@ class Announcer:
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
         """Damage gives no event of its own: it is counted in the stream's status."""
-        for item in items:
+        for item in together(items):
             match item:
                 case Points():
                     if item.names is not self._names:
@@ -43,6 +45,39 @@ class Announcer:
                     yield StreamReplaced(self.stream)
                 case Fact():
                     yield FactFound(self.stream, item)
+
+
+def together(items: Iterable[Item]) -> Iterator[Item]:
+    """Batches of points that follow each other as one: whoever takes them does much for each metric of each batch."""
+    waiting: list[Points] = []
+    count = 0
+    for item in items:
+        if isinstance(item, Points) and waiting and item.names is waiting[0].names and count + len(item) <= _MOST:
+            waiting.append(item)
+            count += len(item)
+            continue
+        if waiting:
+            yield _joined(waiting)
+            waiting = []
+        if isinstance(item, Points):
+            waiting, count = [item], len(item)
+        else:
+            yield item
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: Sequence[Points]) -> Points:
+    """Batches that share one table of names."""
+    if len(batches) == 1:
+        return batches[0]
+    return Points(
+        batches[0].names,
+        np.concatenate([one.metric for one in batches]),
+        np.concatenate([one.steps for one in batches]),
+        np.concatenate([one.values for one in batches]),
+        np.concatenate([one.wall_times for one in batches]),
+    )
 
 
 def grouped(stream: int, points: Points, first: int = 0) -> Columns:
@@ -66,11 +101,5 @@ def preview(stream: int, items: Iterable[Item]) -> Preview:
     if not batches:
         none = np.empty(0, np.uint32)
         return Preview(Columns(stream, none, none, np.empty(0, np.int64), np.empty(0), np.empty(0)), ())
-    points = Points(
-        batches[0].names,
-        np.concatenate([one.metric for one in batches]),
-        np.concatenate([one.steps for one in batches]),
-        np.concatenate([one.values for one in batches]),
-        np.concatenate([one.wall_times for one in batches]),
-    )
+    points = _joined(batches)
     return Preview(grouped(stream, points), tuple(points.names))

@@ -48,62 +48,91 @@ class RunIndex:
     """Made anew when the structure of a run changes, which is seldom once its first points are read."""
 
     structure: int
-    entries: dict[str, Entry]
-    """By merge key; those of the best source first, in the order of its file."""
-    rows: Indices
-    """The table row of every series. The two that follow have one item a series, too."""
+    streams: Sequence[StreamView]
+    series: list[Series]
+    """Those of the best source first, each stream's in the order of its file. The items that follow have one for each
+    of them, too."""
     positions: Indices
     """The position of its stream in the run."""
     names: tuple[str, ...]
     """The name of its entry."""
-    keys: dict[str, str]
-    """The merge key of every name as written."""
-    counting: Counting
-    """Which of its sources count steps alike."""
+    rows: Indices
+    """Its row in the table."""
     previewed: Indices
     """The points of a preview; 0 for any other series."""
     preview_steps: Indices
     """Their last step."""
+    members: dict[str, list[int]]
+    """By merge key: which of the series."""
+    keys: dict[str, str]
+    """The merge key of every name as written."""
+    counting: Counting
+    """Which of its sources count steps alike."""
     metrics: tuple[str, ...] | None = None
     """Names of the entries that have points; they stay the same as long as the structure does."""
     main: tuple[frozenset[int], frozenset[str]] | None = None
     """Groups that count as the main sources do, and the names of their entries."""
+    entries: dict[str, Entry] = field(default_factory=dict)
+    """By merge key, as far as they have been asked for."""
+
+    def entry(self, key: str) -> Entry:
+        """KeyError where there is none."""
+        known = self.entries.get(key)
+        return known or self.entries.setdefault(key, self._entry(self.members[key]))
+
+    def _entry(self, members: Sequence[int]) -> Entry:
+        entry = Entry(self.names[members[0]])
+        for at in members:
+            series, position = self.series[at], int(self.positions[at])
+            source = self.streams[position].found
+            key = (source.source, series.name)
+            candidate = entry.candidates.get(key)
+            if candidate is None:
+                candidate = entry.candidates[key] = Candidate(source.source, series.name, source.rank)
+            candidate.rank = max(candidate.rank, source.rank)
+            (candidate.previews if series.id == UNTOLD else candidate.series).append((position, series))
+        for candidate in entry.candidates.values():
+            for some in (candidate.series, candidate.previews):
+                some.sort(key=lambda one: (self.streams[one[0]].found.order, one[0]))
+        return entry
 
 
 def build_index(streams: Sequence[StreamView], structure: int, merge_key: MergeKey) -> RunIndex:
-    """The best source comes first and names what others hold, too, so that it makes no difference which was read first;
-    the series of a stream come in the order of its file."""
-    found: list[tuple[int, int, Series]] = []
+    """The best source comes first and names what others hold, too, so that it makes no difference which was read
+    first."""
+    series: list[Series] = []
+    positions: list[int] = []
     for position in chain.from_iterable(best_first(streams)):
-        body = streams[position].body
+        stream = streams[position]
         # The owner may be adding series meanwhile: list() takes what there is in one step. A series too many does no
         # harm, as the snapshot gives it no points.
-        found.extend((series.id, position, series) for series in list(body.series.values()))
-        found.extend((series.id, position, series) for series in streams[position].preview)
-    keys = _keys(((streams[position].found.source, series.name) for _, position, series in found), merge_key)
-    entries: dict[str, Entry] = {}
-    for _, position, series in found:
-        source = streams[position].found
-        entry = entries.setdefault(keys[series.name], Entry(series.name))
-        key = (source.source, series.name)
-        candidate = entry.candidates.get(key)
-        if candidate is None:
-            candidate = entry.candidates[key] = Candidate(source.source, series.name, source.rank)
-        candidate.rank = max(candidate.rank, source.rank)
-        (candidate.previews if series.id == UNTOLD else candidate.series).append((position, series))
-    for entry in entries.values():
-        for candidate in entry.candidates.values():
-            for some in (candidate.series, candidate.previews):
-                some.sort(key=lambda one: (streams[one[0]].found.order, one[0]))
-    rows = np.array([row for row, _, _ in found], np.int64)
-    positions = np.array([position for _, position, _ in found], np.int64)
-    names = tuple(entries[keys[series.name]].name for _, _, series in found)
-    alike = counting(
-        [(streams[at].found.source, streams[at].found.rank, keys[series.name]) for _, at, series in found]
-    )  # fmt: skip
-    previewed = np.array([series.columns.length if row == UNTOLD else 0 for row, _, series in found], np.int64)
-    steps = np.array([series.columns.last_step if row == UNTOLD else 0 for row, _, series in found], np.int64)
-    return RunIndex(structure, entries, rows, positions, names, keys, alike, previewed, steps)
+        series += [*list(stream.body.series.values()), *stream.preview]
+        positions += [position] * (len(series) - len(positions))
+    written = [one.name for one in series]
+    sources = [streams[at].found.source for at in positions]
+    keys = _keys(zip(sources, written, strict=True), merge_key)
+    merged = [keys[name] for name in written]
+    members: dict[str, list[int]] = {}
+    for number, key in enumerate(merged):
+        members.setdefault(key, []).append(number)
+    ranks = [streams[at].found.rank for at in positions]
+    previews = [(at, one.columns) for at, one in enumerate(series) if one.id == UNTOLD]
+    previewed, preview_steps = np.zeros((2, len(series)), np.int64)
+    for at, columns in previews:
+        previewed[at], preview_steps[at] = columns.length, columns.last_step
+    return RunIndex(
+        structure,
+        streams,
+        series,
+        np.array(positions, np.int64),
+        tuple([written[members[key][0]] for key in merged]),
+        np.array([one.id for one in series], np.int64),
+        previewed,
+        preview_steps,
+        members,
+        keys,
+        counting(list(zip(sources, ranks, merged, strict=True))),
+    )
 
 
 def best_first(streams: Sequence[StreamView]) -> list[list[int]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,8 @@ class Run:
         self.checkpoints = checkpoints
         """Steps of those on disk, ascending."""
         self._present = present
-        self._structure = structure
+        self.structure = structure
+        """Differs from the last snapshot's when a series has appeared or gone."""
         self._streams = streams
         self._table = table
         self._arrived = arrived  # facts from this number on are not ours yet
@@ -220,7 +222,7 @@ class Run:
         without those that have no point left."""
         index = self._index
         if index.metrics is None:
-            index.metrics = tuple(entry.name for entry in index.entries.values() if self._shares.ranked(entry))
+            index.metrics = tuple(dict.fromkeys(compress(index.names, (self._lengths > 0).tolist())))
         if not any(step is not None for view in self._streams for step in view.body.cuts[: view.cut_count]):
             return index.metrics
         return tuple(
@@ -246,7 +248,7 @@ class Run:
         the next one is made, and one that is just as it was logged is not made at all."""
         cache = ViewCache()
         shares = Shares(self._streams, self._table, cache)
-        for entry in self._index.entries.values():
+        for entry in map(self._index.entry, self._index.members):
             if wanted(entry.name):
                 for piece in self._pieces(shares, cache, shares.ranked(entry), rows):
                     yield entry.name, *piece
@@ -278,7 +280,7 @@ class Run:
 
     def _entry(self, metric: str) -> Entry:
         try:
-            return self._index.entries[self._index.keys.get(metric) or self._merge_key(metric)]
+            return self._index.entry(self._index.keys.get(metric) or self._merge_key(metric))
         except KeyError:
             raise KeyError(metric) from None
 
@@ -286,9 +288,9 @@ class Run:
     def _index(self) -> RunIndex:
         with self._cache.lock:
             index = self._cache.index
-            if index is None or index.structure != self._structure:
-                index = build_index(self._streams, self._structure, self._merge_key)
-                if self._cache.index is None or self._cache.index.structure < self._structure:
+            if index is None or index.structure != self.structure:
+                index = build_index(self._streams, self.structure, self._merge_key)
+                if self._cache.index is None or self._cache.index.structure < self.structure:
                     self._cache.index = index
             return index
 

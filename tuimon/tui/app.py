@@ -42,6 +42,8 @@ TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
 _HEADER_EVERY = 0.5
 """Seconds, at least, from one header to the next while a run grows: it is worked out of many metrics."""
+_DETECT_AFTER = 0.1
+"""Seconds from the first curves, for which the boxes must be laid out, to the first look of the detectors."""
 SWITCH = 0.001
 """Seconds for which the receiving thread keeps the interpreter while a key waits for it; Python's own are 0.005."""
 
@@ -92,9 +94,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.ending = Ending(lambda code: self.exit(return_code=code))
         self._link = Link(partial(_textual.backlog, self))
         self._news = asyncio.Event()
-        self._prepared = False
+        self._prepared = self._begun_to_show = False
         self._header_at = 0.0
-        self._met: tuple[str, ...] = ()
+        self._met: tuple[int, int] | None = None
 
     # ------------------------------------------------------------------ the screen
 
@@ -160,9 +162,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         """What names of metrics mean is worked out once for each, in a thread: of hundreds it takes a while."""
         snapshot, at = self._monitor.snapshot(), self.state.run
         run = snapshot.runs[min(at, len(snapshot.runs) - 1)] if at is not None and snapshot.runs else snapshot.newest
-        if run is not None and run.metrics != self._met:
+        if run is not None and (run.id, run.structure) != self._met:
             await asyncio.to_thread(meet, run)
-            self._met = run.metrics
+            self._met = run.id, run.structure
 
     def _draw_new(self) -> None:
         snapshot = self._monitor.snapshot()
@@ -171,6 +173,16 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._pace.begin()
             with self._pace.piece():
                 self._draw(header=time.monotonic() >= self._header_at + _HEADER_EVERY)
+            if not self._begun_to_show:
+                self._begin_to_show()
+
+    def _begin_to_show(self) -> None:
+        """The first curve waits for no rest, and for no detector."""
+        if self.snapshot.progress.caught_up or not self.waiting.display:
+            self._begun_to_show = True
+            self.set_timer(_DETECT_AFTER, self._monitor.detect)
+        else:
+            self._pace.at_once()
 
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else; what it was not told yet, it is told now."""

@@ -57,6 +57,10 @@ class Pace:
         self._begun = time.monotonic()
         self._before = self.taken
 
+    def at_once(self) -> None:
+        """The next drawing may begin at once."""
+        self._begun = float("-inf")
+
     @contextmanager
     def piece(self) -> Iterator[None]:
         """What is done inside is a piece of the drawing."""
