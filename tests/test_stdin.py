@@ -21,6 +21,7 @@ from support.terminal import TUIMON, Terminal
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.monitor import ReaderProcess
 from tuimon.monitor.piped import Piped
+from tuimon.monitor.process import CLOCK_EVERY
 
 
 def piped(data: bytes, *arguments: str, directory: Path, expect: int = 0) -> str:
@@ -121,10 +122,9 @@ def test_a_screen_is_told_that_the_pipe_has_ended(tmp_path: Path) -> None:
         (run,) = monitor.snapshot().runs
         assert (run.path, progress_of(run, time.time()).state) == ("-", "running")
         assert monitor.paths == ["-"]
-        ended.set()
-        with log.open("ab") as file:
-            file.write(b"step: 8/9 loss: 0.5\n")
-        assert _comes(lambda: progress_of(monitor.snapshot().runs[0], time.time()).state == "quiet")
+        ended.set()  # and nothing more comes that would wake anybody
+        soon = CLOCK_EVERY / 2
+        assert _comes(lambda: progress_of(monitor.snapshot().runs[0], time.time()).state == "quiet", soon)
     finally:
         monitor.close()
 

@@ -45,6 +45,15 @@ class Pipes:
                 self._streams[event.path] = event.stream
         return event
 
+    @property
+    def waiting(self) -> bool:
+        """Whether any has not been told to have ended."""
+        return bool(self._waiting)
+
+    def have_news(self) -> bool:
+        """Whether `told` has something to tell."""
+        return any(path in self._streams for path in self.ended())
+
     def ended(self) -> list[str]:
         """Those of which all has come and that have not been told yet. To be asked before what they hold is read."""
         return [path for path, ended in self._waiting.items() if ended()]

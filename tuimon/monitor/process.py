@@ -34,6 +34,8 @@ RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""
 _LOOK = 0.05
 """Seconds from one look whether detectors may begin to the next."""
+_PIPE_LOOK = 1.0
+"""The same whether standard input has ended."""
 _READER = "reader"
 
 
@@ -163,10 +165,9 @@ class ReaderProcess:
             self._pipes = pipes
         pipe = process.stdout.fileno()
         while True:
-            due = self._checked + (CHECK_EVERY if self._unchecked else CLOCK_EVERY) - time.monotonic()
-            detecting = self._detecting.is_set()
-            if not select.select([pipe], [], [], max(0.0, due) if detecting else _LOOK)[0]:
-                if detecting:
+            due = self._checked + (CHECK_EVERY if self._unchecked else CLOCK_EVERY)
+            if not select.select([pipe], [], [], self._patience(due, pipes))[0]:
+                if self._detecting.is_set() and (time.monotonic() >= due or pipes.have_news()):
                     self._check()
                 continue
             data = os.read(pipe, 1 << 20)
@@ -188,6 +189,13 @@ class ReaderProcess:
             if not self._first.is_set() and any(isinstance(event, StreamFound | Progress) for event in events):
                 self._first.set()
             self.on_change()
+
+    def _patience(self, due: float, pipes: Pipes) -> float:
+        """Seconds that it may wait for the reader, when the detectors are to look next at `due`."""
+        if not self._detecting.is_set():
+            return _LOOK
+        left = max(0.0, due - time.monotonic())
+        return min(left, _PIPE_LOOK) if pipes.waiting else left
 
     def _check(self) -> None:
         """The detectors look, at most twice a second, not at a history that has been read in part; what others have to
