@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from tuimon.model.events import Columns, Preview
 from tuimon.model.points import Points
 from tuimon.reader import Collector, follow
 from tuimon.store import Run, Store
-from tuimon.store.preview import previewed, series_of
+from tuimon.store.preview import LONG, previewed, series_of
 
 HEAD = 4096
 WITH_TAIL = [log_format for log_format in all_formats() if log_format.tail is not None]
@@ -176,6 +177,19 @@ def test_where_they_overlap_the_preview_stands_and_the_line_goes_on() -> None:
     assert both.joined.columns.steps[: both.joined.length].tolist() == [*range(30), 30, 31, 90]
     assert both.joined.restarts.tolist() == []
     assert both.joined.gap == -1
+
+
+def test_of_a_history_of_any_length_no_more_is_copied_than_holds_nobody_up() -> None:
+    (series,) = series_of(preview_of([2 * LONG, 2 * LONG + 1]), "")
+    (history,) = series_of(preview_of(list(range(2 * LONG))), "")  # it has been read up to the preview
+    whole = previewed(None, history, None).joined
+    short = replace(whole, length=LONG // 2)
+    first = previewed(short, series, None)
+    both = previewed(whole, series, first)
+    assert (first.joined.length, first.joined.gap) == (LONG // 2 + 2, LONG // 2)
+    assert (both.joined.length, both.joined.gap) == (LONG + 2, LONG)  # what is left out in between is no line
+    assert both.joined.columns.steps[LONG : LONG + 2].tolist() == [2 * LONG, 2 * LONG + 1]
+    assert previewed(whole, series, both) is both
 
 
 def test_a_preview_whose_steps_go_back_shows_the_last_attempt() -> None:

@@ -7,6 +7,7 @@ tick came late, until it is left; `bare()` is what the machine alone does to suc
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import subprocess
 import sys
@@ -23,6 +24,7 @@ def main(out: str, *paths: str) -> None:
     from tuimon.monitor.spawn import spawn
 
     reader = spawn(paths, False, 1.0)
+    gc.disable()  # as the real program does, until it is settled
     from tuimon.monitor.process import ReaderProcess  # in the order of the real program: the reader starts first
     from tuimon.tui.app import SWITCH, TuimonApp
 
@@ -40,7 +42,7 @@ def main(out: str, *paths: str) -> None:
             self.ticking = asyncio.get_running_loop().create_task(self._tick_on())
 
     monitor = ReaderProcess(paths, spawned=reader)
-    monitor.start()
+    monitor.start(detect=False)
     sys.setswitchinterval(SWITCH)
     try:
         Probed(monitor, Settings()).run(mouse=False)

@@ -40,6 +40,13 @@ class CurveIndex:
             self._tally = self._tally.extended(values)
             return self._tally
 
+    def prepare(self, values: Floats) -> None:
+        """Takes in what is new, which whoever draws all of it would otherwise have to do at once."""
+        self.tally(values)
+        if len(values) > _DIRECT:
+            with self._lock:
+                self._pyramid.extend(values)
+
     def moments(self, values: Floats) -> Moments:
         """The same of mean and deviation, which nobody asks for until a chart has the screen to itself."""
         with self._lock:

@@ -18,10 +18,12 @@ from tuimon.store.join import Joined, join
 from tuimon.store.segments import Part
 from tuimon.store.series import UNTOLD, Series
 
-_GROWN = 8
+_GROWN = 2
 """A history is copied again for the sake of its preview when it has grown by this part of it …"""
 _LITTLE = 1024
-"""… or is short."""
+"""… or is short …"""
+LONG = 1 << 18
+"""… and no farther than so many points: copying more would hold a key up. The rest shows when all has been read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +55,8 @@ def previewed(history: Joined | None, series: Series, before: Previewed | None) 
         before = None
     end = before.joined if before is not None and not before.history else _alone(series)
     first = int(end.columns.steps[0])
-    rows = int(np.searchsorted(history.columns.steps[: history.length], first, "left")) if history is not None else 0
+    behind = int(np.searchsorted(history.columns.steps[: history.length], first, "left")) if history is not None else 0
+    rows = min(behind, LONG)
     if before is not None and before.history <= rows < before.history + max(before.history // _GROWN, _LITTLE):
         return before
     if history is None or not rows:
@@ -63,7 +66,7 @@ def previewed(history: Joined | None, series: Series, before: Previewed | None) 
         every = joined.columns
         columns.extend(every.steps[:count], every.values[:count], every.wall_times[:count])
     restarts = [history.restarts[history.restarts < rows], end.restarts + rows]
-    gap = rows if rows == history.length else -1  # else the two meet
+    gap = rows if rows == history.length or rows < behind else -1  # else the two meet
     if gap > 0:
         restarts.insert(1, np.array([gap], np.int64))
     structure = ((*history.structure, series, rows),)

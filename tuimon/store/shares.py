@@ -96,6 +96,8 @@ class Shares:
             self._cache.previewed.pop(key, None)
             assert history is not None
             return history
+        if history is not None:
+            history.index.prepare(history.columns.values[: history.length])
         found = self._cache.previewed[key] = previewed(history, series, self._cache.previewed.get(key))
         return found.joined
 

@@ -94,7 +94,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.ending = Ending(lambda code: self.exit(return_code=code))
         self._link = Link(partial(_textual.backlog, self))
         self._news = asyncio.Event()
-        self._prepared = self._begun_to_show = False
+        self._prepared = self._begun_to_show = self._whole = False
         self._header_at = 0.0
         self._met: tuple[int, int] | None = None
 
@@ -172,9 +172,14 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.snapshot, self._prepared = snapshot, True
             self._pace.begin()
             with self._pace.piece():
-                self._draw(header=time.monotonic() >= self._header_at + _HEADER_EVERY)
+                self._draw(header=self._header_is_due(snapshot))
             if not self._begun_to_show:
                 self._begin_to_show()
+
+    def _header_is_due(self, snapshot: Snapshot) -> bool:
+        """At times, and when all has been read: what was said of a part may be wrong."""
+        whole, self._whole = self._whole, snapshot.progress.caught_up
+        return whole != self._whole or time.monotonic() >= self._header_at + _HEADER_EVERY
 
     def _begin_to_show(self) -> None:
         """The first curve waits for no rest, and for no detector."""
