@@ -17,6 +17,7 @@ from tuimon.heap import Heap
 from tuimon.model.events import Event, Progress, Watching
 from tuimon.reader.collect import Collector
 from tuimon.reader.machine import MachineWatch
+from tuimon.reader.pace import STILL
 from tuimon.sources.watch import Watcher
 
 TOGETHER = 1 << 16
@@ -61,7 +62,7 @@ class _Session:
         self._interval = interval
         self._progress: Progress | None = None
         self._watching: Watching | None = None
-        self._grown = time.monotonic()
+        self._grown = self._changed = time.monotonic()
         self._heap = Heap()
         self._machine = MachineWatch(collector.roots, collector.newest_change)
 
@@ -80,12 +81,13 @@ class _Session:
             now = time.monotonic()
             if busy:
                 self._grown, flushed = now, False
+                self._changed = now - max(0.0, time.time() - collector.newest_change())
             elif not flushed and now - self._grown >= FLUSH_AFTER:
                 flushed = True
                 self._tell(collector.flush())
             if (news := self._machine.news()) is not None:
                 self._tell([news])
-            timeout = min(self._interval, max(0.0, next_find - now))
+            timeout = min(self._patience(now), max(0.0, next_find - now))
             if not flushed:
                 timeout = min(timeout, FLUSH_AFTER)
             hints = watcher.wait(timeout)
@@ -97,6 +99,12 @@ class _Session:
                 next_find = time.monotonic() + 2 * self._interval
             elif hints.paths:
                 self._tell(collector.read(hints.paths))
+
+    def _patience(self, now: float) -> float:
+        """Seconds until the next look, if the system tells of nothing: twice as long where it tells of most directories
+        and nothing has grown for a while, so that a screen that is left open costs little."""
+        asleep = self._watcher.mode == "events" and now - self._changed >= STILL
+        return self._interval * (2 if asleep else 1)
 
     def _find(self) -> None:
         self._tell(self._collector.find())
