@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -28,6 +29,8 @@ _SLICE = 0.005
 """Seconds of drawing after which the event loop goes on …"""
 _TURNS = 5
 """… for so many turns: a key takes no more from the terminal to what it does."""
+_QUICK = 0.03
+"""A page that took less is shown at once the next time, a slower one box by box."""
 _SENT_AFTER = 0.03
 """Seconds after which Textual has sent what was drawn."""
 
@@ -163,21 +166,28 @@ class Board(Container):
 
     async def _draw_boxes(self) -> None:
         """As long as there is a board. A page that is wanted anew meanwhile is begun once this one is done."""
+        quick = False
         while True:
             await self._due.wait()
             self._due.clear()
-            number, begun = 0, self._pace.taken
-            while number < len(self.places):  # a key may change them in between
-                self._draw_box(number)
-                number += 1
-                if self._link.slow:
-                    await asyncio.sleep(_SENT_AFTER)
-                    await self._link.drained()
-                elif self._pace.taken - begun > _SLICE:
-                    for _ in range(_TURNS):
-                        await asyncio.sleep(0)
-                    begun = self._pace.taken
+            begun = self._pace.taken
+            with self.app.batch_update() if quick and not self._link.slow else nullcontext():  # then sent as one
+                await self._draw_page()
+            quick = self._pace.taken - begun < _QUICK
             self.drawing = self._due.is_set()
+
+    async def _draw_page(self) -> None:
+        number, begun = 0, self._pace.taken
+        while number < len(self.places):  # a key may change them in between
+            self._draw_box(number)
+            number += 1
+            if self._link.slow:
+                await asyncio.sleep(_SENT_AFTER)
+                await self._link.drained()
+            elif self._pace.taken - begun > _SLICE:
+                for _ in range(_TURNS):
+                    await asyncio.sleep(0)
+                begun = self._pace.taken
 
     def _draw_box(self, number: int) -> None:
         if self._wanted is None:
