@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 from conftest import DATA
 from support.terminal import TUIMON, Terminal
@@ -200,4 +201,24 @@ def test_the_screen_follows_a_pipe_and_leaving_it_kills_nobody(tmp_path: Path) -
         terminal.until(lambda output: b"left: 0" in output)
     assert mark.read_text() == "ended by itself"
     assert not list(tmp_path.glob(f"{tempfile.gettempprefix()}*"))
+    assert not list(tmp_path.glob("tuimon-*"))
+
+
+def test_the_pipe_is_handed_over_by_a_screen_whose_terminal_takes_nothing(tmp_path: Path) -> None:
+    mark, script = tmp_path / "mark", tmp_path / "writer.py"
+    script.write_text(WRITER)
+    line = f'"{sys.executable}" "{script}" "{mark}" 2>&1 | "{sys.executable}" -m tuimon -; echo "left: $?"'
+    with Terminal(["bash", "-c", line], environment={"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.until(lambda output: b"reward" in output and b"running" in output)
+        (screen,) = (p for p in psutil.Process(terminal.process.pid).children() if p.cmdline()[-2:] == ["tuimon", "-"])
+        for _ in range(40):  # the whole screen in other colours, again and again, and nobody reads it
+            terminal.type("t")
+            time.sleep(0.05)
+        screen.send_signal(signal.SIGTERM)
+        assert _comes(lambda: not screen.is_running() or screen.status() == psutil.STATUS_ZOMBIE)
+        time.sleep(0.3)  # a writer whose pipe nobody reads dies of its next line
+        assert not mark.exists()
+        (tmp_path / "mark.stop").touch()
+        terminal.until(lambda output: b"left: 143" in output)
+    assert mark.read_text() == "ended by itself"
     assert not list(tmp_path.glob("tuimon-*"))

@@ -47,11 +47,11 @@ def checked_paths(paths: Sequence[str], live: bool = False) -> list[str]:
 
 
 def _standard_input(live: bool) -> list[str]:
-    from tuimon.commands._stdin import spool
+    from tuimon.commands._stdin import piped_input
     from tuimon.monitor.piped import Piped
 
-    path = spool().follow() if live else spool().read_to_its_end()
-    return [Piped(path, spool().ended)]
+    path = piped_input().follow() if live else piped_input().read_to_its_end()
+    return [Piped(path, piped_input().ended)]
 
 
 def _expanded(path: str) -> list[str]:

@@ -26,7 +26,7 @@ _LARGEST = 1 << 28
 """Bytes of what is looked at whole."""
 
 
-class Spool:
+class PipedInput:
     """The file that standard input is written to."""
 
     def __init__(self) -> None:
@@ -83,22 +83,22 @@ class Spool:
             os.close(self._source)
 
 
-_spool: Spool | None = None
+_piped_input: PipedInput | None = None
 
 
-def spool() -> Spool:
-    """The one spool of this process."""
-    global _spool
-    if _spool is None:
+def piped_input() -> PipedInput:
+    """The one of this process."""
+    global _piped_input
+    if _piped_input is None:
         if sys.stdin is not None and sys.stdin.isatty():
             say("tuimon: reading what you type; ctrl+d ends it")
-        _spool = Spool()
-    return _spool
+        _piped_input = PipedInput()
+    return _piped_input
 
 
 def in_words(text: str) -> str:
     """The text, which may name the file, for a person, who has never heard of it."""
-    return text if _spool is None else text.replace(_spool.path, "standard input")
+    return text if _piped_input is None else text.replace(_piped_input.path, "standard input")
 
 
 def _is_document(path: str) -> bool:

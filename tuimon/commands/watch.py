@@ -73,18 +73,18 @@ def _run(options: argparse.Namespace) -> int:
 
 def _watch_standard_input(options: argparse.Namespace, settings: config.Settings) -> int:
     """`train.py 2>&1 | tuimon -`: the screen follows the pipe, and its keys come from the terminal."""
-    from tuimon.commands._stdin import spool
+    from tuimon.commands._stdin import piped_input
     from tuimon.tui import terminal
 
     drawn_on = sys.stdout.isatty() and not sys.stdin.isatty()
-    if not drawn_on or not spool().keys_from_the_terminal() or not terminal.can_draw():
+    if not drawn_on or not piped_input().keys_from_the_terminal() or not terminal.can_draw():
         from tuimon.commands.summary import print_summary
 
         return print_summary(checked_paths(options.paths), as_json=False)
     try:
         return _watch(checked_paths(options.paths, live=True), settings, wait=True, fresh=True)
     finally:
-        spool().hand_over()
+        piped_input().hand_over()
 
 
 def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool) -> int:
