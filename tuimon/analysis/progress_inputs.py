@@ -15,6 +15,7 @@ from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
 from tuimon.analysis.updates import Updates, updates_a_step
 from tuimon.model.points import Fact, Steps
 from tuimon.store import Curve, Run
+from tuimon.store.distinct import distinct
 from tuimon.vocabulary import classify, phase_of
 
 _TOTAL_KEYS = (
@@ -188,7 +189,7 @@ def _evaluated(run: Run) -> Steps:
     """The steps at which something was validated, by the busiest of such metrics that count steps as the run does."""
     found = (metric for metric in run.busiest_metrics if metric in run.main_metrics)
     metric = next((one for one in found if classify(one).split == "val"), None)
-    return np.unique(run.curve(metric).steps[-_EVALUATIONS:]) if metric else np.empty(0, np.int64)
+    return distinct(run.curve(metric).steps[-_EVALUATIONS:]) if metric else np.empty(0, np.int64)
 
 
 def _epoch(run: Run, told_step: int | None, told: float) -> float:

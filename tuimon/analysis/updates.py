@@ -13,6 +13,7 @@ import numpy as np
 
 from tuimon.model.points import Steps
 from tuimon.store import Run
+from tuimon.store.distinct import distinct
 from tuimon.vocabulary import classify
 
 _TIMERS = frozenset({"time.phase", "time.step"})
@@ -60,7 +61,7 @@ def _is_reward(name: str) -> bool:
 def _stride(steps: Steps, dense: Steps) -> int:
     """The n > 1 of whose multiples these are consecutive ones; 0 for the step 0 alone while the dense have gone on;
     1 for anything else."""
-    apart = np.unique(np.diff(steps))
+    apart = distinct(np.diff(steps))
     if len(apart) == 0:
         return 0 if len(steps) == 1 and steps[0] == 0 and dense[-1] > 0 else 1
     n = int(apart[0])

@@ -15,6 +15,7 @@ from tuimon import config
 from tuimon.commands import EXIT_NOTHING, EXIT_OK, Command
 from tuimon.commands._shared import add_paths, checked_paths, say
 from tuimon.errors import NothingFound
+from tuimon.lean import without
 
 if TYPE_CHECKING:
     from tuimon.tui.background import Background
@@ -99,6 +100,8 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
     asked = _ask_for_the_background(settings)
     gc.disable()  # until tui/preparing.py settles: what a start imports and stores stays, and to look for garbage in it
     with asked or nullcontext():  # costs 50 ms of a long run's first frame
+        with without("ssl"):  # which a screen has no use for
+            import asyncio  # noqa: F401
         from tuimon.detectors import Checker  # the reader reads while this is imported
         from tuimon.monitor.process import ReaderProcess
         from tuimon.tui.app import run

@@ -17,17 +17,20 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from tuimon.lean import without
+
 _LOCK = threading.Lock()
 _BLANK = "\u00a0"
 """A label of spaces is no label to plotext, and raises: it gets no-break spaces."""
 
 
 _MANUAL = "plotext._doc.doc"
+_TESTS = "plotext._tests.run"
 
 
 @cache
 def _figure() -> Any:
-    with _manual_for_later():
+    with _some_for_later():
         import plotext  # a tenth of a second: only when the first chart is drawn
 
     plotext.terminal.limit(False, False)
@@ -35,8 +38,9 @@ def _figure() -> Any:
 
 
 def prepare() -> None:
-    """What the first frame does first."""
-    with _LOCK:
+    """What the first frame does first, for a program that draws nothing but frames by plotext: it is loaded without the
+    libraries of its pictures and films, which take longer than all the rest where they are installed."""
+    with _LOCK, without("PIL", "ffpyplayer", "yt_dlp"):
         _figure()
 
 
@@ -74,17 +78,25 @@ def frame(
 
 
 @contextmanager
-def _manual_for_later() -> Iterator[None]:
-    """plotext writes a manual of all its methods while it is imported, which takes longer than all the rest of it."""
+def _some_for_later() -> Iterator[None]:
+    """plotext writes a manual of all its methods while it is imported, which takes longer than all the rest of it, and
+    loads unittest for tests of its own."""
     if "plotext" in sys.modules:
         yield
         return
-    sys.modules[_MANUAL] = stub = ModuleType(_MANUAL)
-    vars(stub)["docs"] = _Manual()
+    sys.modules[_MANUAL] = manual = ModuleType(_MANUAL)
+    vars(manual)["docs"] = _Manual()
+    sys.modules[_TESTS] = tests = ModuleType(_TESTS)
+    vars(tests)["test"] = _test
     try:
         yield
     finally:
-        del sys.modules[_MANUAL]
+        del sys.modules[_MANUAL], sys.modules[_TESTS]
+
+
+def _test() -> Any:
+    """`plotext.test` until somebody calls it."""
+    return import_module(_TESTS).test()
 
 
 class _Manual:

@@ -13,6 +13,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Mark
 from tuimon.panels._look import Look
 from tuimon.store import Curve, Run, Scale
+from tuimon.store.distinct import distinct
 from tuimon.vocabulary import classify
 
 _FEW_RESTARTS = 2
@@ -90,11 +91,11 @@ def restart_steps(run: Run, curve: Curve) -> list[int]:
     restarts = curve.restarts[curve.restarts != curve.gap]
     if curve.ordinal or not len(restarts):
         return []
-    own = np.unique(curve.steps[restarts])
+    own = distinct(curve.steps[restarts])
     told = own
     if run.busiest_metric is not None:
         busiest = run.curve(run.busiest_metric)
-        told = np.unique(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
+        told = distinct(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
     place = np.searchsorted(told, own, "right") - 1
     found = []
     for step, at in zip(own.tolist(), place.tolist(), strict=True):

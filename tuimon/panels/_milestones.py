@@ -13,6 +13,7 @@ from tuimon.model.views import Mark, Role, Row, Symbols
 from tuimon.panels._select import by_concept, curve_or_none
 from tuimon.panels._text import plural
 from tuimon.store import Curve, Run, Scale
+from tuimon.store.distinct import distinct
 from tuimon.vocabulary import classify
 
 
@@ -34,7 +35,7 @@ def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: f
 
 def _in_columns(kind: str, places: np.ndarray, low: float, width: float, columns: int) -> Iterable[Mark]:
     inside = places[(places >= low) & (places <= low + columns * width)]
-    for column in np.unique(np.clip((inside - low) // width, 0, columns - 1)).tolist():
+    for column in distinct(np.clip((inside - low) // width, 0, columns - 1)).tolist():
         yield Mark(low + (column + 0.5) * width, kind)
 
 

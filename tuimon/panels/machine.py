@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
 
+import numpy as np
+
+from tuimon.analysis.middle import median
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_bytes, format_fraction
@@ -74,7 +76,7 @@ def _headline(gpus: Sequence[Gpu]) -> Row:
     """What they are, where all are the same, and how busy together."""
     names = {_model(gpu) for gpu in gpus}
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
-    said: list[Span] = [(f"{format_fraction(fmean(known))} busy", Role.VALUE)] if known else []
+    said: list[Span] = [(f"{format_fraction(sum(known) / len(known))} busy", Role.VALUE)] if known else []
     if len(names) == 1:
         said.append((f"  {len(gpus)} × {names.pop()}" if len(gpus) > 1 else f"  {names.pop()}", Role.MUTED))
     return tuple(said)
@@ -104,7 +106,7 @@ def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
     """Columns aligned; those to the right are left out where there is no room: the processes, then the heat."""
     several = len({_model(gpu) for gpu in gpus}) > 1
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
-    working = bool(known) and median(known) > _WORKING
+    working = bool(known) and median(np.array(known)) > _WORKING
     cells = [_cells(gpu, symbols, several, working) for gpu in gpus]
     widths = [max(cell_width(row[column][0]) for row in cells) for column in range(len(cells[0]))] if cells else []
     for row in cells:

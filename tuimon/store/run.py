@@ -19,6 +19,7 @@ from tuimon.model.points import Fact, Floats, Steps
 from tuimon.store.axes import COUNTERS, Scale, counter, counters_among
 from tuimon.store.compare import usual_stride
 from tuimon.store.curve import Curve
+from tuimon.store.distinct import distinct
 from tuimon.store.drawn import Drawn
 from tuimon.store.index import Candidate, Entry, MergeKey, RunIndex, best_first, build_index
 from tuimon.store.records import Present, StreamView, ViewCache
@@ -186,7 +187,7 @@ class Run:
         steps = self._of_series(self._table.last_steps, self._index.preview_steps)[seen]
         last = np.full(len(counting.ranks), np.iinfo(np.int64).min)
         np.maximum.at(last, groups[often], steps[often])
-        return {group: int(last[group]) for group in np.unique(groups).tolist()}
+        return {group: int(last[group]) for group in distinct(groups).tolist()}
 
     # Metrics
 

@@ -173,6 +173,7 @@ class Board(Container):
             begun = self._pace.taken
             with self.app.batch_update() if quick and not self._link.slow else nullcontext():  # then sent as one
                 await self._draw_page()
+            self.screen.check_idle()  # which sends it: what asked for that within the batch was not heard
             quick = self._pace.taken - begun < _QUICK
             self.drawing = self._due.is_set()
 

@@ -32,14 +32,18 @@ def directory() -> Path:
 
 def restored(state: ViewState, paths: Sequence[str], where: Path | None = None) -> ViewState:
     """The state as it was left for these paths; `state` itself where nothing was kept."""
-    import msgspec
-
     file = _file(paths, where)
     try:
         if file.stat().st_size > _MOST_BYTES:
             return state
-        kept = msgspec.json.decode(file.read_bytes())
-    except (OSError, msgspec.DecodeError):
+        data = file.read_bytes()
+    except OSError:
+        return state
+    import msgspec  # for who has something kept
+
+    try:
+        kept = msgspec.json.decode(data)
+    except msgspec.DecodeError:
         return state
     return _with(state, kept.get("view") if isinstance(kept, dict) else None)
 
