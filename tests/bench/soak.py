@@ -4,7 +4,7 @@
 
 The dashboard runs on a terminal of its own and is looked at every few seconds: resident memory, descriptors, threads
 and watches of both processes. Nine tenths of the time the logs are written to, in the last tenth they are left alone.
-What must be true: descriptors, threads and watches at the end are what they were when all logs had appeared, memory
+What must be true: of descriptors, threads and watches there are no more in the last third than in the first, memory
 does not grow while nothing is written, and while something is, it grows with the points that are new. A usual run
 writes a row a second; it saves its JSON document every minute, a checkpoint and a rotated log every ten, and is begun
 again every hour.
@@ -158,10 +158,11 @@ def verdicts(looks: list[Look], seconds: float) -> list[tuple[str, bool]]:
     settled, quiet = busy[len(busy) // 3 :], [one for one in looks if one.second > seconds * (1 - QUIET / 2)]
     grown = quiet[-1].memory - quiet[0].memory
     said = [(f"while nothing is written, memory grows by {grown:.2f} MB", grown < 1.0)]
-    for name in ("descriptors", "threads", "watches"):
-        values = [int(getattr(one, name)) for one in settled]
-        now = int(getattr(quiet[-1], name))
-        said.append((f"{name}: {min(values)} to {max(values)} while busy, {now} at the end", now <= values[0]))
+    for name in ("descriptors", "threads", "watches"):  # they come and go with the directories of checkpoints
+        values = [int(getattr(one, name)) for one in looks]
+        early, late = max(values[: len(values) // 3]), max(values[2 * len(values) // 3 :])
+        text = f"{name}: {min(values)} to {max(values)}, at most {early} in the first third and {late} in the last"
+        said.append((text, late <= early))
     points = np.array([one.points for one in settled], np.float64)
     slope = float(np.polyfit(points, [one.memory * 1e6 for one in settled], 1)[0])
     said.append((f"{slope:.0f} B of resident memory for each point that was written", slope < 100))
