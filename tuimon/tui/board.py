@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -29,8 +29,8 @@ _SLICE = 0.005
 """Seconds of drawing after which the event loop goes on …"""
 _TURNS = 5
 """… for so many turns: a key takes no more from the terminal to what it does."""
-_QUICK = 0.03
-"""A page that took less is shown at once the next time, a slower one box by box."""
+_QUICK = 0.02
+"""Seconds: a page that took less is sent as one the next time, what takes longer box by box."""
 _SENT_AFTER = 0.03
 """Seconds after which Textual has sent what was drawn."""
 
@@ -171,14 +171,17 @@ class Board(Container):
             await self._due.wait()
             self._due.clear()
             begun = self._pace.taken
-            with self.app.batch_update() if quick and not self._link.slow else nullcontext():  # then sent as one
-                await self._draw_page()
+            with ExitStack() as batch:
+                if quick and not self._link.slow:
+                    batch.enter_context(self.app.batch_update())  # sent as one
+                await self._draw_page(batch)
             self.screen.check_idle()  # which sends it: what asked for that within the batch was not heard
             quick = self._pace.taken - begun < _QUICK
             self.drawing = self._due.is_set()
 
-    async def _draw_page(self) -> None:
+    async def _draw_page(self, batch: ExitStack) -> None:
         number, begun = 0, self._pace.taken
+        first = begun
         while number < len(self.places):  # a key may change them in between
             self._draw_box(number)
             number += 1
@@ -186,6 +189,9 @@ class Board(Container):
                 await asyncio.sleep(_SENT_AFTER)
                 await self._link.drained()
             elif self._pace.taken - begun > _SLICE:
+                if self._pace.taken - first > _QUICK:
+                    batch.close()  # it takes longer than one should wait for the answer to a key
+                    self.screen.check_idle()
                 for _ in range(_TURNS):
                     await asyncio.sleep(0)
                 begun = self._pace.taken
