@@ -125,7 +125,7 @@ def test_the_sequences_of_terminals() -> None:
     assert sequence("777", MESSAGE) == "\x1b]777;notify;tuimon: critical;grpo-1.5b: loss is NaN, since step 30\x1b\\"
     assert sequence("99", MESSAGE) == "\x1b]99;;grpo-1.5b: loss is NaN; since step 30\x1b\\"
     assert wrapped("\x1b]9;a\x1b\\", {}) == "\x1b]9;a\x1b\\"
-    assert wrapped("\x1b]9;a\x1b\\", {"TMUX": "/tmp/tmux"}) == "\x1bPtmux;\x1b\x1b]9;a\x1b\x1b\\\x1b\\"
+    assert wrapped("\x1b]9;a\x1b\\", {"TMUX": "socket,1,0"}) == "\x1bPtmux;\x1b\x1b]9;a\x1b\x1b\\\x1b\\"
 
 
 @pytest.mark.parametrize(

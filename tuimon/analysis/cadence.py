@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from tuimon.analysis.middle import median, quantiles
 from tuimon.model.points import Floats, Steps
-from tuimon.store.distinct import distinct
 from tuimon.store.tally import Indices
 
 _RECENT = 100
@@ -126,7 +125,7 @@ def _intervals(steps: Steps, wall_times: Floats, restarts: Indices | None) -> tu
     begin, advance, elapsed = steps[rows[:-1]], np.diff(steps[rows]), np.diff(wall_times[rows])
     usable = (advance > 0) & (elapsed > 0) & np.isfinite(elapsed)
     if restarts is not None and len(restarts):
-        usable[distinct(np.searchsorted(rows, restarts, "right") - 2)] = False
+        usable[np.searchsorted(rows, restarts, "right") - 2] = False
     return begin[usable], advance[usable].astype(np.float64), elapsed[usable]
 
 

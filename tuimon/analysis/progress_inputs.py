@@ -187,8 +187,7 @@ def _clock(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | 
 
 def _evaluated(run: Run) -> Steps:
     """The steps at which something was validated, by the busiest of such metrics that count steps as the run does."""
-    found = (metric for metric in run.busiest_metrics if metric in run.main_metrics)
-    metric = next((one for one in found if classify(one).split == "val"), None)
+    metric = next((one for one in _main(run) if classify(one).split == "val"), None)
     return distinct(run.curve(metric).steps[-_EVALUATIONS:]) if metric else np.empty(0, np.int64)
 
 

@@ -62,7 +62,7 @@ class _Session:
         self._interval = interval
         self._progress: Progress | None = None
         self._watching: Watching | None = None
-        self._grown = self._changed = time.monotonic()
+        self._grown = time.monotonic()
         self._heap = Heap()
         self._machine = MachineWatch(collector.roots, collector.newest_change)
 
@@ -81,7 +81,6 @@ class _Session:
             now = time.monotonic()
             if busy:
                 self._grown, flushed = now, False
-                self._changed = now - max(0.0, time.time() - collector.newest_change())
             elif not flushed and now - self._grown >= FLUSH_AFTER:
                 flushed = True
                 self._tell(collector.flush())
@@ -103,7 +102,9 @@ class _Session:
     def _patience(self, now: float) -> float:
         """Seconds until the next look, if the system tells of nothing: twice as long where it tells of most directories
         and nothing has grown for a while, so that a screen that is left open costs little."""
-        asleep = self._watcher.mode == "events" and now - self._changed >= STILL
+        if self._watcher.mode != "events" or now - self._grown < self._interval:
+            return self._interval
+        asleep = time.time() - self._collector.newest_change() >= STILL
         return self._interval * (2 if asleep else 1)
 
     def _find(self) -> None:

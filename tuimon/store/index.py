@@ -50,8 +50,8 @@ class RunIndex:
     structure: int
     streams: Sequence[StreamView]
     series: list[Series]
-    """Those of the best source first, each stream's in the order of its file. The items that follow have one for each
-    of them, too."""
+    """Those of the best source first, its streams in the order in which they were begun, each stream's in the order of
+    its file. The items that follow have one for each of them, too."""
     positions: Indices
     """The position of its stream in the run."""
     names: tuple[str, ...]
@@ -91,9 +91,6 @@ class RunIndex:
                 candidate = entry.candidates[key] = Candidate(source.source, series.name, source.rank)
             candidate.rank = max(candidate.rank, source.rank)
             (candidate.previews if series.id == UNTOLD else candidate.series).append((position, series))
-        for candidate in entry.candidates.values():
-            for some in (candidate.series, candidate.previews):
-                some.sort(key=lambda one: (self.streams[one[0]].found.order, one[0]))
         return entry
 
 

@@ -30,7 +30,7 @@ _SLICE = 0.005
 _TURNS = 5
 """… for so many turns: a key takes no more from the terminal to what it does."""
 _QUICK = 0.02
-"""Seconds: a page that took less is sent as one the next time, what takes longer box by box."""
+"""Seconds of drawing after which a page is sent box by box."""
 _SENT_AFTER = 0.03
 """Seconds after which Textual has sent what was drawn."""
 
@@ -166,22 +166,20 @@ class Board(Container):
 
     async def _draw_boxes(self) -> None:
         """As long as there is a board. A page that is wanted anew meanwhile is begun once this one is done."""
-        quick = False
         while True:
             await self._due.wait()
             self._due.clear()
-            begun = self._pace.taken
             with ExitStack() as batch:
-                if quick and not self._link.slow:
-                    batch.enter_context(self.app.batch_update())  # sent as one
+                if not self._link.slow:
+                    batch.enter_context(self.app.batch_update())
                 await self._draw_page(batch)
             self.screen.check_idle()  # which sends it: what asked for that within the batch was not heard
-            quick = self._pace.taken - begun < _QUICK
             self.drawing = self._due.is_set()
 
     async def _draw_page(self, batch: ExitStack) -> None:
-        number, begun = 0, self._pace.taken
-        first = begun
+        """batch: within it nothing is sent, so that a page goes as one; a slow page leaves it."""
+        number = 0
+        first = begun = self._pace.taken
         while number < len(self.places):  # a key may change them in between
             self._draw_box(number)
             number += 1

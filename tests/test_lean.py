@@ -1,0 +1,60 @@
+"""What a start leaves out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tuimon.lean import without
+
+
+def python(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_what_is_left_out_is_there_for_who_asks_later() -> None:
+    said = python("""
+import sys
+from tuimon.lean import without
+with without("statistics", "sys"):
+    try:
+        import statistics
+    except ImportError:
+        print("left out")
+    import sys
+import statistics
+print(statistics.fmean([1, 3]))
+""")
+    assert said.split() == ["left", "out", "2.0"]
+
+
+def test_what_is_loaded_stays_loaded() -> None:
+    import json
+
+    with without("json"):
+        import json as again
+    assert again is json
+
+
+def test_a_screen_loads_nothing_that_it_has_no_use_for() -> None:
+    """Every chart and every key works without them; what needs one of them later gets it."""
+    python("""
+import sys
+from tuimon.lean import without
+with without("ssl"):
+    import asyncio
+import tuimon.tui.app
+from tuimon import draw, panels
+from tuimon.notify import channels_of
+panels.prepare()
+draw.prepare()
+channels_of({"webhook": "https://example.org/hook"}, print)
+needless = {"ssl", "unittest", "PIL", "yt_dlp", "http.client", "urllib.request", "numpy.ma", "statistics"}
+assert not needless & set(sys.modules), needless & set(sys.modules)
+import ssl, urllib.request
+assert urllib.request.HTTPSHandler
+import plotext
+assert plotext.test.__name__ == "_test"
+""")
