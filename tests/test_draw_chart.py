@@ -15,6 +15,7 @@ from tuimon import draw
 from tuimon.draw.chart import plot_cells, plot_columns
 from tuimon.draw.frames import GUTTER
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
+from tuimon.store import Curve
 
 NAN = math.nan
 RED, BLUE = Role.SERIES_0, Role.SERIES_1
@@ -199,6 +200,34 @@ def test_what_is_kept_from_one_drawing_to_the_next_changes_none(drawings: list[t
     for values, y, size, role, marked in drawings:
         view = chart(Line("", role, envelope(values)), y=y, marks=(Mark(300, "best"),) if marked else ())
         assert draw.render(view, size, frames=frames) == draw.render(view, size)
+
+
+@given(
+    values=st.lists(st.integers(0, 4) | st.just(NAN), min_size=2, max_size=60),
+    look=st.sampled_from([{}, {"markers": True}, {"glyph": "a"}, {"filled": True, "behind": True}]),
+    marks=st.sampled_from([(), (Mark(10, "restart"),), (Mark(10, "best"),)]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_growing_curve_is_drawn_as_if_for_the_first_time(
+    values: list[float], look: dict[str, object], marks: tuple[Mark, ...]
+) -> None:
+    frames, size = draw.FrameCache(), Size(40, 12)
+    for n in range(1, len(values) + 1):
+        curve = Curve.of("loss", np.arange(n), np.array(values[:n], dtype=np.float64))
+        line = Line("loss", RED, curve.envelope(0, 64, 16), **look)  # type: ignore[arg-type]
+        view = chart(line, x=(0, 64), y=(0, 4), marks=marks)
+        assert draw.render(view, size, frames=frames) == draw.render(view, size)
+
+
+def test_a_point_within_what_its_column_shows_draws_nothing_anew() -> None:
+    frames, size, low = draw.FrameCache(), Size(40, 12), np.full(3, 0.1)
+    drawn = []
+    for high, last in ((0.5, (0.2, 0.2, 0.2)), (0.5, (0.2, 0.2, 0.4)), (0.5, (0.2, 0.5, 0.4)), (0.9, (0.2, 0.5, 0.4))):
+        line = Line("", RED, Envelope(low, np.array([0.5, 0.5, high]), low, np.array(last), np.zeros(3)))
+        drawn.append(draw.render(chart(line), size, frames=frames))
+        assert drawn[-1] == draw.render(chart(line), size)
+    same = [all(a is b for a, b in zip(before[1:], after[1:], strict=True)) for before, after in pairwise(drawn)]
+    assert same == [True, False, False]
 
 
 def test_rows_that_do_not_change_are_the_same_objects() -> None:

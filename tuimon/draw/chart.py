@@ -66,20 +66,21 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         return exactly((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
         return (_sparkline(view, size.width, symbols),)
-    canvas, named = _canvas(view, cells, rows, symbols)
-    bottom: list[Row] = []
-    if size.width >= _GUTTER_FROM:
-        key = FrameKey(cells, rows, view.x, view.y, size.height >= _X_AXIS_FROM, symbols)
-        frame = frames.get(key, build_frame)
-        body = frames.kept.rows(canvas, frame.left)
-        bottom = [((text, Role.AXIS),) for text in frame.bottom]
-    else:
-        body = canvas.rows()
+    framed = FrameKey(cells, rows, view.x, view.y, size.height >= _X_AXIS_FROM, symbols)
+
+    def draw() -> tuple[list[Row], frozenset[str]]:
+        canvas, named = _canvas(view, cells, rows, symbols)
+        if size.width < _GUTTER_FROM:
+            return canvas.rows(), named
+        frame = frames.get(framed, build_frame)
+        return [*frames.kept.rows(canvas, frame.left), *(((text, Role.AXIS),) for text in frame.bottom)], named
+
+    body, named = frames.kept.body(view, (size.width, framed), draw)
     head = [_head(view, size.width, symbols, "" if note_below else view.note, named)] if size.height >= 2 else []
     said = fit(" " * (size.width - cells) + clean(view.note), size.width)
     foot: list[Row] = [((said, Role.MUTED),)] if note_below else []
     foot += [clean_row(row) for row in view.table[: _table_rows(size, len(view.table))]]
-    drawn = (*head, *body, *bottom)
+    drawn = (*head, *body)
     return (*drawn, *exactly(foot, size.width, size.height - len(drawn)))
 
 
@@ -113,8 +114,10 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
 
 def _few(legend: list[Row], room: int) -> list[Row]:
     """As many as have room; of those that have none, how many they are."""
+    if not legend:
+        return legend
     widths = np.cumsum([row_width(clean_row(one)) + 2 for one in legend])
-    if not len(legend) or widths[-1] <= room:
+    if widths[-1] <= room:
         return legend
     shown = int(np.searchsorted(widths, room - len(f"  +{len(legend)}"), "right"))
     return [*legend[:shown], ((f"+{len(legend) - shown}", Role.MUTED),)] if shown else legend

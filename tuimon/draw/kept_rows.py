@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
+from tuimon.draw.alike import draw_alike
 from tuimon.draw.marks import Canvas
 from tuimon.draw.rows import join
-from tuimon.model.views import Role, Row
+from tuimon.model.views import ChartView, Role, Row
+
+Body = tuple[Sequence[Row], frozenset[str]]
+"""The rows of a chart's curves with their frame, and the labels written among them."""
 
 
 class KeptRows:
@@ -19,6 +23,16 @@ class KeptRows:
         self._canvas: Canvas | None = None
         self._left: Sequence[str] = ()
         self._rows: list[Row] = []
+        self._view: ChartView | None = None
+        self._key: Hashable = None
+        self._body: Body = (), frozenset()
+
+    def body(self, view: ChartView, key: Hashable, draw: Callable[[], Body]) -> Body:
+        """The body of a view: that of the last one where both draw the same. key: all that `draw` minds besides."""
+        if self._view is None or self._key != key or not draw_alike(self._view, view):
+            self._body = draw()
+        self._view, self._key = view, key
+        return self._body
 
     def rows(self, canvas: Canvas, left: Sequence[str]) -> list[Row]:
         """The rows of a canvas, each behind its text of `left`, the gutter: the same object while it is the same."""

@@ -25,7 +25,10 @@ def nice_step(span: float, n: int) -> float:
     power = 10.0 ** math.floor(math.log10(raw))
     if power == 0.0:
         return raw
-    return next((m * power for m in (1, 2, 5) if raw <= m * power * (1 + 1e-9)), 10 * power)
+    for multiple in (1, 2, 5):
+        if raw <= multiple * power * (1 + 1e-9):
+            return multiple * power
+    return 10 * power
 
 
 def clock_step(span: float, n: int) -> float:

@@ -13,6 +13,7 @@ Rows of runs, metrics and settings are made by tuimon.panels.lists.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
@@ -103,15 +104,6 @@ class Panel(Protocol):
         ...
 
 
-@runtime_checkable
-class Fitting(Protocol):
-    """A panel whose use of rows depends on the run."""
-
-    def fitted(self, run: Run) -> Panel:
-        """The same panel with the rows that it can use for this run; the same object for the same number."""
-        ...
-
-
 def all_panels() -> tuple[Panel, ...]:
     """Every panel there is, in order."""
     return _sorted_panels()
@@ -130,9 +122,16 @@ def prepare() -> None:
 
 def arrange(run: Run) -> tuple[Panel, ...]:
     """The panels for this run (but the header), the telling ones first; then charts of metrics that belong to none."""
-    relevant = tuple(panel for panel in all_panels() if panel.relevant(run) and panel.id != HEADER)
-    fitted = tuple(panel.fitted(run) if isinstance(panel, Fitting) else panel for panel in relevant)
-    return fitted + tuple(metric_panel(name) for name in remaining(run)[:MOST_SINGLE])
+    relevant = _relevant(run)
+    fitted = tuple(_fitted(panel, run) for panel in relevant if panel.id != HEADER)
+    return fitted + tuple(metric_panel(name) for name in _beside(run, relevant)[:MOST_SINGLE])
+
+
+def _fitted(panel: Panel, run: Run) -> Panel:
+    """A panel whose use of rows depends on the run has `fitted(run)`: the same panel with the rows that it can use; the
+    same object for the same number."""
+    fit: Callable[[Run], Panel] | None = getattr(panel, "fitted", None)
+    return panel if fit is None else fit(run)
 
 
 def header_panel() -> Panel:
@@ -142,5 +141,12 @@ def header_panel() -> Panel:
 
 def remaining(run: Run) -> tuple[str, ...]:
     """Names of the metrics that no panel shows: unknown ones first."""
-    relevant = (panel for panel in all_panels() if panel.relevant(run))
+    return _beside(run, _relevant(run))
+
+
+def _relevant(run: Run) -> tuple[Panel, ...]:
+    return tuple(panel for panel in all_panels() if panel.relevant(run))
+
+
+def _beside(run: Run, relevant: tuple[Panel, ...]) -> tuple[str, ...]:
     return leftovers(run.metrics, frozenset(c for panel in relevant for c in getattr(panel, "concepts", ())))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.control import Control
+from rich.segment import Segment
 from textual._compositor import CompositorUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
+
+from tuimon.tui.box import Cells
 
 
 def changed_cells(compositor: Any) -> Any:
@@ -45,18 +48,25 @@ def _pieces(compositor: Any, dirty: list[Region]) -> Iterator[_Piece]:
 
 
 class _Pieces(CompositorUpdate):
-    """An update of some cells; rendered when it is sent, each widget once."""
+    """An update of some cells; each widget is asked once for what is seen of it, one of ours for changed rows alone."""
 
     def __init__(self, pieces: list[_Piece]) -> None:
         rows: dict[Widget, list[int]] = {}
         for widget, *_, y, _, _ in pieces:
             rows.setdefault(widget, []).append(y)
-        self._lines: dict[Widget, tuple[int, list[Strip]]] = {}
+        self._lines: dict[tuple[Widget, int], Iterable[Segment]] = {}
+        """The lines of widgets, as far as they are seen, by their rows on the screen."""
         for widget, seen, place, *_ in pieces:
-            if widget not in self._lines:
-                top, bottom = min(rows[widget]), max(rows[widget]) + 1
-                crop = Region(seen.x - place.x, top - place.y, seen.width, bottom - top)
-                self._lines[widget] = top, widget.render_lines(crop)
+            if widget in rows:
+                wanted = rows.pop(widget)
+                found: Sequence[Iterable[Segment]] | None = None
+                if isinstance(widget, Cells) and seen.x == place.x:
+                    found = widget.segments([y - place.y for y in wanted])
+                if found is None:
+                    wanted = list(range(min(wanted), max(wanted) + 1))
+                    crop = Region(seen.x - place.x, wanted[0] - place.y, seen.width, len(wanted))
+                    found = widget.render_lines(crop)
+                self._lines |= zip(((widget, y) for y in wanted), found, strict=True)
         self._pieces = pieces
 
     def render_segments(self, console: Console) -> str:
@@ -64,14 +74,13 @@ class _Pieces(CompositorUpdate):
         colors = console._color_system or ColorSystem.TRUECOLOR
         sent: list[str] = []
         for widget, seen, _, y, begin, stop in self._pieces:
-            top, lines = self._lines[widget]
-            cells = _rendered(lines[y - top], begin - seen.x, stop - seen.x, colors)
+            cells = _rendered(self._lines[widget, y], begin - seen.x, stop - seen.x, colors)
             sent += Control.move_to(begin, y).segment.text, cells
         return "".join(sent)
 
 
-def _rendered(line: Strip, begin: int, stop: int, colors: ColorSystem) -> str:
-    """Some cells of a line, as Strip.crop().render() has them, but no strip is made."""
+def _rendered(line: Iterable[Segment], begin: int, stop: int, colors: ColorSystem) -> str:
+    """Some cells of a line, as Strip.crop().render() has them, but no strip is made; blanks behind its end."""
     made: list[str] = []
     at = 0
     for segment in line:
@@ -86,4 +95,6 @@ def _rendered(line: Strip, begin: int, stop: int, colors: ColorSystem) -> str:
         if end >= stop:
             break
         at = end
+    else:
+        made.append(" " * (stop - max(at, begin)))
     return "".join(made)
