@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tuimon.analysis.cadence import cadence
 from tuimon.analysis.progress import ProgressInputs, report

@@ -6,13 +6,14 @@ import os
 import shutil
 import threading
 import time
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 from made_run import START, store_of
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from tuimon import draw, wire
 from tuimon.detectors import check
@@ -123,7 +124,7 @@ def test_it_goes_through_the_pipe_as_it_is() -> None:
 
 @pytest.mark.parametrize("broken", [{}, {"time": "x"}, {"disks": 3}, {"gpus": [{"index": 0}]}, {"cpu": []}])
 def test_what_is_no_machine_is_refused(broken: dict[str, Any]) -> None:
-    values = asdict(machine()) | broken if broken else broken
+    values = to_builtins(machine()) | broken if broken else broken
     with pytest.raises((KeyError, TypeError, ValueError)):
         machine_of(values)
     header = b'{"kind": "machine", "machine": {"time": 1}}'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from live import Live, fresh, held
+from msgspec.structs import replace
 from samples import Given, Sample, given, some
 
 from tuimon.formats import Format, StreamDecoder, all_formats

@@ -14,9 +14,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from dataclasses import asdict, fields
 from typing import Any
 
+import msgspec
 import numpy as np
 import orjson
 
@@ -47,7 +47,7 @@ _KINDS: dict[str, type[Any]] = {
     "machine": events.MachineSeen,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}
-_FIELDS = {name: tuple(f.name for f in fields(kind)) for name, kind in _KINDS.items()}
+_FIELDS = {name: kind.__struct_fields__ for name, kind in _KINDS.items()}
 _CHECKS: dict[str, Callable[[Any], bool]] = {
     "int": lambda v: type(v) is int,
     "int | None": lambda v: v is None or type(v) is int,
@@ -57,7 +57,7 @@ _CHECKS: dict[str, Callable[[Any], bool]] = {
     "tuple[str, ...]": lambda v: type(v) is list and all(type(x) is str for x in v),
     "tuple[int, ...]": lambda v: type(v) is list and all(type(x) is int for x in v),
 }
-_TYPES = {name: {f.name: str(f.type) for f in fields(kind)} for name, kind in _KINDS.items()}
+_TYPES: dict[str, dict[str, str]] = {name: kind.__annotations__ for name, kind in _KINDS.items()}
 
 
 def encode(event: Event) -> bytes:
@@ -84,7 +84,7 @@ def encode(event: Event) -> bytes:
         header |= {"stream": event.stream, "topic": fact.topic, "value": fact.value}
         header |= {"step": fact.step, "wall_time": fact.wall_time}
     elif isinstance(event, MachineSeen):
-        header["machine"] = None if event.machine is None else asdict(event.machine)
+        header["machine"] = None if event.machine is None else msgspec.to_builtins(event.machine)
     else:
         header |= {name: getattr(event, name) for name in _FIELDS[kind]}
     text = _dump(header)

@@ -8,10 +8,9 @@ none: the machine was doing something else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.analysis.middle import median, quantiles
 from tuimon.model.points import Floats, Steps
@@ -33,8 +32,7 @@ _WINDOW = 1 << 14
 """Points that are looked at, the newest: enough for the pauses, and a run of millions costs no more than these."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cadence:
+class Cadence(Struct, frozen=True):
     """The pace of a run. Seconds."""
 
     interval: float

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tuimon.store import Curve
 from tuimon.vocabulary import classify, merge_key
@@ -31,8 +32,7 @@ MISSING = _Missing()
 """A setting that a run does not have."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepDelta:
+class StepDelta(Struct, frozen=True):
     """A run against another at the same step."""
 
     step: int

@@ -7,11 +7,11 @@ when it grows, and only what is new need be looked at: Incidents is a value that
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.model.points import Floats
 
@@ -62,8 +62,7 @@ class Frozen(Rule, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Incidents:
+class Incidents(Struct, frozen=True, eq=False):
     """What a rule has found in the first `length` values."""
 
     length: int = 0

@@ -9,9 +9,9 @@ sqrt 2), the factor being that of a normal distribution. Where most differences 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Floats
 
@@ -26,8 +26,7 @@ _SURE = 2.0
 """Standard errors (95 %) that two levels must lie apart to be called different."""
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
+class Level(Struct, frozen=True):
     """Where a curve stands at its end; all NaN without a finite point."""
 
     value: float

@@ -9,7 +9,8 @@ for long and does not prove its end is quiet, no more: nobody knows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.cadence import Cadence
 from tuimon.analysis.words import duration, last_sign, silence
@@ -29,8 +30,7 @@ _FEWEST = 5
 _INPUT_ENDED = "the input has ended, and does not say how the run did"
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressInputs:
+class ProgressInputs(Struct, frozen=True):
     """What is known of a run; NaN, None or "" where nothing is."""
 
     points: int = 0
@@ -65,8 +65,7 @@ class ProgressInputs:
     """Whether it comes through a pipe that has ended: nothing more will come, and no time of a file means anything."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressReport:
+class ProgressReport(Struct, frozen=True):
     """Seconds, and seconds since the epoch; NaN or None where unknown."""
 
     step: int | None

@@ -12,10 +12,10 @@ Creep              a little more all along a window
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual, usual_at
 from tuimon.model.points import Floats
@@ -24,8 +24,7 @@ _TINY = 1e-300
 _STEADY, _UNSTEADY = 4.0, 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Above:
+class Above(Struct, frozen=True):
     """The value itself. `low`: where it is good again; smooth: the median of nine in its place; skip: first points
     that are not judged."""
 
@@ -44,8 +43,7 @@ class Above:
         return found, None
 
 
-@dataclass(frozen=True, slots=True)
-class Below:
+class Below(Struct, frozen=True):
     """The same for a limit from below: `limit` raises it, more than `good` clears it."""
 
     limit: float
@@ -69,8 +67,7 @@ class Below:
         return -found, None
 
 
-@dataclass(frozen=True, slots=True)
-class Spike:
+class Spike(Struct, frozen=True):
     """1 where a value is `deviations` robust deviations above the usual level, and above `ratio` times it; three times
     as many where the level is hardly more than its noise, so that a ratio to it says nothing."""
 
@@ -87,8 +84,7 @@ class Spike:
         return _excess(values[begin:], level, noise * unsteady, self.deviations, self.ratio), None
 
 
-@dataclass(frozen=True, slots=True)
-class Runaway:
+class Runaway(Struct, frozen=True):
     """1 where the median of nine is `deviations` above the usual level, above `ratio` times it, above `sudden` times
     the latest block (what has grown all along is no runaway), and above `floor`, the first `skip` points left out. What
     was usual when it began is what it is held against until it is over."""
@@ -127,8 +123,7 @@ def _excess(now: Floats, level: Floats, noise: Floats, deviations: float, ratio:
     return np.minimum(found, above, out=found)
 
 
-@dataclass(frozen=True, slots=True)
-class AgainstStart:
+class AgainstStart(Struct, frozen=True):
     """The median of nine over the median of the `baseline` points behind the first `skip`; or the other way round,
     where it is a fall that matters. NaN where the start is not above 0."""
 
@@ -154,8 +149,7 @@ class AgainstStart:
         return found, carried
 
 
-@dataclass(frozen=True, slots=True)
-class FromBest:
+class FromBest(Struct, frozen=True):
     """The part of what was won since the start that is lost again, by medians of nine; 1: all of it. Where less than
     `deviations` of the noise was won, twice as much stands for it, noise being a fortieth of the best level at least.
     `rises`: higher is better."""
@@ -183,8 +177,7 @@ class FromBest:
         return lost, (start, float(highest[-1])) if len(highest) and not np.isnan(highest[-1]) else (start, best)
 
 
-@dataclass(frozen=True, slots=True)
-class Stuck:
+class Stuck(Struct, frozen=True):
     """1 while the best median of nine is no better than it was `window` points before; as good counts up to `part` of
     what was won in all, and up to half the noise."""
 
@@ -211,8 +204,7 @@ class Stuck:
         return stuck, (start, bests[-self.window :])
 
 
-@dataclass(frozen=True, slots=True)
-class Rising:
+class Rising(Struct, frozen=True):
     """1 while no value is below the one before it, and the last is above the first."""
 
     raise_after: int
@@ -228,8 +220,7 @@ class Rising:
         return np.where(rising & (values[begin:] > values[0]), 1.0, 0.0), bool(rising[-1])
 
 
-@dataclass(frozen=True, slots=True)
-class Creep:
+class Creep(Struct, frozen=True):
     """How much more the last eighth of a window holds on average than the first, as a part of that, where at least
     four of the seven steps between the eighths take their share, half of a seventh of it (a single step up is another
     level, and no creep); 0 otherwise. `window`: points, a multiple of 8 blocks. `skip`: first points left out."""

@@ -16,8 +16,9 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from tuimon.analysis.comparing import flat
 
@@ -49,8 +50,7 @@ class Told(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """One condition. key "" is a part of the name."""
 
     key: str
@@ -59,8 +59,7 @@ class Term:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
+class RunFilter(Struct, frozen=True):
     """A filter that has been read."""
 
     alternatives: tuple[tuple[Term, ...], ...] = ()

@@ -9,9 +9,9 @@ that both rise are correlated whatever they are; their changes are so only where
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.model.points import Floats, Steps
@@ -23,8 +23,7 @@ _FEWEST = 2
 _FEWEST_CHANGES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(Struct, frozen=True):
     """How the newest points differ from earlier ones."""
 
     before: float

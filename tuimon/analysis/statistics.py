@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Floats, Steps
 
@@ -14,8 +14,7 @@ _MAD_TO_DEVIATION = 1.4826
 (Rousseeuw & Croux, "Alternatives to the Median Absolute Deviation", JASA 88, 1993)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """Over the finite values; all NaN when there is none."""
 
     count: int

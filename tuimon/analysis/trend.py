@@ -12,9 +12,9 @@ long curve is therefore first reduced to the medians of at most 128 stretches, w
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.middle import median
 from tuimon.model.points import Floats, Steps
@@ -25,8 +25,7 @@ SIGNIFICANT = 0.01
 """Below this probability of so much order by chance a trend is called one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Struct, frozen=True):
     """The direction of a curve over a stretch of it."""
 
     direction: str
@@ -46,8 +45,7 @@ class Trend:
     """Finite points."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The last points against those before them."""
 
     before: float

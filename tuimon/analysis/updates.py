@@ -7,9 +7,9 @@ minibatch, its timers and rewards one for each global step. A total of 60 global
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Steps
 from tuimon.store import Run
@@ -24,8 +24,7 @@ _NEWEST = 256
 """Points of each that are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Updates:
+class Updates(Struct, frozen=True):
     """How many logged steps make one training step."""
 
     each: int = 1

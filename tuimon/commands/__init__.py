@@ -13,8 +13,9 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
+
+from msgspec import Struct
 
 import tuimon
 from tuimon.errors import TuimonError, UsageError
@@ -33,8 +34,7 @@ With no PATH, the current directory. When standard output is no terminal, the su
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """One subcommand."""
 
     name: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.commands import Command, commands, parser_of
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(Struct, frozen=True):
     """One option."""
 
     flags: tuple[str, ...]
@@ -20,8 +20,7 @@ class Option:
     repeated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """One subcommand."""
 
     name: str

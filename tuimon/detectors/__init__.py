@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
+
+from msgspec.structs import fields, replace
 
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert

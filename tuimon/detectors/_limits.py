@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.rules import Above, Below
 from tuimon.detectors._curves import alert, extreme, incidents, number, verb
@@ -11,8 +12,7 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Struct, frozen=True):
     """`good`: where it is usual again, the hysteresis. `smooth`: by the median of nine."""
 
     limit: float

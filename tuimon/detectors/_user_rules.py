@@ -12,11 +12,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.concepts import named
 from tuimon.analysis.incidents import Incident
@@ -38,8 +38,7 @@ _EXAMPLE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UserRule:
+class UserRule(Struct, frozen=True):
     """One of them, as a detector."""
 
     id: str

@@ -8,7 +8,8 @@ of points is ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
@@ -18,8 +19,7 @@ from tuimon.store import Run
 _HINT = "lower the learning rate, or make fewer updates of one batch"
 
 
-@dataclass(frozen=True, slots=True)
-class ApproxKl:
+class ApproxKl(Struct, frozen=True):
     id: str = "approx_kl"
     title: str = "Updates too large"
     limit: float = 0.075

@@ -8,7 +8,8 @@ RLinf's clipped_ratio is the ratio after clipping, near 1 in every run, and no f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
@@ -18,8 +19,7 @@ from tuimon.store import Run
 _HINT = "lower the learning rate, or make fewer updates of one batch"
 
 
-@dataclass(frozen=True, slots=True)
-class ClipFraction:
+class ClipFraction(Struct, frozen=True):
     id: str = "clip_fraction"
     title: str = "Clip fraction"
     limit: float = 0.4

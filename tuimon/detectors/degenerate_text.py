@@ -7,7 +7,8 @@ Source: walkinglabs training-debugging.md: a repeat ratio above 0.2; the number 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
@@ -17,8 +18,7 @@ from tuimon.store import Run
 _HINT = "read some responses; is repetition rewarded?"
 
 
-@dataclass(frozen=True, slots=True)
-class DegenerateText:
+class DegenerateText(Struct, frozen=True):
     id: str = "degenerate_text"
     title: str = "Repeating text"
     limit: float = 0.2

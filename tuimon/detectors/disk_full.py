@@ -8,15 +8,15 @@ Source: none; a house rule. It asks the machine, not the log, so it speaks only 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.model.alerts import Alert
 from tuimon.model.machine import LEAST_GIB, LEAST_PART
 from tuimon.store import Run
 
 
-@dataclass(frozen=True, slots=True)
-class DiskFull:
+class DiskFull(Struct, frozen=True):
     id: str = "disk_full"
     title: str = "Disk nearly full"
     part: float = LEAST_PART

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves, named
 from tuimon.analysis.rules import FromBest, Runaway
@@ -23,8 +24,7 @@ _LOSSES = ("loss.total", "loss.sft")
 _HINT = "lower the learning rate, or go back to a checkpoint before it"
 
 
-@dataclass(frozen=True, slots=True)
-class Divergence:
+class Divergence(Struct, frozen=True):
     id: str = "divergence"
     title: str = "Divergence"
     ratio: float = 5.0

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
@@ -28,8 +29,7 @@ _NOT_MEASURES = ("valid", "corr", "min", "max", "std")
 _HINT = "compare the precision, the kernels and the weights of the two engines; a failed weight sync looks like this"
 
 
-@dataclass(frozen=True, slots=True)
-class EngineMismatch:
+class EngineMismatch(Struct, frozen=True):
     id: str = "engine_mismatch"
     title: str = "Rollout and training engine disagree"
     ratio: float = 4.0

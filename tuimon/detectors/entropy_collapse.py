@@ -10,7 +10,8 @@ rlwatch's limit of 1 nat fires on healthy runs of language models, which begin a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
@@ -24,8 +25,7 @@ _BASELINE = 10
 _HINT = "raise the entropy bonus or the upper clip range, lower the learning rate"
 
 
-@dataclass(frozen=True, slots=True)
-class EntropyCollapse:
+class EntropyCollapse(Struct, frozen=True):
     id: str = "entropy_collapse"
     title: str = "Entropy collapse"
     part: float = 0.1

@@ -8,7 +8,8 @@ Source: walkinglabs training-debugging.md: negative explained variance; the numb
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
@@ -18,8 +19,7 @@ from tuimon.store import Run
 _HINT = "look at the value loss, the critic's learning rate and the scale of the returns"
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainedVariance:
+class ExplainedVariance(Struct, frozen=True):
     id: str = "explained_variance"
     title: str = "Critic worse than a constant"
     limit: float = 0.0

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves, named
 from tuimon.analysis.incidents import Incidents
@@ -28,8 +28,7 @@ _LATEST = 1024
 _HINT = "read responses of now and of the best validation; a checkpoint near that one is the better model"
 
 
-@dataclass(frozen=True, slots=True)
-class Hacking:
+class Hacking(Struct, frozen=True):
     id: str = "reward_hacking"
     title: str = "Reward up, validation down"
     part: float = 0.25

@@ -10,7 +10,8 @@ any growth; the ratio and the floor are ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Above, Runaway
@@ -22,8 +23,7 @@ _SKIP = 64
 _HINT = "raise the KL coefficient or lower the learning rate; read some responses"
 
 
-@dataclass(frozen=True, slots=True)
-class KlRunaway:
+class KlRunaway(Struct, frozen=True):
     id: str = "kl_runaway"
     title: str = "KL runaway"
     ratio: float = 4.0

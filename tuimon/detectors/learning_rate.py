@@ -8,7 +8,8 @@ Source: ours. Consoles are left out: some print 1e-06 as 0.000.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.progress_inputs import progress_inputs
@@ -23,8 +24,7 @@ _WARMS = 50
 _HINT = "look at the scheduler: its total and warm-up steps, and whether it is stepped once an update"
 
 
-@dataclass(frozen=True, slots=True)
-class LearningRate:
+class LearningRate(Struct, frozen=True):
     id: str = "learning_rate"
     title: str = "Learning rate"
     points: int = 20

@@ -10,7 +10,8 @@ are ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
@@ -23,8 +24,7 @@ _BASELINE = 20
 _HINT = "read some responses; is length rewarded? Look at truncation and repetition"
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
+class Length(Struct, frozen=True):
     id: str = "length"
     title: str = "Response length"
     ratio: float = 2.0

@@ -9,7 +9,8 @@ point is 20 times as old, and an hour, is an old one, whatever the times of its 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.progress import report, tolerated_silence
 from tuimon.analysis.progress_inputs import progress_inputs
@@ -24,8 +25,7 @@ _HINT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Liveness:
+class Liveness(Struct, frozen=True):
     id: str = "liveness"
     title: str = "Stalled or crashed"
 

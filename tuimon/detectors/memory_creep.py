@@ -10,7 +10,8 @@ Source: SageMaker Debugger GPUMemoryIncrease, 10 % in a window of 500; eighths a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import named
 from tuimon.analysis.incidents import Incident
@@ -25,8 +26,7 @@ _SHARE = 16
 _HINT = "something is kept from step to step: tensors with their graphs, caches, fragments; watch it until it runs out"
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCreep:
+class MemoryCreep(Struct, frozen=True):
     id: str = "memory_creep"
     title: str = "Memory creep"
     part: float = 0.1

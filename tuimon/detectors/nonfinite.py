@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.incidents import Incident
 from tuimon.detectors._curves import carried, verb
@@ -28,8 +28,7 @@ _NEWEST = 64
 """Spells that are told of, as of the incidents of other rules."""
 
 
-@dataclass(frozen=True, slots=True)
-class NonFinite:
+class NonFinite(Struct, frozen=True):
     id: str = "nonfinite"
     title: str = "NaN or Inf"
     clear_after: int = 10

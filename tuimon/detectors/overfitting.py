@@ -9,9 +9,9 @@ distance between the two losses is no overfitting, so the rise is what is asked 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incidents
@@ -26,8 +26,7 @@ _LATEST = 1024
 _HINT = "the checkpoint of the lowest validation loss is the better model; more data, fewer epochs, more regularisation"
 
 
-@dataclass(frozen=True, slots=True)
-class Overfitting:
+class Overfitting(Struct, frozen=True):
     id: str = "overfitting"
     title: str = "Overfitting"
     part: float = 0.1

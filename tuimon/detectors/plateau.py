@@ -9,7 +9,8 @@ doc calls plateaus ambiguous. The figures are ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Stuck
@@ -21,8 +22,7 @@ from tuimon.store import Run
 _HINT = "is the reward too coarse, too hard, or the task solved? Look at zero-variance groups and entropy"
 
 
-@dataclass(frozen=True, slots=True)
-class Plateau:
+class Plateau(Struct, frozen=True):
     id: str = "plateau"
     title: str = "Reward plateau"
     points: int = 150

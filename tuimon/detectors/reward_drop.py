@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import FromBest
@@ -22,8 +23,7 @@ _ALL = 0.9
 _HINT = "go back to a checkpoint before it; look at KL, entropy, length and the weight sync at that step"
 
 
-@dataclass(frozen=True, slots=True)
-class RewardDrop:
+class RewardDrop(Struct, frozen=True):
     id: str = "reward_drop"
     title: str = "Reward drop or collapse"
     part: float = 0.5

@@ -10,7 +10,8 @@ of which a healthy run gives dozens of such values, so 12 deviations and the rat
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Spike
@@ -21,8 +22,7 @@ from tuimon.store import Run
 _WATCHED = ("loss.total", "loss.sft", "loss.policy", "loss.value", "grad_norm")
 
 
-@dataclass(frozen=True, slots=True)
-class Spikes:
+class Spikes(Struct, frozen=True):
     id: str = "spikes"
     title: str = "Spike of loss or gradient"
     deviations: float = 12.0

@@ -8,7 +8,8 @@ Source: ours (tuimon has no peer that tells it).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
@@ -22,8 +23,7 @@ _SKIP, _BASELINE = 10, 50
 _HINT = "the phase-latency panel names the phase that has grown"
 
 
-@dataclass(frozen=True, slots=True)
-class StepDrift:
+class StepDrift(Struct, frozen=True):
     id: str = "step_drift"
     title: str = "Steps get slower"
     ratio: float = 1.4

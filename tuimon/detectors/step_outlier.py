@@ -10,10 +10,10 @@ it is told.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Spike
@@ -26,8 +26,7 @@ _RECENT = 256
 _HINT = "look at the phases of that step: a slow node, storage, a long response, a checkpoint"
 
 
-@dataclass(frozen=True, slots=True)
-class _Unheard(Spike):
+class _Unheard(Spike, frozen=True):
     """A spike that is 1.5 times the highest of the points before it, too."""
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
@@ -39,8 +38,7 @@ class _Unheard(Spike):
         return found, None
 
 
-@dataclass(frozen=True, slots=True)
-class StepOutlier:
+class StepOutlier(Struct, frozen=True):
     id: str = "step_outlier"
     title: str = "A slow step"
     deviations: float = 10.0

@@ -8,7 +8,8 @@ Source: ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
@@ -23,8 +24,7 @@ _SINCE_THE_START = ("time/fps",)
 _HINT = "a device that is hot or shared, a node that is slow, responses that wait for the longest of them"
 
 
-@dataclass(frozen=True, slots=True)
-class ThroughputLoss:
+class ThroughputLoss(Struct, frozen=True):
     id: str = "throughput_loss"
     title: str = "Throughput lost"
     part: float = 0.65

@@ -9,7 +9,8 @@ ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
@@ -21,8 +22,7 @@ _OTHERS = ("num_eos_tokens", "env_timeout")
 _HINT = "the budget of tokens is too small, or the length runs away"
 
 
-@dataclass(frozen=True, slots=True)
-class Truncation:
+class Truncation(Struct, frozen=True):
     id: str = "truncation"
     title: str = "Truncated responses"
     limit: float = 0.5

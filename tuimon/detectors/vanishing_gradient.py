@@ -8,7 +8,8 @@ deviation of 0. The number of points is ours.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
@@ -18,8 +19,7 @@ from tuimon.store import Run
 _HINT = "groups whose rewards are all equal give no gradient; nor do frozen weights"
 
 
-@dataclass(frozen=True, slots=True)
-class VanishingGradient:
+class VanishingGradient(Struct, frozen=True):
     id: str = "vanishing_gradient"
     title: str = "No gradient"
     limit: float = 1e-7

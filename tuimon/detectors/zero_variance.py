@@ -9,7 +9,8 @@ Source: GRPO practice: a frac_reward_zero_std that stays over 0.5 means that the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.detectors._limits import Limit
@@ -21,8 +22,7 @@ _COUNTS = ("count", "rollout/dynamic_filter/")
 _HINT = "the reward is too coarse, or the prompts too easy or too hard: filter such groups, mix other prompts in"
 
 
-@dataclass(frozen=True, slots=True)
-class ZeroVariance:
+class ZeroVariance(Struct, frozen=True):
     id: str = "zero_variance"
     title: str = "Zero-variance groups"
     limit: float = 0.5

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.draw import _plotext
 from tuimon.draw.kept_rows import KeptRows
@@ -22,8 +22,7 @@ GUTTER = 8
 _TO_ASCII = str.maketrans("│┤└┬─…µ", "|+++-.u")
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """What stands around a canvas."""
 
     left: tuple[str, ...]
@@ -32,8 +31,7 @@ class Frame:
     """The axis and its labels: two rows of GUTTER + cells, or none."""
 
 
-@dataclass(frozen=True, slots=True)
-class FrameKey:
+class FrameKey(Struct, frozen=True):
     """All that a frame depends on."""
 
     cells: int

@@ -7,15 +7,15 @@ step (phases, memory). What does not fit goes to further pages. Below 100 column
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 GAP = 2
 """Blank columns between two panels side by side."""
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """A panel's place, in cells."""
 
     index: int
@@ -25,8 +25,7 @@ class Box:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What a panel asks for."""
 
     kind: str

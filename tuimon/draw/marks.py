@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.draw.raster import Cells, Owners, dot_rows, unit_height
 from tuimon.model.views import ChartView, Mark, Role, Row, Symbols
@@ -30,8 +30,7 @@ _QUIET = ("checkpoint", "evaluation")
 _LONGEST_LABEL = 24
 
 
-@dataclass(slots=True, eq=False)
-class Canvas:
+class Canvas(Struct, eq=False):
     """Cells that are being drawn: a code point and an owner each; `roles[owner]` is its role, -1 owns a blank."""
 
     codes: Cells

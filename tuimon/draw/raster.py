@@ -7,12 +7,12 @@ next is split half and half between them, so a curve has no hole and is not thic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, Envelope, Symbols
@@ -28,8 +28,7 @@ _FAR = 1.0e6
 """Rows: what lies further out is drawn as if it lay there."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Glyphs:
+class Glyphs(Struct, frozen=True, eq=False):
     """A set of glyphs. `codes[mask]` is the code point for the dots of a cell: bit r + c * rows is row r, column c."""
 
     columns: int

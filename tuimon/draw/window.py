@@ -7,7 +7,8 @@ that is moved to the end follows again.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.draw.raster import value_at
 from tuimon.draw.ticks import clock_step, nice_step
@@ -19,8 +20,7 @@ _LEAST = {"step": 2.0, "time": 1.0, "duration": 1.0}
 _FINEST = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """A part of an axis, in its units."""
 
     span: float

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.comparing import MISSING, aligned, common_step, compared_settings, first_name
 from tuimon.analysis.level import Level, level
@@ -19,8 +19,7 @@ from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One run on one metric."""
 
     summary: MetricSummary
@@ -34,8 +33,7 @@ class Entry:
     """Whether noise explains why the run before it is better."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricComparison:
+class MetricComparison(Struct, frozen=True):
     """One metric in all runs."""
 
     name: str
@@ -59,8 +57,7 @@ class MetricComparison:
         return sum(entry is not None for entry in self.entries)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Everything that is compared."""
 
     runs: tuple[Run, ...]

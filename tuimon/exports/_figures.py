@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.draw.frames import GUTTER
 from tuimon.draw.heat import level
@@ -28,8 +29,7 @@ TABLE_SIZE = Size(200, _BARS)
 """For panels that are tables: room for all of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartFigure:
+class ChartFigure(Struct, frozen=True):
     """A chart; all text is clean."""
 
     title: str
@@ -43,8 +43,7 @@ class ChartFigure:
     """Drawn larger."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of a stacked bar, and its row of the table. x and width of 1000."""
 
     label: str
@@ -54,8 +53,7 @@ class Part:
     detail: Row
 
 
-@dataclass(frozen=True, slots=True)
-class BarFigure:
+class BarFigure(Struct, frozen=True):
     title: str
     headline: Row
     columns: tuple[str, ...]
@@ -65,15 +63,13 @@ class BarFigure:
     spoken: str
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     text: str
     role: str
     peak: bool
 
 
-@dataclass(frozen=True, slots=True)
-class HeatFigure:
+class HeatFigure(Struct, frozen=True):
     title: str
     headline: Row
     columns: tuple[str, ...]
@@ -82,8 +78,7 @@ class HeatFigure:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextFigure:
+class TextFigure(Struct, frozen=True):
     title: str
     headline: Row
     rows: tuple[Row, ...]

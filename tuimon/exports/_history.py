@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.exports.points import csv_cell, csv_number
 from tuimon.model.points import Steps
@@ -17,8 +17,7 @@ _STEPS = 2048
 """Written at once."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Column:
+class _Column(Struct, frozen=True, eq=False):
     curve: Curve
     whole: bool
     """Whether all its values are whole numbers."""

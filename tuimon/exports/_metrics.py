@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
@@ -17,8 +18,7 @@ BETTER = {"up": "higher", "down": "lower"}
 """Direction of a concept -> which of its values is the best."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSummary:
+class MetricSummary(Struct, frozen=True):
     """One metric in numbers."""
 
     name: str
@@ -65,8 +65,7 @@ def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
     return tuple(summarise(run, name) for name in telling(run.metrics))
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """What a run logged of one half of its data."""
 
     count: int

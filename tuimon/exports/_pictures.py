@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.level import noise
 from tuimon.analysis.smoothing import smooth
@@ -33,8 +33,7 @@ _DECADES = 100.0
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a7a00", "#3a4fd0", "#56b4e9", "#606060")
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """One curve of a picture."""
 
     label: str

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.draw.ticks import axis_ticks
 from tuimon.model.points import Floats
@@ -27,8 +27,7 @@ _Y_TICKS = 5
 _MARK_GLYPHS = {"nan": "NaN", "infinity": "Inf"}
 
 
-@dataclass(frozen=True, slots=True)
-class PlotLine:
+class PlotLine(Struct, frozen=True):
     """One curve."""
 
     label: str
@@ -47,8 +46,7 @@ class PlotLine:
         return self.filled + 2 * self.behind
 
 
-@dataclass(frozen=True, slots=True)
-class PlotMark:
+class PlotMark(Struct, frozen=True):
     """Something that happened at x, 0 … 1 from left to right."""
 
     x: float
@@ -56,8 +54,7 @@ class PlotMark:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Plot:
+class Plot(Struct, frozen=True):
     """A chart."""
 
     columns: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.statistics import statistics
 from tuimon.draw.numbers import format_value
@@ -24,8 +24,7 @@ _UNUSUAL = 5.0
 """Deviations from which a value is called out of the ordinary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(Struct, frozen=True):
     """One metric at a step."""
 
     name: str

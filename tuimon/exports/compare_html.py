@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration

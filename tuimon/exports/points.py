@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import orjson
+from msgspec import Struct
 
 from tuimon.model.points import Fact, Floats, Ids, Item, Points, Steps
 from tuimon.store import Snapshot
@@ -23,8 +23,7 @@ ROWS = 1 << 16
 """Points of a batch, at most."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class Batch(Struct, frozen=True, eq=False):
     """Consecutive points of one owner; arrays of one length, at least 1."""
 
     owner: str
@@ -109,8 +108,7 @@ def _clocks(fact: Fact) -> Iterator[tuple[str, float]]:
 # ---------------------------------------------------------------------- as text
 
 
-@dataclass(frozen=True, slots=True)
-class LineForm:
+class LineForm(Struct, frozen=True):
     """How a point is written on a line: what stands before, between and behind its numbers."""
 
     head: Callable[[str, str], bytes]

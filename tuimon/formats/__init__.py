@@ -14,9 +14,10 @@ from __future__ import annotations
 import posixpath
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from tuimon.errors import FormatError
 from tuimon.model.points import Item
@@ -86,8 +87,7 @@ class DatabaseDecoder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """What tuimon needs to know of a log format."""
 
     id: str

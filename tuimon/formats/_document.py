@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats._document_tail import Tail
@@ -29,8 +29,7 @@ _BLANK = b" \t\r\n\0"
 _POINT = np.dtype([("metric", "<u4"), ("step", "<i8"), ("value", "<f8"), ("wall_time", "<f8")])
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a document holds."""
 
     sections: Mapping[str, Sequence[Any]]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats._json import parse
 from tuimon.formats._rows import same
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(Struct, frozen=True):
     """A document cut behind the last row of its longest list, so that only what follows must be parsed next time.
 
     If the bytes before the cut are unchanged, a parser that has read them stands where it stood: inside that list of

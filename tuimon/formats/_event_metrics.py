@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tuimon.formats._event_content import Scalar
 from tuimon.formats._tensorboard_event import Event
@@ -23,8 +24,7 @@ _UNPACK = {
 }
 
 
-@dataclass(slots=True)
-class Enclosed:
+class Enclosed(Struct):
     """Single scalar events whose value is not their end (tensors): what is around the value -> the metric."""
 
     before_end: int

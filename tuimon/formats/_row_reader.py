@@ -7,11 +7,11 @@ What keys and values mean is said in _rows. A row of 20 numbers takes some 4.5 Â
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from tuimon.formats._rows import (
     SAMPLE_KEYS,
@@ -52,8 +52,7 @@ class Names:
         return found
 
 
-@dataclass(slots=True)
-class _Layout:
+class _Layout(Struct):
     """What the keys of a row say. Columns are numbered in the order of the keys."""
 
     steps: list[int]
@@ -63,8 +62,7 @@ class _Layout:
     """(columns,): id of the metric; -1 until it has its first point."""
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     """The rows of a batch that have the same keys in the same order."""
 
     rows: list[int] = field(default_factory=list)

@@ -10,11 +10,11 @@ of those that do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.formats._crc32c import Bytes, Offsets, Words, contributions, crc32c_many, unmasked
 from tuimon.formats._records import FOOTER, HEADER
@@ -62,8 +62,7 @@ class Rows(NamedTuple):
     wall_times: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class _ValueGroup:
+class _ValueGroup(Struct, frozen=True):
     """The values of one dtype."""
 
     dtype: str

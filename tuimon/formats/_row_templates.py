@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.formats._event_walker import EventWalker, Stop
 from tuimon.formats._row_template import RowTemplate, learn
@@ -25,8 +26,7 @@ _CREDIT = 64
 """Templates learnt in a row without one that pays."""
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     template: RowTemplate
     shape: Hashable
     """Of its first record."""

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.formats._rows import STEP_KEYS, TIME_KEYS, number
 
@@ -30,8 +31,7 @@ TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "datetime")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """What the header says."""
 
     line: bytes

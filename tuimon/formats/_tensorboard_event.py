@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tuimon.errors import FormatError
 from tuimon.formats._protobuf import BYTES, FIXED32, FIXED64, VARINT, fields, signed, varint
@@ -27,8 +28,7 @@ _double = struct.Struct("<d").unpack_from
 _float = struct.Struct("<f").unpack_from
 
 
-@dataclass(slots=True)
-class Value:
+class Value(Struct):
     """One value of a Summary. Spans are (start, end) in the bytes that were read."""
 
     tag: bytes = b""
@@ -41,8 +41,7 @@ class Value:
     """The plugin's own data."""
 
 
-@dataclass(slots=True)
-class Event:
+class Event(Struct):
     """Offsets are where the bytes of a field begin, -1 when it is absent."""
 
     wall_time: float = math.nan

@@ -9,12 +9,12 @@ all else in the buffer is overwritten by blanks. A row in which anything else st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import orjson
+from msgspec import Struct
 
 from tuimon.formats._protobuf import BYTES
 from tuimon.model.points import Floats
@@ -45,8 +45,7 @@ _STARTS_NUMBER = np.zeros(256, np.bool_)
 _STARTS_NUMBER[list(b"-0123456789")] = True
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
+class Batch(Struct, frozen=True, eq=False):
     """Items of several rows, in their order."""
 
     good: Mask

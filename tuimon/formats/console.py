@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._console import Family, Sink, families

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 SEVERITIES = ("info", "warning", "critical")
 """The mildest first."""
@@ -18,8 +19,7 @@ class AlertKey(NamedTuple):
     step: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Struct, frozen=True):
     """One incident: raised once, cleared once."""
 
     rule: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from tuimon.model.machine import Machine
 from tuimon.model.points import Fact, Floats, Ids, Steps
 
 
-@dataclass(frozen=True, slots=True)
-class RunFound:
+class RunFound(Struct, frozen=True):
     """A training job's logs. Ids count from 0 and are never used twice."""
 
     run: int
@@ -20,8 +20,7 @@ class RunFound:
     """Absolute; "-" for standard input."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointsFound:
+class CheckpointsFound(Struct, frozen=True):
     """The steps of all checkpoints that a run now has on disk. Told when they change."""
 
     run: int
@@ -29,8 +28,7 @@ class CheckpointsFound:
     """Ascending."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamFound:
+class StreamFound(Struct, frozen=True):
     """One file that is followed. Several streams can be one source (the event files of a directory)."""
 
     stream: int
@@ -49,8 +47,7 @@ class StreamFound:
     """Streams of one source in the order in which they were begun."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricsFound:
+class MetricsFound(Struct, frozen=True):
     """New metric names of a stream; their ids are first, first + 1, …"""
 
     stream: int
@@ -58,8 +55,7 @@ class MetricsFound:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class Columns(Struct, frozen=True, eq=False):
     """Points of one stream grouped by metric, in file order within a metric.
 
     Metric `metric[i]` owns the next `counts[i]` rows of the three columns; sum(counts) == len(steps).
@@ -73,8 +69,7 @@ class Columns:
     wall_times: Floats
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Preview:
+class Preview(Struct, frozen=True, eq=False):
     """The last points of a stream whose history is still being read. They stand for the end of its curves until then,
     and are never added to them: the history brings them again. A preview takes the place of the one before; an empty
     one ends it."""
@@ -88,8 +83,7 @@ class Preview:
         return self.columns.stream
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentStarted:
+class SegmentStarted(Struct, frozen=True):
     """See model.points.SegmentStart."""
 
     stream: int
@@ -97,21 +91,18 @@ class SegmentStarted:
     purge: bool
 
 
-@dataclass(frozen=True, slots=True)
-class StreamReplaced:
+class StreamReplaced(Struct, frozen=True):
     """All points of the stream so far are void; what follows takes their place."""
 
     stream: int
 
 
-@dataclass(frozen=True, slots=True)
-class FactFound:
+class FactFound(Struct, frozen=True):
     stream: int
     fact: Fact
 
 
-@dataclass(frozen=True, slots=True)
-class StreamStatus:
+class StreamStatus(Struct, frozen=True):
     """How a stream stands. Sent when it changes, not on every read."""
 
     stream: int
@@ -130,8 +121,7 @@ class StreamStatus:
     """Records lost to damage so far."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far the reader is with what was there when it looked."""
 
     read: int
@@ -140,8 +130,7 @@ class Progress:
     """True once everything found has been read to its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watching:
+class Watching(Struct, frozen=True):
     """How growth is noticed."""
 
     mode: str
@@ -150,8 +139,7 @@ class Watching:
     """For a person: "poll every 2 s (nfs4)"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """Something a person should know that is not tied to a metric."""
 
     level: str
@@ -162,8 +150,7 @@ class Notice:
     """It takes the place of an earlier notice about the same: what is over is told as over. "" replaces none."""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineSeen:
+class MachineSeen(Struct, frozen=True):
     """How the machine that the logs lie on stands. Sent when it differs from what was last told."""
 
     machine: Machine | None

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 LEAST_PART = 0.05
 LEAST_GIB = 20.0
 """A disk on which less is left is nearly full: a checkpoint of a small model takes as much."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuProcess:
+class GpuProcess(Struct, frozen=True):
     """A process that holds memory of a GPU."""
 
     pid: int
@@ -22,8 +22,7 @@ class GpuProcess:
     """Bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """One GPU. None for what its driver does not tell."""
 
     index: int
@@ -40,8 +39,7 @@ class Gpu:
     """Those that hold most memory first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disk:
+class Disk(Struct, frozen=True):
     """The file system that a path lies on."""
 
     path: str
@@ -54,8 +52,7 @@ class Disk:
         return self.free < self.total * part and self.free < gibibytes * 2**30
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What it was doing when last looked at."""
 
     time: float
@@ -77,7 +74,7 @@ class Machine:
 
 
 def machine_of(values: Mapping[str, Any]) -> Machine:
-    """What dataclasses.asdict made of a Machine, made a Machine again. Raises KeyError, TypeError or ValueError for
+    """What msgspec.to_builtins made of a Machine, made a Machine again. Raises KeyError, TypeError or ValueError for
     anything else: it may come from another machine."""
     return Machine(
         float(values["time"]),

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 Ids: TypeAlias = npt.NDArray[np.uint32]
 Steps: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Points:
+class Points(Struct, frozen=True, eq=False):
     """A batch of points of one stream, in file order. All arrays have the same length n >= 1.
 
     NaN and infinities are values like any other. A missing value (null) is no point and never appears.
@@ -36,8 +35,7 @@ class Points:
         return len(self.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentStart:
+class SegmentStart(Struct, frozen=True):
     """The writer began again here (a restart, a resume). What follows is a new segment of every series."""
 
     step: int | None
@@ -46,13 +44,11 @@ class SegmentStart:
     """True: points of this source with a step >= `step` written before are void (TensorBoard's purge_step)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(Struct, frozen=True):
     """All points that this stream has given so far are void: the document was rewritten with other content."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Something the log says that is not a point."""
 
     topic: str
@@ -71,8 +67,7 @@ class Fact:
     wall_time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """Bytes that could not be read. The good records around them were kept."""
 
     offset: int
@@ -88,8 +83,7 @@ class Damage:
 Item: TypeAlias = Points | SegmentStart | Replaced | Fact | Damage
 
 
-@dataclass(slots=True)
-class PointsBuilder:
+class PointsBuilder(Struct):
     """Collects single points where a format cannot be vectorised; `take` gives them as one batch.
 
     `names` is the decoder's name table and outlives the batches.

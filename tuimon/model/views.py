@@ -6,9 +6,10 @@ or prints them. A row is a tuple of spans; the cells of a row sum to the width a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from tuimon.model.points import Floats
 
@@ -58,16 +59,14 @@ class Symbols(StrEnum):
     ASCII = "ascii"
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """In cells."""
 
     width: int
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """The limits of a chart along x or y, in data units; low < high, both finite."""
 
     low: float
@@ -82,8 +81,7 @@ class Axis:
     """> 0; of a symlog axis."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Envelope:
+class Envelope(Struct, frozen=True, eq=False):
     """A curve reduced to columns: what falls into column i lies between low[i] and high[i].
 
     All float64 of the same length; NaN in a column without a finite point. first and last are the first and
@@ -100,8 +98,7 @@ class Envelope:
     """1.0 or 0.0."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class Line(Struct, frozen=True, eq=False):
     """One curve of a chart."""
 
     label: str
@@ -119,8 +116,7 @@ class Line:
     """What tells it from others without colour: one cell wide, in the legend and here and there on the line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """Something that happened at an x position."""
 
     x: float
@@ -129,8 +125,7 @@ class Mark:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChartView:
+class ChartView(Struct, frozen=True, eq=False):
     """A chart of one or more curves."""
 
     title: str
@@ -152,8 +147,7 @@ class ChartView:
     """What is said below the chart where there is room."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One part of a stacked bar."""
 
     label: str
@@ -167,8 +161,7 @@ class Bar:
     its first side, begin of its last side, end (a phase with its onload and its offload); () for none."""
 
 
-@dataclass(frozen=True, slots=True)
-class BarView:
+class BarView(Struct, frozen=True):
     """A whole as one stacked bar, and a table of its parts."""
 
     title: str
@@ -181,8 +174,7 @@ class BarView:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HeatView:
+class HeatView(Struct, frozen=True):
     """A table of fractions: rows × columns, each cell drawn by its level. None: not logged."""
 
     title: str
@@ -199,8 +191,7 @@ class HeatView:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TextView:
+class TextView(Struct, frozen=True):
     """Rows that a panel has laid out itself; they are cut or filled to the width."""
 
     title: str

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tuimon.model.events import Event, FactFound, RunFound, StreamFound
 from tuimon.model.points import Fact

@@ -9,8 +9,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import IO
+
+from msgspec import Struct
 
 import tuimon
 
@@ -18,8 +19,7 @@ PIPE_SIZE = 1 << 20
 """Bytes that the pipe holds: at 64 KiB a history comes in so many pieces that reading them delays the screen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spawned:
+class Spawned(Struct, frozen=True):
     """A reader that has been started."""
 
     process: subprocess.Popen[bytes]

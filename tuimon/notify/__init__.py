@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from tuimon.errors import TuimonError, UsageError
 from tuimon.model.alerts import SEVERITIES, Alert, AlertKey
@@ -41,8 +42,7 @@ class Channel(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Channels:
+class Channels(Struct, frozen=True):
     """What the user has chosen."""
 
     severity: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tuimon.errors import TuimonError
 from tuimon.notify.message import Message
@@ -20,8 +21,7 @@ _TIMEOUT = 20.0
 _TOLD = ("text", "run", "path", "rule", "severity", "metric", "step", "message", "hint")
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """What is started for each message."""
 
     words: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tuimon.model.alerts import Alert
 from tuimon.store import Snapshot
@@ -11,8 +11,7 @@ from tuimon.text import clean, shown_path
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """All texts are free of control characters."""
 
     run: str

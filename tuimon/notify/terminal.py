@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tuimon.notify.message import Message
 from tuimon.text import fit
@@ -16,8 +17,7 @@ _LONGEST = 200
 _ST = "\x1b\\"
 
 
-@dataclass(frozen=True, slots=True)
-class Bell:
+class Bell(Struct, frozen=True):
     """One BEL."""
 
     write: Callable[[str], None]
@@ -34,8 +34,7 @@ class Bell:
         self.write("\a")
 
 
-@dataclass(frozen=True, slots=True)
-class TerminalNotification:
+class TerminalNotification(Struct, frozen=True):
     """An OSC sequence."""
 
     kind: str

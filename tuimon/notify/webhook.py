@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 import tuimon
 from tuimon.errors import TuimonError
@@ -15,8 +16,7 @@ from tuimon.text import clean
 _TIMEOUT = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(Struct, frozen=True):
     """Where it goes."""
 
     address: str

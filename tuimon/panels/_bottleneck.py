@@ -6,9 +6,9 @@ What else moved is named only where it moved for sure, to the same side, and fro
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.shift import shift, together
 from tuimon.analysis.trend import SIGNIFICANT
@@ -29,8 +29,7 @@ _LOOKED_AT = 500
 """Newest points of both that are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mover:
+class Mover(Struct, frozen=True):
     """A metric that moves with a phase."""
 
     label: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._chart import FEW, chart_of
@@ -25,8 +27,7 @@ _COLUMNS_A_LINE = 25
 """A chart has a line for each so many of its rows and columns, two at least: more could not be told apart."""
 
 
-@dataclass(frozen=True, slots=True)
-class CurvePanel:
+class CurvePanel(Struct, frozen=True):
     """A chart of the metrics of some concepts."""
 
     id: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tuimon.analysis.trend import change
 from tuimon.draw.numbers import format_value, nonfinite

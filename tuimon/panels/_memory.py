@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from tuimon.panels._select import by_concept
 from tuimon.vocabulary import MemoryTag, memory_of, phase_of
@@ -15,8 +16,7 @@ WHOLE = ""
 """The phase of tags that name none."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTable:
+class MemoryTable(Struct, frozen=True):
     """Which tags there are. `metric_of` has (phase, column, kind) -> metric, of each the most telling snapshot."""
 
     phases: tuple[str, ...]

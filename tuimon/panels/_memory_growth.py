@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.trend import trend
 from tuimon.model.views import Role, Span
@@ -23,8 +23,7 @@ _FARTHEST = 4.0
 _NOW = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """A device that fills up, in steps from the newest point."""
 
     row: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tuimon.model.views import SERIES_ROLES, Role, Span, Symbols
 from tuimon.store import Run
@@ -10,8 +10,7 @@ from tuimon.store import Run
 MARKERS = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
 
 
-@dataclass(frozen=True, slots=True)
-class Over:
+class Over(Struct, frozen=True):
     """One line of every chart."""
 
     runs: tuple[Run, ...]

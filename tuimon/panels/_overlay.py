@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.comparing import common_step, telling_names
 from tuimon.draw.chart import plot_columns
@@ -37,8 +37,7 @@ _BESIDE_LABEL = 4
 _LEAST_LABEL = 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True):
     """A line, and what it is made of: a reading and its place on the axis for each of its runs that has one."""
 
     over: Over

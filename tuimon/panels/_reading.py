@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.comparing import delta_to
 from tuimon.panels._chart import factor_of
@@ -12,8 +13,7 @@ from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reading:
+class Reading(Struct, frozen=True, eq=False):
     """A metric that has a point."""
 
     metric: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.shift import Shift, shift
 from tuimon.panels._select import by_concept, curve_or_none
@@ -20,8 +20,7 @@ _SPARSE = 1.5
 """A timer is sparse when its points lie this much farther apart than those of most timers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timer:
+class Timer(Struct, frozen=True):
     """A timer of a whole phase, and where it stands among the others."""
 
     metric: str
@@ -64,8 +63,7 @@ def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
     return tuple(ordered)
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """How much longer a phase takes than it did."""
 
     ratio: float
@@ -76,8 +74,7 @@ class Drift:
     """Whether it stands out from the noise."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What a timer says at the step that is shown."""
 
     timer: Timer

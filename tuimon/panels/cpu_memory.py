@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import ChartView, Size, Symbols
@@ -17,8 +18,7 @@ from tuimon.vocabulary import classify, memory_of
 TITLE = "CPU memory"
 
 
-@dataclass(frozen=True, slots=True)
-class CpuMemory:
+class CpuMemory(Struct, frozen=True):
     id: str = "cpu_memory"
     title: str = TITLE
     order: int = 140

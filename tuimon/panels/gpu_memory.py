@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_fraction, format_value
@@ -31,8 +31,7 @@ _OF_ROLL = "means over ranks, by each process's own device index"
 Cells = list[list[float | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class GpuMemory:
+class GpuMemory(Struct, frozen=True):
     id: str = "gpu_memory"
     title: str = TITLE
     order: int = 50

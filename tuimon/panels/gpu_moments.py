@@ -5,9 +5,9 @@ of what is reserved lies idle, and what offloading gives back. Of each phase, th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols
@@ -32,8 +32,7 @@ _MUCH = 0.15
 """… and coloured."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseMoments:
+class PhaseMoments(Struct, frozen=True):
     """One phase on the device that is fullest in it. GiB by column, NaN where not logged."""
 
     phase: str
@@ -52,8 +51,7 @@ class PhaseMoments:
         return self.allocated[_DONE] - self.allocated[_LEFT]
 
 
-@dataclass(frozen=True, slots=True)
-class GpuMoments:
+class GpuMoments(Struct, frozen=True):
     id: str = "gpu_moments"
     title: str = TITLE
     order: int = 52

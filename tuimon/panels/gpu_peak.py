@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._chart import chart_of
@@ -19,8 +20,7 @@ _KINDS = ("max_reserved_frac", "max_allocated_frac", "max_reserved", "max_alloca
 """The first that is there is drawn."""
 
 
-@dataclass(frozen=True, slots=True)
-class GpuPeak:
+class GpuPeak(Struct, frozen=True):
     id: str = "gpu_peak"
     title: str = TITLE
     order: int = 98

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -32,8 +33,7 @@ _LEAST_EVIDENCE = 24
 """Cells from which evidence that does not fit is cut, not left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     id: str = "header"
     title: str = "run"
     order: int = 0

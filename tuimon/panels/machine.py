@@ -7,9 +7,9 @@ Shown of a run that lives, on a machine with GPUs, or where memory or disk run s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.analysis.middle import median
 from tuimon.analysis.progress_inputs import progress_of
@@ -32,8 +32,7 @@ _LIVES = ("running", "stalled", "waiting")
 _GAP: Span = ("  ", Role.MUTED)
 
 
-@dataclass(frozen=True, slots=True)
-class MachinePanel:
+class MachinePanel(Struct, frozen=True):
     id: str = "machine"
     title: str = TITLE
     order: int = 54

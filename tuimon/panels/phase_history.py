@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits, y_limits
@@ -27,8 +27,7 @@ _LONGEST = 1e12
 _KINDS = {"time": "time", "duration": "duration"}
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseHistory:
+class PhaseHistory(Struct, frozen=True):
     id: str = "phase_history"
     title: str = TITLE
     order: int = 96

@@ -4,11 +4,11 @@ waterfall of the step beside it where there is room, and the bottleneck named.""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite, nan
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
@@ -29,8 +29,7 @@ _MORE_ROWS = 2
 """What nobody timed, and a sentence that is long."""
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseLatency:
+class PhaseLatency(Struct, frozen=True):
     id: str = "phase_latency"
     title: str = TITLE
     order: int = 40

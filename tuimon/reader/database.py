@@ -10,7 +10,8 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DatabaseDecoder, Format

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import cast
+
+from msgspec.structs import replace
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder, kind

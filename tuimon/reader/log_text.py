@@ -12,8 +12,9 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import isnan
+
+from msgspec import Struct
 
 from tuimon.formats.console import ERROR, LineSteps, level, shown, stamp
 from tuimon.sources.files import open_regular
@@ -32,8 +33,7 @@ _STEP_REACH = 1 << 20
 _HEAD = 256
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """One line as it is shown. The text is foreign: it has to pass text.clean."""
 
     offset: int
@@ -47,8 +47,7 @@ class LogLine:
     """Seconds since the epoch, where the line begins with a time stamp."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """How a search ended."""
 
     line: LogLine | None

@@ -13,7 +13,7 @@ Where there are no metrics at all, text is a run: it is all there is to see.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct
 
 from tuimon.formats import Format, kind
 from tuimon.reader.follow import Followed
@@ -24,8 +24,7 @@ TEXT_OF_NONE = "text without metrics, near no run"
 DESCRIBES_NONE = "no metrics beside it"
 
 
-@dataclass(slots=True)
-class Stray:
+class Stray(Struct):
     """One of them."""
 
     group: RunGroup
@@ -36,7 +35,7 @@ class Stray:
     followed: Followed | None = None
     host: int | None = None
     """The run that it is shown with."""
-    is_text: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.is_text = kind(self.format.id) == "stream"
+    @property
+    def is_text(self) -> bool:
+        return kind(self.format.id) == "stream"

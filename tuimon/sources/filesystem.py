@@ -8,7 +8,8 @@ The mount is found exactly, not by the longest prefix: the kernel names the moun
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _REMOTE = (
     *("9p", "afs", "beegfs", "ceph", "cifs", "drvfs", "fuse", "gfs2", "glusterfs", "gpfs", "lustre", "nfs", "ocfs2"),
@@ -20,8 +21,7 @@ _LOCAL_FUSE = ("fuseblk", "fuse.fuse-overlayfs")
 _O_PATH = getattr(os, "O_PATH", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class FileSystem:
+class FileSystem(Struct, frozen=True):
     """Type as the kernel names it ("ext4", "nfs4", "fuse.sshfs"; "unknown"), and whether others can write unseen."""
 
     type: str

@@ -10,7 +10,8 @@ import os
 import stat
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tuimon.sources.files import explain, fresh, kind_name
 from tuimon.sources.pruning import JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, Place, place
@@ -24,8 +25,7 @@ CHECKPOINT_SETTLED = 600.0
 """Seconds without a change after which a checkpoint directory is not looked at again."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(Struct, frozen=True):
     """A regular file that may be a log."""
 
     path: str
@@ -44,8 +44,7 @@ class FoundFile:
         return cls(path, root, status.st_size, status.st_mtime, (status.st_dev, status.st_ino))
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """Something below the paths asked for that could not be looked at."""
 
     path: str
@@ -54,8 +53,7 @@ class Problem:
     hint: str = ""
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(Struct):
     """What a directory held when it was listed."""
 
     stamp: tuple[int, ...]

@@ -28,7 +28,8 @@ from __future__ import annotations
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.sources import layout
 from tuimon.sources.names import run_names
@@ -38,8 +39,7 @@ Home = tuple[str, Parts]
 """A run directory: the path asked for (or the directory of the file asked for), and the parts below it."""
 
 
-@dataclass(frozen=True, slots=True)
-class GroupedFile:
+class GroupedFile(Struct, frozen=True):
     """A log as far as grouping goes."""
 
     path: str
@@ -56,8 +56,7 @@ class GroupedFile:
     """Not empty: absolute path of the source that it is a part of; it is no run by itself, whatever its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A file of a run."""
 
     path: str
@@ -67,8 +66,7 @@ class Member:
     """"" or "<part>/": put before metric names."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunGroup:
+class RunGroup(Struct, frozen=True):
     """The logs of one training job."""
 
     path: str
@@ -78,8 +76,7 @@ class RunGroup:
     """By source, then by path."""
 
 
-@dataclass(slots=True)
-class _Located:
+class _Located(Struct):
     """A file on its way to a run."""
 
     file: GroupedFile
@@ -121,8 +118,7 @@ def _locate(file: GroupedFile, roots: Sequence[str]) -> _Located:
     return _Located(file, source, (base, parts), (base, parts))
 
 
-@dataclass(slots=True)
-class _Directories:
+class _Directories(Struct):
     """Those that hold metric files."""
 
     events: set[Home]

@@ -16,7 +16,9 @@ import stat
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tuimon.sources.listing import FoundFile, Listing, Problem, Wants, list_directory, special, stamp_of, try_stat
 from tuimon.sources.pruning import Place
@@ -30,8 +32,7 @@ STILL, STILL_EVERY, MANY = 20.0, 3, 100
 most of what is new is a directory beside them, and of some the system tells at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScanBudget:
+class ScanBudget(Struct, frozen=True):
     """Where a search ends. A whole home directory or `/` is searched up to here, and the scan says so."""
 
     depth: int = 16
@@ -39,8 +40,7 @@ class ScanBudget:
     seconds: float = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Struct, frozen=True):
     """What was found."""
 
     files: tuple[FoundFile, ...]
@@ -52,10 +52,13 @@ class Scan:
     problems: tuple[Problem, ...]
     complete: bool
     """False when a budget ended the search."""
-    _memory: _Memory = field(repr=False, compare=False)
+    _memory: _Memory
 
 
-def scan(roots: Sequence[str], wants: Wants, budget: ScanBudget = ScanBudget()) -> Scan:
+_USUAL = ScanBudget()
+
+
+def scan(roots: Sequence[str], wants: Wants, budget: ScanBudget = _USUAL) -> Scan:
     """Search below `roots`: directories, single files (taken whatever their name), or missing paths (a Problem).
 
     wants: is the file at this path worth listing? Called once a file, before the file is looked at.
@@ -77,8 +80,7 @@ def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
     return previous if result == previous else result
 
 
-@dataclass(slots=True)
-class _Memory:
+class _Memory(Struct):
     """What a scan and its rescans share."""
 
     roots: tuple[str, ...]

@@ -13,9 +13,10 @@ import math
 import re
 import sqlite3
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from tuimon.errors import FormatError
 from tuimon.sources.files import FRESH
@@ -25,8 +26,7 @@ _LOG = re.compile(r"(?P<root>.*)/(?P<run>[^/]+)/logs/(?P<folder>[^/]+)/\d+\.log"
 _STATES = {1: "finished", -1: "crashed"}
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedRun:
+class LoggedRun(Struct, frozen=True):
     """What runs.swanlab says of one run directory."""
 
     name: str
@@ -37,8 +37,7 @@ class LoggedRun:
     """Folder below logs/ -> metric name."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogPath:
+class LogPath(Struct, frozen=True):
     """The parts of swanlog/<run>/logs/<folder>/<number>.log that tell its metric."""
 
     database: str
@@ -79,8 +78,7 @@ def _runs(connection: sqlite3.Connection) -> dict[str, LoggedRun]:
     return runs
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Struct):
     """A database as it was last looked at."""
 
     runs: dict[str, LoggedRun]

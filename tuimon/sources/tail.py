@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.sources.files import Signature, explain, fresh, is_gone, open_regular, regular, signature
 
@@ -28,8 +29,7 @@ LAST_ALIGNED = 32 << 10
 """What `Tail.last` gives begins at a multiple of this: the blocks of `.wandb` files do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """Bytes that follow those of the chunk before; after `restarted` they are the file's first."""
 
     data: bytes
@@ -37,8 +37,7 @@ class Chunk:
     restarted: bool
 
 
-@dataclass(frozen=True, slots=True)
-class TailState:
+class TailState(Struct, frozen=True):
     """How a followed file stood when it was last looked at."""
 
     state: str

@@ -14,8 +14,9 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tuimon.sources.files import explain
 from tuimon.sources.filesystem import kind
@@ -34,8 +35,7 @@ AFTER_LIMIT = 30.0
 """Seconds without a try for a new watch after a limit of inotify was reached: others may give watches back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hints:
+class Hints(Struct, frozen=True):
     """What may have changed since the last call."""
 
     paths: frozenset[str]
@@ -48,8 +48,7 @@ class Hints:
     """The lifeline can be read: it was closed, or something was written to it."""
 
 
-@dataclass(slots=True)
-class _Watched:
+class _Watched(Struct):
     """A directory under watch."""
 
     real: str

@@ -7,10 +7,10 @@ an x of its own, and the cost is that of the columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
 
 from tuimon.model.points import Floats, Steps
 from tuimon.store.tally import Indices
@@ -25,8 +25,7 @@ _RISING = 0.95
 """The part of a counter's points that must not be below the one before: what was measured of a single step is none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scale:
+class Scale(Struct, frozen=True, eq=False):
     """How points come to their places along an axis; `Run.scale` gives that of a run."""
 
     name: str

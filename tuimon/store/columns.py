@@ -8,12 +8,12 @@ change, and growth makes new arrays while views of the old ones stay valid.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from tuimon.model.points import Floats, Steps
 
@@ -91,8 +91,7 @@ _NO_STEPS, _NO_TIMES = Column(np.empty(0, np.int64)), Column(_NO_FLOATS)
 """Of metrics without a point; nothing is ever put into them."""
 
 
-@dataclass(slots=True, eq=False)
-class Shared:
+class Shared(Struct, eq=False):
     """The columns that metrics of one stream, or joined ones of one source, have in common: what is logged together has
     the same steps and times. They go when no metric holds them any more."""
 

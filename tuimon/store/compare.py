@@ -6,10 +6,10 @@ The work is done once for each point: a comparison is kept from snapshot to snap
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns
@@ -73,8 +73,7 @@ def decimals(values: Floats) -> int:
     return _FINEST
 
 
-@dataclass(slots=True, eq=False)
-class Comparison:
+class Comparison(Struct, eq=False):
     """The points of another source beside those of the best one. For one thread at a time."""
 
     best: PointColumns

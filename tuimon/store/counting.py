@@ -7,9 +7,9 @@ of the model, SB3's monitor.csv counts episodes: what they call a step has nothi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.store.tally import Indices
 
@@ -19,8 +19,7 @@ _SEVERAL = 2
 """Points of a metric that goes on."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Counting:
+class Counting(Struct, frozen=True, eq=False):
     """Groups of sources that count alike, numbered from 0."""
 
     of_source: dict[str, int]

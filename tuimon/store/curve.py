@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from tuimon.model.points import Floats, Steps
 from tuimon.model.views import Envelope
@@ -32,8 +32,7 @@ class Sample(NamedTuple):
     wall_time: float
 
 
-@dataclass(slots=True, eq=False)
-class _TimeOrder:
+class _TimeOrder(Struct, eq=False):
     """A curve's points in order of wall time, without those that have none."""
 
     times: Floats
@@ -43,8 +42,7 @@ class _TimeOrder:
     index: CurveIndex
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Curve:
+class Curve(Struct, frozen=True, eq=False):
     """The points of one metric that are drawn, by ascending step. Frozen, cheap; `Curve.of` makes one from arrays."""
 
     metric: str

@@ -12,9 +12,9 @@ seen end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Steps
 from tuimon.store.columns import PointColumns, Shared
@@ -32,8 +32,7 @@ _WORTH = 64
 """A long curve is copied for the sake of points ahead of it only when they are at least this part of it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class Piece(Struct, frozen=True, eq=False):
     """Rows start:stop of what one source holds."""
 
     joined: Joined
@@ -48,8 +47,7 @@ class Piece:
         return self.joined.columns is other.joined.columns and self.start == other.start and self.stop >= other.stop
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(Struct, frozen=True, eq=False):
     """What is drawn, in order of steps: pieces of others, the best source with rows put into its holes, pieces."""
 
     front: tuple[Piece, ...]
@@ -84,8 +82,7 @@ class Plan:
         return np.concatenate([np.empty(0, np.int64), *(other.columns.steps[rows] for other, rows in self.holes)])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Filled:
+class Filled(Struct, frozen=True, eq=False):
     """A plan carried out: the first `length` rows of `columns`."""
 
     plan: Plan

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 
 from tuimon.store.counting import Counting, counting
 from tuimon.store.records import StreamView
@@ -21,8 +21,7 @@ _NEVER = 1 << 62
 """More points than there will be."""
 
 
-@dataclass(slots=True, eq=False)
-class Candidate:
+class Candidate(Struct, eq=False):
     """A metric as one source holds it: its series in the order of the source's streams."""
 
     source: str
@@ -34,8 +33,7 @@ class Candidate:
     """The same of those whose history is still being read."""
 
 
-@dataclass(slots=True, eq=False)
-class Entry:
+class Entry(Struct, eq=False):
     """A metric of the run: the names of one merge key."""
 
     name: str
@@ -43,8 +41,7 @@ class Entry:
     candidates: dict[tuple[str, str], Candidate] = field(default_factory=dict)
 
 
-@dataclass(slots=True, eq=False)
-class RunIndex:
+class RunIndex(Struct, eq=False):
     """Made anew when the structure of a run changes, which is seldom once its first points are read."""
 
     structure: int
@@ -157,8 +154,7 @@ def _keys(names: Iterable[tuple[str, str]], merge_key: MergeKey) -> dict[str, st
     return {name: f"{key}\0{name}" if key in apart else key for name, key in known.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class SourceOrder:
+class SourceOrder(Struct, frozen=True):
     """The streams of one source, in the order in which they were begun."""
 
     positions: tuple[int, ...]

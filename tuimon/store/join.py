@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns, Shared
@@ -17,8 +17,7 @@ from tuimon.store.tally import Indices
 Structure: TypeAlias = tuple[tuple[object, ...], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Joined:
+class Joined(Struct, frozen=True, eq=False):
     """The first `length` rows of `columns` are the curve that the parts, as long as `lengths` says, make."""
 
     structure: Structure

@@ -7,9 +7,9 @@ Variances", 1979: nothing cancels, however far the mean is from 0.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Floats
 
@@ -17,8 +17,7 @@ _PIECE = 1 << 18
 """Values that are looked at at once, so that no copy of a long column is made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moments:
+class Moments(Struct, frozen=True):
     """Of the finite ones of the first `length` values."""
 
     length: int = 0

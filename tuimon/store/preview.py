@@ -7,9 +7,8 @@ it is dropped, and the curve is the history alone: no point is ever counted twic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.events import Preview
 from tuimon.store.columns import PointColumns, Shared
@@ -26,8 +25,7 @@ LONG = 1 << 18
 """… and no farther than so many points: copying more would hold a key up. The rest shows when all has been read."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Previewed:
+class Previewed(Struct, frozen=True, eq=False):
     """A history with its preview, as one curve."""
 
     series: Series

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from threading import RLock
 from time import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct, field
 
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.machine import Machine
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from tuimon.store.preview import Previewed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StreamView:
+class StreamView(Struct, frozen=True, eq=False):
     """A stream as one snapshot knows it."""
 
     found: StreamFound
@@ -39,8 +38,7 @@ class StreamView:
     """The last points of a history that is still being read."""
 
 
-@dataclass(slots=True, eq=False)
-class StreamRecord:
+class StreamRecord(Struct, eq=False):
     """A stream as it now is."""
 
     found: StreamFound
@@ -77,8 +75,7 @@ class StreamRecord:
         return self._view
 
 
-@dataclass(slots=True, eq=False)
-class ViewCache:
+class ViewCache(Struct, eq=False):
     """What readers work out of a run and keep from snapshot to snapshot. Under its own lock, which no writer takes."""
 
     lock: RLock = field(default_factory=RLock)
@@ -102,16 +99,14 @@ class ViewCache:
             kept.clear()
 
 
-@dataclass(slots=True, eq=False)
-class Present:
+class Present(Struct, eq=False):
     """What is known of the present moment and not by the logs: one for all runs and snapshots, ever the newest."""
 
     machine: Machine | None = None
     """The machine that the logs lie on, while they grow."""
 
 
-@dataclass(slots=True, eq=False)
-class RunRecord:
+class RunRecord(Struct, eq=False):
     """A run as it now is."""
 
     found: RunFound

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
 from itertools import compress
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.model.machine import Machine
@@ -35,8 +35,7 @@ _BEGINS_LATE = 2
 """A run whose first step is more than so many strides from 0 was not begun there."""
 
 
-@dataclass(frozen=True, slots=True)
-class StreamState:
+class StreamState(Struct, frozen=True):
     """A stream and how it stands."""
 
     found: StreamFound

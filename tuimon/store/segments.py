@@ -11,18 +11,17 @@ and the points left out of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Steps
 from tuimon.store.series import Series
 from tuimon.store.tally import Indices
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """What one stream holds of a metric, as a snapshot knows it."""
 
     series: Series
@@ -39,8 +38,7 @@ class Part:
         return self.series.columns.steps[: self.length]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrangement:
+class Arrangement(Struct, frozen=True, eq=False):
     """A curve as row numbers of its parts laid one behind the other."""
 
     order: Indices

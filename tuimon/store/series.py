@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from tuimon.model.points import Fact
 from tuimon.store.columns import PointColumns, Shared
@@ -48,8 +49,7 @@ class Series:
         return min(self.cuts[entry][1], length) if entry < len(self.cuts) else length
 
 
-@dataclass(slots=True, eq=False)
-class Body:
+class Body(Struct, eq=False):
     """All that a stream holds since it was begun or last replaced. Its lists only grow; a snapshot keeps how far."""
 
     series: dict[int, Series] = field(default_factory=dict)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from tuimon.store.index import Candidate, Entry, SourceOrder, order_sources, part
 from tuimon.store.join import Joined, join, untouched
@@ -16,8 +16,7 @@ from tuimon.store.records import StreamView, ViewCache
 from tuimon.store.segments import Part
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(Struct, frozen=True, eq=False):
     """One row a series: what the owner has published."""
 
     lengths: npt.NDArray[np.int64]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice, Progress, Watching
 from tuimon.store.run import Run
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
+class Snapshot(Struct, frozen=True, eq=False):
     """Frozen; any thread may read it while the store goes on growing."""
 
     version: int

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from tuimon.model.points import Floats
 
@@ -16,8 +15,7 @@ def _none() -> Indices:
     return np.empty(0, np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
+class Tally(Struct, frozen=True, eq=False):
     """Counts over the first `length` values; `extended` counts on at the cost of what is new."""
 
     length: int = 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
 
+from msgspec.structs import replace
 from textual.strip import Strip
 from textual.widget import Widget
 

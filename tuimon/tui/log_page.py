@@ -7,8 +7,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:  # its import is not paid by a start
     from tuimon.reader.log_text import Found, LogLine, LogText
@@ -20,8 +21,7 @@ _ABOVE = 3
 """A line that was jumped to stands below a third of the page: what led to it is seen, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """What is shown."""
 
     lines: tuple[LogLine, ...] = ()

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from tuimon.model.views import Role, Size, Symbols, TextView
 from tuimon.panels import PLAIN, Look, Panel, is_side, metric_panel
@@ -26,8 +27,7 @@ _ARROWS = {True: "▸", False: "▾"}
 _PLAIN_ARROWS = {True: "+", False: "-"}
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """The panel that stands for a section: one row; enter folds and unfolds it."""
 
     section: str

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from tuimon.vocabulary._document import MAX_NAME, document
 from tuimon.vocabulary.names import section_of, without_reducer
@@ -51,8 +52,7 @@ class Concept(NamedTuple):
     rules: tuple[Rule, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
+class Meaning(Struct, frozen=True):
     """What a metric name means."""
 
     concept: str
@@ -114,8 +114,7 @@ def _concept(rank: int, entry: Mapping[str, Any]) -> Concept:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Alternative:
+class _Alternative(Struct, frozen=True):
     """One top-level alternative of a pattern."""
 
     source: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from tuimon.vocabulary.meaning import classify
 
@@ -11,8 +12,7 @@ _GPU = frozenset({"gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.
 _SPELLINGS = {"max_active": "max_allocated", "active": "max_allocated", "alloc": "max_allocated"}
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryTag:
+class MemoryTag(Struct, frozen=True):
     """What a memory tag measures."""
 
     phase: str

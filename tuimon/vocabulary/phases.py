@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache, lru_cache
+
+from msgspec import Struct
 
 from tuimon.vocabulary._document import document
 from tuimon.vocabulary.meaning import classify
@@ -12,8 +13,7 @@ from tuimon.vocabulary.meaning import classify
 TOTAL = "total"
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """What a timer measures."""
 
     id: str

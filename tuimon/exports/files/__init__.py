@@ -6,8 +6,9 @@ These modules are light: a command line's help names them all. What is heavy is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tuimon.exports.points import Batch
@@ -18,8 +19,7 @@ File = tuple[str, Callable[[BinaryIO], None]]
 """Its path below the folder, with safe names, and what writes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """What is to be exported, and how."""
 
     snapshot: Callable[[], Snapshot]
@@ -47,8 +47,7 @@ class Job:
     """Words for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """One format."""
 
     name: str

@@ -9,9 +9,10 @@ patterns that a user has written in the settings are a family like any other, ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
+
+from msgspec import Struct
 
 from tuimon.formats._console._line import Line
 from tuimon.model.points import Fact, Item, PointsBuilder
@@ -40,8 +41,7 @@ class LineReader:
         return
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """One shape of lines."""
 
     id: str

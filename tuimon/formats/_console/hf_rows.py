@@ -15,7 +15,8 @@ Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tuimon.formats._console import Family, LineReader, Sink
 from tuimon.formats._console._line import Line
@@ -31,8 +32,7 @@ _MAX_LINES = 1000
 """Of a row that pprint has spread."""
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     """A row whose step is not known yet."""
 
     values: list[tuple[str, float]]

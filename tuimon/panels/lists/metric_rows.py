@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
@@ -35,8 +36,7 @@ _SIGN = 2
 """Cells before the first column."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
+class _Told(Struct, frozen=True):
     """A metric and what is known of it."""
 
     run: Run
@@ -74,8 +74,7 @@ class _Told:
         return math.nan if found is None else found * self.factor
 
 
-@dataclass(frozen=True, slots=True)
-class MetricColumn:
+class MetricColumn(Struct, frozen=True):
     """One thing that is said of every metric."""
 
     id: str

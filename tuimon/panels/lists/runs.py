@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_filter import RunFilter
@@ -40,8 +41,7 @@ LEAST_TREND = 12
 _DAY = 86400.0
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """What all rows have in common."""
 
     now: float
@@ -74,8 +74,7 @@ def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
     return Counter(alert.run for alert in alerts)
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One thing that is said of every run."""
 
     id: str
@@ -225,8 +224,7 @@ SORTS = ("found", *(column.id for column in COLUMNS))
 """What a list can be sorted by: the order in which runs were found, or a column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A run as a filter asks it."""
 
     run: Run

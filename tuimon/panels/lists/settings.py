@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tuimon.draw.numbers import format_value
 from tuimon.redact import redacted
@@ -16,8 +17,7 @@ _MOST = 20_000
 _LONGEST = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """A row of the tree."""
 
     path: tuple[str, ...]

@@ -6,8 +6,10 @@ An action is found by being in the ACTIONS of a module of this package; it gets 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.errors import UsageError
 from tuimon.registry import discover
@@ -19,8 +21,7 @@ SECTIONS = ("General", "Panels", "Charts", "Runs", "Run list", "Metric list", "L
 """Of the list of keys, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """Something a person can do."""
 
     id: str
