@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import struct
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ from event_points import (
     long_run,
     long_run_curves,
     others,
+    records,
     same,
     scalar,
     tensor,
     text,
+    version,
 )
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
@@ -39,6 +42,7 @@ from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats._row_template import Rows, RowTemplate
 from tuimon.formats.tensorboard import FORMAT, EventFileDecoder
 from tuimon.model.points import Damage, Fact, Points, SegmentStart
+from tuimon.reader.follow import _StreamWay
 
 # ---- the same points as other readers ------------------------------------------------------------------------------
 
@@ -155,6 +159,50 @@ def test_bulk_of_every_layout(layout: str, tmp_path: Path) -> None:
     assert same(whole, walked)
     readable = {tag: points for tag, points in whole.items() if tag != f"t{BFLOAT16}"}
     assert same(readable, accumulated(path))
+
+
+@cache
+def wide_rows() -> bytes:
+    """7 MB of rows of 100 kB each, the last one begun."""
+    step = [[event(step, scalar(f"tag {tag}", tag + step)) for tag in range(1500)] for step in (1, 2, 3)]
+    rows = [records(messages) for messages in step]
+    return b"".join([*records([version()]), *(b"".join(rows[at % 3]) for at in range(70)), *rows[1][:400]])
+
+
+def test_the_begun_row_of_much_at_a_time_waits_for_its_rest() -> None:
+    data, decoder, items, withheld = wide_rows(), EventFileDecoder(), [], 0
+    for begin in range(0, len(data), 2 << 20):
+        items += decoder.feed(data[begin : begin + (2 << 20)])
+        withheld += decoder.withheld
+    assert withheld >= 2
+    items += decoder.feed(b"")
+    assert not decoder.withheld
+    assert not decoder.flush()
+    assert same(curves(items), curves(decode(data, range(100_003, len(data), 100_003))))
+    assert sum(map(len, curves(items).values())) == 70 * 1500 + 400
+
+
+def test_what_was_withheld_is_told_when_the_log_is_replaced_or_ends(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(wide_rows())
+    way = _StreamWay(str(path), FORMAT, remote=False)
+    told = list(way.read_new(4 << 20, closed=False))
+    before = sum(map(len, curves(told).values()))
+    (tmp_path / "other").write_bytes(file_of(event(1, scalar("another", 1.0))))
+    (tmp_path / "other").replace(path)
+    items = list(way.read_new(4 << 20, closed=False))
+    place = next(at for at, item in enumerate(items) if isinstance(item, SegmentStart))
+    late = sum(map(len, curves(items[:place]).values()))
+    assert late > 0
+    first = wide_rows()[: 4 << 20]
+    assert before + late == sum(map(len, curves(decode(first, range(100_003, len(first), 100_003))).values()))
+    assert list(curves(items[place:])) == ["another"]
+
+    path.write_bytes(wide_rows())
+    way, told = _StreamWay(str(path), FORMAT, remote=False), []
+    while way.read < way.size or not told:
+        told += way.read_new(4 << 20, closed=False)
+    assert sum(map(len, curves(told).values())) == 70 * 1500 + 400
 
 
 # ---- scalars of every kind -----------------------------------------------------------------------------------------

@@ -48,6 +48,12 @@ class StreamDecoder(Protocol):
         return
 
     @property
+    def withheld(self) -> bool:
+        """Has the last feed, of many bytes, kept whole records for the next one, with whose beginning they are read
+        faster? An empty feed, or a flush, gives them."""
+        return False
+
+    @property
     def disproved(self) -> bool:
         """What a flush took for right has turned out otherwise. All points given so far are void, and the reader reads
         the log again from its beginning with a new decoder. Never so of a log that is read without a flush."""

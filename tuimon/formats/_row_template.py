@@ -129,6 +129,10 @@ class RowTemplate:
         self._mask[(self._steps[:, None] + np.arange(self._step_size)).ravel()] = 128
         self._fixed: Bytes = row & self._mask
 
+    def may_begin(self, data: bytes, start: int) -> bool:
+        """Does the header of the first record stand there?"""
+        return data.startswith(self._head, start)
+
     def may_fit(self, data: bytes, start: int) -> bool:
         """Do the headers of the first and the last record stand where they should?"""
         return data.startswith(self._head, start) and data.startswith(self._last_head, start + self._last)

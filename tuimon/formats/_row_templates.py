@@ -70,6 +70,12 @@ class RowTemplates:
                 break
         return position
 
+    def is_begun(self, data: bytes, position: int) -> bool:
+        """Do the bytes end within a row that a template may fit? Walking what is there of it costs more than waiting
+        for the rest."""
+        left = len(data) - position
+        return any(left < one.template.size and one.template.may_begin(data, position) for one in self._known)
+
     def _judge(self, known: _Known, points: int) -> None:
         self._known.remove(known)
         if points >= _WORTH:

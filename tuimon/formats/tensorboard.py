@@ -25,6 +25,8 @@ from tuimon.model.points import Damage, Item
 
 _SMALL = 4 << 10
 """A damaged record of up to so many bytes may be one cut short: a header is searched for inside it."""
+_BULK = 1 << 20
+"""With so many bytes at a time, more are likely to follow at once."""
 _HOPELESS = 100
 """Damaged records in a row after which that is no longer done: it makes hostile bytes dear."""
 _MANY = 1 << 16
@@ -32,7 +34,8 @@ _BAD_HEADER, _BAD_DATA, _NO_EVENT = "no record header", "data checksum wrong", "
 
 
 class EventFileDecoder(StreamDecoder):
-    """A StreamDecoder. Holds at most one record of up to 64 KiB, what is kept of a larger one, and 1 MiB of small ones.
+    """A StreamDecoder. Holds at most one record of up to 64 KiB, what is kept of a larger one, 1 MiB of small ones, and
+    while it is given much at a time the begun row of a template.
 
     inside: what is fed first are bytes from within a file.
     """
@@ -48,6 +51,7 @@ class EventFileDecoder(StreamDecoder):
         self._large: LargeEvent | None = None
         self._large_offset = 0
         self._held = HeldRecords()
+        self._bulk = self._withheld = False
         self._among_large = False
         """Has a large record just been met? Then the next one is likely to be near."""
         self._at_once = _MANY
@@ -66,10 +70,16 @@ class EventFileDecoder(StreamDecoder):
         self._skip -= count
         self._offset += count
 
+    @property
+    def withheld(self) -> bool:
+        """See StreamDecoder."""
+        return self._withheld
+
     def feed(self, data: bytes) -> list[Item]:
         """See StreamDecoder."""
         items: list[Item] = []
         given = len(data)
+        self._bulk, self._withheld = given >= _BULK, False
         data = self._rest + data if self._rest else data
         position = 0
         more = True
@@ -124,6 +134,11 @@ class EventFileDecoder(StreamDecoder):
                 return self._begin_large(data, large), True
             self._among_large = False
         self._read_held(items)
+        if self._bulk:
+            position = self._templates.take(data, position, items)
+            self._withheld = self._templates.is_begun(data, position)
+            if self._withheld:
+                return position, False
         position, stop = self._walk(data, position, items)
         offset = self._offset + position
         if stop is Stop.END:

@@ -227,6 +227,8 @@ class _StreamWay:
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         for chunk in self._tail.read_new(limit):
+            if chunk.restarted and self._decoder.withheld:
+                yield from self._decoder.feed(b"")
             if chunk.restarted and isinstance(self._decoder, RestartableDecoder):
                 self._decoder.restart()
             elif chunk.restarted:
@@ -240,7 +242,7 @@ class _StreamWay:
             yield from items
             if self._decoder.skippable:
                 self._decoder.skipped(self._tail.skip(self._decoder.skippable))
-        if self._decoder.skippable:
+        if self._decoder.skippable or (self._decoder.withheld and self._tail.offset >= self._tail.size):
             yield from self._decoder.feed(b"")
 
     def flush(self) -> Iterator[Item]:
