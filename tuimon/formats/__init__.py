@@ -138,7 +138,8 @@ class Format(Struct, frozen=True):
     points that the latter hold, exactly as the decoder will give them once it comes there; those that cannot be told
     without what lies between are left out. Other items are not looked at."""
     supersedes: Callable[[str], str] | None = None
-    """(path) -> a key; of the files with one key only the newest is read (the trainer_state.json of checkpoints)."""
+    """(path) -> a key; of the files with one key only the newest is read (the trainer_state.json of checkpoints). Of a
+    format that is told by `wants_name`."""
 
     def wants(self, path: str) -> bool:
         """Is the file at this path worth opening at all?"""
@@ -161,6 +162,16 @@ def wanting(path: str, formats: Sequence[Format] | None = None) -> Iterator[Form
     by_name = _by_name(posixpath.basename(path))
     known = all_formats() if formats is None else formats
     return (f for f in known if (f.wants_path(path) if f.wants_path else f.id in by_name))
+
+
+def is_wanted(path: str) -> bool:
+    """Is there such a format?"""
+    return bool(_by_name(posixpath.basename(path))) or any(f.wants(path) for f in _by_path())
+
+
+@cache
+def _by_path() -> tuple[Format, ...]:
+    return tuple(f for f in all_formats() if f.wants_path)
 
 
 @lru_cache(maxsize=4096)

@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from tuimon.formats import DatabaseDecoder, Format, kind
+from tuimon.formats import DatabaseDecoder, Format, is_wanted, kind
 from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.points import Item, Points
 from tuimon.reader.checkpoints import Checkpoints
@@ -23,7 +23,7 @@ from tuimon.reader.events import Announcer, preview
 from tuimon.reader.follow import BLOCK, Followed
 from tuimon.reader.notices import Notices
 from tuimon.reader.pace import Rounds
-from tuimon.reader.recognition import Recognition, as_grouped, nothing_found, wanted
+from tuimon.reader.recognition import Recognition, as_grouped, nothing_found
 from tuimon.reader.strays import DESCRIBES_NONE, TEXT_OF_NONE, Stray
 from tuimon.reader.superseding import Newest
 from tuimon.sources import filesystem
@@ -124,11 +124,10 @@ class Collector:
     def find(self) -> Iterator[Event]:
         """Looks for logs. The first call looks everywhere, later ones where something has changed."""
         before = self._scan
-        self._scan = scan(self.roots, wanted) if before is None else rescan(before)
+        self._scan = scan(self.roots, is_wanted) if before is None else rescan(before)
         self.problems = self._scan.problems
         if self._scan is not before:
-            known = self._known, self._databases, self._strays, self._nothing_more
-            self._waiting = [file for file in self._scan.files if not any(file.path in there for there in known)]
+            self._waiting = [file for file in self._scan.files if not self._is_known(file.path)]
         fresh: list[tuple[FoundFile, Format]] = []
         waiting, self._waiting = self._newest.in_order(self._waiting), []
         for file in waiting:
@@ -151,6 +150,10 @@ class Collector:
         yield from self._checkpoints.news(self._scan.checkpoints, self._runs)
         yield from self._notices.of_unread(self._streams, self._strays.items(), self._databases.unreadable())
         yield from self._notices.of_problems(self.problems)
+
+    def _is_known(self, path: str) -> bool:
+        known = path in self._known or path in self._databases
+        return known or path in self._strays or path in self._nothing_more
 
     def _begin(self, fresh: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
         """Follows new files: their runs are told first, then the streams, in the order of their names."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 from tuimon.errors import FormatError, NothingFound
-from tuimon.formats import Format, all_formats, console, recognise, wanting
+from tuimon.formats import Format, all_formats, console, recognise
 from tuimon.sources.files import explain, open_regular
 from tuimon.sources.runs import GroupedFile
 from tuimon.sources.scan import FoundFile, Problem
@@ -18,11 +18,6 @@ HEAD = 4096
 
 COMPANION = 10
 """Formats up to this rank (console text) belong to the run they lie beside, and make none of their own there."""
-
-
-def wanted(path: str) -> bool:
-    """Is a file at this path worth opening at all?"""
-    return next(wanting(path), None) is not None
 
 
 def as_grouped(path: str, log_format: Format) -> GroupedFile:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
+from functools import lru_cache
 
-from tuimon.formats import Format, wanting
+from tuimon.formats import Format, all_formats
 from tuimon.reader.follow import Followed
 from tuimon.sources.scan import FoundFile
 
@@ -24,7 +26,7 @@ class Newest:
 
     def in_order(self, files: Iterable[FoundFile]) -> list[FoundFile]:
         """Those worth opening, as far as their names tell, such files last and the newest of them first."""
-        keyed = [(self.order(file, _by_name(file.path)), file) for file in files]
+        keyed = [(self.order(file, _by_name(os.path.basename(file.path))), file) for file in files]
         keyed = [(key, file) for key, file in keyed if not key[0] or not self._is_old(file)]
         return [file for _, file in sorted(keyed, key=lambda one: one[0])]
 
@@ -33,7 +35,7 @@ class Newest:
 
     def repeated_by(self, file: FoundFile) -> str:
         """The path of a newer one that makes this file superfluous, which so need not be opened; "" where none does."""
-        log_format = _by_name(file.path)
+        log_format = _by_name(os.path.basename(file.path))
         if log_format is None or log_format.supersedes is None:
             return ""
         followed = self.newer_than(file, log_format)
@@ -82,6 +84,7 @@ def _is_newer(file: FoundFile, modified: float, size: int) -> bool:
     return apart > 0 if abs(apart) > SAME_SAVE else file.size > size
 
 
-def _by_name(path: str) -> Format | None:
-    """The format with such files that the one at this path must be of, if it is a log at all."""
-    return next((log_format for log_format in wanting(path) if log_format.supersedes is not None), None)
+@lru_cache(maxsize=4096)
+def _by_name(name: str) -> Format | None:
+    """The format with such files that one of this name, the same in each checkpoint, must be of, if it is a log."""
+    return next((f for f in all_formats() if f.supersedes is not None and f.wants_name(name)), None)
