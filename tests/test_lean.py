@@ -58,3 +58,31 @@ assert urllib.request.HTTPSHandler
 import plotext
 assert plotext.test.__name__ == "_test"
 """)
+
+
+def test_the_reader_is_started_before_anything_heavy_is_loaded() -> None:
+    python("""
+import sys
+from tuimon import config
+from tuimon.commands import commands, _shared
+commands()
+config.load({"TUIMON_CONFIG": "none.toml"})
+_shared.checked_paths(["."])
+from tuimon.tui import terminal
+terminal.can_draw({"TERM": "xterm"})
+import tuimon.monitor.spawn
+heavy = {"numpy", "msgspec", "textual", "rich", "tomllib", "asyncio", "typing_extensions"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+""")
+
+
+def test_the_reader_loads_nothing_that_it_has_no_use_for() -> None:
+    python("""
+import sys
+from tuimon.lean import without
+with without("typing_extensions"):
+    import msgspec
+import tuimon.reader.process
+needless = {"typing_extensions", "ssl", "unittest", "textual", "rich", "plotext", "asyncio", "statistics", "numpy.ma"}
+assert not needless & set(sys.modules), needless & set(sys.modules)
+""")

@@ -22,7 +22,6 @@ executed, and a run's own directory is never looked at for one.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -84,7 +83,10 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     settings = Settings()
     path = config_path(environment)
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
+        written = path.read_text("utf-8")
+        import tomllib  # for who has a file
+
+        values = tomllib.loads(written)
     except FileNotFoundError:
         values = {}
     except (OSError, ValueError) as error:

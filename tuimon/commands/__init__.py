@@ -13,9 +13,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import NoReturn
-
-from msgspec import Struct
+from typing import NamedTuple, NoReturn
 
 import tuimon
 from tuimon.errors import TuimonError, UsageError
@@ -34,7 +32,7 @@ With no PATH, the current directory. When standard output is no terminal, the su
 """
 
 
-class Command(Struct, frozen=True):
+class Command(NamedTuple):
     """One subcommand."""
 
     name: str

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-
-from msgspec import Struct
+from typing import NamedTuple
 
 from tuimon.commands import Command, commands, parser_of
 
 
-class Option(Struct, frozen=True):
+class Option(NamedTuple):
     """One option."""
 
     flags: tuple[str, ...]
@@ -20,7 +19,7 @@ class Option(Struct, frozen=True):
     repeated: bool
 
 
-class Described(Struct, frozen=True):
+class Described(NamedTuple):
     """One subcommand."""
 
     name: str

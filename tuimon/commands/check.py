@@ -8,10 +8,11 @@ import time
 
 from tuimon.commands import EXIT_ALERT, EXIT_OK, EXIT_PARTLY, Command
 from tuimon.commands._shared import add_paths, checked_paths
-from tuimon.model.alerts import SEVERITIES
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
+    from tuimon.model.alerts import SEVERITIES
+
     add_paths(parser)
     parser.add_argument(
         "--rule",

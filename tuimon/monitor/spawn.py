@@ -9,9 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from typing import IO
-
-from msgspec import Struct
+from typing import IO, NamedTuple
 
 import tuimon
 
@@ -19,7 +17,7 @@ PIPE_SIZE = 1 << 20
 """Bytes that the pipe holds: at 64 KiB a history comes in so many pieces that reading them delays the screen."""
 
 
-class Spawned(Struct, frozen=True):
+class Spawned(NamedTuple):
     """A reader that has been started."""
 
     process: subprocess.Popen[bytes]

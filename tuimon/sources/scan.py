@@ -80,7 +80,7 @@ def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
     return previous if result == previous else result
 
 
-class _Memory(Struct):
+class _Memory(Struct, eq=False):
     """What a scan and its rescans share."""
 
     roots: tuple[str, ...]

@@ -6,12 +6,18 @@ import locale
 import os
 import sys
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from tuimon.model.views import Symbols
+if TYPE_CHECKING:
+    from tuimon.model.views import Symbols
 
 
 def symbols(choice: str, environment: Mapping[str, str] = os.environ) -> Symbols:
     """The symbol set: the one chosen, or the best that encoding and terminal can show."""
+    from tuimon.model.views import (
+        Symbols,  # with numpy behind it, and whether to draw is asked before the reader starts
+    )
+
     if choice != "auto":
         return Symbols(choice)
     encoding = (getattr(sys.__stderr__, "encoding", None) or locale.getpreferredencoding(False)).lower()
