@@ -22,6 +22,8 @@ from tuimon.sources.watch import Watcher
 
 TOGETHER = 1 << 16
 """Bytes of frames that are written at once, at least."""
+ASLEEP = 50.0
+"""Seconds without a change after which it looks every third second."""
 FLUSH_AFTER = 1.0
 """Seconds of quiet after which a last record without its end is taken for whole."""
 
@@ -95,17 +97,17 @@ class _Session:
                 hints.structure_changed or time.monotonic() >= next_find - self._interval / 4
             ):  # not a second wake for it soon
                 self._find()
-                next_find = time.monotonic() + 2 * self._interval
+                next_find = time.monotonic() + max(2 * self._interval, self._patience(now))
             elif hints.paths:
                 self._tell(collector.read(hints.paths))
 
     def _patience(self, now: float) -> float:
         """Seconds until the next look, if the system tells of nothing: twice as long where it tells of most directories
-        and nothing has grown for a while, so that a screen that is left open costs little."""
+        and nothing has grown for a while, then three times, so that a screen that is left open costs little."""
         if self._watcher.mode != "events" or now - self._grown < self._interval:
             return self._interval
-        asleep = time.time() - self._collector.newest_change() >= STILL
-        return self._interval * (2 if asleep else 1)
+        still = time.time() - self._collector.newest_change()
+        return self._interval * (3 if still >= ASLEEP else 2 if still >= STILL else 1)
 
     def _find(self) -> None:
         self._tell(self._collector.find())
