@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from log_writer import WANDB, Series, damage, decode, field, framed, history, series, wall_times
+from log_writer import WANDB, Series, damage, decode, field, framed, history, series, varint, wall_times
 
 from tuimon.formats._protobuf import fields
 from tuimon.formats._wandb_batch import Keys, read_rows
@@ -125,6 +125,23 @@ def test_keys_that_differ_anywhere_are_told_apart() -> None:
     assert batch.keys.tolist() == list(range(len(known)))
     assert batch.good.tolist() == [True] * len(known) + [False]
     assert set(batch.values.tolist()) == {1.5}
+
+
+def test_a_step_that_looks_like_a_tag_keeps_no_row_from_the_others() -> None:
+    steps = [129, 130, 131, 16_640, 16_767, 16_768, 2**14 * 130, 2**21 + 16_640, 2**63 - 1]
+    assert sum(b"\x82\x01" in varint(step) for step in steps) == 4
+    body = []
+    for at, step in enumerate(steps):
+        record = history(at, {"loss": repr(at * 0.5)}, step)
+        body += [record[start:end] for number, _, start, end in fields(record, 0, len(record)) if number == 2]
+    keys = Keys()
+    keys.add({b"\x12\x04loss": 0, b"\x0a\x04loss": 1})
+    batch = read_rows(body, keys, lambda key, text: math.nan)
+    assert batch is not None
+    assert batch.good.all()
+    assert batch.steps.tolist() == steps
+    assert batch.values.tolist() == [at * 0.5 for at in range(len(steps))]
+    assert read_rows([body[1][-5:]] * 3, keys, lambda key, text: math.nan) is None
 
 
 NUMBERS = st.sampled_from([0, 1, 127, 128, 16_383, 16_384, 2**21, 2**35, 2**42, 2**49, 2**63])

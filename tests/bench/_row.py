@@ -21,18 +21,23 @@ class Row:
     against: str = ""
     """Peers and limits of the same run, as ratios."""
     section: str = ""
+    pace: float = 1.0
+    """How fast this machine is now, told by the limit of the row (orjson alone, say), where the machine on which the
+    demands were set is 1: what misses a demand by less than that is no fault of ours."""
 
     @property
     def verdict(self) -> str:
-        """aim | met | NOT MET | - (nothing demanded)."""
+        """aim | met | met * (at the pace of this machine) | NOT MET | - (nothing demanded)."""
         if math.isnan(self.least):
             return "-"
         if self._reaches(self.aim):
             return "aim"
-        return "met" if self._reaches(self.least) else "NOT MET"
+        if self._reaches(self.least):
+            return "met"
+        return "met *" if self._reaches(self.least, self.pace) else "NOT MET"
 
-    def _reaches(self, demand: float) -> bool:
-        return self.ours >= demand if self.more else self.ours <= demand
+    def _reaches(self, demand: float, pace: float = 1.0) -> bool:
+        return self.ours >= demand * pace if self.more else self.ours * pace <= demand
 
     def as_json(self) -> dict[str, object]:
         found = {name: None if value != value else value for name, value in asdict(self).items()}
@@ -41,7 +46,8 @@ class Row:
     def __str__(self) -> str:
         wanted = [f"{number(value):>7}" if value == value else "      -" for value in (self.least, self.aim)]
         ours = f"{number(self.ours)} {self.unit}"
-        return f"{self.what:<52} {ours:>15} {wanted[0]} {wanted[1]}  {self.verdict:<8} {self.against}"
+        pace = f"; this machine at {self.pace:.2f} of the pace" if self.pace != 1.0 else ""
+        return f"{self.what:<52} {ours:>15} {wanted[0]} {wanted[1]}  {self.verdict:<8} {self.against}{pace}"
 
 
 HEAD = f"{'what':<52} {'ours':>15} {'least':>7} {'aim':>7}  {'verdict':<8} against, in this run"

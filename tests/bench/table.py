@@ -44,7 +44,10 @@ def main() -> int:
                 found.append(replace(row, section=section))
     failed = [row for row in found if row.verdict == "NOT MET"]
     aims = sum(row.verdict == "aim" for row in found)
+    paced = sum(row.verdict == "met *" for row in found)
     print(f"{len(found)} figures: {aims} reach the aim, {len(failed)} are not met; {time.monotonic() - begun:.0f} s")
+    if paced:
+        print(f"* {paced} are met at the pace of this machine, which the limit in the same line tells")
     busy = os.getloadavg()[1]
     print(
         f"{os.cpu_count()} cores, load {busy:.1f}; what a person waits for is wall time: judge it where load is below 1"

@@ -10,16 +10,18 @@ them: 20 000 rows are 69 MB. wandb's own reader (its datastore and protobuf clas
 from __future__ import annotations
 
 import random
+import struct
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).parent]  # it has our name
 sys.path.append(str(Path(__file__).parent.parent))
 
-from log_writer import SWANLAB, WANDB, field, framed, history  # noqa: E402
+from log_writer import BLOCK, SWANLAB, WANDB, field, framed, history  # noqa: E402
 
 from tuimon.formats.swanlab_store import SwanLabStoreDecoder  # noqa: E402
 from tuimon.formats.wandb import WandbDecoder  # noqa: E402
@@ -51,6 +53,20 @@ def swanlab_records(rows: int) -> Iterator[bytes]:
             key = field(1, f"critic/some/metric{metric}") + (field(2, step) if step else b"") + field(3, 1)
             value = field(5, field(1, step * 0.5 + metric)) if step + metric else field(5, b"")
             yield field(1, step * METRICS + metric + 1) + field(2, stamp) + field(13, key + field(4, stamp) + value)
+
+
+def frame(data: bytes) -> int:
+    """Records of a file: its framing and its checksums alone, what any reader of it must do."""
+    at, count, size = len(WANDB), 0, len(data)
+    while at + 7 <= size:
+        if BLOCK - at % BLOCK < 7:
+            at += BLOCK - at % BLOCK
+            continue
+        checksum, length, kind = struct.unpack_from("<IHB", data, at)
+        assert zlib.crc32(data[at + 6 : at + 7 + length]) == checksum
+        count += kind in (1, 4)
+        at += 7 + length
+    return count
 
 
 def ours(decoder: Callable[[], WandbDecoder | SwanLabStoreDecoder], path: Path) -> int:

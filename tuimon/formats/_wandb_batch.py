@@ -127,17 +127,19 @@ def read_rows(rows: list[bytes], keys: Keys, odd: Callable[[int, bytes], float |
     buffer = np.frombuffer(data + bytes(_PAD), np.uint8)
     tags = np.flatnonzero(buffer[: len(data)] == _TAG[0])
     tags = tags[buffer[tags + 1] == _TAG[1]]
-    firsts = np.searchsorted(tags, starts)
-    counts = np.diff(firsts, append=len(tags))
     if not len(tags):
         return None
-    row = np.repeat(np.arange(len(rows)), counts)
+    firsts, counts, row, heads = _in_rows(buffer, tags, starts)
+    of_a_step = buffer[heads] == _STEP  # one in 128 steps looks like a tag behind the last item
+    if of_a_step.any():
+        tags = tags[~of_a_step]
+        if not len(tags):
+            return None
+        firsts, counts, row, heads = _in_rows(buffer, tags, starts)
+    some = counts > 0
     begins = tags + 3
     sizes = buffer[tags + 2].astype(np.int64)
     stops = begins + sizes
-    heads = np.concatenate(([0], stops[:-1]))
-    some = counts > 0
-    heads[firsts[some]] = starts[some]
     lengths = tags - heads - 2
     item = buffer[heads + 1].astype(np.int64)
     exact = (buffer[heads] == _ITEM) & (heads + 2 + item == stops) & (item < 128) & (sizes > 0) & (sizes < 128)
@@ -167,6 +169,16 @@ def read_rows(rows: list[bytes], keys: Keys, odd: Callable[[int, bytes], float |
     values[plain] = found
     kept_counts = np.bincount(row[points], minlength=len(rows))
     return Batch(good, kept_counts, numbers[points], values[points], steps, has_step)
+
+
+def _in_rows(buffer: Bytes, tags: Indices, starts: Indices) -> tuple[Indices, Indices, Indices, Indices]:
+    """(first tag of each row, tags in each row; row of each tag, where its item begins if the one before is whole)."""
+    firsts = np.searchsorted(tags, starts)
+    counts = np.diff(firsts, append=len(tags))
+    heads = np.concatenate(([0], (tags + 3 + buffer[tags + 2])[:-1]))
+    some = counts > 0
+    heads[firsts[some]] = starts[some]
+    return firsts, counts, np.repeat(np.arange(len(starts)), counts), heads
 
 
 def _numbers(buffer: Bytes, begins: Indices, stops: Indices) -> Floats | None:
