@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from tuimon.store import Curve, curve_index
@@ -160,13 +160,63 @@ def test_envelopes_of_a_growing_run_equal_the_raw_points(seed, growth, columns):
             shown += more
             restarts = all_restarts[all_restarts < shown]
             curve = Curve.of("loss", steps[:shown], values[:shown], index=index, restarts=restarts)
-            known += index._known(curve._edges(low, high, columns, "step"), restarts)
+            edges = curve._edges(low, high, columns, "step")
+            known += len(reduction.same_columns(index._last[0], edges)[0]) if index._last else 0
             found = as_array(curve.envelope(low, high, columns))
             expected = plain(steps[:shown], values[:shown], restarts, low, high, columns)
             np.testing.assert_array_equal(found, expected)
-            if random.random() < 0.2:
+            move = random.random()
+            if move < 0.2:
                 high += 5
+            elif move < 0.4:  # by whole columns, as keys do
+                by = (high - low) / columns * random.integers(-columns, columns)
+                low, high = low + by, high + by
     event(f"took over {known > 0}")
+
+
+def test_a_window_moved_by_whole_columns_works_out_those_that_come_into_it(monkeypatch):
+    count = 200_000
+    curve = Curve.of("loss", np.arange(count), make(7, count, 300), restarts=np.array([70_000]))
+    asked = []
+    extremes = Pyramid.extremes
+
+    def counted(pyramid, values, starts, ends):
+        asked.append(len(starts))
+        return extremes(pyramid, values, starts, ends)
+
+    monkeypatch.setattr(Pyramid, "extremes", counted)
+    for low in (100_000.0, 80_000.0, 60_000.0, 80_000.0):
+        found = as_array(curve.envelope(low, low + 80_000, 256))
+        anew = Curve.of("loss", curve.steps, curve.values, restarts=curve.restarts)
+        np.testing.assert_array_equal(found, as_array(anew.envelope(low, low + 80_000, 256)))
+    quarter = 64 + 1  # the last column has its right border within it
+    assert asked[::2] == [256, quarter, quarter, quarter]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(-(2**62), 2**62),
+    st.integers(1, 2**40),
+    st.integers(2, 50),
+    st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=9),
+    st.lists(st.integers(-3, 60), max_size=9),
+)
+def test_evenly_spaced_steps_need_no_search(first, apart, count, anywhere, near):
+    assume(abs(first) + apart * count < 2**63)
+    steps = first + apart * np.arange(count)
+    wanted = np.array([*anywhere, *(min(max(first + apart * at // 2, -(2**63)), 2**63 - 1) for at in near)])
+    found = reduction._even(steps, wanted)
+    if found is not None:
+        np.testing.assert_array_equal(found, np.searchsorted(steps, wanted))
+    inside = wanted[(wanted >= first - apart) & (wanted <= steps[-1] + apart)]
+    if len(inside) and abs(first) + 2 * apart * count < 2**62:
+        np.testing.assert_array_equal(reduction._even(steps, inside), np.searchsorted(steps, inside))
+    gone = np.delete(steps, count // 2)
+    assert (
+        count < 4
+        or reduction._even(gone, wanted) is None
+        or (reduction._even(gone, wanted) == np.searchsorted(gone, wanted)).all()
+    )
 
 
 def test_duration_counts_from_the_origin():

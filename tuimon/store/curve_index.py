@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from threading import Lock
 
-import numpy as np
-
 from tuimon.model.points import Floats
 from tuimon.model.views import Envelope
 from tuimon.store import envelope as columns_of
@@ -16,8 +14,6 @@ from tuimon.store.tally import Indices, Tally
 
 _DIRECT = 1 << 16
 """Up to this many points are read themselves: as quick as a pyramid, and nothing to build."""
-_NO_ROWS: Indices = np.empty(0, np.int64)
-_NOTHING = _NO_ROWS, _NO_ROWS, Envelope(*[np.empty(0)] * 5)
 
 
 class CurveIndex:
@@ -29,8 +25,8 @@ class CurveIndex:
         self._moments = Moments()
         self._sums = Sums()
         self._pyramid = Pyramid()
-        self._last: tuple[Indices, Indices, Envelope] = _NOTHING
-        """The edges, the restarts and the result of the last envelope that the pyramid was asked for."""
+        self._last: columns_of.Reduced | None = None
+        """The last envelope that the pyramid was asked for."""
 
     def tally(self, values: Floats) -> Tally:
         """Counted over all of `values`, a prefix of the column; only what is new is counted."""
@@ -67,32 +63,6 @@ class CurveIndex:
             return columns_of.reduce(values, edges, restarts, tally, None)
         with self._lock:
             self._pyramid.extend(values)
-            known = self._known(edges, restarts)
-            found = columns_of.reduce(values, edges[known:], restarts, tally, self._pyramid)
-            if known:
-                found = _behind(self._last[2], known, found)
-            self._last = edges, restarts, found
+            found = columns_of.reduce(values, edges, restarts, tally, self._pyramid, self._last)
+            self._last = edges, found
             return found
-
-    def _known(self, edges: Indices, restarts: Indices) -> int:
-        """How many leading columns are those of the last envelope: of a growing run all but the last ones. The last
-        with a point may be followed by another point now, so it is none of them."""
-        before, restarts_before, envelope = self._last
-        if len(before) != len(edges) or not np.array_equal(restarts, restarts_before):
-            return 0
-        differs = before != edges
-        same = int(differs.argmax()) - 1 if differs.any() else len(edges) - 1
-        full = np.flatnonzero(np.isfinite(envelope.low[: max(same, 0)]))
-        return int(full[-1]) if len(full) else 0
-
-
-def _behind(before: Envelope, known: int, found: Envelope) -> Envelope:
-    """The first columns of one envelope and all of another."""
-    pairs = (
-        (before.low, found.low),
-        (before.high, found.high),
-        (before.first, found.first),
-        (before.last, found.last),
-        (before.gap_after, found.gap_after),
-    )
-    return Envelope(*(np.concatenate((a[:known], b)) for a, b in pairs))
