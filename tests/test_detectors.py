@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 
-from tuimon.detectors import Detector, all_detectors, check, check_all
+from tuimon.detectors import Checker, Detector, all_detectors, check, check_all
 from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
 from tuimon.store import Store
 
@@ -97,3 +97,27 @@ def test_an_alert_follows_its_run() -> None:
     step, value = np.array([30], np.int64), np.array([math.nan])
     store.apply(Columns(0, np.array([0], np.uint32), np.array([1], np.uint32), step, value, np.array([30.0])))
     assert [alert.step for alert in check_all(store.snapshot())] == [30]
+
+
+def test_many_runs_are_looked_at_in_turns_and_what_was_found_stands() -> None:
+    store = store_of({"loss": [math.nan] * 2})
+    for run in (1, 2):
+        add_run(store, {"loss": [math.nan] * (2 + run)}, run)  # each grew later than the one before
+    checker, snapshot = Checker(), store.snapshot()
+    found = [checker.check_within(snapshot, 1e9, 0.0) for _ in range(3)]
+    assert [sorted(alert.run for alert in alerts) for alerts, _ in found] == [[2], [1, 2], [0, 1, 2]]
+    assert [whole for _, whole in found] == [False, False, True]
+    assert found[-1][0] == Checker().check_all(snapshot, 1e9)
+
+    steps = np.array([50, 60], np.int64)
+    for run in (0, 1):
+        values = np.array([1.0, 2.0])
+        store.apply(
+            Columns(run, np.array([0], np.uint32), np.array([2], np.uint32), steps, values, steps.astype(float))
+        )
+    alerts, whole = checker.check_within(store.snapshot(), 1e9, 0.0)
+    assert not whole
+    assert {alert.run: alert.severity for alert in alerts} == {0: "warning", 1: "critical", 2: "critical"}
+    alerts, whole = checker.check_within(store.snapshot(), 1e9 + 1, 9.0)
+    assert whole
+    assert alerts == Checker().check_all(store.snapshot(), 1e9)

@@ -17,6 +17,7 @@ It is a pure function of the history, mostly causal (analysis/incidents.py): an 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 from weakref import WeakKeyDictionary
@@ -29,6 +30,10 @@ from tuimon.registry import discover
 from tuimon.store import Run, Snapshot
 
 __all__ = ["Checker", "Detector", "all_detectors", "check", "check_all"]
+
+
+_CLOCK = 5.0
+"""Seconds for which what silence tells of a run that has not changed stands."""
 
 
 @runtime_checkable
@@ -95,6 +100,9 @@ class Checker:
         self.detectors = tuple(known.values())
         self._by_clock = tuple(detector for detector in self.detectors if isinstance(detector, ByClock))
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
+        self._found: dict[str, tuple[Alert, ...]] = {}
+        """What `check_within` found last, by the path of the run."""
+        self._clock = -math.inf
 
     def check(self, run: Run, now: float = math.nan) -> tuple[Alert, ...]:
         """Standing ones first, the gravest first; then those that are over, the last first. Without `now`, seconds
@@ -110,6 +118,26 @@ class Checker:
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
         """The same of all runs."""
         return tuple(sorted((alert for run in snapshot.runs for alert in self.check(run, now)), key=_order))
+
+    def check_within(self, snapshot: Snapshot, now: float, seconds: float) -> tuple[tuple[Alert, ...], bool]:
+        """(the same of all runs, have all been looked at). Looks for about so many seconds at those that have changed,
+        the one that grew last first; of the others stands what was found before. For who has other things to do as
+        well: a thousand runs take seconds at first."""
+        begun = time.monotonic()
+        changed = [run for run in snapshot.runs if run not in self._checked]
+        changed.sort(key=lambda run: -run.last_wall_time if math.isfinite(run.last_wall_time) else math.inf)
+        looked_at = 0
+        for run in changed:
+            if looked_at and time.monotonic() - begun >= seconds:
+                break
+            self._found[run.path] = self.check(run, now)
+            looked_at += 1
+        whole = looked_at == len(changed)
+        if whole and not 0 <= now - self._clock < _CLOCK:
+            self._clock = now
+            self._found = {run.path: self.check(run, now) for run in snapshot.runs}
+        found = [alert for run in snapshot.runs for alert in self._found.get(run.path, ())]
+        return tuple(sorted(found, key=_order)), whole
 
 
 def _with(detector: Detector, options: Mapping[str, Any], where: str) -> Detector:

@@ -30,6 +30,9 @@ CHECK_EVERY = 0.5
 """Seconds between two rounds of the detectors, at least."""
 CLOCK_EVERY = 15.0
 """Seconds until they look again though nothing was logged: silence tells something, too."""
+_SLICE = 0.1
+"""Seconds for which a round of the detectors goes on, and from its end to the next one where runs are left: what is new
+is stored in between."""
 RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""
 _LOOK = 0.05
@@ -71,6 +74,8 @@ class ReaderProcess:
         self._detecting = threading.Event()
         self._checked = 0.0
         self._unchecked = False
+        self._more_to_check = False
+        """Has the last round left runs out?"""
         self._notices: list[Notice] = []
         self._heap = Heap()
 
@@ -165,7 +170,8 @@ class ReaderProcess:
             self._pipes = pipes
         pipe = process.stdout.fileno()
         while True:
-            due = self._checked + (CHECK_EVERY if self._unchecked else CLOCK_EVERY)
+            every = CHECK_EVERY if self._unchecked else CLOCK_EVERY
+            due = self._checked + (_SLICE if self._more_to_check else every)
             if not select.select([pipe], [], [], self._patience(due, pipes))[0]:
                 if self._detecting.is_set() and (time.monotonic() >= due or pipes.have_news()):
                     self._check()
@@ -204,15 +210,19 @@ class ReaderProcess:
             self._say(self._said.get())
         for event in self._pipes.told(self._pipes.ended()):
             self._store.apply(event)
-        self._checked, self._unchecked = time.monotonic(), False
+        self._unchecked = self._more_to_check = False
         before, snapshot = self._store.version, self._store.snapshot()
         if snapshot.progress.caught_up:
             self._heap.has_read(snapshot.progress.read)
-            self._store.set_alerts(self._checker.check_all(snapshot, time.time()))
-            self._looked = True
-            self._on_alerts(self._store.snapshot())
+            alerts, whole = self._checker.check_within(snapshot, time.time(), _SLICE)
+            self._store.set_alerts(alerts)
+            self._more_to_check = not whole
+            if whole:
+                self._looked = True
+                self._on_alerts(self._store.snapshot())
         if self._store.version != before:
             self.on_change()
+        self._checked = time.monotonic()
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:

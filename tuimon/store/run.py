@@ -80,6 +80,7 @@ class Run:
         self._cache = cache
         self._merge_key = merge_key
         self._shares = Shares(streams, table, cache)
+        self._curves: dict[str, Curve] = {}
 
     def __repr__(self) -> str:
         return f"<Run {self.id} {self.name!r} version {self.version}>"
@@ -235,9 +236,12 @@ class Run:
         """What is drawn of a metric: its points in its best source, and the others' where that one has none.
 
         KeyError when the run has no such metric."""
-        curve = self._drawn.best(self._shares.ranked(self._entry(metric)))
+        curve = self._curves.get(metric)  # a check of all detectors asks thirty times for ten
         if curve is None:
-            raise KeyError(metric)
+            curve = self._drawn.best(self._shares.ranked(self._entry(metric)))
+            if curve is None:
+                raise KeyError(metric)
+            self._curves[metric] = curve
         return curve
 
     def points(
