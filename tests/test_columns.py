@@ -74,6 +74,15 @@ def test_many_metrics_at_once_are_what_each_is_by_itself(batches: list[list[tupl
             assert rows[0] == rows[1]
 
 
+def test_a_metric_that_comes_twice_in_a_batch_keeps_all_its_points() -> None:
+    one, other = PointColumns(Shared()), PointColumns(Shared())
+    counts, rows = np.array([2, 1, 2], np.uint32), np.arange(5)
+    extend_all([one, other, one], counts, rows, rows * 0.5, rows + 1e9)
+    assert one.steps[: one.length].tolist() == [0, 1, 3, 4]
+    assert one.values[: one.length].tolist() == [0.0, 0.5, 1.5, 2.0]
+    assert other.values[: other.length].tolist() == [1.0]
+
+
 def test_what_is_logged_together_is_held_once() -> None:
     shared = Shared()
     every, same, tenth, also_tenth = (PointColumns(shared) for _ in range(4))

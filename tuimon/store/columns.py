@@ -214,7 +214,7 @@ def extend_all(
         else:
             times_before = stood
             times_after = one._wall_times = _placed(one._wall_times, length, wall_times[begun:at], shared.wall_times)
-        if own is not None:
+        if own is not None and not length:
             one._values.begin(own[begun:at])
         else:
             one._values.put(length, values[begun:at])
