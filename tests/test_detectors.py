@@ -117,7 +117,29 @@ def test_many_runs_are_looked_at_in_turns_and_what_was_found_stands() -> None:
         )
     alerts, whole = checker.check_within(store.snapshot(), 1e9, 0.0)
     assert not whole
-    assert {alert.run: alert.severity for alert in alerts} == {0: "warning", 1: "critical", 2: "critical"}
+    assert {alert.run: alert.severity for alert in alerts} == {
+        0: "critical",
+        1: "warning",
+        2: "critical",
+    }  # 1 waited longer
     alerts, whole = checker.check_within(store.snapshot(), 1e9 + 1, 9.0)
     assert whole
     assert alerts == Checker().check_all(store.snapshot(), 1e9)
+
+
+def test_a_run_that_grows_all_the_time_keeps_no_other_from_its_turn() -> None:
+    store = store_of({"loss": [1.0] * 3})
+    for run in (1, 2):
+        add_run(store, {"loss": [1.0] * 3}, run)
+    checker = Checker()
+    while not checker.check_within(store.snapshot(), 1e9, 0.0)[1]:
+        pass
+    for turn in range(3):  # all three have grown again before each look, and there is time for one
+        for run in range(3):
+            step = np.array([50 + turn], np.int64)
+            nan = np.array([math.nan])
+            wall = np.array([1e3 + run])
+            store.apply(Columns(run, np.array([0], np.uint32), np.array([1], np.uint32), step, nan, wall))
+        alerts, whole = checker.check_within(store.snapshot(), 1e9, 0.0)
+        assert not whole
+        assert len({alert.run for alert in alerts}) == turn + 1

@@ -77,12 +77,15 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 
 
 def test_the_reader_loads_nothing_that_it_has_no_use_for() -> None:
+    """As it is really started, up to its arguments."""
     python("""
-import sys
-from tuimon.lean import without
-with without("typing_extensions"):
-    import msgspec
-import tuimon.reader.process
+import runpy, sys
+sys.argv = ["reader", "--help"]
+try:
+    runpy.run_module("tuimon.reader", run_name="__main__")
+except SystemExit as end:
+    assert end.code == 0
+assert "tuimon.reader.collect" in sys.modules
 needless = {"typing_extensions", "ssl", "unittest", "textual", "rich", "plotext", "asyncio", "statistics", "numpy.ma"}
 assert not needless & set(sys.modules), needless & set(sys.modules)
 """)

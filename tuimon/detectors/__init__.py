@@ -101,7 +101,7 @@ class Checker:
         self._by_clock = tuple(detector for detector in self.detectors if isinstance(detector, ByClock))
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
         self._found: dict[str, tuple[Alert, ...]] = {}
-        """What `check_within` found last, by the path of the run."""
+        """What `check_within` found last, by the path of the run; the one that was looked at last stands last."""
         self._clock = -math.inf
 
     def check(self, run: Run, now: float = math.nan) -> tuple[Alert, ...]:
@@ -120,24 +120,30 @@ class Checker:
         return tuple(sorted((alert for run in snapshot.runs for alert in self.check(run, now)), key=_order))
 
     def check_within(self, snapshot: Snapshot, now: float, seconds: float) -> tuple[tuple[Alert, ...], bool]:
-        """(the same of all runs, have all been looked at). Looks for about so many seconds at those that have changed,
-        the one that grew last first; of the others stands what was found before. For who has other things to do as
-        well: a thousand runs take seconds at first."""
+        """(the same of all runs, have all been looked at). Looks for about so many seconds at those that have changed:
+        first at those that have waited longest, of these at the one that grew last. Of the others stands what was found
+        before. For who has other things to do as well: a thousand runs take seconds at first."""
         begun = time.monotonic()
         changed = [run for run in snapshot.runs if run not in self._checked]
-        changed.sort(key=lambda run: -run.last_wall_time if math.isfinite(run.last_wall_time) else math.inf)
+        turns = {path: turn for turn, path in enumerate(self._found, 1)}
+        changed.sort(key=lambda run: (turns.get(run.path, 0), -_finite(run.last_wall_time)))
         looked_at = 0
         for run in changed:
             if looked_at and time.monotonic() - begun >= seconds:
                 break
+            self._found.pop(run.path, None)  # to the end
             self._found[run.path] = self.check(run, now)
             looked_at += 1
         whole = looked_at == len(changed)
         if whole and not 0 <= now - self._clock < _CLOCK:
             self._clock = now
-            self._found = {run.path: self.check(run, now) for run in snapshot.runs}
+            self._found |= {run.path: self.check(run, now) for run in snapshot.runs}
         found = [alert for run in snapshot.runs for alert in self._found.get(run.path, ())]
         return tuple(sorted(found, key=_order)), whole
+
+
+def _finite(number: float) -> float:
+    return number if math.isfinite(number) else 0.0
 
 
 def _with(detector: Detector, options: Mapping[str, Any], where: str) -> Detector:

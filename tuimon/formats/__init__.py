@@ -165,7 +165,7 @@ def wanting(path: str, formats: Sequence[Format] | None = None) -> Iterator[Form
 
 
 def is_wanted(path: str) -> bool:
-    """Is there such a format?"""
+    """Is there a format for which the file at this path is worth opening?"""
     return bool(_by_name(posixpath.basename(path))) or any(f.wants(path) for f in _by_path())
 
 

@@ -6,6 +6,6 @@ views    what a panel gives and what a drawing is made of
 alerts   what a detector finds
 
 Values are Structs of msgspec, here and elsewhere: the class is made in a thirtieth of the time that a dataclass takes,
-and a start makes a hundred and fifty of them; a value in an eighth. What a person sets, and what is kept for the next
+and a start makes nearly two hundred of them; a value in an eighth. What a person sets, and what is kept for the next
 start, are dataclasses: their fields say more than a type.
 """

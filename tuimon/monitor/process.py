@@ -217,8 +217,8 @@ class ReaderProcess:
             alerts, whole = self._checker.check_within(snapshot, time.time(), _SLICE)
             self._store.set_alerts(alerts)
             self._more_to_check = not whole
-            if whole:
-                self._looked = True
+            self._looked = self._looked or whole
+            if self._looked:
                 self._on_alerts(self._store.snapshot())
         if self._store.version != before:
             self.on_change()

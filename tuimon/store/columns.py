@@ -191,7 +191,7 @@ def extend_all(
     same_steps, same_times = (_as_before(counts, rows.view(np.int64)).tolist() for rows in (steps, wall_times))
     steps_before: tuple[object, ...] = ()  # how the metric before stood …
     times_before: tuple[object, ...] = ()
-    # Of metrics that all are new the values are copied once: with ten thousand of them, a third of what storing costs.
+    # Of metrics that all are new the values are copied at once, not each into an array of its own.
     own = None if any(one.length for one in those) else values.copy()
     steps_after, times_after = (_NO_STEPS, 0, 0), _NO_TIMES  # … and what became of it
     at = 0

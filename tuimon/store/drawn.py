@@ -23,7 +23,6 @@ class Drawn:
         self._shares = shares
         self._cache = cache
         self._origin = origin
-        self._curves: dict[tuple[str, str, bool], tuple[tuple[Candidate, ...], Curve]] = {}
 
     def best(self, ranked: Sequence[Candidate]) -> Curve | None:
         """What is drawn of a metric: the points of its best source that has any, and the others' where it has none."""
@@ -39,13 +38,9 @@ class Drawn:
 
     def _kept(self, order: tuple[Candidate, ...], filled: bool) -> Curve:
         """order: the source that is drawn, then the others."""
-        key = (order[0].source, order[0].name, filled)
         with self._cache.lock:
-            known = self._curves.get(key)
-            if known is None or known[0] != order:
-                curve = self._plain(order)
-                known = self._curves[key] = order, self._fill(order, curve) if filled else curve
-            return known[1]
+            curve = self._plain(order)
+            return self._fill(order, curve) if filled else curve
 
     def _plain(self, order: tuple[Candidate, ...]) -> Curve:
         candidate, shares = order[0], self._shares

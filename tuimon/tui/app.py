@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 from textual.app import App, ComposeResult
-from textual.binding import Binding
+from textual.binding import Binding, BindingType
+from textual.command import Provider
 from textual.containers import Horizontal
 from textual.events import Event, Key
 from textual.widgets import Input, Static
@@ -53,12 +56,12 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     TITLE = "tuimon"
     AUTO_FOCUS = ""  # the filter line would take every letter
-    BINDINGS = [  # noqa: RUF012  Textual's way. These two work while a line is being typed, too.
+    BINDINGS: ClassVar[list[BindingType]] = [  # these two work while a line is being typed, too
         Binding("ctrl+c", "do('quit')", show=False, priority=True),
         Binding("ctrl+z", "tuimon_suspend", show=False, priority=True),
     ]
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS = {ActionProvider}  # noqa: RUF012  Textual's way
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionProvider}
     CSS = """
     * { scrollbar-size: 0 0; }
     Screen { background: ansi_default; color: ansi_default; layout: vertical; }

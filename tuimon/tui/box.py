@@ -70,8 +70,8 @@ class Cells(Widget):
         return strips if crop.column_span == (0, width) else [line.crop(*crop.column_span) for line in strips]
 
     def segments(self, rows: Sequence[int]) -> list[Iterable[Segment]] | None:
-        """Some rows, when they are sent as they are: at a third of what strips cost. None where a filter (NO_COLOR has
-        one) or an end of the rows leaves it to strips."""
+        """Some rows as they are sent, without a strip for each that has changed. None where a filter (NO_COLOR has one)
+        or an end of the rows leaves it to strips."""
         if max(rows) >= len(self._rows) or self.get_line_filters():
             return None
         return [self._strips.get(y) or segments(self._rows[y], self._theme) for y in rows]

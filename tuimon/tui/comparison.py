@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import BindingType
 
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.side_by_side import side_by_side
@@ -22,7 +25,7 @@ class ComparisonScreen(RowsScreen):
     """A table as it stands when it is opened; the first run is what the others are held against."""
 
     TABLE = True
-    BINDINGS = [("d", "app.pop_screen")]  # noqa: RUF012  Textual's way
+    BINDINGS: ClassVar[list[BindingType]] = [("d", "app.pop_screen")]
 
     def __init__(self, runs: Sequence[Run], symbols: Symbols, theme: str, width: int) -> None:
         rows = side_by_side(runs[:MOST], time.time(), symbols, width - _PADDING)

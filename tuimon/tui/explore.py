@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tuimon.draw.chart import place_of, plot_cells
 from tuimon.draw.window import Window, moved_up, panned, stretched, zoomed
@@ -42,8 +42,8 @@ def chart(app: TuimonApp) -> ChartView | None:
     return view
 
 
-def _show(app: TuimonApp, **changes: object) -> None:
-    app.state.look = replace(app.state.look, **changes)  # type: ignore[arg-type]
+def _show(app: TuimonApp, **changes: Any) -> None:
+    app.state.look = replace(app.state.look, **changes)
     app.redraw()
 
 

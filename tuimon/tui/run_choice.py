@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
@@ -40,8 +41,8 @@ class RunChoice:
     def toggled(self, field: str, path: str) -> RunChoice:
         """With the run added to marked, pinned or hidden, or taken out of it."""
         held: tuple[str, ...] = getattr(self, field)
-        now = tuple(one for one in held if one != path) if path in held else (*held, path)
-        return replace(self, **{field: now})  # type: ignore[arg-type]  # the three are alike
+        changed: dict[str, Any] = {field: tuple(one for one in held if one != path) if path in held else (*held, path)}
+        return replace(self, **changed)
 
     @property
     def filter(self) -> RunFilter:

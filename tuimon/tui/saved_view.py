@@ -13,14 +13,17 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import Field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 from tuimon.tui.state import ViewState
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 MOST_VIEWS = 500
 """The views used last are kept."""
 _MOST_BYTES = 1 << 20
-Value = TypeVar("Value")
+Value = TypeVar("Value", bound="DataclassInstance")
 
 
 def directory() -> Path:
@@ -99,12 +102,12 @@ def _with(value: Value, kept: Any) -> Value:
         if field.name not in kept:
             continue
         now = getattr(value, field.name)
-        if is_dataclass(now):
+        if is_dataclass(now) and not isinstance(now, type):
             found[field.name] = _with(now, kept[field.name])
         else:
             with suppress(msgspec.ValidationError):
                 found[field.name] = msgspec.convert(kept[field.name], hints[field.name])
-    return replace(value, **found)  # type: ignore[type-var]
+    return replace(value, **found)
 
 
 def _forget_the_oldest(where: Path) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.events import Resize
 from textual.geometry import Size
 from textual.screen import ModalScreen
@@ -29,7 +31,7 @@ _KEYS = (("Esc", "back"), ("↓ ↑", "move"), ("space b", "page"), ("g G", "end
 class Rows(ScrollView, can_focus=True):
     """Rows that can be scrolled by keys and wheel."""
 
-    BINDINGS = [  # noqa: RUF012  Textual's way
+    BINDINGS: ClassVar[list[BindingType]] = [
         *(("j,down", "scroll_down"), ("k,up", "scroll_up"), ("g,home", "scroll_home"), ("G,end", "scroll_end")),
         *(
             ("h,left", "scroll_left"),
@@ -96,7 +98,7 @@ class RowsScreen(ModalScreen[None]):
     RowsScreen { background: ansi_default; align: left top; }
     Rows { background: ansi_default; width: 1fr; height: 1fr; padding: 0 1; }
     """
-    BINDINGS = [("q,escape,question_mark,a", "app.pop_screen")]  # noqa: RUF012  Textual's way
+    BINDINGS: ClassVar[list[BindingType]] = [("q,escape,question_mark,a", "app.pop_screen")]
 
     def __init__(self, rows: list[Row], theme: str) -> None:
         super().__init__()

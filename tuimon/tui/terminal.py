@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 
 def symbols(choice: str, environment: Mapping[str, str] = os.environ) -> Symbols:
     """The symbol set: the one chosen, or the best that encoding and terminal can show."""
-    from tuimon.model.views import (
-        Symbols,  # with numpy behind it, and whether to draw is asked before the reader starts
-    )
+    # Here: it has numpy behind it, and whether to draw is asked before the reader is started.
+    from tuimon.model.views import Symbols
 
     if choice != "auto":
         return Symbols(choice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, cast
 
 from textual.events import Key
@@ -35,13 +36,13 @@ class WorkScreen(ModalScreen[None]):
         """The app that it belongs to."""
         return cast("TuimonApp", self.app)
 
+    @abstractmethod  # told to mypy, which no subclass without it passes: Textual has a metaclass of its own
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         """Draws what has changed. `now`: seconds since the epoch."""
-        raise NotImplementedError
 
+    @abstractmethod
     def say(self, message: str) -> None:
         """Tells what a key did."""
-        raise NotImplementedError
 
     def look_again(self) -> None:
         """A second has passed: what is no part of a snapshot may have changed."""
