@@ -13,17 +13,22 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import Field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 
 from tuimon.tui.state import ViewState
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 MOST_VIEWS = 500
 """The views used last are kept."""
 _MOST_BYTES = 1 << 20
-Value = TypeVar("Value", bound="DataclassInstance")
+
+
+class Fielded(Protocol):
+    """A dataclass's instance."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+Value = TypeVar("Value", bound=Fielded)
 
 
 def directory() -> Path:
