@@ -261,6 +261,18 @@ def test_a_large_record_is_not_held_in_memory() -> None:
     assert decoder.skippable > 1_040_000
 
 
+@pytest.mark.parametrize("damaged", [2, 3])
+def test_a_metric_before_damaged_records_keeps_its_name(damaged: int) -> None:
+    """Its first record was right: a second damaged one behind it, in a walk of its own, takes nothing away from it."""
+    framed = records([event(step, scalar(tag, step)) for step, tag in enumerate(["a", *["a"] * damaged, "b", "a"])])
+    for at in range(1, 1 + damaged):
+        framed[at] = framed[at][:14] + bytes([framed[at][14] ^ 0x40]) + framed[at][15:]
+    assert curves(decode(b"".join(framed))) == {
+        "a": [(0, 0.0, WALL), (damaged + 2, damaged + 2.0, WALL)],
+        "b": [(damaged + 1, damaged + 1.0, WALL)],
+    }
+
+
 AMONG_LARGE = st.lists(
     st.tuples(st.sampled_from(["few", "few", "few", "row", "image", "tensor", "text", "restart"]), st.booleans()),
     min_size=1,

@@ -97,11 +97,13 @@ class EventMetrics:
         self._unproved.clear()
 
     def forget(self, first: int) -> None:
-        """Metrics that were met first in this record, which is damaged, or later: what it says is not so."""
+        """Metrics that were met first in this record, which is damaged, or later: what it says is not so. The records
+        before it are as they were written."""
         while self._unproved and self._unproved[-1][0] >= first:
             _, tag, key = self._unproved.pop()
             del self._ids[self.names.pop()], self.by_tag[tag], self.plain[key]
             self._memo -= 1
+        self.proved()
 
     def is_memorable(self, data: bytes, event: Event, scalars: list[Scalar], start: int) -> bool:
         """Is the event one scalar, laid out as nearly every writer does: wall time, step if not 0, summary?"""
