@@ -14,17 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from tuimon.formats._log_blocks import Record
+from tuimon.formats._protobuf import BYTES
 from tuimon.model.points import Damage
 
 Indices: TypeAlias = npt.NDArray[np.int64]
 
 HISTORY, SUMMARY = 2, 3
-_SHOWN = 12
-"""Bytes looked at: two keys, a number of up to seven bytes, a length of up to three."""
+_SHOWN = 16
+"""Bytes looked at: two keys, a number of up to seven bytes, a length of up to three, in words of eight. No shorter
+record is told."""
 _LENGTH_BYTES = 3
 _FEW = 32
 """Records of which it does not pay to look at all at once."""
-_ROOM = np.arange(_SHOWN)
+_ONE, _BYTE = np.uint64(1), np.uint64(255)
+_CLOSE_A_NUMBER = np.uint64(0x8080808080808000)
+"""The bits that tell in the bytes behind the first key that a number goes on; the one that is not set ends it."""
 
 
 def glance(records: Sequence[Record | Damage]) -> tuple[list[int], list[int]]:
@@ -47,20 +51,22 @@ def _plain(data: bytes, starts: Indices, ends: Indices) -> tuple[Indices, Indice
     kinds = np.zeros(len(starts), np.int64)
     if len(data) < _SHOWN:
         return kinds, kinds
-    shown = np.frombuffer(data, np.uint8)[np.minimum(starts, len(data) - _SHOWN)[:, None] + _ROOM]
-    more = shown > 127
-    row = np.arange(len(starts))
-    key_at = 2 + np.argmin(more[:, 1 : _SHOWN - _LENGTH_BYTES - 1], axis=1)  # 2, which fails, where no byte ends it
-    key = shown[row, key_at]
+    words = np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))  # eight bytes from any byte on
+    begins = np.minimum(starts, len(data) - _SHOWN)
+    first = words[begins]
+    closing = ~first & _CLOSE_A_NUMBER
+    closing &= ~closing + _ONE  # the lowest
+    key_at = begins + (np.frexp(closing.astype(np.float64))[1] >> 3)
+    told = words[key_at]
     body, length, going = key_at + 1, np.zeros(len(starts), np.int64), np.ones(len(starts), np.bool_)
-    for at in range(_LENGTH_BYTES):
-        byte = shown[row, key_at + 1 + at].astype(np.int64)
-        length |= np.where(going, (byte & 127) << 7 * at, 0)
+    for at in range(1, 1 + _LENGTH_BYTES):
+        byte = (told >> np.uint64(8 * at)).astype(np.int64) & 255
+        length |= np.where(going, (byte & 127) << 7 * (at - 1), 0)
         body += going
         going &= byte > 127
-    good = (shown[:, 0] == 0x08) & ~more[row, key_at - 1] & ~going & (starts + body + length == ends)
-    good &= ends - starts >= _SHOWN
+    good = (first & _BYTE == 0x08) & (closing > 0) & ~going & (body + length == ends) & (ends - starts >= _SHOWN)
+    key = (told & _BYTE).astype(np.int64)
     kind = key >> 3
-    good &= ((kind == HISTORY) | (kind == SUMMARY)) & (key & 7 == 2)
+    good &= ((kind == HISTORY) | (kind == SUMMARY)) & (key & 7 == BYTES)
     kinds[good] = kind[good]
-    return kinds, starts + body
+    return kinds, body
