@@ -267,6 +267,37 @@ def test_memory_that_creeps() -> None:
     assert f"has grown from {before:.4g} to {now:.4g} GiB, {100 * (now / before - 1):.0f} %" in alert.message
 
 
+def test_a_device_that_fills_up() -> None:
+    name = "memory/actor_train/train_step/end/onload/max_{}_frac/0"
+    filling = 0.4 + 0.0015 * np.arange(300) + 0.004 * np.random.default_rng(3).standard_normal(300)
+    reserved = np.minimum(0.99, 0.6 + 0.003 * np.arange(300))  # what is cached may be free: it is not what is told
+    logged = {name.format("allocated"): filling.tolist(), name.format("reserved"): reserved.tolist()}
+    (alert,) = check(store_of(logged).snapshot().runs[0])
+    assert (alert.rule, alert.severity, alert.metric) == ("memory_full", "warning", name.format("allocated"))
+    said = re.search(
+        r"fills up, full in ([\d ]+) steps(?: \(([\d ]+) to ([\d ]+)\))? if it goes on: from (\d+) % to (\d+) % of the"
+        r" device, by more than is left since step (\d+)$",
+        alert.message,
+    )
+    assert said is not None, alert.message
+    assert [int(said[4]), int(said[5])] == [round(100 * np.median(part)) for part in (filling[16:32], filling[284:])]
+    assert float(said[1].replace(" ", "")) == pytest.approx(10 * (1 - filling[-1]) / 0.0015, rel=0.1)
+    assert alert.step is not None
+    assert alert.step == int(said[6])
+    row = alert.step // 10 - 1
+    assert filling[row] - filling[16] >= 0.9 * (1 - filling[row])
+    flat = check(store_of({name.format("allocated"): noisy(0.95, 300, 0.01).tolist()}).snapshot().runs[0])
+    assert flat == (), "full of what it needs, and no more from step to step"
+
+
+def test_a_device_that_is_not_full_before_the_end_of_the_run() -> None:
+    name = "memory/train/end/onload/max_allocated_frac/0"
+    store = store_of({name: (0.4 + 0.0015 * np.arange(300)).tolist()})
+    store.apply(FactFound(0, Fact("progress", {"total": 3100})))
+    (alert,) = check(store.snapshot().runs[0])
+    assert (alert.rule, alert.severity) == ("memory_full", "info")
+
+
 def test_engines_that_come_to_disagree() -> None:
     differ = np.concatenate((noisy(0.002, 60), noisy(0.05, 40)))
     alert = only(run_of(training__rollout_probs_diff_mean=differ), "engine_mismatch")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from made_run import START, run_of
 
+from tuimon.analysis.forecast import growth
 from tuimon.model.points import Fact
 from tuimon.model.views import ChartView, HeatView, Role, Size, Symbols
 from tuimon.panels import all_panels
-from tuimon.panels._memory_growth import growth
-from tuimon.store import Curve, Run
+from tuimon.store import Run
 
 CARD = 80.0
 
@@ -53,9 +53,9 @@ def of_devices(values: dict[int, np.ndarray], facts: tuple[Fact, ...] = ()) -> R
 def test_the_forecast_is_the_line_through_the_newest_half() -> None:
     """Slope and horizon worked out here from all pairs; the interval holds the slope that the numbers have."""
     values = filling(200, 0.001)
-    found = growth(Curve.of("m", np.arange(200), values))
+    found = growth(np.arange(200), values)
     assert found is not None
-    slope, steps, soonest, latest = found
+    slope, steps, soonest, latest = found.slope, found.steps, found.soonest, found.latest
     newest = values[100:]
     slopes = [(newest[b] - newest[a]) / (b - a) for a, b in combinations(range(100), 2)]
     assert slope == pytest.approx(np.median(slopes))
@@ -85,7 +85,7 @@ def test_the_forecast_is_the_line_through_the_newest_half() -> None:
     ],
 )
 def test_no_forecast_without_reason(values: np.ndarray, why: str) -> None:
-    assert growth(Curve.of("m", np.arange(len(values)), values)) is None, why
+    assert growth(np.arange(len(values)), values) is None, why
     assert "full in" not in said(view_of(of_devices({0: values}), "gpu_memory"))
 
 
@@ -93,7 +93,7 @@ def test_noise_that_wanders_seldom_looks_like_growth() -> None:
     random = np.random.default_rng(17)
     walks = [0.6 + np.cumsum(random.normal(0, 0.001, 200)) for _ in range(100)]
     steady = [0.6 + random.normal(0, 0.01, 200) for _ in range(100)]
-    found = [sum(growth(Curve.of("m", np.arange(200), one)) is not None for one in some) for some in (walks, steady)]
+    found = [sum(growth(np.arange(200), one) is not None for one in some) for some in (walks, steady)]
     assert found[0] <= 35, "a walk that goes up for 100 steps did grow; one of two goes up at all"
     assert found[1] <= 2
 
@@ -186,7 +186,7 @@ def test_the_peak_is_a_line_for_the_fullest_device_of_each_phase() -> None:
     }
     view = view_of(run_of(series), "gpu_peak")
     assert isinstance(view, ChartView)
-    assert [line.label for line in view.lines] == ["actor_train.train_step 7", "actor_infer.generate 7"]
+    assert [line.label for line in view.lines] == ["actor train 7", "rollout 7"]
     assert [np.nanmax(line.envelope.high) for line in view.lines] == pytest.approx([0.67, 0.37])
     verl = view_of(run_of({"perf/max_memory_reserved_gb": (range(30), [70.0] * 30)}), "gpu_peak")
     assert isinstance(verl, ChartView)

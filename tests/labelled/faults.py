@@ -75,7 +75,7 @@ FAULTS = (
     Fault("critic with the wrong sign", "policy", "critic", ("explained_variance",), ("divergence", "spikes")),
     Fault("one slow step", "policy", "hiccup", ("step_outlier",)),
     Fault("slow steps", "policy", "slow", ("step_drift", "throughput_loss")),
-    Fault("memory leak", "policy", "leak", ("memory_creep",)),
+    Fault("memory leak", "policy", "leak", ("memory_creep", "memory_full")),
     Fault("two engines", "policy", "mismatch", ("engine_mismatch",), _UNSTABLE),
 )  # fmt: skip
 

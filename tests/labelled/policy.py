@@ -76,6 +76,7 @@ class Learner:
         self.prompts = int(rng.integers(PROMPTS // 2, PROMPTS + 1))
         self.leak = 0.0
         self.load = rng.uniform(20, 40)
+        self.device = 1.5 * self.load
 
     # one step
 
@@ -262,10 +263,12 @@ class Learner:
         if self.injection.now("leak", step):
             self.leak += 0.004 * self.load
         held = self.load + self.leak + 0.02 * longest + 0.05 * float(self.rng.standard_normal())
+        peak = held + 0.4 * longest
         return {
             "time/step": took,
             "system/tps": tokens / took,
             "memory/actor_train/train_step/start/offload/allocated/0": held,
+            "memory/actor_train/train_step/end/onload/max_allocated_frac/0": min(1.0, peak / self.device),
             "memory/cpu/actor_train/train_step/start/rss": 0.5 * self.load + 0.1 * float(self.rng.standard_normal()),
         }
 

@@ -97,7 +97,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     # The sign of life may be a file touched later (a copy); what is said is how long there was no point.
     since = max(0.0, now - known.last_wall_time) if math.isfinite(known.last_wall_time) else age
     state, evidence = _state(known, age, since)
-    total = _total(known)
+    total = total_steps(known)
     cadence = known.cadence
     eta, eta_range = math.nan, (math.nan, math.nan)
     if state == "running" and cadence and cadence.intervals >= _FEWEST and total is not None and known.step is not None:
@@ -146,7 +146,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         return told, known.told_evidence or f"its log says that it {told}"
     if known.points == 0:
         return ("quiet", _INPUT_ENDED) if known.input_ended else ("waiting", "no point yet")
-    total = _total(known) if known.total is not None else None
+    total = total_steps(known) if known.total is not None else None
     if known.step is not None and total is not None:
         if known.step >= total:
             return "finished", f"step {known.step} of {total} reached"
@@ -191,7 +191,7 @@ def _newest(known: ProgressInputs) -> float:
     return max((time for time in (known.last_wall_time, known.last_change) if math.isfinite(time)), default=math.nan)
 
 
-def _total(known: ProgressInputs) -> int | None:
+def total_steps(known: ProgressInputs) -> int | None:
     """Steps in all, from the epochs where nobody says it; None where what is said counts something else, as the step
     has gone past it."""
     if known.total is not None or known.step is None:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.kept import kept
-from tuimon.analysis.progress import ProgressInputs, ProgressReport, report
+from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, total_steps
 from tuimon.analysis.updates import Updates, updates_a_step
 from tuimon.model.points import Fact, Steps
 from tuimon.store import Curve, Run
@@ -43,6 +43,13 @@ _CLOCKS = 12
 def progress_of(run: Run, now: float) -> ProgressReport:
     """How the run stands at `now`, seconds since the epoch."""
     return report(progress_inputs(run), now)
+
+
+def steps_left(run: Run) -> int | None:
+    """Until the end of the run, in steps as its metrics are logged; None unknown."""
+    known = progress_inputs(run)
+    total = total_steps(known)
+    return None if known.step is None or total is None else max(total - known.step, 0) * max(known.updates, 1)
 
 
 @kept

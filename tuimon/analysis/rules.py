@@ -251,6 +251,21 @@ class Creep(Struct, frozen=True):
             steps = (np.diff(eighths, axis=1) > grown[:, None] / 14).sum(axis=1)
             creeps = (grown > 0) & (eighths[:, 0] > 0) & (steps >= 4)
             with np.errstate(divide="ignore", invalid="ignore"):
-                found[ends + lead - first] = np.where(creeps, grown / eighths[:, 0], 0.0)
+                found[ends + lead - first] = np.where(creeps, self.score(eighths[:, 0], eighths[:, 7]), 0.0)
         rows = np.repeat(found, BLOCK)[begin - first * BLOCK : len(values) - first * BLOCK]
         return rows, (last, float(found[-1]))
+
+    def score(self, before: Floats, now: Floats) -> Floats:
+        """What the growth from the first eighth to the last is held against."""
+        return (now - before) / before
+
+
+class FillsUp(Creep, frozen=True):
+    """As Creep, but against what is left: 1 where as much again makes it `full`. Growth of less than a hundredth of
+    what is full is none."""
+
+    full: float = 1.0
+
+    def score(self, before: Floats, now: Floats) -> Floats:
+        grown = now - before
+        return np.where(grown >= 0.01 * self.full, grown / np.maximum(self.full - now, 0.0), 0.0)

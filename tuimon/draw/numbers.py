@@ -69,6 +69,11 @@ def byte_unit(count: float) -> int:
     return group
 
 
+def thousands(count: int) -> str:
+    """A count with its digits in groups: 20 000."""
+    return f"{count:,}".replace(",", " ")
+
+
 def format_fraction(fraction: float) -> str:
     """A part of a whole: 61 %, 0.4 %, 103 %."""
     if not math.isfinite(fraction):

@@ -7,18 +7,11 @@ from typing import Any
 
 from tuimon.analysis.comparing import seedless
 from tuimon.analysis.kept import kept
-from tuimon.analysis.progress_inputs import progress_of
 from tuimon.panels._reading import Reading, reading_of
 from tuimon.panels.loss import PANEL as LOSS
 from tuimon.panels.reward import PANEL as REWARD
 from tuimon.redact import redacted
 from tuimon.store import Run
-
-
-def steps_left(run: Run, now: float) -> int | None:
-    """Until the end of the run, in steps as its metrics are logged; None unknown."""
-    said = progress_of(run, now)
-    return None if said.step is None or said.total is None else max(said.total - said.step, 0) * said.updates
 
 
 @kept

@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels._headline import exact, reading
-from tuimon.panels._text import thousands
 from tuimon.store import Curve, Run, Sample
 from tuimon.text import cell_width, clean, fit
 

@@ -7,10 +7,10 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from tuimon.draw.numbers import nonfinite
+from tuimon.draw.numbers import nonfinite, thousands
 from tuimon.model.views import Envelope
 from tuimon.panels._marks import restart_steps
-from tuimon.panels._text import plural, thousands
+from tuimon.panels._text import plural
 from tuimon.store import Curve, Run
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from tuimon.analysis.comparing import common_step, telling_names
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
@@ -25,7 +25,7 @@ from tuimon.panels._notes import points_shown
 from tuimon.panels._over import Over
 from tuimon.panels._ranges import y_axis
 from tuimon.panels._reading import Reading, difference
-from tuimon.panels._text import plural, signed, thousands
+from tuimon.panels._text import plural, signed
 from tuimon.panels._traces import filled, scaled, smoothed
 from tuimon.store import Run, Scale
 from tuimon.text import cell_width, clean, fit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_value, thousands
 from tuimon.model.views import Role, Span, Symbols
 
 _UNITS = {"1": "", "frac": "", "pct": "%", "count": ""}
@@ -20,11 +20,6 @@ _UP, _DOWN, _LEVEL = 0, 1, 2
 def unit_text(unit: str) -> str:
     """A unit of the vocabulary as it stands behind a number; "" for plain numbers and fractions."""
     return _UNITS.get(unit, unit)
-
-
-def thousands(count: int) -> str:
-    """A count with its digits in groups: 20 000."""
-    return f"{count:,}".replace(",", " ")
 
 
 def plural(count: int, noun: str) -> str:

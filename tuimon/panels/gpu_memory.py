@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
-from tuimon.panels._briefs import steps_left
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._memory import MemoryTable, gpu_table, phase_title, short_titles
 from tuimon.panels._memory_growth import Forecast, forecast_words, soonest_full
@@ -51,7 +51,7 @@ class GpuMemory(Struct, frozen=True):
             hint: Row = (("ROLL writes memory only with ROLL_DEBUG=1", Role.TEXT),) if is_roll(run) else ()
             return HeatView(TITLE, (), (), (), (), sentence=hint, note="" if hint else "no points yet")
         if table.has(*FRACTIONS):
-            return _fractions(run, table, size, now)
+            return _fractions(run, table, size)
         return _gibibytes(run, table, size)
 
 
@@ -61,7 +61,7 @@ def is_roll(run: Run) -> bool:
     return any(phase is not None and phase.op and phase.cluster for phase in phases)
 
 
-def _fractions(run: Run, table: MemoryTable, size: Size, now: float) -> HeatView:
+def _fractions(run: Run, table: MemoryTable, size: Size) -> HeatView:
     first = FRACTIONS[0] if table.has(FRACTIONS[0]) else FRACTIONS[1]
     phases = [
         phase
@@ -83,7 +83,7 @@ def _fractions(run: Run, table: MemoryTable, size: Size, now: float) -> HeatView
     names = tuple(map(phase_title, phases))
     if max(map(len, names)) > size.width * 2 // 5:
         names = short_titles(phases)
-    forecast = soonest_full(run, table, cells, phases, columns, first, steps_left(run, now))
+    forecast = soonest_full(run, table, cells, phases, columns, first, steps_left(run))
     shown = "reserved" if first == FRACTIONS[0] else "allocated"
     notes = [f"% of the device {shown} at most" + (" / allocated" if second else "")]
     if any(phases):

@@ -10,7 +10,7 @@ from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._chart import chart_of
 from tuimon.panels._curves import MAX_LINES
 from tuimon.panels._look import PLAIN, Look
-from tuimon.panels._memory import gpu_table, phase_title
+from tuimon.panels._memory import gpu_table, short_titles
 from tuimon.panels._select import curve_or_none
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
@@ -47,7 +47,7 @@ class GpuPeak(Struct, frozen=True):
         """(highest value, label, curve) of each phase."""
         table = gpu_table(run.metrics)
         several = len(table.columns) > 1
-        for phase in table.phases:
+        for phase, title in zip(table.phases, short_titles(table.phases), strict=True):
             known = []
             for column in table.columns:
                 metric = table.metric_of.get((phase, column, kind))
@@ -56,7 +56,7 @@ class GpuPeak(Struct, frozen=True):
                     known.append((curve.last.value, column, curve))
             if known:
                 value, column, curve = max(known, key=lambda one: one[0])
-                yield value, f"{phase_title(phase)} {column}" if several else phase_title(phase), curve
+                yield value, f"{title} {column}" if several else title, curve
 
 
 PANEL = GpuPeak()

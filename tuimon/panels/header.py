@@ -11,11 +11,11 @@ from msgspec import Struct
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import day, last_sign, time_of_day
-from tuimon.draw.numbers import format_duration, format_fraction, format_value
+from tuimon.draw.numbers import format_duration, format_fraction, format_value, thousands
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._select import by_concept, curve_or_none
-from tuimon.panels._text import thousands, unit_text
+from tuimon.panels._text import unit_text
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import classify

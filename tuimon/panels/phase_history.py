@@ -9,14 +9,14 @@ from msgspec import Struct
 
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits, y_limits
-from tuimon.draw.numbers import format_duration
+from tuimon.draw.numbers import format_duration, thousands
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
 from tuimon.panels._chart import cursor_of
 from tuimon.panels._look import PLAIN, Look
 from tuimon.panels._marks import marks_of
 from tuimon.panels._select import by_concept, curve_or_none
-from tuimon.panels._text import plural, thousands
+from tuimon.panels._text import plural
 from tuimon.panels._timers import timers_of
 from tuimon.store import Curve, Run
 

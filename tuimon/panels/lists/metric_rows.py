@@ -11,14 +11,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.rows import fit_row
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._chart import factor_of
 from tuimon.panels._headline import in_context, recent_change
 from tuimon.panels._select import curve_or_none
-from tuimon.panels._text import change_span, thousands, unit_text
+from tuimon.panels._text import change_span, unit_text
 from tuimon.panels._traces import scaled
 from tuimon.store import Curve, Run
 from tuimon.text import cell_width, clean, fit
