@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tuimon.model.alerts import Alert
+from tuimon.model.points import Steps
 from tuimon.model.views import ChartView, Mark
 from tuimon.panels._look import Look
 from tuimon.store import Curve, Run, Scale
@@ -40,10 +41,14 @@ def restarts_of(
 ) -> list[Mark]:
     """A mark for each restart between low and high, named where they are few. whose: said before the name."""
     densest = max(curves, key=len)
-    steps = sorted({step for curve in curves for step in restart_steps(run, curve)})
+    steps = distinct(np.concatenate([restart_steps(run, curve) for curve in curves]))
     named = len(steps) <= _FEW_RESTARTS
-    marks = [Mark(densest.x_at(step, scale), "restart", f"{whose}restart {step}" if named else "") for step in steps]
-    return [mark for mark in marks if low <= mark.x <= high]
+    places = densest.xs_at(steps, scale)
+    inside = (places >= low) & (places <= high)
+    return [
+        Mark(x, "restart", f"{whose}restart {step}" if named else "")
+        for x, step in zip(places[inside].tolist(), steps[inside].tolist(), strict=True)
+    ]
 
 
 def alerted(view: ChartView, run: Run, alerts: Sequence[Alert], look: Look) -> ChartView:
@@ -82,27 +87,24 @@ def _not_finite(curve: Curve, scale: Scale, low: float, high: float, columns: in
             yield Mark(low + (column + 0.5) * width, kind)
 
 
-def restart_steps(run: Run, curve: Curve) -> list[int]:
-    """The steps at which the training began again, as far as the curve shows it.
+def restart_steps(run: Run, curve: Curve) -> Steps:
+    """The steps at which the training began again, ascending, as far as the curve shows it.
 
     A metric that is seldom logged has its first point some steps after a restart: then the metric that is logged most
     often tells where it was.
     """
     restarts = curve.restarts[curve.restarts != curve.gap]
     if curve.ordinal or not len(restarts):
-        return []
+        return np.empty(0, np.int64)
     own = distinct(curve.steps[restarts])
-    told = own
-    if run.busiest_metric is not None:
-        busiest = run.curve(run.busiest_metric)
-        told = distinct(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
+    if run.busiest_metric is None:
+        return own
+    busiest = run.curve(run.busiest_metric)
+    told = distinct(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
     place = np.searchsorted(told, own, "right") - 1
-    found = []
-    for step, at in zip(own.tolist(), place.tolist(), strict=True):
-        before = int(told[at]) if at >= 0 else step
-        between = np.searchsorted(curve.steps, [before, step], "left")
-        found.append(before if between[0] == between[1] else step)
-    return found
+    before = np.where(place >= 0, told[np.maximum(place, 0)], own) if len(told) else own
+    unlogged = np.searchsorted(curve.steps, before, "left") == np.searchsorted(curve.steps, own, "left")
+    return np.where(unlogged, before, own)
 
 
 def best_step(run: Run, concepts: Sequence[str]) -> int | None:

@@ -51,8 +51,8 @@ def _restarted(run: Run, curve: Curve) -> Iterator[str]:
     steps = restart_steps(run, curve)
     if curve.superseded:
         hidden = plural(curve.superseded, "point")
-        yield f"restart at {steps[-1]} hides {hidden}" if steps else f"{hidden} superseded"
-    elif steps:
+        yield f"restart at {steps[-1]} hides {hidden}" if len(steps) else f"{hidden} superseded"
+    elif len(steps):
         yield f"restart at step {steps[-1]}"
 
 

@@ -24,6 +24,11 @@ Number = TypeVar("Number", bound=np.generic)
 _NO_RESTARTS: Indices = np.empty(0, np.int64)
 
 
+def same_time(one: float, other: float) -> bool:
+    """Whether two times are the same, or both unknown."""
+    return one == other or (one != one and other != other)
+
+
 class Sample(NamedTuple):
     """One point of a curve."""
 
@@ -89,8 +94,10 @@ class Curve(Struct, frozen=True, eq=False):
         disagreement: Callable[[], Disagreement | None] | None = None,
         filled: int = 0,
         gap: int = -1,
+        ghosts: list[Curve] | None = None,
     ) -> Curve:
-        """A curve over arrays of equal length, which are not copied; steps must ascend."""
+        """A curve over arrays of equal length, which are not copied; steps must ascend. ghosts: where what is made of
+        the superseded points is kept, for other curves that have the same ones."""
         if wall_times is None:
             wall_times = np.full(len(steps), np.nan)
         restarts = _NO_RESTARTS if restarts is None else restarts
@@ -114,6 +121,7 @@ class Curve(Struct, frozen=True, eq=False):
             gap,
             hidden,
             disagreement,
+            _ghosts=[] if ghosts is None else ghosts,
         )
 
     def __len__(self) -> int:
@@ -216,11 +224,11 @@ class Curve(Struct, frozen=True, eq=False):
         """The superseded points as a curve by ascending step; None where there is none."""
         if not self.superseded or self.ordinal:
             return None
-        if not self._ghosts:
+        if not self._ghosts or not same_time(self._ghosts[0].origin, self.origin):
             steps, values, wall_times = self.superseded_points()
             order = np.argsort(steps, kind="stable")
             made = Curve.of(self.metric, steps[order], values[order], wall_times[order], origin=self.origin)
-            self._ghosts.append(made)
+            self._ghosts[:] = [made]
         return self._ghosts[0]
 
     def limits(self, axis: str | Scale = "step") -> tuple[float, float] | None:
@@ -245,11 +253,17 @@ class Curve(Struct, frozen=True, eq=False):
 
     def x_at(self, step: int, axis: str | Scale = "step") -> float:
         """Where a step stands, though it may have no point: by time, where the next point, or else the last, does."""
+        return float(self.xs_at(np.array([step]), axis)[0])
+
+    def xs_at(self, steps: Steps, axis: str | Scale = "step") -> Floats:
+        """The same of several steps, as an array of their length."""
         scale = _scale(axis)
         if not scale.is_time:
-            return float(scale.at(np.array([step]))[0])
-        at = min(int(np.searchsorted(self.steps, step, "left")), len(self) - 1)
-        return float(self.x_of(np.array([at]), scale)[0]) if at >= 0 else float("nan")
+            return scale.at(steps)
+        if not len(self):
+            return np.full(len(steps), np.nan)
+        rows = np.minimum(np.searchsorted(self.steps, steps, "left"), len(self) - 1)
+        return self.x_of(rows, scale)
 
     def row_near(self, x: float, axis: str | Scale = "step") -> int:
         """The last point that stands at or before x, else the first; by wall times that are not in order, the nearest.

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from tuimon.store.compare import TEXT, Comparison, Disagreement
-from tuimon.store.curve import Curve
+from tuimon.store.curve import Curve, same_time
 from tuimon.store.fill import carry_out, plan
 from tuimon.store.index import Candidate
 from tuimon.store.join import Joined, hidden
@@ -48,7 +48,7 @@ class Drawn:
         sources = tuple(one.source for one in order)
         made_of = (joined, sources, *map(shares.count, order[1:]))
         last = self._cache.curves.get(key)
-        if last is not None and last[0] == made_of and _same(last[1].origin, self._origin):
+        if last is not None and last[0] == made_of and same_time(last[1].origin, self._origin):
             return last[1]
         columns, length = joined.columns, joined.length
         curve = Curve.of(
@@ -64,6 +64,7 @@ class Drawn:
             hidden=partial(hidden, shares.parts(candidate)) if joined.superseded else None,
             disagreement=partial(_disagreement, shares, self._cache, order) if len(order) > 1 else None,
             gap=joined.gap,
+            ghosts=joined.ghosts,
         )
         self._cache.curves[key] = made_of, curve
         return curve
@@ -103,13 +104,10 @@ class Drawn:
             hidden=curve.superseded_points if curve.superseded else None,
             disagreement=curve.find_disagreement if len(order) > 1 else None,
             filled=wanted.filled,
+            ghosts=shares.joined(best).ghosts,
         )
         cache.filled[key] = made_of, made, filled
         return filled
-
-
-def _same(a: float, b: float) -> bool:
-    return a == b or (a != a and b != b)
 
 
 def _compared(shares: Shares, cache: ViewCache, best: Candidate, other: Candidate) -> Comparison:

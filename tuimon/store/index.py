@@ -162,6 +162,10 @@ class SourceOrder(Struct, frozen=True):
     """For each: streams written at the same time have the same number."""
     purge_behind: tuple[int | None, ...]
     """For each: the lowest step that a later stream's start voids."""
+    cut_counts: tuple[int, ...]
+    """For each: segments that it has begun itself."""
+    place: dict[int, int]
+    """Which of them a stream of the run is, by its position there."""
 
 
 def order_sources(streams: Sequence[StreamView]) -> dict[str, SourceOrder]:
@@ -192,7 +196,9 @@ def _order(positions: list[int], streams: Sequence[StreamView]) -> SourceOrder:
         for step in stream.body.cuts[: stream.cut_count]:
             if step is not None:
                 limit = step if limit is None else min(limit, step)
-    return SourceOrder(tuple(positions), tuple(writers), tuple(reversed(behind)))
+    cut_counts = tuple(streams[position].cut_count for position in positions)
+    place = {position: number for number, position in enumerate(positions)}
+    return SourceOrder(tuple(positions), tuple(writers), tuple(reversed(behind)), cut_counts, place)
 
 
 def part(series: Series, length: int, stream: StreamView, writer: int, purge_behind: int | None) -> Part:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 
 from tuimon.model.points import Floats, Steps
 from tuimon.store.columns import PointColumns, Shared
@@ -14,14 +14,16 @@ from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import Part, arrange
 from tuimon.store.tally import Indices
 
-Structure: TypeAlias = tuple[tuple[object, ...], ...]
+if TYPE_CHECKING:
+    from tuimon.store.curve import Curve
+
+Ghosts: TypeAlias = "list[Curve]"
 
 
 class Joined(Struct, frozen=True, eq=False):
-    """The first `length` rows of `columns` are the curve that the parts, as long as `lengths` says, make."""
+    """The first `length` rows of `columns` are the curve that the parts make."""
 
-    structure: Structure
-    lengths: tuple[int, ...]
+    parts: tuple[Part, ...]
     columns: PointColumns
     """The series' own where nothing had to be moved."""
     length: int
@@ -30,37 +32,35 @@ class Joined(Struct, frozen=True, eq=False):
     index: CurveIndex
     gap: int = -1
     """The one of the restarts that is none: what lies before it has not been read yet. -1: there is no such."""
+    ghosts: Ghosts = field(default_factory=list)
+    """Where curves put what they make of the superseded points: the same list as long as these are the same."""
 
-    def is_newer(self, parts: Sequence[Part]) -> bool:
+    def is_newer(self, parts: tuple[Part, ...]) -> bool:
         """True when the parts come from an older snapshot than this does."""
-        return self.structure == _structure(parts) and any(
-            part.length < length for part, length in zip(parts, self.lengths, strict=True)
+        return _alike(self.parts, parts) and any(
+            part.length < known.length for part, known in zip(parts, self.parts, strict=True)
         )
 
 
-def join(parts: Sequence[Part], before: Joined | None, shared: Shared | None = None) -> Joined:
+def join(parts: tuple[Part, ...], before: Joined | None, shared: Shared | None = None) -> Joined:
     """Join the parts; `before` is what the last call for this metric and source gave, and is extended where only later
     points have come. shared: what the other metrics of the source hold."""
-    structure, lengths = _structure(parts), tuple(part.length for part in parts)
-    same = before is not None and before.structure == structure
-    if before is not None and same and before.lengths == lengths:
+    same = before is not None and _alike(before.parts, parts)
+    if before is not None and same and all(map(_as_long, before.parts, parts)):
         return before
     restarts = untouched(parts)
     if restarts is not None:
         columns = parts[0].series.columns
         index = before.index if before is not None and before.columns is columns else CurveIndex()
-        return Joined(structure, lengths, columns, parts[0].length, restarts, 0, index)
+        return Joined(parts, columns, parts[0].length, restarts, 0, index)
     if before is not None and same and _append(before, parts):
-        return Joined(
-            structure, lengths, before.columns, before.columns.length, before.restarts, before.superseded, before.index
-        )
+        length, restarts = before.columns.length, before.restarts
+        return Joined(parts, before.columns, length, restarts, before.superseded, before.index, ghosts=before.ghosts)
     arrangement = arrange(parts)
     columns = PointColumns(shared)
     steps, values, wall_times = _columns(parts)
     columns.extend(steps[arrangement.order], values[arrangement.order], wall_times[arrangement.order])
-    return Joined(
-        structure, lengths, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex()
-    )
+    return Joined(parts, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex())
 
 
 def hidden(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
@@ -70,8 +70,22 @@ def hidden(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
     return steps[rows], values[rows], wall_times[rows]
 
 
-def _structure(parts: Sequence[Part]) -> Structure:
-    return tuple((part.series, part.borders, part.purges, part.writer) for part in parts)
+def _alike(before: tuple[Part, ...], parts: tuple[Part, ...]) -> bool:
+    """Whether they differ in nothing but their lengths."""
+    return before is parts or (len(before) == len(parts) and all(map(_of_one_series, before, parts)))
+
+
+def _of_one_series(one: Part, other: Part) -> bool:
+    return one is other or (
+        one.series is other.series
+        and one.borders == other.borders
+        and one.purges == other.purges
+        and one.writer == other.writer
+    )
+
+
+def _as_long(one: Part, other: Part) -> bool:
+    return one.length == other.length
 
 
 def _columns(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
@@ -97,10 +111,12 @@ def untouched(parts: Sequence[Part]) -> Indices | None:
     return np.array(part.borders, np.int64)
 
 
-def _append(before: Joined, parts: Sequence[Part]) -> bool:
+def _append(before: Joined, parts: tuple[Part, ...]) -> bool:
     """Append to the columns of `before` what has come since, if all of it lies behind its last step."""
     columns, length = before.columns, before.length
-    grown = [(part, n) for part, n in zip(parts, before.lengths, strict=True) if part.length != n]
+    grown = [
+        (part, known.length) for part, known in zip(parts, before.parts, strict=True) if part.length != known.length
+    ]
     if columns.length != length or length == 0 or columns is parts[0].series.columns:
         return False
     if any(n > part.length or part.writer != parts[-1].writer for part, n in grown):

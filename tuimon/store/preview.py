@@ -67,9 +67,8 @@ def previewed(history: Joined | None, series: Series, before: Previewed | None) 
     gap = rows if rows == history.length or rows < behind else -1  # else the two meet
     if gap > 0:
         restarts.insert(1, np.array([gap], np.int64))
-    structure = ((*history.structure, series, rows),)
     positions, hidden = np.concatenate(restarts), history.superseded
-    made = Joined(structure, (), columns, columns.length, positions, hidden, CurveIndex(), gap)
+    made = Joined(history.parts, columns, columns.length, positions, hidden, CurveIndex(), gap, history.ghosts)
     return Previewed(series, rows, made)
 
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from tuimon.store.compare import Comparison
     from tuimon.store.curve import Curve
     from tuimon.store.fill import Filled
-    from tuimon.store.index import RunIndex
+    from tuimon.store.index import RunIndex, SourceOrder
     from tuimon.store.join import Joined
     from tuimon.store.preview import Previewed
+    from tuimon.store.shares import KeptParts
 
 
 class StreamView(Struct, frozen=True, eq=False):
@@ -80,8 +81,12 @@ class ViewCache(Struct, eq=False):
 
     lock: RLock = field(default_factory=RLock)
     index: RunIndex | None = None
+    orders: dict[str, SourceOrder] = field(default_factory=dict)
+    """By source; one that is equal stays the same object."""
+    parts: dict[tuple[str, str], KeptParts] = field(default_factory=dict)
+    """By (source, name), of what many streams hold."""
     joined: dict[tuple[str, str], Joined] = field(default_factory=dict)
-    """By (source, name)."""
+    """The same, as one curve."""
     shared: defaultdict[str, Shared] = field(default_factory=lambda: defaultdict(Shared))
     """What the joined metrics of a source have in common, by the source."""
     previewed: dict[tuple[str, str], Previewed] = field(default_factory=dict)
@@ -95,7 +100,7 @@ class ViewCache(Struct, eq=False):
 
     def forget(self) -> None:
         """What was worked out of single metrics."""
-        for kept in (self.joined, self.previewed, self.curves, self.comparisons, self.filled):
+        for kept in (self.parts, self.joined, self.previewed, self.curves, self.comparisons, self.filled):
             kept.clear()
 
 

@@ -23,6 +23,23 @@ class Table(Struct, frozen=True, eq=False):
     last_steps: npt.NDArray[np.int64]
 
 
+_MANY = 8
+"""Streams of a source from which on it pays to keep what they hold of a metric."""
+
+
+class KeptParts(Struct, frozen=True, eq=False):
+    """The shares of a candidate's streams, and what they were made of."""
+
+    candidate: Candidate
+    order: SourceOrder
+    rows: npt.NDArray[np.int64]
+    """Of its series, in the table."""
+    lengths: npt.NDArray[np.int64]
+    every: list[Part]
+    """Those without a point, too."""
+    present: tuple[Part, ...]
+
+
 class Shares:
     """Frozen; knows no curve, so that what is kept of it keeps no curve alive."""
 
@@ -52,20 +69,39 @@ class Shares:
         return length, int(steps[0]), int(steps[length - 1])
 
     def parts(self, candidate: Candidate) -> tuple[Part, ...]:
-        """Its streams' shares, in the order in which they were begun."""
+        """Its streams' shares, in the order in which they were begun. Those of many streams are kept: what has not
+        grown costs nothing."""
+        if len(candidate.series) < _MANY:
+            return self._present([self._part(candidate, at) for at in range(len(candidate.series))])
+        key, order = (candidate.source, candidate.name), self.sources[candidate.source]
+        with self._cache.lock:
+            kept = self._cache.parts.get(key)
+            if kept is None or kept.candidate is not candidate or kept.order is not order:
+                rows = np.array([series.id for _, series in candidate.series])
+                lengths = self._lengths(rows)
+                every = [self._part(candidate, at) for at in range(len(rows))]
+            else:
+                rows, lengths, every = kept.rows, self._lengths(kept.rows), kept.every
+                changed = np.flatnonzero(lengths != kept.lengths).tolist()
+                if not changed:
+                    return kept.present
+                every = every.copy()
+                for at in changed:
+                    every[at] = self._part(candidate, at)
+            present = self._present(every)
+            self._cache.parts[key] = KeptParts(candidate, order, rows, lengths, every, present)
+            return present
+
+    def _part(self, candidate: Candidate, at: int) -> Part:
+        position, series = candidate.series[at]
         order = self.sources[candidate.source]
-        place = {position: number for number, position in enumerate(order.positions)}
-        return tuple(
-            part(
-                series,
-                self._length(series.id),
-                self._streams[position],
-                order.writers[place[position]],
-                order.purge_behind[place[position]],
-            )
-            for position, series in candidate.series
-            if self._length(series.id)
-        )
+        number = order.place[position]
+        stream, writer = self._streams[position], order.writers[number]
+        return part(series, self._length(series.id), stream, writer, order.purge_behind[number])
+
+    @staticmethod
+    def _present(parts: Sequence[Part]) -> tuple[Part, ...]:
+        return tuple(part for part in parts if part.length)
 
     def as_logged(self, ranked: Sequence[Candidate]) -> Part | None:
         """The one share of a metric that is its curve just as it was logged; None where something must be joined."""
@@ -106,7 +142,22 @@ class Shares:
     def _length(self, row: int) -> int:
         return int(self._table.lengths[row]) if row < len(self._table.lengths) else 0
 
+    def _lengths(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        lengths = self._table.lengths
+        known = rows < len(lengths)
+        if known.all():
+            return lengths[rows]
+        found = np.zeros(len(rows), np.int64)
+        found[known] = lengths[rows[known]]
+        return found
+
     @cached_property
     def sources(self) -> dict[str, SourceOrder]:
         """The streams of every source, by its name."""
-        return order_sources(self._streams)
+        found, kept = order_sources(self._streams), self._cache.orders
+        with self._cache.lock:
+            for source, order in found.items():
+                if kept.get(source) == order:
+                    found[source] = kept[source]
+            self._cache.orders = found
+        return found
