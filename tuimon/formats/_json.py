@@ -27,7 +27,7 @@ UTF16 = "UTF-16, not UTF-8"
 BOM = b"\xef\xbb\xbf"
 
 _WHITESPACE = re.compile(r"\s*")
-_EXACT_DIGITS = 18
+_EXACT_DIGITS = 19
 """Integers of up to this many digits fit 64 bits; longer ones become floats, which also bounds the time they take."""
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
