@@ -277,6 +277,14 @@ def test_a_header_that_comes_again_is_a_new_segment(again: str) -> None:
     assert series(items)["loss"] == [(1, "0.5"), (2, "0.25"), (1, "1.0")]
 
 
+def test_a_header_that_names_no_first_column_comes_again_with_other_names() -> None:
+    """As pandas writes it; what is below it is not called by the names above it."""
+    data = b",step,loss\n0,1,0.5\n,step,acc\n0,1,0.75\n"
+    items = feed(TableDecoder(), data)
+    assert [type(item) for item in items] == [Points, SegmentStart, Points]
+    assert series(items) == {"": [(1, "0.0"), (1, "0.0")], "loss": [(1, "0.5")], "acc": [(1, "0.75")]}
+
+
 # ---------------------------------------------------------------------- rewritten tables
 
 
