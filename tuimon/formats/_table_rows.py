@@ -42,7 +42,7 @@ class Rows:
         self._step_columns = list(header.steps)
         self._separators = len(header.names) - 1
         self._starts = _ROW_STARTS if header.names[0] else _ROW_STARTS.replace(header.separator, b"")
-        """First bytes, but for blanks, of evident rows: a header begins with a separator if it names no first column."""
+        """First bytes, but for blanks, of evident rows: a header without a first name begins with a separator."""
         self.last_step: int | None = None
         self._count = 0  # rows that gave points
         self._start_time = start_time
