@@ -325,6 +325,12 @@ def test_the_first_rows_of_a_table_begun_anew_come_with_the_next_row_or_a_pause(
     assert series(decoder.feed(b"2,6\n")) == {"loss": [(2, "6.0")]}
 
 
+def test_a_zero_that_a_table_begun_anew_has_more_is_told() -> None:
+    items = rewritten("loss,acc,step\n1,0.5,1\n,0.5,2\n", "loss,acc,step\n1,0.5,1\n0,0.5,2\n0.25,0.5,3\n")
+    assert segments(items) == 1
+    assert series(items)["loss"] == [(1, "1.0"), (2, "0.0"), (3, "0.25")]
+
+
 def test_a_deterministic_restart_goes_on_where_it_differs() -> None:
     items = rewritten("step,loss\n1,5\n2,4\n3,3\n", "step,loss\n1,5\n2,4\n3,2.5\n4,2\n")
     assert segments(items) == 1
