@@ -277,6 +277,14 @@ def test_a_header_that_comes_again_is_a_new_segment(again: str) -> None:
     assert series(items)["loss"] == [(1, "0.5"), (2, "0.25"), (1, "1.0")]
 
 
+def test_a_header_that_names_no_first_column_comes_again_with_other_names() -> None:
+    """As pandas writes it; what is below it is not called by the names above it."""
+    data = b",step,loss\n0,1,0.5\n,step,acc\n0,1,0.75\n"
+    items = feed(TableDecoder(), data)
+    assert [type(item) for item in items] == [Points, SegmentStart, Points]
+    assert series(items) == {"": [(1, "0.0"), (1, "0.0")], "loss": [(1, "0.5")], "acc": [(1, "0.75")]}
+
+
 # ---------------------------------------------------------------------- rewritten tables
 
 
@@ -315,6 +323,12 @@ def test_the_first_rows_of_a_table_begun_anew_come_with_the_next_row_or_a_pause(
     assert decoder.feed(b"step,loss\n1,7\n") == []
     assert series(decoder.flush()) == {"loss": [(1, "7.0")]}
     assert series(decoder.feed(b"2,6\n")) == {"loss": [(2, "6.0")]}
+
+
+def test_a_zero_that_a_table_begun_anew_has_more_is_told() -> None:
+    items = rewritten("loss,acc,step\n1,0.5,1\n,0.5,2\n", "loss,acc,step\n1,0.5,1\n0,0.5,2\n0.25,0.5,3\n")
+    assert segments(items) == 1
+    assert series(items)["loss"] == [(1, "1.0"), (2, "0.0"), (3, "0.25")]
 
 
 def test_a_deterministic_restart_goes_on_where_it_differs() -> None:

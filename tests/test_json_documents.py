@@ -79,6 +79,13 @@ def test_trainer_state_facts() -> None:
     ]
 
 
+def test_where_a_training_stands_is_what_its_state_says_not_its_first_row() -> None:
+    """Its rows may tell the total too; the first one that does stands at another step."""
+    history = [{"loss": 0.5, "step": step, "total_steps": 120} for step in (5, 40)]
+    items = trainer_state.FORMAT.decoder().load(dump({"global_step": 40, "max_steps": 120, "log_history": history}))
+    assert facts(items, "progress")[-1] == {"step": 40, "total": 120}
+
+
 @pytest.mark.parametrize(
     "path",
     ["out/trainer_state.json", "out/checkpoint-40/trainer_state.json", "out/tmp-checkpoint-120/trainer_state.json"],

@@ -126,6 +126,29 @@ def test_a_row_without_a_step_has_the_step_before_it() -> None:
     assert rows(feed(jsonl.decoder(), data, range(len(data)))) == rows(feed(jsonl.decoder(), data))
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"step": 7, "note": "evaluating"},
+        {"step": 7, "loss": None},
+        {"step": "7/10", "note": "evaluating"},
+        {"step": 7},
+    ],
+)
+def test_the_step_before_counts_even_of_a_row_without_a_number(row: dict[str, Any]) -> None:
+    given = ({"step": 6, "loss": 1}, row, {"eval_loss": 2})
+    assert read(*given)["eval_loss"] == [(7, "2.0")]
+    data = lines(*given)
+    assert series(feed(jsonl.decoder(), data, range(len(data))))["eval_loss"] == [(7, "2.0")]
+
+
+def test_a_step_in_nanoseconds_is_exact_beside_nan() -> None:
+    step = 1_795_224_133_123_456_789
+    assert read({"step": step, "loss": math.nan}, {"step": -step, "loss": math.inf}) == {
+        "loss": [(step, "nan"), (-step, "inf")]
+    }
+
+
 def test_a_log_without_steps_counts_its_rows() -> None:
     assert read({"loss": 1}, {"note": "no number"}, {"loss": 2}, {"loss": 3})["loss"] == [
         (0, "1.0"),

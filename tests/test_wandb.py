@@ -18,7 +18,7 @@ from log_writer import WANDB, damage, decode, field, framed, history, is_subsequ
 
 from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats.wandb import SYSTEM, WandbDecoder
-from tuimon.model.points import Fact, Item, SegmentStart
+from tuimon.model.points import Fact, Item, Points, SegmentStart
 
 DATA = Path(__file__).parent / "data" / "wandb"
 RUNS = ("run-vd7v5k5i.wandb", "run-kbyix5aa.wandb")
@@ -270,7 +270,10 @@ def test_console_lines_are_put_together() -> None:
 
 def test_a_resumed_run_begins_a_segment() -> None:
     run = field(1, 1) + field(17, field(1, "id") + field(14, 40) + field(18, 1))
-    assert SegmentStart(40, purge=False) in rows_of(run)
+    first, second = (history(step, {"loss": "0.5"}, step) for step in (39, 40))
+    kinds = [item for item in rows_of(first, run, second) if isinstance(item, Points | SegmentStart)]
+    assert kinds[1] == SegmentStart(40, purge=False)
+    assert [series([item]) for item in kinds[::2]] == [{"loss": [(39, "0.5")]}, {"loss": [(40, "0.5")]}]
 
 
 def test_system_metrics_have_their_own_clock() -> None:

@@ -111,6 +111,14 @@ def test_a_damaged_row_among_many_is_named_and_the_others_are_read() -> None:
     assert [one.reason for one in damage(items)] == ["record not readable"]
 
 
+def test_texts_that_are_json_only_together_cost_no_other_row() -> None:
+    records = [history(at, {"loss": repr(at * 0.5), "kl": "2.5"}, at) for at in range(100)]
+    records[60] = history(60, {"note": "1,[2", "other": "3]"}, 60)
+    records[2:2] = [history(2, {"note": "0.5", "other": "0.25"}, 2)]  # the keys are known
+    found = series(decode(WandbDecoder(), framed(WANDB, records)))
+    assert found["loss"] == [(at, repr(at * 0.5)) for at in range(100) if at != 60]
+
+
 def test_keys_that_differ_anywhere_are_told_apart() -> None:
     keys = Keys()
     names = [b"\x12" + bytes([size]) + bytes([letter]) + b"a" * (size - 1) for size in range(1, 60) for letter in b"bc"]

@@ -130,7 +130,7 @@ class RowsDocument:
         self._sections = fresh | kept
         items: list[Item] = [Replaced()] if replaced else []
         items += [new for prefix in content.sections if (new := points[prefix]) is not None]
-        items += self._changed([*content.facts, *facts.values()])
+        items += self._changed([*facts.values(), *content.facts])  # what it says of itself is its latest word
         return items
 
     def _read(self, section: _Section, rows: Sequence[Any], facts: dict[str, Fact]) -> Points | None:

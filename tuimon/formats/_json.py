@@ -27,8 +27,9 @@ UTF16 = "UTF-16, not UTF-8"
 BOM = b"\xef\xbb\xbf"
 
 _WHITESPACE = re.compile(r"\s*")
-_EXACT_DIGITS = 18
-"""Integers of up to this many digits fit 64 bits; longer ones become floats, which also bounds the time they take."""
+_EXACT_DIGITS = 19
+"""Positive integers of up to this many digits fit 64 bits; what does not becomes a float, as orjson makes it. Longer
+ones are not even tried, which bounds the time they take."""
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
@@ -36,7 +37,8 @@ _ESCAPE = re.compile(
 
 
 def _integer(digits: str) -> int | float:
-    return int(digits) if len(digits.lstrip("-")) <= _EXACT_DIGITS else float(digits)
+    exact = int(digits) if len(digits.lstrip("-")) <= _EXACT_DIGITS else None
+    return exact if exact is not None and exact >= -(2**63) else float(digits)
 
 
 _TOLERANT = json.JSONDecoder(strict=False, parse_int=_integer)

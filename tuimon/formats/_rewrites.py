@@ -78,7 +78,8 @@ class RowMemory:
 
 def row_hashes(points: Points, starts: npt.NDArray[np.intp]) -> Hashes:
     """uint64 (rows,). starts: index of the first point of each row."""
-    bits: Hashes = points.values.view(np.uint64) ^ (points.metric.astype(np.uint64) * _ODD[0])
+    metric = np.add(points.metric, 1, dtype=np.uint64)  # from 1, else a 0.0 of the first one would not count
+    bits: Hashes = points.values.view(np.uint64) ^ (metric * _ODD[0])
     bits = (bits ^ (bits >> _HALF)) * _ODD[1]
     bits ^= bits >> _HALF
     rows: Hashes = np.add.reduceat(bits, starts)

@@ -122,9 +122,9 @@ class RowReader:
         if set(map(type, group.values)) <= _PLAIN:
             values = np.array(group.values, np.float64).reshape(count, columns)
             present: _Mask = np.ones((count, columns), np.bool_)
+            sample: _Mask = np.zeros(count, np.bool_)
         else:
-            values, present = _mixed(keys, group.values, count)
-        sample = ~present.any(axis=1)
+            values, present, sample = _mixed(keys, group.values, count)
         for column in layout.times:
             times = np.array([seconds(v) or np.nan for v in group.values[column::columns]])
             fresh = np.isnan(batch.wall_times[rows]) & ~np.isnan(times) & ~sample
@@ -176,6 +176,7 @@ class RowReader:
 
     def _points(self, batch: _Batch) -> list[Item]:
         if not batch.parts:
+            self._fill_steps(batch, np.empty(0, np.intp))
             return []
         row, metric, values = (np.concatenate(part) for part in zip(*batch.parts, strict=True))
         if len(batch.parts) > 1:
@@ -188,11 +189,10 @@ class RowReader:
         """Rows without a step get the step of the row before; without any such, their number."""
         gave = np.zeros(len(batch.steps), np.bool_)
         gave[row] = True
-        known = batch.has_step & gave
-        latest = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))
+        latest = np.maximum.accumulate(np.where(batch.has_step, np.arange(len(gave)), -1))
         before: Any = self._count + np.cumsum(gave) - 1 if self._last_step is None else self._last_step
         batch.steps = np.where(latest >= 0, batch.steps[latest], before)
-        if latest[-1] >= 0:
+        if batch.has_step.any():
             self._last_step = int(batch.steps[-1])
         self._count += int(gave.sum())
 
@@ -236,8 +236,8 @@ def _group(rows: Iterable[Row]) -> dict[tuple[str, ...], _Group]:
     return groups
 
 
-def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[npt.NDArray[np.float64], _Mask]:
-    """(values, which of them are points) as (rows, columns), where not all values are numbers."""
+def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, _Mask, _Mask]:
+    """(values, which of them are points) as (rows, columns), where not all values are numbers; (rows,): samples."""
     values = np.full((count, len(keys)), np.nan)
     present: _Mask = np.ones((count, len(keys)), np.bool_)
     samples: _Mask = np.zeros(count, np.bool_)
@@ -257,4 +257,4 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[npt.NDAr
             elif not stepped:
                 samples |= np.array([is_text(value) for value in entries])
     present[samples] = False
-    return values, present
+    return values, present, samples

@@ -41,6 +41,8 @@ class Rows:
         self._no_points = np.flatnonzero(~np.array(header.numeric))
         self._step_columns = list(header.steps)
         self._separators = len(header.names) - 1
+        self._starts = _ROW_STARTS if header.names[0] else _ROW_STARTS.replace(header.separator, b"")
+        """First bytes, but for blanks, of evident rows: a header without a first name begins with a separator."""
         self.last_step: int | None = None
         self._count = 0  # rows that gave points
         self._start_time = start_time
@@ -70,7 +72,7 @@ class Rows:
         """Is this evidently a row, without quotes or anything else to look at?"""
         return (
             line.count(self.header.separator) == self._separators
-            and line[:1] in _ROW_STARTS  # which an empty line is as well, but it has no separators
+            and line.lstrip(b" ")[:1] in self._starts  # which an empty line is as well, but it has no separators
             and b'"' not in line
             and b"\0" not in line
             and line != self.header.line

@@ -205,11 +205,10 @@ def _numbers(buffer: Bytes, begins: Indices, stops: Indices) -> Floats | None:
     text[gaps] = ord(",")
     try:
         values: list[Any] = orjson.loads(array.data)
-    except orjson.JSONDecodeError:
+        packed = struct.pack(f"{len(begins)}d", *values)  # half the time that np.array takes for a list
+    except (orjson.JSONDecodeError, struct.error):  # no JSON, too few or many, or no numbers: "1,[2" and "3]"
         return None
-    if len(values) != len(begins):
-        return None
-    return np.frombuffer(struct.pack(f"{len(values)}d", *values))  # half the time that np.array takes for a list
+    return np.frombuffer(packed)
 
 
 def _steps(buffer: Bytes, begins: Indices, ends: Indices, good: Mask) -> tuple[Indices, Mask]:

@@ -65,11 +65,14 @@ class WandbDecoder(BlockDecoder):
         """Names of system metrics that have been told."""
         self._fresh: list[str] = []
         self._changed: set[str] = set()
+        self._earlier: list[Item] = []
+        """The rows of this feed before a segment begins, and that it does."""
 
     def _take(self) -> list[Item]:
         clocks: list[Item] = [Fact("metrics", dict.fromkeys(self._fresh, _CLOCK))] if self._fresh else []
         self._fresh = []
-        return clocks + self._rows.take() + self._console.take() + self._news + self._documents()
+        earlier, self._earlier = self._earlier, []
+        return clocks + earlier + self._rows.take() + self._console.take() + self._news + self._documents()
 
     def _documents(self) -> list[Item]:
         """What was learned of the run, each as it now is."""
@@ -151,7 +154,7 @@ class WandbDecoder(BlockDecoder):
             self._writer["started"] = started
         self._read_config(run.message(4))
         if run.integer(18):
-            self._news.append(SegmentStart(run.integer(14), purge=False))
+            self._earlier += [*self._rows.take(), SegmentStart(run.integer(14), purge=False)]
 
     def _read_header(self, header: Message) -> None:
         producer = header.message(1).text(1).partition("+")[0]
