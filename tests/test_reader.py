@@ -26,6 +26,7 @@ from tuimon.model.events import (
     StreamFound,
     StreamStatus,
 )
+from tuimon.monitor import LocalMonitor
 from tuimon.reader import Collector
 from tuimon.wire import FrameDecoder
 
@@ -96,6 +97,21 @@ def test_a_truncated_file_is_a_new_segment(tmp_path: Path) -> None:
     events = list(collector.read())
     assert any(isinstance(event, SegmentStarted) for event in events)
     assert steps(events) == [0]
+
+
+def test_a_log_that_is_begun_again_takes_over_though_its_metrics_come_in_another_order(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(f'{{"step": {step}, "loss": 1.0, "reward": 2.0}}\n' for step in range(6)))
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    path.write_text("".join(f'{{"step": {step}, "reward": 4.0, "loss": 3.0}}\n' for step in range(2, 4)))
+    monitor.update()
+    (run,) = monitor.snapshot().runs
+    for metric, value in (("loss", 3.0), ("reward", 4.0)):
+        curve = run.curve(metric)
+        assert curve.steps.tolist() == [0, 1, 2, 3]
+        assert curve.values.tolist() == [value - 2] * 2 + [value] * 2
+        assert curve.superseded == 4
 
 
 def test_what_lies_before_a_payload_that_is_still_being_written_is_told(tmp_path: Path) -> None:
