@@ -273,3 +273,26 @@ def test_of_many_checkpoints_the_newest_state_alone_is_read_and_a_newer_one_take
     later.write_text(json.dumps({"log_history": [{"step": 300, "loss": 0.5}]}))
     assert [event.path for event in collector.find() if isinstance(event, StreamFound)] == [str(later)]
     assert steps(list(collector.read())) == [300]
+
+
+def test_a_training_that_is_begun_again_takes_over_with_the_first_state_that_it_writes_over_an_old_one(
+    tmp_path: Path,
+) -> None:
+    monitor = LocalMonitor([tmp_path])
+
+    def write(number: int, hour: int, loss: float) -> None:
+        directory = tmp_path / f"checkpoint-{number}"
+        directory.mkdir(exist_ok=True)
+        state = directory / "new.json"
+        rows = [{"step": step, "loss": loss} for step in range(10, number + 1, 10)]
+        state.write_text(json.dumps({"global_step": number, "log_history": rows}))
+        os.utime(state, (1.7e9 + 3600 * hour,) * 2)
+        state.rename(directory / "trainer_state.json")
+        monitor.update()
+
+    for hour, number in enumerate((10, 20, 30)):
+        write(number, hour, 1.0)
+    write(10, 4, 2.0)
+    assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [2.0]
+    write(20, 5, 2.0)
+    assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [2.0, 2.0]

@@ -205,6 +205,7 @@ class Collector:
         if (older := self._newest.put(followed)) is not None:
             self.recognition.leave_out(older.path, f"superseded by {clean(followed.path)}")
             yield from self._retire(older, f"superseded by {clean(followed.found.source)}")
+            del self._known[older.path]  # a training that is begun again may write there once more
 
     def _followed(self, member: Member, run: int, file: FoundFile, log_format: Format) -> Followed:
         """run: -1 for text that is read in silence."""
