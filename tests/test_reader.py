@@ -280,7 +280,7 @@ def test_a_training_that_is_begun_again_takes_over_with_the_first_state_that_it_
 ) -> None:
     monitor = LocalMonitor([tmp_path])
 
-    def write(number: int, hour: int, loss: float) -> None:
+    def write(number: int, hour: int, loss: float, seen: bool = True) -> None:
         directory = tmp_path / f"checkpoint-{number}"
         directory.mkdir(exist_ok=True)
         state = directory / "new.json"
@@ -288,7 +288,8 @@ def test_a_training_that_is_begun_again_takes_over_with_the_first_state_that_it_
         state.write_text(json.dumps({"global_step": number, "log_history": rows}))
         os.utime(state, (1.7e9 + 3600 * hour,) * 2)
         state.rename(directory / "trainer_state.json")
-        monitor.update()
+        if seen:
+            monitor.update()
 
     for hour, number in enumerate((10, 20, 30)):
         write(number, hour, 1.0)
@@ -296,3 +297,7 @@ def test_a_training_that_is_begun_again_takes_over_with_the_first_state_that_it_
     assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [2.0]
     write(20, 5, 2.0)
     assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [2.0, 2.0]
+    write(10, 6, 3.0, seen=False)  # two saves between two looks, the later one over what is being followed
+    write(20, 7, 3.0)
+    monitor.update()
+    assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [3.0, 3.0]
