@@ -342,9 +342,8 @@ def test_a_comparison_by_definition_however_it_is_cut(best, other, cuts):
     ours, theirs = dict(best), dict(other)
     meeting = [step for step in theirs if step in ours]
     differing = [step for step in meeting if ours[step] != theirs[step]]
-    if len({*cuts}) == 0:  # a step of several points that is cut is met twice
-        assert (seen.common, seen.differing) == (len(meeting), len(differing))
-        assert seen.first == ((differing[0], ours[differing[0]], theirs[differing[0]]) if differing else None)
+    assert (seen.common, seen.differing) == (len(meeting), len(differing))
+    assert seen.first == ((differing[0], ours[differing[0]], theirs[differing[0]]) if differing else None)
     inside = [step for step, _ in other if min(ours) < step < max(ours) and step not in ours]
     holes = [int(columns[1].steps[row]) for rows in seen.holes() for row in rows]
     assert set(holes) <= set(inside)
@@ -353,6 +352,34 @@ def test_a_comparison_by_definition_however_it_is_cut(best, other, cuts):
     for step in holes:
         behind, before = max(s for s in ours if s < step), min(s for s in ours if s > step)
         assert before - behind > 3 * stride
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 2), min_size=2, max_size=300), st.integers(0, 2**32))
+def test_sources_that_are_read_in_turns_agree_though_a_step_has_several_points(apart, seed):
+    """Neither is ahead for good: the one that is has told a step's last value before the other."""
+    chance, steps = np.random.default_rng(seed), np.cumsum(apart)
+    values = np.arange(len(steps)) * 0.37
+    log, ends = Log(events=EVENTS, state=JSON), {"events": 0, "state": 0}
+    while min(ends.values()) < len(steps):
+        name, count = chance.choice(["events", "state"]), chance.choice([1, 2, 30])
+        part = slice(ends[name], ends[name] + count)
+        if len(steps[part]):
+            log.add(name, steps[part], values[part])
+            ends[name] = part.stop
+            if chance.random() < 0.7:
+                log.curve.find_disagreement()
+    assert log.curve.disagreement is None
+    assert log.curve.values.tolist() == values.tolist()
+
+
+def test_a_source_is_believed_later_as_at_once():
+    """Of two points nobody can tell what lies usually between them: that there is a hole shows later."""
+    live, late = (Log(events=EVENTS, state=JSON) for _ in range(2))
+    for name, steps in (("events", [0, 400]), ("state", range(103, 203, 10)), ("events", range(410, 500, 10))):
+        late.add(name, steps)
+        assert len(live.add(name, steps).curve)
+    assert live.curve.steps.tolist() == late.curve.steps.tolist() == [0, *range(103, 203, 10), *range(400, 500, 10)]
 
 
 def test_the_usual_stride_and_the_decimals():

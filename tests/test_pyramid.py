@@ -266,6 +266,15 @@ def test_steps_beyond_what_a_float_can_tell_apart():
     assert curve.limits() == (-(2.0**63), 2.0**63)
 
 
+def test_no_column_begins_behind_the_window_where_floats_lie_wider_apart_than_columns():
+    first = -(2**62)
+    curve = Curve.of("loss", np.arange(first, first + 19_000, 1000), np.arange(19.0))
+    low, high = float(first + 7680), float(first + 14848)
+    found = curve.envelope(low, high, 40)
+    inside = curve.values[(curve.steps >= int(low)) & (curve.steps <= int(high))]
+    assert found.high[~np.isnan(found.high)].tolist() == inside.tolist()
+
+
 def test_an_envelope_wants_a_real_window():
     curve = Curve.of("loss", np.arange(3), np.arange(3.0))
     for low, high, columns in ((1, 1, 5), (2, 1, 5), (float("nan"), 1, 5), (0, float("inf"), 5), (0, 1, 0)):

@@ -26,6 +26,7 @@ from tuimon.model.events import (
     StreamFound,
     StreamStatus,
 )
+from tuimon.monitor import LocalMonitor
 from tuimon.reader import Collector
 from tuimon.wire import FrameDecoder
 
@@ -96,6 +97,21 @@ def test_a_truncated_file_is_a_new_segment(tmp_path: Path) -> None:
     events = list(collector.read())
     assert any(isinstance(event, SegmentStarted) for event in events)
     assert steps(events) == [0]
+
+
+def test_a_log_that_is_begun_again_takes_over_though_its_metrics_come_in_another_order(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(f'{{"step": {step}, "loss": 1.0, "reward": 2.0}}\n' for step in range(6)))
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    path.write_text("".join(f'{{"step": {step}, "reward": 4.0, "loss": 3.0}}\n' for step in range(2, 4)))
+    monitor.update()
+    (run,) = monitor.snapshot().runs
+    for metric, value in (("loss", 3.0), ("reward", 4.0)):
+        curve = run.curve(metric)
+        assert curve.steps.tolist() == [0, 1, 2, 3]
+        assert curve.values.tolist() == [value - 2] * 2 + [value] * 2
+        assert curve.superseded == 4
 
 
 def test_what_lies_before_a_payload_that_is_still_being_written_is_told(tmp_path: Path) -> None:
@@ -257,3 +273,31 @@ def test_of_many_checkpoints_the_newest_state_alone_is_read_and_a_newer_one_take
     later.write_text(json.dumps({"log_history": [{"step": 300, "loss": 0.5}]}))
     assert [event.path for event in collector.find() if isinstance(event, StreamFound)] == [str(later)]
     assert steps(list(collector.read())) == [300]
+
+
+def test_a_training_that_is_begun_again_takes_over_with_the_first_state_that_it_writes_over_an_old_one(
+    tmp_path: Path,
+) -> None:
+    monitor = LocalMonitor([tmp_path])
+
+    def write(number: int, hour: int, loss: float, seen: bool = True) -> None:
+        directory = tmp_path / f"checkpoint-{number}"
+        directory.mkdir(exist_ok=True)
+        state = directory / "new.json"
+        rows = [{"step": step, "loss": loss} for step in range(10, number + 1, 10)]
+        state.write_text(json.dumps({"global_step": number, "log_history": rows}))
+        os.utime(state, (1.7e9 + 3600 * hour,) * 2)
+        state.rename(directory / "trainer_state.json")
+        if seen:
+            monitor.update()
+
+    for hour, number in enumerate((10, 20, 30)):
+        write(number, hour, 1.0)
+    write(10, 4, 2.0)
+    assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [2.0]
+    write(20, 5, 2.0)
+    assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [2.0, 2.0]
+    write(10, 6, 3.0, seen=False)  # two saves between two looks, the later one over what is being followed
+    write(20, 7, 3.0)
+    monitor.update()
+    assert monitor.snapshot().runs[0].curve("loss").values.tolist() == [3.0, 3.0]

@@ -205,6 +205,9 @@ class Collector:
         if (older := self._newest.put(followed)) is not None:
             self.recognition.leave_out(older.path, f"superseded by {clean(followed.path)}")
             yield from self._retire(older, f"superseded by {clean(followed.found.source)}")
+            # A training that is begun again may write there once more, or has done so since the last look.
+            del self._known[older.path]
+            self._waiting += [one for one in self._scan.files if one.path == older.path] if self._scan else []
 
     def _followed(self, member: Member, run: int, file: FoundFile, log_format: Format) -> Followed:
         """run: -1 for text that is read in silence."""

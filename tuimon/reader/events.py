@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
-from tuimon.model.points import Fact, Item, Points, Replaced, SegmentStart
+from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart
 
 _MOST = 1 << 17
 """Points of one event, unless a batch has more."""
@@ -16,15 +16,21 @@ _SMALL = 0xFFFF
 
 
 class Announcer:
-    """Turns items into events; remembers which metric names have been told."""
+    """Turns items into events; remembers which metric names have been told.
+
+    A decoder that begins anew has another table of names, in another order perhaps: a name keeps the id that it was
+    told with, so that what is logged of it after a restart is known to be of the same metric.
+    """
 
     def __init__(self, stream: int) -> None:
         self.stream = stream
+        self._told: dict[str, int] = {}
+        """The id of each name."""
         self._names: Sequence[str] = ()
-        self._told = 0
-        """How many of the names have been told."""
-        self._first = 0
-        """Id of the first of them: a decoder that begins anew has another table of names."""
+        self._ids: list[int] = []
+        """Of the names in the table, as far as it has been looked at …"""
+        self._places: Ids | None = None
+        """… as an array; None where each is its name's place in the table, as it is of the first one."""
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
         """Damage gives no event of its own: it is counted in the stream's status."""
@@ -32,19 +38,29 @@ class Announcer:
             match item:
                 case Points():
                     if item.names is not self._names:
-                        if list(item.names[: self._told]) != list(self._names[: self._told]):
-                            self._first, self._told = self._first + self._told, 0
-                        self._names = item.names
-                    if len(item.names) > self._told:
-                        yield MetricsFound(self.stream, self._first + self._told, tuple(item.names[self._told :]))
-                        self._told = len(item.names)
-                    yield grouped(self.stream, item, self._first)
+                        self._names, self._ids, self._places = item.names, [], None
+                    if len(item.names) > len(self._ids):
+                        yield from self._tell(item.names[len(self._ids) :])
+                    ids = item.metric if self._places is None else self._places[item.metric]
+                    yield grouped(self.stream, item, ids)
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
                     yield StreamReplaced(self.stream)
                 case Fact():
                     yield FactFound(self.stream, item)
+
+    def _tell(self, names: Sequence[str]) -> Iterator[MetricsFound]:
+        """The next names of the table: those that are new."""
+        first, place = len(self._told), len(self._ids)
+        new = tuple(dict.fromkeys(name for name in names if name not in self._told))
+        self._told.update(zip(new, range(first, first + len(new)), strict=True))
+        ids = [self._told[name] for name in names]
+        self._ids += ids
+        if self._places is not None or ids != list(range(place, place + len(ids))):
+            self._places = np.array(self._ids, np.uint32)
+        if new:
+            yield MetricsFound(self.stream, first, new)
 
 
 def together(items: Iterable[Item]) -> Iterator[Item]:
@@ -80,9 +96,8 @@ def _joined(batches: Sequence[Points]) -> Points:
     )
 
 
-def grouped(stream: int, points: Points, first: int = 0) -> Columns:
-    """Points in file order as columns grouped by metric; order within a metric is kept. `first` is added to the ids."""
-    ids = points.metric + np.uint32(first) if first else points.metric
+def grouped(stream: int, points: Points, ids: Ids) -> Columns:
+    """Points in file order as columns grouped by metric; order within a metric is kept. ids: the metric of each."""
     if len(ids) == 1 or (ids[1:] >= ids[:-1]).all():  # one metric, or one step of many in their order
         steps, values, wall_times = points.steps, points.values, points.wall_times
     else:
@@ -102,4 +117,4 @@ def preview(stream: int, items: Iterable[Item]) -> Preview:
         none = np.empty(0, np.uint32)
         return Preview(Columns(stream, none, none, np.empty(0, np.int64), np.empty(0), np.empty(0)), ())
     points = _joined(batches)
-    return Preview(grouped(stream, points), tuple(points.names))
+    return Preview(grouped(stream, points, points.metric), tuple(points.names))

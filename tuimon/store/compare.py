@@ -30,6 +30,8 @@ _HOLE = 3
 """A distance of more than so many usual ones is a hole."""
 _FEWEST = 4
 """Points that tell what a usual distance is."""
+_LITTLE = 64
+"""Rows that are looked at anew each time: they cost little more than one does."""
 _SAMPLE = 256
 _FIRST, _LAST = -(2**63), 2**63 - 1
 
@@ -96,10 +98,17 @@ class Comparison(Struct, eq=False):
     """(step, value of the best, value of the other) where they differ first."""
     _hole_rows: list[Indices] = field(default_factory=list)
     _hole_behind: list[Indices] = field(default_factory=list)
+    _sure: tuple[int, int, int, int, tuple[int, float, float] | None, int] | None = None
+    """`seen`, `common`, `differing`, `between`, `first` and how many holes before the last row was looked at."""
 
     def is_newer(self, best_length: int, other_length: int) -> bool:
         """Whether it has seen more than an older snapshot knows."""
         return best_length < self.best_length or other_length < self.other_length
+
+    @property
+    def is_early(self) -> bool:
+        """Has it seen so little that what it took for a usual distance, or for decimals, may be none?"""
+        return self.seen < _LITTLE
 
     def extend(
         self, best_length: int, other_length: int, superseded: Callable[[], tuple[Steps, Floats, Floats]] | None = None
@@ -107,19 +116,35 @@ class Comparison(Struct, eq=False):
         """Look at what has come since. Both have a point at least. superseded: what the best source itself has taken
         back; a value that agrees with that is of an earlier attempt, and no disagreement."""
         self.best_length, self.other_length = best_length, other_length
+        if self._sure is not None:
+            self.seen, self.common, self.differing, self.between, self.first, holes = self._sure
+            del self._hole_rows[holes:], self._hole_behind[holes:]
         ours, theirs = self.best.steps[:best_length], self.other.steps[self.seen : other_length]
         theirs = theirs[: int(np.searchsorted(theirs, ours[-1], "right"))]
         if not len(theirs):
             return
-        start, self.seen = self.seen, self.seen + len(theirs)
+        if len(theirs) > 1:
+            self._look(ours, theirs, len(theirs) - 1, superseded)
+        # Either may yet log its last step once more: what is said of the last row is said anew the next time.
+        self._sure = self.seen, self.common, self.differing, self.between, self.first, len(self._hole_rows)
+        self._look(ours, theirs[-1:], 1, superseded)
+
+    def _look(
+        self, ours: Steps, theirs: Steps, count: int, superseded: Callable[[], tuple[Steps, Floats, Floats]] | None
+    ) -> None:
+        """The next `count` rows of the other, which has more behind them perhaps."""
+        start, self.seen = self.seen, self.seen + count
+        following, theirs = theirs[1 : count + 1], theirs[:count]
         at = _last_until(ours, theirs)
         meet = at >= 0
         meet[meet] = ours[at[meet]] == theirs[meet]
         apart = np.flatnonzero(~meet & (at >= 0))
         if len(apart):
             self._interleave(ours, start + apart, at[apart])
-        meet[:-1] &= theirs[1:] != theirs[:-1]  # of equal steps the last one stands
+        meet[: len(following)] &= following != theirs[: len(following)]  # of equal steps the last one stands
         rows = np.flatnonzero(meet)
+        if not len(rows):
+            return
         self.common += len(rows)
         here, there = self.best.values[at[rows]], self.other.values[start + rows]
         wrong = np.flatnonzero(~self._agree(here, there))
@@ -183,6 +208,8 @@ class Comparison(Struct, eq=False):
 
 def _last_until(ours: Steps, theirs: Steps) -> Indices:
     """For each of their steps, the last of ours that is not behind it; -1 where all are. Both ascend."""
+    if len(theirs) == 1:
+        return ours.searchsorted(theirs, "right") - 1
     begin = int(np.searchsorted(ours, theirs[0], "left"))
     if len(ours) - begin >= len(theirs) and np.array_equal(ours[begin : begin + len(theirs)], theirs):
         end = begin + len(theirs)

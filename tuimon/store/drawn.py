@@ -119,6 +119,8 @@ def _compared(shares: Shares, cache: ViewCache, best: Candidate, other: Candidat
         seen = cache.comparisons[key] = _comparison(ours, theirs, best, other)
     elif seen.is_newer(ours.length, theirs.length):
         seen = _comparison(ours, theirs, best, other)
+    elif seen.is_early:
+        seen = cache.comparisons[key] = _comparison(ours, theirs, best, other)
     seen.extend(ours.length, theirs.length, partial(hidden, shares.parts(best)) if ours.superseded else None)
     return seen
 

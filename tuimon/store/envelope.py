@@ -27,6 +27,7 @@ def borders(low: float, high: float, columns: int) -> Floats:
         raise ValueError(f"no columns between {low} and {high} ({columns})")
     width = high / columns - low / columns  # not (high - low) / columns: that may overflow
     found: Floats = low + np.arange(columns + 1, dtype=np.float64) * width
+    np.minimum(found, high, out=found)  # where a column is narrower than floats lie apart
     found[-1] = high
     found.flags.writeable = False
     return found
