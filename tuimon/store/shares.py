@@ -125,16 +125,19 @@ class Shares:
     def _with_preview(self, candidate: Candidate, history: Joined | None) -> Joined:
         """The history with the preview of its last stream behind it. Under the cache's lock."""
         key = candidate.source, candidate.name
-        read = [position for position, series in candidate.series if self._length(series.id)]
         place, series = candidate.previews[-1] if candidate.previews else (-1, None)
-        if series is None or (history is not None and self._order(place) < self._order(read[-1])):
+        if history is not None and (series is None or self._order(place) < self._order(self._last_read(candidate))):
             self._cache.previewed.pop(key, None)
-            assert history is not None
             return history
+        assert series is not None
         if history is not None:
             history.index.prepare(history.columns.values[: history.length])
         found = self._cache.previewed[key] = previewed(history, series, self._cache.previewed.get(key))
         return found.joined
+
+    def _last_read(self, candidate: Candidate) -> int:
+        """The position of the last of its streams that has a point in the history."""
+        return next(position for position, series in reversed(candidate.series) if self._length(series.id))
 
     def _order(self, position: int) -> tuple[int, int]:
         return self._streams[position].found.order, position
