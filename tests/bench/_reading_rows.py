@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import math
 import os
@@ -40,27 +39,11 @@ def rows(folder: Path, full: bool) -> Iterator[Row]:
     yield from document(folder)
 
 
-def read(path: Path) -> tuple[float, int]:
-    """(CPU seconds, points) of a Collector that reads all there is, as the reader process does."""
-    begun = time.process_time()
-    collector = Collector([str(path)])
-    list(collector.find())
-    points = 0
-    while True:
-        points += sum(len(event.steps) for event in collector.read() if isinstance(event, Columns))
-        if not collector.behind:
-            break
-    points += sum(len(event.steps) for event in collector.flush() if isinstance(event, Columns))
-    return time.process_time() - begun, points
-
-
 def rate(path: Path, rounds: int = 5) -> tuple[float, int]:
-    """(median CPU seconds, points); one round more goes first, to warm up. Garbage is not looked for in the benchmark's
-    own modules: a reader has none of them."""
-    gc.collect()
-    gc.freeze()
-    found = [read(path) for _ in range(rounds + 1)][1:]
-    return statistics.median(seconds for seconds, _ in found), found[0][1]
+    """(median CPU seconds, points), by a process of its own."""
+    command = [sys.executable, "-m", "tests.bench._reading_alone", str(path), str(rounds)]
+    seconds, points = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(seconds), int(points)
 
 
 def events(folder: Path) -> Iterator[Row]:

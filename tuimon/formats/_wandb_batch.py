@@ -122,11 +122,12 @@ def read_rows(rows: list[bytes], keys: Keys, odd: Callable[[int, bytes], float |
     odd: (number of the key, JSON text that does not begin as a number) -> its one value under that key, NaN too; None
     for a text that is no point. Raises ValueError for one that makes its row another one's work.
     """
-    data = b"".join(rows)
+    data = b"".join([*rows, bytes(_PAD)])
+    size = len(data) - _PAD
     ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
     starts = np.concatenate(([0], ends[:-1]))
-    buffer = np.frombuffer(data + bytes(_PAD), np.uint8)
-    tags = np.flatnonzero(buffer[: len(data)] == _TAG[0])
+    buffer = np.frombuffer(data, np.uint8)
+    tags = np.flatnonzero(buffer[:size] == _TAG[0])
     tags = tags[buffer[tags + 1] == _TAG[1]]
     if not len(tags):
         return None
@@ -145,7 +146,7 @@ def read_rows(rows: list[bytes], keys: Keys, odd: Callable[[int, bytes], float |
     item = buffer[heads + 1].astype(np.int64)
     exact = (buffer[heads] == _ITEM) & (heads + 2 + item == stops) & (item < 128) & (sizes > 0) & (sizes < 128)
     exact &= (lengths > 0) & (stops <= ends[row])
-    words = np.ndarray((len(data) + _PAD - 7,), "<u8", buffer, 0, (1,))
+    words = np.ndarray((len(data) - 7,), "<u8", buffer, 0, (1,))
     numbers = np.where(exact, keys.find(words, heads + 2, np.where(exact, lengths, 1)), -1)
     good = some
     good[row[numbers < 0]] = False
