@@ -89,6 +89,16 @@ def test_no_forecast_without_reason(values: np.ndarray, why: str) -> None:
     assert "full in" not in said(view_of(of_devices({0: values}), "gpu_memory"))
 
 
+def test_a_long_run_is_foretold_from_its_newest_points() -> None:
+    """What lies far behind is not looked at: neither its values nor their number matter."""
+    values = np.concatenate((np.full(50_000, 0.9), filling(20_000, 0.00001, start=0.5)))
+    found = growth(np.arange(len(values)), values)
+    assert found is not None
+    assert found == growth(np.arange(20_000), values[50_000:])
+    assert found == growth(np.arange(20_000), 128 * values[50_000:], 1 / 128)
+    assert found.soonest < (1 - 0.7) / 0.00001 < found.latest
+
+
 def test_noise_that_wanders_seldom_looks_like_growth() -> None:
     random = np.random.default_rng(17)
     walks = [0.6 + np.cumsum(random.normal(0, 0.001, 200)) for _ in range(100)]

@@ -2,8 +2,7 @@
 
     python -m tests.bench._reading_alone PATH ROUNDS
 
-Prints the median CPU seconds of the rounds, of which one more goes first to warm up, and the points. In a process with
-much behind it the same takes up to half as long again: what is freed lies scattered.
+Prints the median CPU seconds of the rounds, of which one more goes first to warm up, and the points.
 """
 
 from __future__ import annotations

@@ -11,6 +11,8 @@ from tuimon.model.points import Floats, Steps
 
 _FEWEST = 20
 """Points of the newest half of the curve that a forecast is made from, at the least."""
+_MOST = 8192
+"""And at the most: a longer run costs no more."""
 _LEAST_RISE = 0.01
 """Part of the whole that it must have grown by over them."""
 _FARTHEST = 4.0
@@ -30,14 +32,14 @@ class Growth(Struct, frozen=True):
     """By the 95 % interval of the slope."""
 
 
-def growth(steps: Steps, parts: Floats) -> Growth | None:
-    """When a part (0..1, a curve of it, steps ascending) that rises is 1; None where that is not sure.
+def growth(steps: Steps, values: Floats, scale: float = 1.0) -> Growth | None:
+    """When a part that rises (values times scale, steps ascending) is 1; None where that is not sure.
 
-    By Theil & Sen's slope over the newest half of the curve, significant by Mann & Kendall's test, and rising in both
-    halves of it: what rose once and stands still since foretells nothing.
+    By Theil & Sen's slope over the newest half of the curve, at most 8 192 points, significant by Mann & Kendall's
+    test, and rising in both halves of it: what rose once and stands still since foretells nothing.
     """
-    half = len(steps) // 2
-    steps, values = steps[half:], parts[half:]
+    newest = min(len(steps) - len(steps) // 2, _MOST)
+    steps, values = steps[len(steps) - newest :], values[len(steps) - newest :] * scale
     if len(steps) < _FEWEST:
         return None
     quarters = [part[np.isfinite(part)] for part in np.array_split(values, 4)]

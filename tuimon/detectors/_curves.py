@@ -19,6 +19,8 @@ from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
 
 State = TypeVar("State")
+_SHARE = 16
+"""Points that a level before and after is the median of."""
 _MOST_KEPT = 1024
 """States of stretches of one column."""
 
@@ -177,6 +179,11 @@ def middle(curve: Curve, first: int, last: int) -> float:
         return float(np.median(finite)) if len(finite) else float("nan")
 
     return _kept(_seen_of(curve), ("middle", first, min(last, len(curve) - 1)), make)
+
+
+def levels(curve: Curve, incident: Incident) -> tuple[float, float]:
+    """The median of the first points of the run, without the very first, and of the last of the incident."""
+    return middle(curve, _SHARE, 2 * _SHARE - 1), middle(curve, incident.last - _SHARE + 1, incident.last)
 
 
 def level_at(curve: Curve, row: int) -> tuple[float, float]:

@@ -16,13 +16,12 @@ from msgspec import Struct
 from tuimon.analysis.concepts import named
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Creep
-from tuimon.detectors._curves import alert, incidents, middle, number, percent, verb
+from tuimon.detectors._curves import alert, incidents, levels, number, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 _MOST = 64
 """Series of a kind that are looked at."""
-_SHARE = 16
 _HINT = "something is kept from step to step: tensors with their graphs, caches, fragments; watch it until it runs out"
 
 
@@ -42,7 +41,7 @@ class MemoryCreep(Struct, frozen=True):
                     found.append((curve, incidents(curve, rule)[-1]))
             if found:
                 curve, incident = max(found, key=lambda one: (one[1].cleared is None, _growth(*one)))
-                before, now = _levels(curve, incident)
+                before, now = levels(curve, incident)
                 others = f" (and {len(found) - 1} more {kind} series)" if len(found) > 1 else ""
                 message = (
                     f"{curve.metric} {verb(incident, 'has grown', 'grew')} from {number(before)} to {number(now)} GiB,"
@@ -61,13 +60,8 @@ def _cpu(run: Run) -> list[str]:
     return ([name for name in names if "/start/" in name] or names)[:_MOST]
 
 
-def _levels(curve: Curve, incident: Incident) -> tuple[float, float]:
-    """The median of the first points of the run, without the very first, and of the last of the incident."""
-    return middle(curve, _SHARE, 2 * _SHARE - 1), middle(curve, incident.last - _SHARE + 1, incident.last)
-
-
 def _growth(curve: Curve, incident: Incident) -> float:
-    before, now = _levels(curve, incident)
+    before, now = levels(curve, incident)
     return now / before if before else 0.0
 
 

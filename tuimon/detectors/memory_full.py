@@ -17,14 +17,13 @@ from tuimon.analysis.forecast import growth, soon
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import FillsUp
-from tuimon.detectors._curves import alert, incidents, middle, percent, verb
+from tuimon.detectors._curves import alert, incidents, levels, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import memory_of
 
 _MOST = 64
 """Series that are looked at."""
-_SHARE = 16
 _HINT = "what grows from step to step, longer responses or a leak? A smaller batch or a restart from a checkpoint helps"
 
 
@@ -35,16 +34,16 @@ class MemoryFull(Struct, frozen=True):
 
     def check(self, run: Run) -> Iterator[Alert]:
         """One alert, of the device of which least is left."""
-        found: list[tuple[tuple[bool, float], Curve, Incident, float]] = []
+        found: list[tuple[Curve, Incident, float, float, float]] = []
         for metric, scale in _shares(run):
             curve = run.curve(metric)
             if told := incidents(curve, FillsUp(self.part, 0.5 * self.part, full=1 / scale)):
-                found.append(((told[-1].cleared is None, scale * _now(curve, told[-1])), curve, told[-1], scale))
+                before, now = levels(curve, told[-1])
+                found.append((curve, told[-1], scale, scale * before, scale * now))
         if not found:
             return
-        (standing, now), curve, incident, scale = max(found, key=lambda one: one[0])
-        before = scale * middle(curve, _SHARE, 2 * _SHARE - 1)
-        coming = growth(curve.steps, curve.values * scale) if standing else None
+        curve, incident, scale, before, now = max(found, key=lambda one: (one[1].cleared is None, one[4]))
+        coming = growth(curve.steps, curve.values, scale) if incident.cleared is None else None
         left = steps_left(run)
         in_time = coming is not None and left is not None and coming.soonest > left
         others = f" (and {len(found) - 1} more series)" if len(found) > 1 else ""
@@ -61,11 +60,6 @@ def _shares(run: Run) -> list[tuple[str, float]]:
     tags = [(name, tag) for name in named(run, "gpu.frac", every=True) if (tag := memory_of(name)) and tag.fraction]
     allocated = [(name, tag.scale) for name, tag in tags if "allocated" in tag.kind]
     return (allocated or [(name, tag.scale) for name, tag in tags])[:_MOST]
-
-
-def _now(curve: Curve, incident: Incident) -> float:
-    """The median of the last points of the incident."""
-    return middle(curve, incident.last - _SHARE + 1, incident.last)
 
 
 DETECTOR = MemoryFull()

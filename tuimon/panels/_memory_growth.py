@@ -41,7 +41,7 @@ def soonest_full(
         column = max(known)[1]
         metric = table.metric_of.get((phase, column, kind))
         curve = curve_or_none(run, metric) if metric else None
-        found = growth(curve.steps, curve.values * table.scale_of[curve.metric]) if curve is not None else None
+        found = growth(curve.steps, curve.values, table.scale_of[curve.metric]) if curve is not None else None
         if found is None or (left is not None and found.soonest > left):
             continue
         if best is None or found.steps < best.growth.steps:
@@ -55,5 +55,4 @@ def forecast_words(found: Forecast, name: str) -> Span:
     name: of the phase; "" where it goes on about the one that was spoken of.
     """
     where = "" if not name else f"; {name} is" if found.column == "all" else f"; {name} on device {found.column} is"
-    growth = found.growth
-    return f"{where or ','} full in {soon(growth)} at {growth.slope * 100:.2g} points a step", Role.WARNING
+    return f"{where or ','} full in {soon(found.growth)} at {found.growth.slope * 100:.2g} points a step", Role.WARNING

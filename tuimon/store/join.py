@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
@@ -16,8 +16,6 @@ from tuimon.store.tally import Indices
 
 if TYPE_CHECKING:
     from tuimon.store.curve import Curve
-
-Ghosts: TypeAlias = "list[Curve]"
 
 
 class Joined(Struct, frozen=True, eq=False):
@@ -32,7 +30,7 @@ class Joined(Struct, frozen=True, eq=False):
     index: CurveIndex
     gap: int = -1
     """The one of the restarts that is none: what lies before it has not been read yet. -1: there is no such."""
-    ghosts: Ghosts = field(default_factory=list)
+    ghosts: list[Curve] = field(default_factory=list)
     """Where curves put what they make of the superseded points: the same list as long as these are the same."""
 
     def is_newer(self, parts: tuple[Part, ...]) -> bool:

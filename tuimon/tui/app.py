@@ -396,6 +396,3 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
         notifier.close()
         app.keep_view()
     return app.return_code or 0
-
-
-__all__ = ["TuimonApp", "run"]
