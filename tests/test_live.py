@@ -19,6 +19,7 @@ from event_points import WALL, event, records, scalar, version
 from live import Live, curve, fresh, held
 from samples import Sample, fed, formats_of, lies_in, some
 
+from tuimon.monitor import process
 from tuimon.sources.tail import HEAD
 from tuimon.store import Snapshot
 
@@ -411,3 +412,23 @@ def test_detectors_look_when_the_screen_has_drawn(tmp_path: Path) -> None:
         live.until(lambda snapshot: snapshot.alerts)
     finally:
         live.monitor.close()
+
+
+def test_nothing_is_stored_while_the_first_curves_are_drawn(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_WAY", 60.0)
+    live = Live(log.parent)
+    live.monitor.give_way()
+    live.monitor.start(detect=False)
+    try:
+        time.sleep(1.0)
+        assert live.snapshot.version == 0
+        live.monitor.go_on()
+        live.until_points("loss", points(range(5)))
+    finally:
+        live.monitor.close()
+
+
+def test_a_drawing_that_never_ends_stops_nothing(live: Live, log: Path) -> None:
+    live.monitor.give_way()
+    append(log, rows(range(5, 9)))
+    live.until_points("loss", points(range(9)))

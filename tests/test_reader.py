@@ -17,6 +17,7 @@ from event_points import image, records, scalar
 
 from tuimon.errors import NothingFound
 from tuimon.model.events import (
+    CheckpointsFound,
     Columns,
     Event,
     MetricsFound,
@@ -212,6 +213,13 @@ class Reader:
     def steps(self) -> list[int]:
         return steps(self.events)
 
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+
     def _readable(self) -> bool:
         assert self.process.stdout is not None
         return bool(select.select([self.process.stdout], [], [], 0)[0])
@@ -228,11 +236,7 @@ def path(tmp_path: Path) -> Path:
 def reader(request: pytest.FixtureRequest, path: Path) -> Iterator[Reader]:
     reader = Reader(*request.param, str(path.parent))
     yield reader
-    reader.process.kill()
-    reader.process.wait()
-    for pipe in (reader.process.stdin, reader.process.stdout):
-        assert pipe is not None
-        pipe.close()
+    reader.end()
 
 
 def test_the_process_tells_what_is_there_and_what_comes(reader: Reader, path: Path) -> None:
@@ -242,6 +246,19 @@ def test_the_process_tells_what_is_there_and_what_comes(reader: Reader, path: Pa
     reader.until(lambda r: r.steps == [0, 1, 2])
     (path.parent / "other.jsonl").write_text(lines(9))
     reader.until(lambda r: r.steps[-1] == 9)
+
+
+def test_the_process_has_caught_up_when_it_has_looked_into_all_checkpoints(path: Path) -> None:
+    for step in range(1, 201):
+        (path.parent / f"checkpoint-{step}").mkdir()
+    oldest = path.parent / "checkpoint-1" / "eval.jsonl"
+    oldest.write_text(lines(77))
+    reader = Reader(str(path.parent))
+    reader.until(lambda r: any(isinstance(event, Progress) and event.caught_up for event in r.events))
+    assert sorted(reader.steps) == [0, 1, 77]
+    (found,) = (event for event in reader.events if isinstance(event, CheckpointsFound))
+    assert found.steps == tuple(range(1, 201))
+    reader.end()
 
 
 def test_the_process_ends_when_its_lifeline_does(reader: Reader) -> None:

@@ -164,6 +164,30 @@ def test_five_thousand_checkpoints_cost_one_listing_each(tmp_path: Path, monkeyp
     assert calls["stat"] <= 4  # old checkpoints are not asked again
 
 
+def test_in_a_hurry_the_newest_of_many_checkpoints_are_looked_into_and_the_others_after_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 10 * scan_module.CHECKPOINTS_IN_A_HURRY
+    make(tmp_path, "log.jsonl", "other/checkpoint-5/a.json")
+    make(tmp_path, *(f"run/checkpoint-{step}/trainer_state.json" for step in range(1, steps + 1)))
+    settle(tmp_path)
+    with counted(monkeypatch) as calls:
+        first = scan([str(tmp_path)], wants, hurry=True)
+    assert calls["scandir"] == 4 + scan_module.CHECKPOINTS_IN_A_HURRY
+    newest = {f"run/checkpoint-{steps - at}/trainer_state.json" for at in range(scan_module.CHECKPOINTS_IN_A_HURRY)}
+    assert set(found(first, tmp_path)) == {"log.jsonl", "other/checkpoint-5/a.json", *newest}
+    whole, patient = rescan(first), scan([str(tmp_path)], wants)
+    assert (first.hurried, whole.hurried, patient.hurried) == (True, False, False)
+    assert (whole.files, whole.checkpoints) == (patient.files, patient.checkpoints)
+    assert len(whole.files) == steps + 2
+    assert rescan(whole) is whole
+
+
+def test_a_hurried_scan_of_few_checkpoints_is_whole(tmp_path: Path) -> None:
+    make(tmp_path, *(f"checkpoint-{step}/a.json" for step in range(scan_module.CHECKPOINTS_IN_A_HURRY)))
+    assert not scan([str(tmp_path)], wants, hurry=True).hurried
+
+
 def test_loops_end_and_each_directory_is_entered_once(tmp_path: Path) -> None:
     make(tmp_path, "run1/a.json")
     (tmp_path / "run1/self").symlink_to(tmp_path / "run1")

@@ -37,6 +37,8 @@ RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""
 _LOOK = 0.05
 """Seconds from one look whether detectors may begin to the next."""
+_WAY = 1.0
+"""Seconds for which the receiving thread gives way to a drawing, at most."""
 _PIPE_LOOK = 1.0
 """The same whether standard input has ended."""
 _READER = "reader"
@@ -72,6 +74,8 @@ class ReaderProcess:
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._keep_running, name="receiver", daemon=True)
         self._detecting = threading.Event()
+        self._may_store = threading.Event()
+        self._may_store.set()
         self._checked = 0.0
         self._unchecked = False
         self._more_to_check = False
@@ -88,8 +92,18 @@ class ReaderProcess:
         self._checked = time.monotonic()
         self._thread.start()
 
+    def give_way(self) -> None:
+        """What comes is not stored before `go_on`: the first curves are drawn of what there is, and two threads that
+        work in turns make them wait for twice as long."""
+        self._may_store.clear()
+
+    def go_on(self) -> None:
+        """What has come is stored."""
+        self._may_store.set()
+
     def detect(self) -> None:
-        """Detectors look from now on: a screen has drawn first, without them beside it."""
+        """Detectors look from now on, and what has come is stored: a screen has drawn first, without them beside it."""
+        self.go_on()
         self._detecting.set()
 
     def wait_for_first(self, timeout: float) -> bool:
@@ -106,6 +120,7 @@ class ReaderProcess:
     def close(self) -> None:
         """Ends the reader and the thread."""
         self._closing.set()
+        self._may_store.set()
         reader = self._reader
         if reader is not None:
             _close(reader.process)
@@ -183,6 +198,8 @@ class ReaderProcess:
             if not events:  # a part of a frame: nothing to tell
                 continue
             for event in events:
+                if not self._may_store.wait(_WAY):
+                    self._may_store.set()
                 fresh.apply(pipes.renamed(event))
             if fresh is not self._store:
                 if not any(isinstance(event, Progress) and event.caught_up for event in events):

@@ -121,10 +121,17 @@ class Collector:
 
     # ------------------------------------------------------------------ finding
 
-    def find(self) -> Iterator[Event]:
-        """Looks for logs. The first call looks everywhere, later ones where something has changed."""
+    @property
+    def searched(self) -> bool:
+        """Has all been looked into? Not so after a `find` in a hurry, and the next one does."""
+        return self._scan is not None and not self._scan.hurried
+
+    def find(self, hurry: bool = False) -> Iterator[Event]:
+        """Looks for logs. The first call looks everywhere, later ones where something has changed.
+
+        hurry: the first call leaves all but the newest of many checkpoints to the second."""
         before = self._scan
-        self._scan = scan(self.roots, is_wanted) if before is None else rescan(before)
+        self._scan = scan(self.roots, is_wanted, hurry=hurry) if before is None else rescan(before)
         self.problems = self._scan.problems
         if self._scan is not before:
             self._waiting = [file for file in self._scan.files if not self._is_known(file.path)]
@@ -147,7 +154,8 @@ class Collector:
         fresh += self._databases.new_runs()
         if fresh:
             yield from self._begin(fresh)
-        yield from self._checkpoints.news(self._scan.checkpoints, self._runs)
+        if self.searched:
+            yield from self._checkpoints.news(self._scan.checkpoints, self._runs)
         yield from self._notices.of_unread(self._streams, self._strays.items(), self._databases.unreadable())
         yield from self._notices.of_problems(self.problems)
 

@@ -70,7 +70,7 @@ class _Session:
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
-        self._find()
+        self._find(hurry=True)
         next_find = time.monotonic() + 2 * self._interval
         flushed = False
         while not stop.is_set():
@@ -78,6 +78,10 @@ class _Session:
             while collector.behind and not stop.is_set():
                 self._tell_progress(False)
                 busy |= self._tell(collector.read())
+            if not collector.searched:
+                self._tell_progress(False)
+                self._find()
+                continue
             if busy or self._progress is None or not self._progress.caught_up:
                 self._tell_progress(True)
             now = time.monotonic()
@@ -109,8 +113,8 @@ class _Session:
         still = time.time() - self._collector.newest_change()
         return self._interval * (3 if still >= ASLEEP else 2 if still >= STILL else 1)
 
-    def _find(self) -> None:
-        self._tell(self._collector.find())
+    def _find(self, hurry: bool = False) -> None:
+        self._tell(self._collector.find(hurry))
         self._tell(self._collector.preview())
         self._watcher.set_directories(self._collector.directories)
         watching = Watching(self._watcher.mode, self._watcher.detail)

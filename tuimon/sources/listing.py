@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
@@ -18,6 +19,8 @@ from tuimon.sources.pruning import JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, 
 
 Wants = Callable[[str], bool]
 """(path) -> is this file worth listing?"""
+Child: TypeAlias = tuple[str, Place, int, bool]
+"""A directory in another: (path, place, inode of the entry, is it a link)."""
 REVISIT = 60.0
 """Seconds after which a directory is listed again whatever its times say."""
 REVISIT_UNRESOLVED = 5.0
@@ -67,8 +70,7 @@ class Listing(Struct):
     entries: int = 0
     files: list[tuple[FoundFile, bool]] = field(default_factory=list)
     """(file, is it a link)."""
-    directories: list[tuple[str, Place, int, bool]] = field(default_factory=list)
-    """(path, place, inode of the entry, is it a link)."""
+    directories: list[Child] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
     """Paths of files that may be a checkpoint each, told by their names alone."""
     problems: list[Problem] = field(default_factory=list)

@@ -146,9 +146,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             loop.call_soon_threadsafe(self._news.set)
 
     async def _keep_drawing(self) -> None:
-        """What is new, when the pace allows; later while a slow terminal has frames waiting.
-
-        What the first drawing needs is loaded in a thread: it would hold the event loop for a tenth of a second."""
+        """What is new, when the pace allows; later while a slow terminal has frames waiting. What the first drawing
+        needs is loaded in a thread: it would hold the event loop for a tenth of a second."""
         await asyncio.to_thread(prepare)
         self._news.set()
         while True:
@@ -166,6 +165,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         snapshot, at = self._monitor.snapshot(), self.state.run
         run = snapshot.runs[min(at, len(snapshot.runs) - 1)] if at is not None and snapshot.runs else snapshot.newest
         if run is not None and (run.id, run.structure) != self._met:
+            if not self._begun_to_show:
+                self._monitor.give_way()
             await asyncio.to_thread(meet, run)
             self._met = run.id, run.structure
 
@@ -190,6 +191,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._begun_to_show = True
             self.set_timer(_DETECT_AFTER, self._monitor.detect)
         else:
+            self._monitor.go_on()
             self._pace.at_once()
 
     def _tick(self) -> None:
