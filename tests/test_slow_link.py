@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
+import pytest
+from support.terminal import TUIMON, Terminal
 from test_app import log, opened, rows, until
 
 from tuimon.model.views import Rows
-from tuimon.tui.pace import Link
+from tuimon.tui import link as module
+from tuimon.tui.link import Link
 
 __all__ = ["log"]
+
+QUESTION = b"\x1b[6n"
 
 
 def test_a_link_is_slow_once_a_drawing_takes_long_to_be_taken() -> None:
@@ -48,3 +55,107 @@ async def test_on_a_slow_link_a_box_is_drawn_once_the_one_before_has_been_taken(
         changed = [sum(old is not new for old, new in zip(*pair, strict=True)) for pair in pairwise(looks)]
         assert sum(changed) >= 3
         assert max(changed) == 1
+
+
+class FarTerminal:
+    """What is written gets there at so many bytes a second, and an answer takes so many seconds more. The clock is its
+    own."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, rate: float, distance: float) -> None:
+        self.now = 100.0
+        self.link = Link(lambda: 0, self._ask)
+        self.most = 0.0
+        """Bytes under way, of all times."""
+        self._rate, self._distance = rate, distance
+        self._there_at = self.now
+        self._answers: list[float] = []
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(module, "asyncio", SimpleNamespace(sleep=self.pass_time))
+
+    def draw(self, count: int) -> None:
+        self._there_at = max(self.now, self._there_at) + count / self._rate
+        self.most = max(self.most, (self._there_at - self.now) * self._rate)
+        self.link.wrote(count)
+        asyncio.run(self.link.drained())
+
+    async def pass_time(self, seconds: float) -> None:
+        self.now += seconds
+        while self._answers and self._answers[0] <= self.now:
+            self._answers.pop(0)
+            self.link.answered()
+
+    def _ask(self) -> None:
+        self._answers.append(self._there_at + self._distance)
+
+
+def test_what_is_under_way_to_a_slow_terminal_is_little_though_nothing_here_tells_how_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = FarTerminal(monkeypatch, rate=30e3, distance=0.05)
+    terminal.draw(9000)  # the first screen
+    for _ in range(300):
+        terminal.draw(1500)
+        asyncio.run(terminal.pass_time(0.01))
+    assert terminal.link.slow
+    terminal.most = 0
+    for _ in range(300):
+        terminal.draw(1500)
+        asyncio.run(terminal.pass_time(0.01))
+    assert terminal.most < 0.4 * 30e3  # more than twice as fast as the link, for six seconds
+
+
+def test_a_terminal_that_is_far_away_is_not_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = FarTerminal(monkeypatch, rate=5e6, distance=0.3)
+    begun = terminal.now
+    for _ in range(100):
+        terminal.draw(9000)
+        asyncio.run(terminal.pass_time(0.1))
+    assert not terminal.link.slow
+    assert terminal.now - begun < 11  # nothing was held back
+
+
+def test_a_terminal_that_never_answers_and_one_that_stops_hold_nothing_back_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = FarTerminal(monkeypatch, rate=5e6, distance=1e9)
+    begun = terminal.now
+    for _ in range(10):
+        terminal.draw(9000)
+    assert terminal.now == begun
+    stopping = FarTerminal(monkeypatch, rate=5e6, distance=0.01)
+    for _ in range(10):
+        stopping.draw(9000)
+        asyncio.run(stopping.pass_time(0.1))
+    stopping._distance = 1e9
+    begun = stopping.now
+    for _ in range(10):
+        stopping.draw(9000)
+        asyncio.run(stopping.pass_time(0.1))
+    assert stopping.now - begun < 7
+
+
+@pytest.mark.parametrize("key", ["q", "\x03"])
+def test_no_answer_is_left_to_the_shell(log: Path, key: str) -> None:
+    with Terminal([*TUIMON, "--fresh", str(log)], environment={"TUIMON_CONFIG": os.devnull}) as terminal:
+        answered = 0
+
+        def answer() -> None:
+            nonlocal answered
+            if answered < terminal.output.count(QUESTION):
+                terminal.type("\x1b[1;1R")
+                answered += 1
+
+        terminal.until(lambda output: QUESTION in output)
+        answer()
+        for number in range(200):  # larger charts, smaller ones, until one is under way when it ends
+            terminal.type("+-"[number % 2])
+            terminal.read(0.05)
+            if terminal.output.count(QUESTION) > 1:
+                break
+        terminal.type(key)
+        terminal.read(0.15)
+        while terminal.process.poll() is None:
+            answer()
+            terminal.read(0.02)
+        assert terminal.process.returncode == 0
+        assert terminal.output.count(QUESTION) == answered > 1

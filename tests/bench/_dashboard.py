@@ -18,9 +18,16 @@ from support.terminal import TUIMON, Terminal
 
 ENVIRONMENT = {"TUIMON_CONFIG": os.devnull, "PYTHONDONTWRITEBYTECODE": "", "TUIMON_THEME": "dark"}
 
+_QUESTION = b"\x1b[6n"
+"""Where is the cursor? Terminals answer with a row and a column."""
+
 
 class Dashboard:
-    """`tuimon PATH` on a terminal of its own. rate: bytes a second that the terminal takes; 0: as fast as they come."""
+    """`tuimon PATH` on a terminal of its own.
+
+    rate: bytes a second that reach the terminal; all others wait in a buffer without an end, as in that of an SSH
+    connection. 0: as fast as they come.
+    """
 
     def __init__(
         self,
@@ -55,18 +62,24 @@ class Dashboard:
         """Lets the terminal take what comes within some seconds."""
         end = time.monotonic() + seconds
         while True:
-            now = time.monotonic()
-            if self._rate and now < self._free_at:
-                time.sleep(min(self._free_at, end) - now if end > now else 0)
-            before = self.sent
             self.terminal.read(max(0.0, min(0.002, end - time.monotonic())))
-            if self._rate:
-                self._free_at = max(self._free_at, now) + (self.sent - before) / self._rate
-            if self.sent > before:
-                self.grid.feed(bytes(self.terminal.output[self._fed :]))
-                self._fed = self.sent
+            self._arrive()
             if time.monotonic() >= end:
                 return
+
+    def _arrive(self) -> None:
+        """What the link has carried by now is on the screen, and a question in it is answered."""
+        now, waiting = time.monotonic(), self.sent - self._fed
+        if self._rate:
+            if not waiting:
+                self._free_at = now
+            waiting = min(waiting, int((now - self._free_at) * self._rate))
+            self._free_at += waiting / self._rate
+        if waiting:
+            before, self._fed = self._fed, self._fed + waiting
+            self.grid.feed(bytes(self.terminal.output[before : self._fed]))
+            for _ in range(self.terminal.output.count(_QUESTION, max(0, before - len(_QUESTION) + 1), self._fed)):
+                self.terminal.type("\x1b[1;1R")
 
     def until(self, condition: Callable[[Grid], object], seconds: float = 60.0) -> float:
         """Seconds from now until the grid is so. AssertionError with the screen when it never is.

@@ -26,7 +26,8 @@ def main(out: str, *paths: str) -> None:
     reader = spawn(paths, False, 1.0)
     gc.disable()  # as the real program does, until it is settled
     from tuimon.monitor.process import ReaderProcess  # in the order of the real program: the reader starts first
-    from tuimon.tui.app import SWITCH, TuimonApp
+    from tuimon.tui.app import TuimonApp
+    from tuimon.tui.launch import SWITCH
 
     late: list[float] = []
 

@@ -104,7 +104,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
             import asyncio  # noqa: F401
         from tuimon.detectors import Checker  # the reader reads while this is imported
         from tuimon.monitor.process import ReaderProcess
-        from tuimon.tui.app import run
+        from tuimon.tui.launch import run
 
         if asked is not None:
             settings = settings.with_changes(theme=asked.theme())

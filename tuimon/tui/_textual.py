@@ -7,7 +7,7 @@ import fcntl
 import selectors
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -49,6 +49,27 @@ def _unsent(file: Any) -> int:
         return int.from_bytes(fcntl.ioctl(file.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder)
     except (OSError, ValueError):  # no terminal, or none any more
         return 0
+
+
+def tell_writes(app: App[Any], listener: Callable[[int], object]) -> None:
+    """`listener` is called with the number of bytes after each write to the terminal, as soon as there is one. Private,
+    so where Textual has none it is never called."""
+    driver = getattr(app, "_driver", None)
+    really_write = getattr(driver, "write", None)
+    if driver is None or really_write is None:
+        return
+
+    def write_and_tell(text: str) -> None:
+        really_write(text)
+        listener(len(text.encode("utf-8", "replace")))
+
+    driver.write = write_and_tell
+
+
+def ask(app: App[Any]) -> None:
+    """Asks the terminal for the cursor's position (DSR 6, ECMA-48): any terminal, and tmux or screen in its place,
+    answers, and Textual makes events.CursorPosition of it."""
+    write(app, "\x1b[6n")
 
 
 def write(app: App[Any], text: str) -> None:

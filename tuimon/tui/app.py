@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,12 +15,11 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
-from textual.events import Event, Key
+from textual.events import CursorPosition, Event, Key
 from textual.widgets import Input, Static
 
 from tuimon.config import Settings
 from tuimon.monitor import ReaderProcess
-from tuimon.notify import Notifier, channels_of
 from tuimon.panels import Look, header_panel
 from tuimon.store import Run, Snapshot
 from tuimon.tui import _textual, actions, explore, saved_view, terminal
@@ -30,7 +28,8 @@ from tuimon.tui.bars import AlertBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
 from tuimon.tui.ending import Ending
-from tuimon.tui.pace import Link, Pace
+from tuimon.tui.link import Link
+from tuimon.tui.pace import Pace
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.preparing import START, meet, prepare, settle
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, runs_of
@@ -47,8 +46,6 @@ _HEADER_EVERY = 0.5
 """Seconds, at least, from one header to the next while a run grows: it is worked out of many metrics."""
 _DETECT_AFTER = 0.1
 """Seconds from the first curves, for which the boxes must be laid out, to the first look of the detectors."""
-SWITCH = 0.001
-"""Seconds for which the receiving thread keeps the interpreter while a key waits for it; Python's own are 0.005."""
 
 
 class TuimonApp(App[None], inherit_bindings=False):
@@ -94,8 +91,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.snapshot: Snapshot = monitor.snapshot()
         self._listed: tuple[Snapshot | None, RunChoice, tuple[Run, ...]] = (None, self.state.runs, ())
         self._pace = Pace(settings.frame_rate)
-        self.ending = Ending(lambda code: self.exit(return_code=code))
-        self._link = Link(partial(_textual.backlog, self))
+        self.ending = Ending(self.leave)
+        self._link = Link(partial(_textual.backlog, self), partial(_textual.ask, self))
         self._news = asyncio.Event()
         self._prepared = self._begun_to_show = self._whole = False
         self._header_at = 0.0
@@ -131,11 +128,16 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.filter_bar = self.query_one("#filter-bar")
         loop = asyncio.get_running_loop()
         self.ending.listen(loop)
-        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))  # the shell has drawn over it
+        _textual.tell_writes(self, self._link.wrote)
+        self.app_resume_signal.subscribe(self, self._resume)
         self._monitor.on_change = partial(self._announce, loop)
         self.set_interval(TICK, self._tick)
         self.set_timer(START, settle)
         self.run_worker(self._keep_drawing())
+
+    def _resume(self, _: object) -> None:
+        self._link.speak()
+        self.refresh(layout=True)  # the shell has drawn over it
 
     def on_unmount(self) -> None:
         self.ending.stop()
@@ -212,7 +214,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             return
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
-            self.exit(return_code=NOTHING_FOUND)
+            self.leave(NOTHING_FOUND)
         if isinstance(self.screen, WorkScreen):
             self.screen.show(snapshot, self.state, now)
             return
@@ -264,6 +266,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     async def on_event(self, event: Event) -> None:
         """Every event of the terminal comes by here."""
+        if isinstance(event, CursorPosition):
+            self._link.answered()
         if not (isinstance(event, Key) and time.monotonic() < self.deaf_until):
             await super().on_event(event)
 
@@ -271,8 +275,17 @@ class TuimonApp(App[None], inherit_bindings=False):
         """A key or the palette asks for an action."""
         self._action_of[id].do(self)
 
-    def action_tuimon_suspend(self) -> None:
+    async def action_tuimon_suspend(self) -> None:
+        await self._link.fall_silent()
         self.action_suspend_process()
+
+    def leave(self, code: int) -> None:
+        """Ends the screen."""
+        self.run_worker(self._leave(code))
+
+    async def _leave(self, code: int) -> None:
+        await self._link.fall_silent()
+        self.exit(return_code=code)
 
     def redraw(self) -> None:
         """After a key: at once, from the snapshot that is shown, so that a key costs what it changes; what is new since
@@ -374,27 +387,3 @@ class TuimonApp(App[None], inherit_bindings=False):
         """For the next start on the same paths."""
         if self._views:
             saved_view.keep(self.state, self._begun, self._monitor.paths, self._views)
-
-
-def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False, deaf_for: float = 0.0) -> int:
-    """Shows the dashboard until a person leaves it. Returns the exit code. fresh: not as it was left last time.
-
-    deaf_for: seconds for which what looks like keys is none.
-    """
-    app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory())
-    app.deaf_until = time.monotonic() + deaf_for
-    chosen = channels_of(settings.notify, lambda text: _textual.write(app, text))
-    notifier = Notifier(chosen, monitor.say)
-    monitor.tell_alerts(notifier.update)
-    _textual.send_changed_cells()
-    _textual.wait_longer_for_input()
-    sys.setswitchinterval(SWITCH)
-    app.ending.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # where Textual writes
-    try:
-        app.run(mouse=settings.mouse)
-    finally:
-        app.ending.over()
-        monitor.on_change = lambda: None
-        notifier.close()
-        app.keep_view()
-    return app.return_code or 0

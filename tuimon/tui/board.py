@@ -21,7 +21,8 @@ from tuimon.model.views import Size, Symbols
 from tuimon.panels import PLAIN, Look, Panel
 from tuimon.store import Run
 from tuimon.tui.box import PanelBox
-from tuimon.tui.pace import Link, Pace
+from tuimon.tui.link import Link
+from tuimon.tui.pace import Pace
 
 FIRST_BOXES = 10
 """Made with the board, so that the first page need not wait for its widgets."""

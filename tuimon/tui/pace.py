@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 _SHARE = 0.2
 """Of the event loop's time: what is left is for keys."""
 _LONGEST = 1.0
 """Seconds: whatever drawing takes, what is new is not held back longer."""
-_SLOW = 0.1
-"""Seconds in which a terminal takes a drawing, else it is at the end of a slow link …"""
-_REMEMBERED = 600.0
-"""… for so many seconds."""
-_LOOK = 0.02
-
-
-class Link:
-    """The way of what is drawn to the terminal."""
-
-    def __init__(self, waiting: Callable[[], int]) -> None:
-        """waiting: how much of it has not been taken yet."""
-        self._waiting = waiting
-        self._slow_until = float("-inf")
-
-    @property
-    def slow(self) -> bool:
-        """Then a key waits for all that was drawn before it: little should be."""
-        return time.monotonic() < self._slow_until
-
-    async def drained(self) -> None:
-        """Returns when everything has been taken."""
-        begun = time.monotonic()
-        while self._waiting():
-            await asyncio.sleep(_LOOK)
-            now = time.monotonic()
-            if now - begun > _SLOW:
-                self._slow_until = now + _REMEMBERED
 
 
 class Pace:

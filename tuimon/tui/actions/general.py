@@ -21,7 +21,7 @@ _action = partial(Action, where=("dashboard", "runs", "metrics", "log", "config"
 
 
 def _quit(app: TuimonApp) -> None:
-    app.exit(return_code=0)
+    app.leave(0)
 
 
 def _help(app: TuimonApp) -> None:
