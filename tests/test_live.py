@@ -414,21 +414,21 @@ def test_detectors_look_when_the_screen_has_drawn(tmp_path: Path) -> None:
         live.monitor.close()
 
 
-def test_nothing_is_stored_while_the_first_curves_are_drawn(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_stored_while_a_screen_is_drawn(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "_WAY", 60.0)
     live = Live(log.parent)
-    live.monitor.give_way()
-    live.monitor.start(detect=False)
-    try:
+    with live.monitor.undisturbed():
+        with live.monitor.undisturbed():
+            live.monitor.start()
         time.sleep(1.0)
         assert live.snapshot.version == 0
-        live.monitor.go_on()
+    try:
         live.until_points("loss", points(range(5)))
     finally:
         live.monitor.close()
 
 
 def test_a_drawing_that_never_ends_stops_nothing(live: Live, log: Path) -> None:
-    live.monitor.give_way()
-    append(log, rows(range(5, 9)))
-    live.until_points("loss", points(range(9)))
+    with live.monitor.undisturbed():
+        append(log, rows(range(5, 9)))
+        live.until_points("loss", points(range(9)))

@@ -12,7 +12,8 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from queue import SimpleQueue
 
 from tuimon.detectors import Checker
@@ -76,6 +77,7 @@ class ReaderProcess:
         self._detecting = threading.Event()
         self._may_store = threading.Event()
         self._may_store.set()
+        self._drawing = 0
         self._checked = 0.0
         self._unchecked = False
         self._more_to_check = False
@@ -92,18 +94,21 @@ class ReaderProcess:
         self._checked = time.monotonic()
         self._thread.start()
 
-    def give_way(self) -> None:
-        """What comes is not stored before `go_on`: the first curves are drawn of what there is, and two threads that
-        work in turns make them wait for twice as long."""
+    @contextmanager
+    def undisturbed(self) -> Iterator[None]:
+        """What comes inside is not stored before its end: of two threads that work in turns each takes twice as long,
+        and a screen is drawn of what there is. On the event loop's thread; contexts may overlap."""
+        self._drawing += 1
         self._may_store.clear()
-
-    def go_on(self) -> None:
-        """What has come is stored."""
-        self._may_store.set()
+        try:
+            yield
+        finally:
+            self._drawing -= 1
+            if not self._drawing:
+                self._may_store.set()
 
     def detect(self) -> None:
-        """Detectors look from now on, and what has come is stored: a screen has drawn first, without them beside it."""
-        self.go_on()
+        """Detectors look from now on: a screen has drawn first, without them beside it."""
         self._detecting.set()
 
     def wait_for_first(self, timeout: float) -> bool:

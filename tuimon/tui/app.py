@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -94,6 +94,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.ending = Ending(self.leave)
         self._link = Link(partial(_textual.backlog, self), partial(_textual.ask, self))
         self._news = asyncio.Event()
+        self._alone = ExitStack()
         self._prepared = self._begun_to_show = self._whole = False
         self._header_at = 0.0
         self._met: tuple[int, int] | None = None
@@ -105,7 +106,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         header.id = "header"
         header.assign(header_panel())
         yield header
-        yield Board(self._pace, self._link)
+        yield Board(self._pace, self._link, self._monitor.undisturbed)
         yield Waiting(self._monitor.paths)
         yield AlertBar()
         with Horizontal(id="filter-bar") as bar:
@@ -168,7 +169,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         run = snapshot.runs[min(at, len(snapshot.runs) - 1)] if at is not None and snapshot.runs else snapshot.newest
         if run is not None and (run.id, run.structure) != self._met:
             if not self._begun_to_show:
-                self._monitor.give_way()
+                self._alone.enter_context(self._monitor.undisturbed())
             await asyncio.to_thread(meet, run)
             self._met = run.id, run.structure
 
@@ -177,7 +178,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         if snapshot is not self.snapshot or not self._prepared:
             self.snapshot, self._prepared = snapshot, True
             self._pace.begin()
-            with self._pace.piece():
+            with self._monitor.undisturbed(), self._pace.piece():
                 self._draw(header=self._header_is_due(snapshot))
             if not self._begun_to_show:
                 self._begin_to_show()
@@ -191,10 +192,14 @@ class TuimonApp(App[None], inherit_bindings=False):
         """The first curve waits for no rest, and for no detector."""
         if self.snapshot.progress.caught_up or not self.waiting.display:
             self._begun_to_show = True
-            self.set_timer(_DETECT_AFTER, self._monitor.detect)
+            self.set_timer(_DETECT_AFTER, self._has_begun)
         else:
-            self._monitor.go_on()
+            self._alone.close()
             self._pace.at_once()
+
+    def _has_begun(self) -> None:
+        self._alone.close()
+        self._monitor.detect()
 
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else; what it was not told yet, it is told now."""

@@ -5,8 +5,8 @@ they are used again for the next one, so a run of ten thousand metrics costs wha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -55,7 +55,10 @@ class Board(Container):
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
 
-    def __init__(self, pace: Pace, link: Link) -> None:
+    def __init__(
+        self, pace: Pace, link: Link, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
+    ) -> None:
+        """undisturbed: a context in which no other thread competes for the interpreter."""
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
         self.boxes = [PanelBox() for _ in range(FIRST_BOXES)]
@@ -72,6 +75,7 @@ class Board(Container):
         """Whether boxes wait to be drawn."""
         self._pace = pace
         self._link = link
+        self._undisturbed = undisturbed
         self._wanted: tuple[Run | None, float, Symbols, str, Look, tuple[Alert, ...]] | None = None
         self._due = asyncio.Event()
         for box in self.boxes:
@@ -170,8 +174,9 @@ class Board(Container):
         while True:
             await self._due.wait()
             self._due.clear()
-            with ExitStack() as batch:
-                if not self._link.slow:
+            slow = self._link.slow
+            with nullcontext() if slow else self._undisturbed(), ExitStack() as batch:
+                if not slow:
                     batch.enter_context(self.app.batch_update())
                 await self._draw_page(batch)
             self.screen.check_idle()  # which sends it: what asked for that within the batch was not heard
