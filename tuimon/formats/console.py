@@ -44,7 +44,7 @@ class ConsoleDecoder(StreamDecoder):
         self._sink = Sink()
         self._outcome = Outcome()
         asked = sorted([*families(), *own], key=lambda family: family.order)
-        self._readers = [(tuple(mark.encode() for mark in f.marks), f.reader(self._sink)) for f in asked]
+        self._readers = [(tuple(mark.encode() for mark in f.marks), f.reader(self._sink), f.closes) for f in asked]
 
     def feed(self, data: bytes) -> Sequence[Item]:
         damage: list[Item] = []
@@ -57,21 +57,27 @@ class ConsoleDecoder(StreamDecoder):
 
     def flush(self) -> Sequence[Item]:
         pending = self._lines.pending()
-        before = len(self._sink)
-        whole = pending.rstrip().endswith((b"}", b"]"))  # a dictionary, a progress bar: it may say that it is whole
-        if whole:
-            self._read(0, [pending])
-        for _, reader in self._readers:
+        if pending.rstrip().endswith((b"}", b"]")):  # a dictionary, a progress bar: it may say that it is whole
+            before = len(self._sink), self._sink.kept
+            self._read(0, [pending], ended=False)
+            if (
+                len(self._sink),
+                self._sink.kept,
+            ) != before:  # else it was the beginning of a line ("[12:00:00]"): its rest will come
+                self._lines.take()
+        for _, reader, _ in self._readers:
             reader.flush()
-        if whole and len(self._sink) > before:  # else it was the beginning of a line ("[12:00:00]"): its rest will come
-            self._lines.take()
         return [*self._sink.take(), *self._outcome.take()]
 
-    def _read(self, offset: int, lines: list[bytes]) -> None:
-        """Lines that have ended, the first at `offset`. Those without any mark, nearly all of a chatty log, cost next
+    def _read(self, offset: int, lines: list[bytes], ended: bool = True) -> None:
+        """Lines, the first at `offset`. Those without any mark, nearly all of a chatty log, cost next
         to nothing."""
         block = b"\n".join(lines)
-        awake = [(marks, reader.read) for marks, reader in self._readers if _holds(block, marks)]
+        awake = [
+            (marks, reader.read)
+            for marks, reader, closes in self._readers
+            if (ended or closes) and _holds(block, marks)
+        ]
         told = _holds(block, Outcome.marks)
         if not awake and not told and not self._outcome.watching:
             return
@@ -86,11 +92,11 @@ class ConsoleDecoder(StreamDecoder):
             if self._outcome.watching:
                 self._outcome.follow(raw)
             if told and _holds(raw, Outcome.marks):
-                line = Line(raw, at)
+                line = Line(raw, at, ended)
                 self._outcome.read(line, self._sink.step)
             for marks, read in awake:
                 if _holds(raw, marks):
-                    line = line or Line(raw, at)
+                    line = line or Line(raw, at, ended)
                     if self._used(read, line):
                         break
 

@@ -50,6 +50,8 @@ class Family(Struct, frozen=True):
     reader: Callable[[Sink], Reader]
     order: int = 50
     """The lower, the earlier it is asked: strict shapes first, "step 3 loss 0.5" last."""
+    closes: bool = False
+    """Does a bracket say where such a line ends, so that it is read though its newline has not come?"""
 
 
 class Sink:
@@ -61,6 +63,8 @@ class Sink:
         self.last_row: list[tuple[str, float]] = []
         self.rows = 0
         """How many have come."""
+        self.kept = 0
+        """How many a reader has kept back, to give them later."""
         self.disproved = False
         """See StreamDecoder."""
         self.marks: list[tuple[int, int]] | None = None

@@ -36,21 +36,30 @@ _STAMP = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 _STAMP_WITHIN = 80
+_CURSOR_UP = b"\x1b[A"
 
 
 class Line:
     """One line, or one state of a line that is redrawn."""
 
-    def __init__(self, raw: bytes, offset: int = 0) -> None:
+    def __init__(self, raw: bytes, offset: int = 0, ended: bool = True) -> None:
+        self._raw = raw
         self.text = plain(raw)
         self.offset = offset
         """Of its first byte in the log."""
+        self.ended = ended
+        """False: its end has not come, though it looks whole. It is read again then, unless it gives a row now."""
 
     @cached_property
     def message(self) -> str:
         """The text without time stamp, level, logger and call site."""
         found = _PREFIX.match(self.text)
         return self.text[found.end() :] if found else self.text
+
+    @property
+    def nested(self) -> bool:
+        """Is it a bar within a bar: drawn below another one, to whose line the cursor goes back up (tqdm/std.py)?"""
+        return self._raw.rstrip().endswith(_CURSOR_UP)
 
     @cached_property
     def time(self) -> float:

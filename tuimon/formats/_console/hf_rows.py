@@ -5,10 +5,12 @@
     {'loss': 0.5, …, 'global_step/max_steps': '5/30'}                       ms-swift: the step is in the row
 
 No step is in the row, but the progress bar is drawn again right behind it and then counts the step just done (the bar
-before lags). So a row waits for the next bar; where there are no bars, rows count from 1. What is not known for sure
-goes on at the interval of the rows before: when standard output is buffered and rows come in bursts, when the run was
-killed between row and bar. On a flush a row that waits is given at the step that it would then have; a bar that comes
-later and says otherwise disproves it. Rows of an evaluation and of the end have the step of the training row before.
+before lags). So a row waits for the next bar, but not for that of an evaluation, which is drawn below it and counts
+batches; where there are no bars, rows count from 1. What is not known for sure goes on at the interval of the rows
+before: when standard output is buffered and rows come in bursts, when the run was killed between row and bar. On a
+flush a row that waits is given at the step that it would then have, or that a bar says whose end has not come; what
+comes later and says otherwise disproves it. Rows of an evaluation and of the end have the step of the training row
+before, where no bar right behind them says better.
 Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
@@ -49,6 +51,8 @@ class HFRowReader(LineReader):
         self._guessed: list[int] = []
         """Steps at which the first of them were given on a flush."""
         self._bars = False
+        self._open_bar: int | None = None
+        """Steps done by a bar whose end has not come: it may yet turn out to be nested."""
         self._last = 0
         self._interval: int | None = None
         self._begun: list[str] = []
@@ -64,7 +68,8 @@ class HFRowReader(LineReader):
             self._begun.append(text)
             return True
         row = printed_dict(" ".join([*self._begun, text]))
-        self._begun = []
+        if row is not None or line.ended:
+            self._begun = []
         return row is not None and not _KEYS.isdisjoint(row) and self._row(row, line)
 
     def _row(self, row: dict[str, float | str], line: Line) -> bool:
@@ -79,6 +84,7 @@ class HFRowReader(LineReader):
             return False
         epoch = row.get("epoch")
         apart = all(_APART.match(key) or key == "epoch" for key in row) or "train_runtime" in row
+        self.sink.kept += 1
         self._waiting.append(_Waiting(values, line, apart, epoch if isinstance(epoch, float) else None))
         if not self._bars or len(self._waiting) >= _MAX_WAITING:
             self._give(None)
@@ -86,18 +92,23 @@ class HFRowReader(LineReader):
 
     def _bar(self, text: str, line: Line) -> bool:
         found = BAR.match(text)
-        if found is None or not _TRAINING.fullmatch(found["name"].strip()):
+        if found is None or line.nested or not _TRAINING.fullmatch(found["name"].strip()):
             return False
         self._bars = True
-        if self._waiting:
-            done = int(found["done"])
+        done = int(found["done"])
+        if not line.ended:
+            self._open_bar = done
+        elif self._waiting:
             self._give(done)
             self.sink.progress(done, int(found["total"]))
         return False
 
     def flush(self) -> None:
-        at = len(self._guessed)
-        self._guessed = self._placed(None)[0]
+        at, given = len(self._guessed), self._guessed
+        self._guessed = self._placed(self._open_bar)[0]
+        self._open_bar = None
+        if self._guessed[:at] != given:
+            self.sink.disproved = True
         for row, step in zip(self._waiting[at:], self._guessed[at:], strict=True):
             self.sink.guess(row.values, step, row.line)
 
@@ -141,4 +152,4 @@ class HFRowReader(LineReader):
         return [max(0, done - interval * (count - 1 - index)) for index in range(count)]
 
 
-FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it"), HFRowReader, order=24)
+FAMILY = Family("hf-rows", ("{'", '{"', "': ", "it/s", "s/it"), HFRowReader, order=24, closes=True)

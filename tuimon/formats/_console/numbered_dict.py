@@ -38,4 +38,4 @@ class NumberedDictReader(LineReader):
         return row is not None and self.sink.row(numbers(row), int(found[1]), line)
 
 
-FAMILY = Family("numbered-dict", (_OPEN,), NumberedDictReader, order=12)
+FAMILY = Family("numbered-dict", (_OPEN,), NumberedDictReader, order=12, closes=True)

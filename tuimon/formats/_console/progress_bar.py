@@ -45,4 +45,4 @@ class ProgressBarReader(LineReader):
         return True
 
 
-FAMILY = Family("progress-bar", ("it/s", "s/it"), ProgressBarReader, order=22)
+FAMILY = Family("progress-bar", ("it/s", "s/it"), ProgressBarReader, order=22, closes=True)

@@ -95,4 +95,4 @@ def _json(text: str) -> dict[str, Any] | None:
     return flatten(row) if isinstance(row, dict) else None
 
 
-FAMILY = Family("roll", (_TRACKER, "pipeline step ", "global step ", "[PID "), RollReader, order=14)
+FAMILY = Family("roll", (_TRACKER, "pipeline step ", "global step ", "[PID "), RollReader, order=14, closes=True)
