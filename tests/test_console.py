@@ -210,6 +210,8 @@ def test_sb3_tables_need_their_border() -> None:
         ("INFO:root:iter 7: loss 0.5, time 12.5ms", {"loss": (7, 0.5), "time": (7, 12.5)}),
         ("[Val] Step 5: loss = -1e-3", {"val/loss": (5, -0.001)}),
         ("step=12 loss=np.float64(0.5) lr=1e-05", {"loss": (12, 0.5), "lr": (12, 1e-5)}),
+        ("Epoch 3 | valid on 'valid' subset | loss 10.25 | ppl 9.5", {"val/loss": (3, 10.25), "val/ppl": (3, 9.5)}),
+        ("Epoch 3 Test: loss=0.5", {"test/loss": (3, 0.5)}),
         ("step 5: saving checkpoint to runs/ckpt-5", {}),
         ("step 5 of 10", {}),
         ("step 5 took 3 s", {}),
@@ -222,6 +224,16 @@ def test_sb3_tables_need_their_border() -> None:
 )
 def test_plain_lines(line: str, wanted: dict[str, tuple[int, float]]) -> None:
     assert read(f"{line}\n") == {name: points(value) for name, value in wanted.items()}
+
+
+def test_what_is_said_of_an_epoch_belongs_to_its_last_step() -> None:
+    text = "".join(
+        f"Epoch [{epoch}/2], Step [{step}/600], Loss: 0.5\n" * 2 + f"Epoch [{epoch}/2] Val Loss: 0.25\n" * (step == 600)
+        for epoch in (1, 2)
+        for step in (300, 600)
+    )
+    assert read(text)["Val Loss"] == points((600, 0.25), (1200, 0.25))
+    assert read("Epoch 1: Val Loss=0.5\nEpoch 2: Val Loss=0.5\n") == {"Val Loss": points((1, 0.5), (2, 0.5))}
 
 
 @pytest.mark.parametrize(

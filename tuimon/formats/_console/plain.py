@@ -3,7 +3,9 @@
     Step 10 (samples: 40): loss=0.5000, reward=0.1000, lr=1.00e-05
     global_step 1/60 rollout_time 0.055s reward 0.1937 loss -0.07035
     Epoch [1/10], Step [100/600], Loss: 0.5                 step 100 of epoch 1: (1 - 1) * 600 + 100
-    Train Epoch: 1 [640/60000 (1%)]  Loss: 2.29
+    Train Epoch: 1 [640/60000 (1%)]  Loss: 2.29             of epochs that count from 0, of epoch 0: 0 * 60000 + 640
+    Epoch: [0][  10/5005]  Loss 7.01 (7.10)                 between tabs, of PyTorch's examples; also [0]  [ 10/5005]
+    epoch 001:    100 / 5000 loss=10.5, ppl=1500.2          fairseq
     Epoch 3: Train Loss: 0.5 Val Loss: 0.6                  names may be of several words
     step 250: train loss 2.0123, val loss 2.1234            so they may between commas or bars (nanoGPT, llm.c)
 
@@ -18,24 +20,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tuimon.formats._console import Family, LineReader
+from tuimon.formats._console import Family, LineReader, Sink
 from tuimon.formats._console._line import Line
 from tuimon.formats._console._values import NUMBER
 
 _MAX_LENGTH = 1 << 16
 _BAR = "%|"
 """Behind a progress bar stand the metrics of whenever: see progress_bar."""
-_COUNT = r"\W{0,4}(\d{1,18})(?:\s?(?:/|of)\s?(\d{1,18}))?(?![\w.]*\d)"
+_WHOLE = r"(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})"
+_COUNT = rf"\W{{0,4}}(?<![\s:=([]-){_WHOLE}(?:\s?(?:/|of)\s?{_WHOLE})?(?![\w.]*\d|,\d{{3}}|[kmb]\b)"
+"""A count, which is not negative, no fraction and no "10k"; and of how many."""
 _LEAD = re.compile(
     rf"\W{{0,4}}((?:[A-Za-z]{{1,20}}\W{{1,3}}){{0,3}}?)"
     rf"((?:global|train(?:ing)?|update|optim\w*)?[_ -]?(?:step|iter(?:ation)?|update|epoch|episode)s?)\b{_COUNT}",
     re.IGNORECASE | re.ASCII,
 )
 _SECOND = re.compile(
-    rf"[\s,;|:\])-]{{0,4}}(?:(?:global[_ ])?(?:step|iter(?:ation)?|batch)s?\b{_COUNT}|\[(\d{{1,18}})/(\d{{1,18}}))",
+    rf"[\s,;|:\])-]{{0,4}}(?:[\[(]?(?:global[_ ])?(?:step|iter(?:ation)?|batch)s?\b{_COUNT}"
+    r"|\[\s{0,8}(\d{1,18})/\s{0,8}(\d{1,18})|\s{0,8}(\d{1,18}) / (\d{1,18})(?=\s))",
     re.IGNORECASE | re.ASCII,
 )
-_VALIDATION = re.compile(r"\b(val(?:id(?:ation)?)?|eval(?:uation)?|test)\b", re.IGNORECASE)
+_SETTING = re.compile(r"\b(?:max|maximum|num|number|warm|warmup|every|per)\b", re.IGNORECASE)
+"""Before "steps" it tells how many there are to be."""
+_STAGE = r"\b(val(?:id(?:ation)?)?|eval(?:uation)?|test)\b"
+_VALIDATION = re.compile(_STAGE, re.IGNORECASE)
+_VALIDATION_BEHIND = re.compile(
+    rf"[\s,;|:\[\])-]{{0,6}}{_STAGE}[^=:|\d\]]{{0,30}}[:|\]]\s{{0,4}}(?=[a-z])", re.IGNORECASE
+)
+"""Behind the step, and with names of its own behind it: "| valid on 'valid' subset | loss", but not "val loss: 0.5"."""
 _UNIT = r"(?:%|ms|s|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s|tok/s|samples?/s)?"
 _VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|)\]}}]|$)(?!,\d{{3}}(?!\d))"
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
@@ -55,30 +67,40 @@ _MAX_NAME = 60
 
 
 class PlainReader(LineReader):
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self._first_epoch = 1
+        self._reached = -1, 0
+        """The last epoch of which a step was told, and that step: what is said of the whole epoch belongs to it."""
+
     def read(self, line: Line) -> bool:
         text = line.message
         found = _LEAD.match(text) if len(text) <= _MAX_LENGTH and _BAR not in text else None
         if found is None:
             return False
-        lead, kind, step, at = found[1], found[2].lower(), int(found[3]), found.end()
-        total = int(found[4]) if found[4] else None
+        lead, kind, step, at = found[1], found[2].lower(), _whole(found[3]), found.end()
+        if _SETTING.search(lead):
+            return False
+        total = _whole(found[4]) if found[4] else None
         epoch: int | None = None
         if "epoch" in kind:
             inner = _SECOND.match(text, at)
             if inner:
                 at = inner.end()
-                epoch, (step, total) = step, _within(step, inner, total)
+                self._first_epoch = min(self._first_epoch, step)
+                epoch, (step, total) = step, _within(step - self._first_epoch, inner, total)
+                self._reached = epoch, step
+            elif step == self._reached[0]:
+                epoch, (step, total) = step, (self._reached[1], None)
+        validation = _VALIDATION.search(lead)
+        if validation is None and (validation := _VALIDATION_BEHIND.match(text, at)):
+            at = validation.end()
         values = list(_pairs(text[at:]))
         if not values:
             return False
-        if validation := _VALIDATION.search(lead):
-            prefix = (
-                "eval/"
-                if validation[1].lower().startswith("eval")
-                else "test/"
-                if validation[1].lower() == "test"
-                else "val/"
-            )
+        if validation:
+            word = validation[1].lower()
+            prefix = "eval/" if word.startswith("eval") else "test/" if word == "test" else "val/"
             values = [(prefix + name, value) for name, value in values]
         elif epoch is not None:
             values.append(("epoch", float(epoch)))
@@ -87,12 +109,16 @@ class PlainReader(LineReader):
         return self.sink.row(values, step, line)
 
 
-def _within(epoch: int, inner: re.Match[str], epochs: int | None) -> tuple[int, int | None]:
+def _whole(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def _within(epochs_done: int, inner: re.Match[str], epochs: int | None) -> tuple[int, int | None]:
     """(step counted from the first epoch, how many there will be) of a step within an epoch."""
-    done, size = int(inner[1] or inner[3]), inner[2] or inner[4]
+    done, size = _whole(inner[1] or inner[3] or inner[5]), inner[2] or inner[4] or inner[6]
     if not size:
         return done, None
-    return max(0, epoch - 1) * int(size) + done, epochs * int(size) if epochs else None
+    return epochs_done * _whole(size) + done, epochs * _whole(size) if epochs else None
 
 
 def _pairs(text: str) -> Iterator[tuple[str, float]]:
@@ -112,9 +138,9 @@ def _tiles(text: str) -> list[tuple[str, float]]:
 
 
 def _listed(text: str) -> list[tuple[str, float]]:
-    """The pairs of a list between commas or bars, if half of its parts are pairs, and a number has a fraction: others
-    are prose ("saving checkpoint 3, model 4")."""
-    parts = [part for part in re.split(r",\s|\|", text.strip(" :|,-")) if part.strip()]
+    """The pairs of a list between commas, bars or tabs, if half of its parts are pairs, and a number has a fraction:
+    others are prose ("saving checkpoint 3, model 4")."""
+    parts = [part for part in re.split(r",\s|\||\t", text.strip(" :|,-")) if part.strip()]
     found = [pair for part in parts if (pair := _PART.fullmatch(part)) and _WORDS.isdisjoint(pair[1].lower().split())]
     if len(parts) < 2 or 2 * len(found) < len(parts) or all(pair[2].isdecimal() for pair in found):
         return []
