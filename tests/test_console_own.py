@@ -67,6 +67,7 @@ def test_patterns_read_a_log_however_it_is_cut(cuts: list[int]) -> None:
         ("took {t}s", "it took 3.5s in all", {"t": "3.5"}),
         ("a {x}{}b {y}", "a 1 b c b 2 b 3", {"x": "1", "y": "2"}),
         ("loss={loss}", "loss=0.5.1", None),
+        ("tokens {tokens}", "tokens 1,234", None),
         ("[{time}] x={x}", "[2026-08-19 12:00:05,5] x=1", {"time": "2026-08-19 12:00:05,5", "x": "1"}),
     ],
 )

@@ -65,7 +65,7 @@ class _Piece:
         if name in TIME_KEYS:
             value = rf"{_MOMENT}|{value}"
         before = _BEFORE_NUMBER if self.expression else r"(?<![\w.+-])"
-        behind = "" if following else r"(?!\w|\.\d)"
+        behind = "" if following else r"(?!\w|\.\d|,\d{3}(?!\d))"
         self.expression += f"{before}({value}){behind}"
         self.names.append(name)
         self._text = ""
