@@ -36,6 +36,8 @@ _STAMP = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[ T](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6})\d*)?(Z|[+-]\d\d:?\d\d)?", re.ASCII
 )
 _STAMP_WITHIN = 80
+_BAR_BEFORE = re.compile(r"[^|%]{0,200}?\d{1,3}%\|[^|]*+\|[^\[\]|]{1,80}\[[^\]]*+\]\s*+(?=[\w{'\"\[])", re.ASCII)
+"""A progress bar (tqdm) that is left standing, and a text behind it: print() does not know of the bar."""
 _CURSOR_UP = b"\x1b[A"
 
 
@@ -52,9 +54,16 @@ class Line:
 
     @cached_property
     def message(self) -> str:
-        """The text without time stamp, level, logger and call site."""
-        found = _PREFIX.match(self.text)
-        return self.text[found.end() :] if found else self.text
+        """The text without time stamp, level, logger and call site, nor a progress bar that was left standing."""
+        drawn = self.drawn
+        if "%|" in drawn and drawn[-1] != "]" and (bar := _BAR_BEFORE.match(drawn)):
+            return _without_prefix(drawn[bar.end() :])
+        return drawn
+
+    @cached_property
+    def drawn(self) -> str:
+        """The message with the progress bar before it, if there is one."""
+        return _without_prefix(self.text)
 
     @property
     def nested(self) -> bool:
@@ -65,6 +74,11 @@ class Line:
     def time(self) -> float:
         """Seconds since the epoch that the line begins with; NaN where it has no full time stamp."""
         return stamp(self.text)
+
+
+def _without_prefix(text: str) -> str:
+    found = _PREFIX.match(text)
+    return text[found.end() :] if found else text
 
 
 def plain(raw: bytes) -> str:

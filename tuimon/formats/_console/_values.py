@@ -34,11 +34,13 @@ _AFTER = re.compile(r"\s*+([,}]?)")
 
 def number(token: str) -> float | None:
     """The number that a printed value is; None for what is none."""
-    if len(token) > _MAX_DIGITS or "_" in token:
+    if len(token) > _MAX_DIGITS:
         return None
     if token.endswith(")"):
         found = _WRAPPED.fullmatch(token)
         return float(found[1]) if found else None
+    if "_" in token:
+        return None
     try:
         return float(token)
     except ValueError:

@@ -60,10 +60,11 @@ class HFRowReader(LineReader):
 
     def read(self, line: Line) -> bool:
         text = line.message
+        self._bar(line)
         if text.startswith("{"):
             self._begun = []
         elif not self._begun or not text.startswith(("'", '"')):
-            return self._bar(text, line)
+            return False
         if text.endswith(",") and len(self._begun) < _MAX_LINES:
             self._begun.append(text)
             return True
@@ -90,10 +91,10 @@ class HFRowReader(LineReader):
             self._give(None)
         return True
 
-    def _bar(self, text: str, line: Line) -> bool:
-        found = BAR.match(text)
+    def _bar(self, line: Line) -> None:
+        found = BAR.match(line.drawn) if "%|" in line.drawn else None
         if found is None or line.nested or not _TRAINING.fullmatch(found["name"].strip()):
-            return False
+            return
         self._bars = True
         done = int(found["done"])
         if not line.ended:
@@ -101,7 +102,6 @@ class HFRowReader(LineReader):
         elif self._waiting:
             self._give(done)
             self.sink.progress(done, int(found["total"]))
-        return False
 
     def flush(self) -> None:
         at, given = len(self._guessed), self._guessed

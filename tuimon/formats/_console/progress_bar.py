@@ -31,18 +31,21 @@ class ProgressBarReader(LineReader):
         self._done = 0
 
     def read(self, line: Line) -> bool:
-        found = BAR.match(line.message)
+        found = BAR.match(line.drawn)
         if found is None or not _TRAINING.fullmatch(found["name"].strip()):
             return False
         done = int(found["done"])
         rlinf = found["name"].lstrip().startswith(_RLINF)
         self.sink.progress(max(0, done - 1) if rlinf else done, int(found["total"]))
         if rlinf and done != self._done:  # the last state is drawn again at the end
-            pairs = (part.strip().partition("=") for part in found["inside"].split(","))
+            parts = found["inside"].split(",")
+            if not found[0].endswith("]"):
+                parts.pop()  # the bar is cut at the width of its terminal: of its last number the end may be missing
+            pairs = (part.strip().partition("=") for part in parts)
             values = [(name, value) for name, _, printed in pairs if (value := number(printed)) is not None]
             if self.sink.row(values, done - 1, line):
                 self._done = done
-        return True
+        return line.message is line.drawn  # else a row stands behind it
 
 
 FAMILY = Family("progress-bar", ("it/s", "s/it"), ProgressBarReader, order=22, closes=True)

@@ -19,7 +19,7 @@ from tuimon.formats._console._values import NUMBER
 
 _STEP = re.compile(r"(validate )?step:\s{1,20}(\d{1,18})\s{1,4}(?=[a-z])", re.ASCII)
 _PAIR = re.compile(
-    rf"([A-Za-z_][\w./]{{0,80}}):\s{{0,20}}+(?:(\d{{1,3}}(?:,\d{{3}})+)|({NUMBER}))(GiB|%)?(?:\(({NUMBER})%\))?(?=\s|$)",
+    rf"([A-Za-z_][\w./]{{0,80}}):\s{{0,20}}+(?:([+-]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?)|({NUMBER}))(GiB|%)?(?:\(({NUMBER})%\))?(?=\s|$)",
     re.IGNORECASE | re.ASCII,
 )
 
