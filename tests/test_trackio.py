@@ -90,6 +90,20 @@ def test_new_rows_and_new_runs_of_an_older_version(tmp_path: Path) -> None:
     assert not any(read(decoder, path).values())
 
 
+def test_the_numbers_beside_a_text_are_points(tmp_path: Path) -> None:
+    """A row is one call of log(): never a sample, whatever its keys are called."""
+    old_database(
+        tmp_path / "a.db",
+        ("t", "a", 3, '{"loss": 0.5, "response": "hello", "note": "' + "x" * 300 + '", "rows": [{"a": 1}]}'),
+        ("t", "a", 4, '{"loss": "NaN", "eval/path": "-Infinity", "version": "2", "nested": {"prompt": "x", "y": 1}}'),
+    )
+    assert series(read(trackio.TrackioDecoder(), tmp_path / "a.db")["a"]) == {
+        "loss": [(3, "0.5"), (4, "nan")],
+        "eval/path": [(4, "-inf")],
+        "nested/y": [(4, "1.0")],
+    }
+
+
 def test_rows_that_are_no_json_are_damage(tmp_path: Path) -> None:
     path = tmp_path / "p.db"
     old_database(

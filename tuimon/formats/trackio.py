@@ -10,6 +10,7 @@ share. A system metric has the number of its row as step. Source: trackio/sqlite
 
 from __future__ import annotations
 
+import math
 import re
 import sqlite3
 from typing import Any
@@ -19,10 +20,11 @@ from tuimon.formats import Format
 from tuimon.formats._database import DAMAGED, NewRows, RunNames, columns, readable
 from tuimon.formats._json import parse
 from tuimon.formats._row_reader import Names, RowReader
-from tuimon.formats._rows import trimmed
+from tuimon.formats._rows import number, trimmed
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_name\b)(?=.*\bstep\b)(?=.*\bmetrics\b)', re.IGNORECASE)
+_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class _Run:
@@ -80,16 +82,16 @@ class TrackioDecoder:
 
     def _read_rows(self, table: str, batch: list[tuple[Any, ...]], news: dict[str, list[Item]]) -> None:
         by_run: dict[str, list[dict[str, Any]]] = {}
-        for number, run, name, step, timestamp, document in batch:
+        for rowid, run, name, step, timestamp, document in batch:
             self._run(run, name, news)
             row = _parsed(document)
             if row is None:
-                news[run].append(Damage(number, 1, "row of metrics not readable"))
+                news[run].append(Damage(rowid, 1, "row of metrics not readable"))
                 continue
             stamp = {"timestamp": timestamp} if step is None else {"step": step, "timestamp": timestamp}
             for key in stamp:
                 row.pop(key, None)
-            by_run.setdefault(run, []).append(stamp | row)
+            by_run.setdefault(run, []).append(stamp | _numbers(row))
         for run, rows in by_run.items():
             known = self._runs[run]
             items = [item for item in known.readers[table].read(rows) if isinstance(item, Points)]
@@ -140,6 +142,25 @@ def _parsed(document: bytes) -> dict[str, Any] | None:
     if dict not in set(map(type, row.values())):
         return row
     return {key: value for key, value in row.items() if not (isinstance(value, dict) and "_type" in value)}
+
+
+def _numbers(row: dict[str, Any]) -> dict[str, Any]:
+    """A row, or a part of it, without texts and lists: whatever is said beside them, its numbers were logged."""
+    kinds = set(map(type, row.values()))
+    if str not in kinds and list not in kinds and dict not in kinds:
+        return row
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        kind = type(value)
+        if kind is dict:
+            found[key] = _numbers(value)
+        elif kind is str:
+            value = _WORDS.get(value, number(value, key))
+            if value is not None:
+                found[key] = value
+        elif kind is not list:
+            found[key] = value
+    return found
 
 
 FORMAT = Format(
