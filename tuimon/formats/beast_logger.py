@@ -21,13 +21,13 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format, StreamDecoder
+from tuimon.formats._beast_rows import BeastRows
 from tuimon.formats._json import parse
 from tuimon.formats._lines import LineSplitter
 from tuimon.formats._rows import number, seconds
 from tuimon.model.points import Damage, Fact, Item, PointsBuilder
 
 _HEAD = re.compile(rb"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}) \| [A-Z]+ *\| ")
-_CELLS = re.compile(r"│\s*│\s*([^│\n]*?)\s*│\s*([^│\n]*?)\s*│\s*│")
 _PACKED = b"base64:"
 _ROLLOUT = re.compile(rb'"header"\s*:\s*"((?:[^"\\]|\\.)*)"')
 _UNPACKED = 4096
@@ -84,7 +84,8 @@ class BeastDecoder(StreamDecoder):
         if not isinstance(content, str):
             return
         header = str(record.get("header") or "evaluation")
-        found = [(name, number(text, "")) for name, text in _CELLS.findall(content)]
+        table = BeastRows()
+        found = [(row[0], number(row[1], "")) for line in content.split("\n") if (row := table.line(line))]
         step = self._evaluations.get(header, 0)
         for name, value in found:
             if value is not None:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 
+from tuimon.formats._beast_rows import BeastRows
 from tuimon.formats._console import Family, LineReader, Sink
 from tuimon.formats._console._line import Line
 from tuimon.formats._console._values import number
 
 _TITLE = re.compile(r"╭─++ ([^─│]{1,100}) ─++╮")
-_ROW = re.compile(r"│ │ ([^│]{1,200})│([^│]{1,200})│ │")
 _HEAD = " | INFO  "
 
 
@@ -28,23 +28,25 @@ class BeastTableReader(LineReader):
         self._tables: dict[str, int] = {}
         self._title: str | None = None
         self._head: Line | None = None
+        self._rows = BeastRows()
 
     def read(self, line: Line) -> bool:
         if found := _TITLE.fullmatch(line.text):
-            self._title = found[1].strip()
+            self._title, self._rows = found[1].strip(), BeastRows()
             self._tables[self._title] = self._tables.get(self._title, -1) + 1
             return True
         if _HEAD in line.text:
             self._head, self._title = line, None
             return False
-        found = _ROW.fullmatch(line.text) if self._title is not None else None
-        if found is None or self._title is None:
+        if self._title is None:
             return False
-        value = number(found[2].strip())
-        if value is not None:
-            name = f"{self._title}/{found[1].strip()}"
-            self.sink.row([(name, value)], self._tables[self._title], self._head or line, counted=True)
-        return True
+        row = self._rows.line(line.text)
+        value = number(row[1]) if row is not None else None
+        if row is not None and value is not None:
+            self.sink.row(
+                [(f"{self._title}/{row[0]}", value)], self._tables[self._title], self._head or line, counted=True
+            )
+        return row is not None
 
 
-FAMILY = Family("beast-table", ("╭─", "│ │", _HEAD), BeastTableReader, order=18)
+FAMILY = Family("beast-table", ("╭─", "│ │", "│ ├─", "│ └─", _HEAD), BeastTableReader, order=18)
