@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from json_points import rows
+from json_points import feed, rows
 
 from tuimon.formats.console import ConsoleDecoder
 from tuimon.model.points import Item
@@ -19,10 +19,14 @@ Point = tuple[str, int, str]
 class Trainer:
     """transformers/trainer_callback.py (ProgressCallback) on tqdm/std.py (display, moveto, write)."""
 
-    def __init__(self, chance: random.Random) -> None:
+    def __init__(self, chance: random.Random, drawn: float = 0.5) -> None:
+        """drawn: the share of the steps at which the bar is drawn, which is not done more often than every 0.1 s."""
         self.chance = chance
+        self.drawn = drawn
         self.text = ""
         self.truth: list[Point] = []
+        self.ends: list[int] = []
+        """Where the row ends in the text that a point is in."""
         self.total = chance.choice([20, 60])
         self.epochs = chance.choice([1, 3])
         self.bars: list[tuple[int, int]] = []
@@ -43,6 +47,7 @@ class Trainer:
         for place in places:
             self.clear(place)
         self.text += f"{row}\n"
+        self.ends += [len(self.text)] * len(row)
         for place in places:
             self.draw(place)
         self.truth += [(name, step, repr(value)) for name, value in row.items()]
@@ -59,9 +64,9 @@ class Trainer:
     def train(self) -> None:
         every, evaluated = self.chance.choice([1, 5, 7]), self.chance.choice([5, 10, 20, 1000])
         first = self.chance.choice([0, 0, 10])  # resumed
-        for step in range(first, self.total + 1):
+        for step in (0, *range(first, self.total + 1)):
             self.bars[:1] = [(step, self.total)]
-            if step == first or self.chance.random() < 0.5:  # not more often than every 0.1 s
+            if step in (0, first) or self.chance.random() < self.drawn:
                 self.draw(0)
             if step > first and step % every == 0:
                 self.log({"loss": self.chance.uniform(-1, 1), "epoch": self.epochs * step / self.total}, step)
@@ -93,6 +98,18 @@ def test_each_row_has_the_step_at_which_it_was_logged(chance: random.Random) -> 
     behind_brackets = [at + 1 for at, byte in enumerate(data) if byte in b"]}" and chance.random() < 0.3]
     found = rows(looked_at(data, [*anywhere, *chance.choice([[], behind_brackets])]))
     assert sorted((name, step, value) for name, step, value, _ in found) == sorted(trainer.truth)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=True))
+def test_a_training_that_was_killed_and_begun_again_in_the_same_log(chance: random.Random) -> None:
+    killed, again = Trainer(chance, drawn=1.0), Trainer(chance)
+    killed.train()
+    again.train()
+    end = chance.choice([*killed.ends, chance.randrange(len(killed.text))])
+    wanted = [point for point, row_end in zip(killed.truth, killed.ends, strict=True) if row_end <= end + 1]
+    found = rows(feed(ConsoleDecoder(), f"{killed.text[:end]}\nloading the model\n{again.text}".encode()))
+    assert sorted(point[:3] for point in found) == sorted(wanted + again.truth)
 
 
 @settings(max_examples=40, deadline=None)

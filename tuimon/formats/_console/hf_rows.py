@@ -7,10 +7,10 @@
 No step is in the row, but the progress bar is drawn again right behind it and then counts the step just done (the bar
 before lags). So a row waits for the next bar, but not for that of an evaluation, which is drawn below it and counts
 batches; where there are no bars, rows count from 1. What is not known for sure goes on at the interval of the rows
-before: when standard output is buffered and rows come in bursts, when the run was killed between row and bar. On a
-flush a row that waits is given at the step that it would then have, or that a bar says whose end has not come; what
-comes later and says otherwise disproves it. Rows of an evaluation and of the end have the step of the training row
-before, where no bar right behind them says better.
+before: when standard output is buffered and rows come in bursts, when the run was killed between row and bar, or begun
+again in the same log. On a flush a row that waits is given at the step that it would then have, or that a bar says
+whose end has not come; what comes later and says otherwise disproves it. Rows of an evaluation and of the end have the
+step of the training row before, where no bar right behind them says better.
 Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
@@ -50,10 +50,13 @@ class HFRowReader(LineReader):
         self._waiting: list[_Waiting] = []
         self._guessed: list[int] = []
         """Steps at which the first of them were given on a flush."""
-        self._bars = False
+        self._drawn = -1
+        """Steps done by the last bar; below 0: there was none."""
         self._open_bar: int | None = None
         """Steps done by a bar whose end has not come: it may yet turn out to be nested."""
         self._last = 0
+        self._trained = 0
+        """The last step of a training row, and how far it is from there to the next."""
         self._interval: int | None = None
         self._begun: list[str] = []
         """Lines of a row that is printed over several."""
@@ -87,7 +90,7 @@ class HFRowReader(LineReader):
         apart = all(_APART.match(key) or key == "epoch" for key in row) or "train_runtime" in row
         self.sink.kept += 1
         self._waiting.append(_Waiting(values, line, apart, epoch if isinstance(epoch, float) else None))
-        if not self._bars or len(self._waiting) >= _MAX_WAITING:
+        if self._drawn < 0 or len(self._waiting) >= _MAX_WAITING:
             self._give(None)
         return True
 
@@ -95,13 +98,22 @@ class HFRowReader(LineReader):
         found = BAR.match(line.drawn) if "%|" in line.drawn else None
         if found is None or line.nested or not _TRAINING.fullmatch(found["name"].strip()):
             return
-        self._bars = True
         done = int(found["done"])
         if not line.ended:
-            self._open_bar = done
-        elif self._waiting:
+            self._open_bar = done if done >= self._drawn else None
+            return
+        if done < self._drawn:
+            self._begin_anew()
+        self._drawn = done
+        if self._waiting:
             self._give(done)
             self.sink.progress(done, int(found["total"]))
+
+    def _begin_anew(self) -> None:
+        """The bar goes back: another training, or the same one resumed, writes into the same log."""
+        if self._waiting:
+            self._give(None)
+        self._last, self._trained, self._interval = 0, 0, None
 
     def flush(self) -> None:
         at, given = len(self._guessed), self._guessed
@@ -114,7 +126,7 @@ class HFRowReader(LineReader):
 
     def _give(self, done: int | None) -> None:
         """Gives the rows that wait; the last of them is of step `done`, where that is known."""
-        steps, self._last, self._interval = self._placed(done)
+        steps, self._last, self._trained, self._interval = self._placed(done)
         known = len(self._guessed)
         if steps[:known] != self._guessed:
             self.sink.disproved = True
@@ -125,27 +137,30 @@ class HFRowReader(LineReader):
                 self.sink.row(row.values, step, row.line, counted=done is None)
         self._waiting, self._guessed = [], []
 
-    def _placed(self, done: int | None) -> tuple[list[int], int, int | None]:
-        """The steps of the rows that wait; the last step, and the interval between steps, behind them."""
-        last, interval = self._last, self._interval
+    def _placed(self, done: int | None) -> tuple[list[int], int, int, int | None]:
+        """The steps of the rows that wait; the last step, that of a training row, and the interval between these,
+        behind them."""
+        last, trained, interval = self._last, self._trained, self._interval
         training = self._steps([row for row in self._waiting if not row.apart], done)
         steps: list[int] = []
         for row in self._waiting:
             if not row.apart:
                 step = training.pop(0)
-                if last and step > last:
-                    interval = step - last
-                last = step
-            elif done is not None and (row is self._waiting[-1] or not last):
-                last = max(last, done)
+                if trained and step > trained:
+                    interval = step - trained
+                last = trained = step
+            elif row is self._waiting[-1] or (done is not None and not last):
+                last = max(last, self._drawn if done is None else done)
             steps.append(last)
-        return steps, last, interval
+        return steps, last, trained, interval
 
     def _steps(self, rows: list[_Waiting], done: int | None) -> list[int]:
         count = len(rows)
         interval = self._interval or 1
+        if done is None and count == 1:
+            return [max(self._trained + interval, self._drawn)]
         if done is None or not rows:
-            return [self._last + interval * (index + 1) for index in range(count)]
+            return [self._trained + interval * (index + 1) for index in range(count)]
         last = rows[-1].epoch
         if self._interval is None and last and all(row.epoch is not None for row in rows):
             return [round(done * (row.epoch or 0.0) / last) for row in rows]
