@@ -164,6 +164,12 @@ def test_nan_now_is_said_beside_the_last_value() -> None:
     assert chart(run, "loss").headline[-1] == (" NaN now", Role.CRITICAL)
 
 
+def test_an_infinity_has_its_sign() -> None:
+    run = run_of({"loss": (range(2), [0.5, -math.inf]), "reward": (range(2), [-math.inf] * 2)})
+    assert chart(run, "loss").headline[-1] == (" -Inf now", Role.CRITICAL)
+    assert chart(run, "reward").headline == (("-Inf", Role.CRITICAL),)
+
+
 def test_a_long_curve_says_how_much_of_it_is_seen_and_keeps_its_spike() -> None:
     values = np.sin(np.arange(100_000) / 5000)
     values[54_321] = 40.0

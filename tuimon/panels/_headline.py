@@ -27,7 +27,7 @@ def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols)
     """Last value with its unit, and how it has moved over the last tenth of the run."""
     last = curve.last
     if last is None:
-        return (("NaN" if curve.nan_count else "Inf", Role.CRITICAL),)
+        return ((nonfinite(curve.values[-1] * factor), Role.CRITICAL),)
     unit = unit_text(meaning.unit)
     spans: list[Span] = [(format_value(last.value * factor, unit), Role.VALUE)]
     moved = recent_change(curve)
@@ -35,7 +35,7 @@ def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols)
         still = (curve.max.value - curve.min.value) * _STILL * abs(factor)
         spans += [(" ", Role.MUTED), change_span(moved * factor, still, meaning.direction, symbols)]
     if not np.isfinite(curve.values[-1]):
-        spans.append((" NaN now" if np.isnan(curve.values[-1]) else " Inf now", Role.CRITICAL))
+        spans.append((f" {nonfinite(curve.values[-1] * factor)} now", Role.CRITICAL))
     return tuple(spans)
 
 
