@@ -212,6 +212,14 @@ def test_sb3_tables_need_their_border() -> None:
         ("step=12 loss=np.float64(0.5) lr=1e-05", {"loss": (12, 0.5), "lr": (12, 1e-5)}),
         ("Epoch 3 | valid on 'valid' subset | loss 10.25 | ppl 9.5", {"val/loss": (3, 10.25), "val/ppl": (3, 9.5)}),
         ("Epoch 3 Test: loss=0.5", {"test/loss": (3, 0.5)}),
+        (
+            "Epoch 3 - Train loss=1 acc=2 - Val loss=3 acc=4",
+            {"Train loss": (3, 1), "Train acc": (3, 2), "Val loss": (3, 3), "Val acc": (3, 4)},
+        ),
+        (
+            "Epoch 3 | train: loss=1, acc=2 | val: loss=3, acc=4 | lr=5",
+            {"train/loss": (3, 1), "train/acc": (3, 2), "val/loss": (3, 3), "val/acc": (3, 4), "lr": (3, 5)},
+        ),
         ("step 5: saving checkpoint to runs/ckpt-5", {}),
         ("step 5 of 10", {}),
         ("step 5 took 3 s", {}),

@@ -48,6 +48,8 @@ _VALIDATION_BEHIND = re.compile(
     rf"[\s,;|:\[\])-]{{0,6}}{_STAGE}[^=:|\d\]]{{0,30}}[:|\]]\s{{0,4}}(?=[a-z])", re.IGNORECASE
 )
 """Behind the step, and with names of its own behind it: "| valid on 'valid' subset | loss", but not "val loss: 0.5"."""
+_STAGED = re.compile(r"(?:train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test)[ _/.-]", re.IGNORECASE)
+_STAGE_BEFORE = re.compile(r"(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test):\s", re.IGNORECASE)
 _UNIT = r"(?:%|ms|s|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s|tok/s|samples?/s)?"
 _VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|)\]}}]|$)(?!,\d{{3}}(?!\d))"
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
@@ -93,8 +95,9 @@ class PlainReader(LineReader):
             elif step == self._reached[0]:
                 epoch, (step, total) = step, (self._reached[1], None)
         validation = _VALIDATION.search(lead)
-        if validation is None and (validation := _VALIDATION_BEHIND.match(text, at)):
-            at = validation.end()
+        if validation is None and "train" not in text[at:].lower():
+            validation = _VALIDATION_BEHIND.match(text, at)
+            at = validation.end() if validation else at
         values = list(_pairs(text[at:]))
         if not values:
             return False
@@ -122,7 +125,15 @@ def _within(epochs_done: int, inner: re.Match[str], epochs: int | None) -> tuple
 
 
 def _pairs(text: str) -> Iterator[tuple[str, float]]:
-    return iter(_tiles(text) or _joined(text) or _listed(text))
+    """A name that is there twice is of the stage that was named last: "train loss=1 acc=0.9, val loss=2 acc=0.8"."""
+    pairs = _tiles(text) or _joined(text) or _listed(text)
+    names = [name for name, _ in pairs]
+    several = len(set(names)) < len(names)
+    stage = ""
+    for name, value in pairs:
+        if found := _STAGED.match(name) if several else None:
+            stage = found[0]
+        yield (stage + name if not found and names.count(name) > 1 else name), value
 
 
 def _tiles(text: str) -> list[tuple[str, float]]:
@@ -152,6 +163,7 @@ def _joined(text: str) -> list[tuple[str, float]]:
     values, behind = [], 0
     for found in _JOINED.finditer(text):
         name = _DELIMITER.split(text[max(behind, found.start() - 2 * _MAX_NAME) : found.start()])[-1].strip(" .:-")
+        name = _STAGE_BEFORE.sub(r"\1/", name, 1)  # "val: loss=0.6"
         behind = found.end()
         if name[:1].isalpha() and len(name) <= _MAX_NAME and name.count(" ") < 4 and not _CLOCK.search(name):
             values.append((name, float(found[1])))
