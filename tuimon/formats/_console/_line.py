@@ -47,23 +47,28 @@ class Line:
     def __init__(self, raw: bytes, offset: int = 0, ended: bool = True) -> None:
         self._raw = raw
         self.text = plain(raw)
+        self._message: str | None = None
+        self._drawn: str | None = None
         self.offset = offset
         """Of its first byte in the log."""
         self.ended = ended
         """False: its end has not come, though it looks whole. It is read again then, unless it gives a row now."""
 
-    @cached_property
+    @property
     def message(self) -> str:
         """The text without time stamp, level, logger and call site, nor a progress bar that was left standing."""
-        drawn = self.drawn
-        if "%|" in drawn and drawn[-1] != "]" and (bar := _BAR_BEFORE.match(drawn)):
-            return _without_prefix(drawn[bar.end() :])
-        return drawn
+        if self._message is None:
+            drawn = self._message = self.drawn
+            if "%|" in drawn and drawn[-1] != "]" and (bar := _BAR_BEFORE.match(drawn)):
+                self._message = _without_prefix(drawn[bar.end() :])
+        return self._message
 
-    @cached_property
+    @property
     def drawn(self) -> str:
         """The message with the progress bar before it, if there is one."""
-        return _without_prefix(self.text)
+        if self._drawn is None:
+            self._drawn = _without_prefix(self.text)
+        return self._drawn
 
     @property
     def nested(self) -> bool:

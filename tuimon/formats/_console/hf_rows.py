@@ -29,6 +29,8 @@ from tuimon.formats._rows import STEP_KEYS, step_of
 _KEYS = frozenset({"epoch", "loss", "eval_loss", "train_loss", "train_runtime", "reward", *STEP_KEYS})
 _APART = re.compile(r"eval_|test_|predict_|train_runtime$")
 _TRAINING = re.compile(r"(?:train\w*\s*:?)?", re.IGNORECASE)
+_ROW = ("{", "'", '"')
+"""What a row, or a line of one, begins with."""
 _MAX_WAITING = 4096
 _MAX_LINES = 1000
 """Of a row that pprint has spread."""
@@ -63,10 +65,14 @@ class HFRowReader(LineReader):
 
     def read(self, line: Line) -> bool:
         text = line.message
-        self._bar(line)
-        if text.startswith("{"):
+        dictionary = text.startswith(_ROW)
+        if not dictionary or text is not line.drawn:
+            self._bar(line)
+        if not dictionary:
+            return False
+        if text[0] == "{":
             self._begun = []
-        elif not self._begun or not text.startswith(("'", '"')):
+        elif not self._begun:
             return False
         if text.endswith(",") and len(self._begun) < _MAX_LINES:
             self._begun.append(text)
@@ -95,7 +101,7 @@ class HFRowReader(LineReader):
         return True
 
     def _bar(self, line: Line) -> None:
-        found = BAR.match(line.drawn) if "%|" in line.drawn else None
+        found = BAR.match(line.drawn)
         if found is None or line.nested or not _TRAINING.fullmatch(found["name"].strip()):
             return
         done = int(found["done"])

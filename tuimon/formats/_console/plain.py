@@ -18,7 +18,6 @@ two parts and more between commas or bars, half of them pairs of which one has a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from tuimon.formats._console import Family, LineReader, Sink
 from tuimon.formats._console._line import Line
@@ -81,7 +80,7 @@ class PlainReader(LineReader):
         if found is None:
             return False
         lead, kind, step, at = found[1], found[2].lower(), _whole(found[3]), found.end()
-        if _SETTING.search(lead):
+        if lead and _SETTING.search(lead):
             return False
         total = _whole(found[4]) if found[4] else None
         epoch: int | None = None
@@ -94,11 +93,10 @@ class PlainReader(LineReader):
                 self._reached = epoch, step
             elif step == self._reached[0]:
                 epoch, (step, total) = step, (self._reached[1], None)
-        validation = _VALIDATION.search(lead)
-        if validation is None and "train" not in text[at:].lower():
-            validation = _VALIDATION_BEHIND.match(text, at)
-            at = validation.end() if validation else at
-        values = list(_pairs(text[at:]))
+        validation = _VALIDATION.search(lead) if lead else None
+        if validation is None and (found := _VALIDATION_BEHIND.match(text, at)) and "train" not in text[at:].lower():
+            validation, at = found, found.end()
+        values = _pairs(text[at:])
         if not values:
             return False
         if validation:
@@ -124,16 +122,18 @@ def _within(epochs_done: int, inner: re.Match[str], epochs: int | None) -> tuple
     return epochs_done * _whole(size) + done, epochs * _whole(size) if epochs else None
 
 
-def _pairs(text: str) -> Iterator[tuple[str, float]]:
+def _pairs(text: str) -> list[tuple[str, float]]:
     """A name that is there twice is of the stage that was named last: "train loss=1 acc=0.9, val loss=2 acc=0.8"."""
     pairs = _tiles(text) or _joined(text) or _listed(text)
+    if len(dict(pairs)) == len(pairs):
+        return pairs
     names = [name for name, _ in pairs]
-    several = len(set(names)) < len(names)
-    stage = ""
+    staged, stage = [], ""
     for name, value in pairs:
-        if found := _STAGED.match(name) if several else None:
+        if found := _STAGED.match(name):
             stage = found[0]
-        yield (stage + name if not found and names.count(name) > 1 else name), value
+        staged.append((stage + name if not found and names.count(name) > 1 else name, value))
+    return staged
 
 
 def _tiles(text: str) -> list[tuple[str, float]]:
@@ -163,7 +163,8 @@ def _joined(text: str) -> list[tuple[str, float]]:
     values, behind = [], 0
     for found in _JOINED.finditer(text):
         name = _DELIMITER.split(text[max(behind, found.start() - 2 * _MAX_NAME) : found.start()])[-1].strip(" .:-")
-        name = _STAGE_BEFORE.sub(r"\1/", name, 1)  # "val: loss=0.6"
+        if ":" in name:
+            name = _STAGE_BEFORE.sub(r"\1/", name, 1)  # "val: loss=0.6"
         behind = found.end()
         if name[:1].isalpha() and len(name) <= _MAX_NAME and name.count(" ") < 4 and not _CLOCK.search(name):
             values.append((name, float(found[1])))
