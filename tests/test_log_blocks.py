@@ -20,7 +20,7 @@ def read(data: bytes, size: int = 1 << 20) -> list[Record | Damage]:
     out: list[Record | Damage] = []
     for start in range(0, len(data), size):
         out += blocks.feed(data[start : start + size])
-    return out + blocks.flush()
+    return [*out, *blocks.flush()]
 
 
 def payloads(found: list[Record | Damage]) -> list[bytes]:
@@ -67,9 +67,9 @@ def test_a_torn_tail_waits_and_is_no_damage() -> None:
     data = framed(WANDB, records)
     for end in range(len(data) + 1):
         blocks = LogBlocks(WANDB)
-        before = blocks.feed(data[:end]) + blocks.flush()
+        before = [*blocks.feed(data[:end]), *blocks.flush()]
         assert not damage(before)
-        assert payloads(before + blocks.feed(data[end:]) + blocks.flush()) == records
+        assert payloads([*before, *blocks.feed(data[end:]), *blocks.flush()]) == records
 
 
 @pytest.mark.parametrize("flip", [0xFF, 0x01, 0x80])
@@ -174,4 +174,4 @@ def test_hostile_bytes_take_bounded_memory(pattern: bytes) -> None:
         tracemalloc.stop()
     assert not payloads(found)
     assert peak < 40 * BLOCK * 8
-    assert payloads(blocks.feed(framed(b"", [b"x" * BLOCK, b"found again"])) + blocks.flush())[-1] == b"found again"
+    assert payloads([*blocks.feed(framed(b"", [b"x" * BLOCK, b"found again"])), *blocks.flush()])[-1] == b"found again"

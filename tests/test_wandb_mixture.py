@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from json_points import rows
 from log_writer import WANDB, damage, decode, field, framed, history
 
-from tuimon.formats import _log_blocks, _wandb_batch, _wandb_history, _wandb_plain
+from tuimon.formats import _log_blocks, _wandb_batch, _wandb_history, wandb
 from tuimon.formats.wandb import WandbDecoder
 
 Point = tuple[str, int, str, str]
@@ -146,8 +146,11 @@ def test_whole_records_give_their_points_whatever_is_around_them(chance: random.
         patch.setattr(_wandb_history, "_FEW", chance.choice([1, 16]))
         patch.setattr(_wandb_history, "_KNOWN_HEADS", chance.choice([5, 1 << 16]))
         patch.setattr(_wandb_batch, "_MOST_KEYS", chance.choice([3, 20, 1 << 12]))
-        patch.setattr(_wandb_plain, "_FEW", chance.choice([1, 32]))
+        patch.setattr(_wandb_batch, "_AT_ONCE", chance.choice([7, 1 << 13]))
+        patch.setattr(_wandb_batch, "_ALONE", chance.choice([1, 4]))
+        patch.setattr(wandb, "_FEW", chance.choice([1, 32]))
         patch.setattr(_log_blocks, "_SEARCH_AGAIN", chance.choice([10, 4096]))
+        patch.setattr(_log_blocks, "_ENOUGH", chance.choice([100, 5000, 1 << 15]))
         cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]
         items = decode(WandbDecoder(), bytes(data), cuts)
     assert rows(items) == wanted

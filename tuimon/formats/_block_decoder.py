@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
-from tuimon.formats._log_blocks import LogBlocks, Record
+from tuimon.formats._log_blocks import LogBlocks, Record, Records
 from tuimon.model.points import Damage, Item
 
 
@@ -27,13 +27,13 @@ class BlockDecoder(StreamDecoder):
     def flush(self) -> list[Item]:
         return self._decode(self._blocks.flush())
 
-    def _decode(self, records: list[Record | Damage]) -> list[Item]:
+    def _decode(self, records: Records) -> list[Item]:
         self._read(records)
         items = self._take()
         self._news = []
         return items
 
-    def _read(self, records: list[Record | Damage]) -> None:
+    def _read(self, records: Records) -> None:
         """All of them, in their order."""
         for record in records:
             self._read_one(record)

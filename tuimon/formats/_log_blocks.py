@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Damage
 
@@ -30,6 +33,8 @@ MAX_RECORD = 256 << 20
 
 _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 _CHUNK = struct.Struct("<IHB")
+_ENOUGH = BLOCK
+"""Bytes in which the chunk that waits for its end has it."""
 _WINDOW = 1 << 16
 """Bytes that one step of a search for the next chunk looks at."""
 _WINDOW_TRIES, _WINDOW_WORK = 2048, 8 << 20
@@ -38,8 +43,34 @@ _SEARCH_AGAIN = 4096
 """Bytes that must come before a search without a result is made again."""
 
 Record: TypeAlias = tuple[int, bytes, int, int]
-"""(offset of its first chunk in the file, data, start, end): its payload is data[start:end]. Records of one chunk share
-what was fed, so one that nobody wants is never copied."""
+"""(offset of its first chunk in the file, data, start, end): its payload is data[start:end]."""
+
+
+class Records(Struct, eq=False):
+    """What was found, in file order when it is iterated over. Nearly all records are one chunk: these share what was
+    fed, so that one which nobody wants is never copied, and lie in lists of their own, for who looks at many at once.
+    """
+
+    data: bytes
+    offset: int
+    """Of `data` in the file."""
+    starts: list[int] = []
+    ends: list[int] = []
+    """The records of one chunk: data[start:end]."""
+    others: list[tuple[int, Record | Damage]] = []
+    """(how many of those come before it, a record of several chunks or what is damaged)."""
+
+    def add(self, other: Record | Damage) -> None:
+        self.others.append((len(self.starts), other))
+
+    def apart(self, places: Iterable[int]) -> list[tuple[int, Record | Damage]]:
+        """`others`, and with them the records of one chunk at these places."""
+        starts, ends, first = self.starts, self.ends, self.offset - HEADER
+        chosen = [(at, (first + starts[at], self.data, starts[at], ends[at])) for at in places]
+        return sorted([*self.others, *chosen], key=itemgetter(0))
+
+    def __iter__(self) -> Iterator[Record | Damage]:
+        return (found for _, found in self.apart(range(len(self.starts))))
 
 
 class LogBlocks:
@@ -61,39 +92,52 @@ class LogBlocks:
         self._bad_told = False
         self._search_at = 0  # size of the buffer at which another search is worth its time
 
-    def feed(self, data: bytes) -> list[Record | Damage]:
+    def feed(self, data: bytes) -> Records:
         """The records that are whole now, and the damage between them, in file order."""
-        self._buffer += data
-        return self._walk(at_rest=False)
+        if not self._buffer or len(data) < 2 * _ENOUGH:
+            self._buffer += data
+            return self._walk(at_rest=False)
+        self._buffer += data[:_ENOUGH]
+        first = self._walk(at_rest=False)
+        done = _ENOUGH - len(self._buffer)
+        if done < 0:
+            self._buffer += data[_ENOUGH:]
+            found = self._walk(at_rest=False)
+        else:  # the rest is read where it lies: to copy it costs as much as its checksums
+            self._buffer, self._offset = data, self._offset - done
+            found = self._walk(at_rest=False, at=done)
+        found.others = [*((0, one) for one in first), *found.others]
+        return found
 
-    def flush(self) -> list[Record | Damage]:
+    def flush(self) -> Records:
         """The file is at rest: a chunk that waits for its end is damaged if a whole one follows it."""
         return self._walk(at_rest=True)
 
-    def _walk(self, at_rest: bool) -> list[Record | Damage]:
-        """Read chunk after chunk, and leave in the buffer what has to wait."""
-        out: list[Record | Damage] = []
-        buffer, end, at, base = self._buffer, len(self._buffer), 0, self._offset
+    def _walk(self, at_rest: bool, at: int = 0) -> Records:
+        """Read chunk after chunk from there on, and leave in the buffer what has to wait."""
+        buffer, end, base = self._buffer, len(self._buffer), self._offset
+        out = Records(buffer, base)
         if not self._begun:
             if end < HEADER:
                 return out
             self._begun, at = True, HEADER
             if not buffer.startswith(self._head):
-                out.append(Damage(0, HEADER, "file header wrong", records=0))
+                out.add(Damage(0, HEADER, "file header wrong", records=0))
         view, crc32, unpack = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from
         while end - at >= HEADER:
             if self._bad_from < 0:
+                if not self._parts:
+                    before, at = at, _full_chunks(buffer, at, out)
+                    self._lost = self._lost and at == before
+                    if end - at < HEADER:
+                        break
                 crc, length, kind = unpack(buffer, at)
                 stop = at + HEADER + length
                 possible = 1 <= kind <= _LAST and length <= MAX_PAYLOAD
                 if possible and stop > end and not at_rest:
                     break
                 if possible and stop <= end and crc32(view[at + 6 : stop]) == crc:
-                    if kind == _FULL and not self._parts:  # as nearly all are
-                        self._lost = False
-                        out.append((base + at, buffer, at + HEADER, stop))
-                    else:
-                        self._chunk(kind, base + at, buffer[at + HEADER : stop], out)
+                    self._chunk(kind, base + at, buffer[at + HEADER : stop], out)
                     at = stop
                     continue
                 padding = _padding(buffer, at)
@@ -123,36 +167,51 @@ class LogBlocks:
         self._offset += at
         return out
 
-    def _tell_damage(self, until: int, out: list[Record | Damage]) -> None:
+    def _tell_damage(self, until: int, out: Records) -> None:
         if not self._bad_told:
-            out.append(Damage(self._bad_from, until - self._bad_from, "chunk damaged"))
+            out.add(Damage(self._bad_from, until - self._bad_from, "chunk damaged"))
         self._bad_told = True
 
-    def _chunk(self, kind: int, offset: int, payload: bytes, out: list[Record | Damage]) -> None:
+    def _chunk(self, kind: int, offset: int, payload: bytes, out: Records) -> None:
         """A valid chunk: a record, or a part of one."""
         if kind in (_FULL, _FIRST):
             if self._parts:
                 length = offset - self._parts_offset
-                out.append(Damage(self._parts_offset, length, "record without its end"))
+                out.add(Damage(self._parts_offset, length, "record without its end"))
                 self._parts = []
             self._lost = False
             if kind == _FULL:
-                out.append((offset, payload, 0, len(payload)))
+                out.add((offset, payload, 0, len(payload)))
             else:
                 self._parts, self._parts_size, self._parts_offset = [payload], len(payload), offset
         elif self._parts:
             self._parts.append(payload)
             self._parts_size += len(payload)
             if self._parts_size > MAX_RECORD:
-                out.append(Damage(self._parts_offset, self._parts_size, "record too long"))
+                out.add(Damage(self._parts_offset, self._parts_size, "record too long"))
                 self._parts, self._lost = [], True
             elif kind == _LAST:
                 payload = b"".join(self._parts)
-                out.append((self._parts_offset, payload, 0, len(payload)))
+                out.add((self._parts_offset, payload, 0, len(payload)))
                 self._parts = []
         elif not self._lost:
-            out.append(Damage(offset, HEADER + len(payload), "record without its beginning"))
+            out.add(Damage(offset, HEADER + len(payload), "record without its beginning"))
             self._lost = True
+
+
+def _full_chunks(buffer: bytes, at: int, out: Records) -> int:
+    """Where the whole FULL chunks end that lie one behind the other from `at` on, as nearly all chunks do."""
+    add_start, add_end = out.starts.append, out.ends.append
+    view, crc32, unpack, end = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from, len(buffer)
+    while end - at >= HEADER:
+        crc, length, kind = unpack(buffer, at)
+        stop = at + HEADER + length
+        if kind != _FULL or stop > end or length > MAX_PAYLOAD or crc32(view[at + 6 : stop]) != crc:
+            break
+        add_start(at + HEADER)
+        add_end(stop)
+        at = stop
+    return at
 
 
 def _padding(buffer: bytes, at: int) -> int | None:

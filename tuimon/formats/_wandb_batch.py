@@ -1,15 +1,19 @@
 """Many W&B history rows at once, by numpy: what _wandb_history reads row by row.
 
-Every item of a row is `0a <length> <key fields> 82 01 <length> <JSON text>`. The places of the tag 82 01 are found in
-all rows together, and each is held against the lengths around it: an item that comes out exactly, whose key is known to
-the byte, and whose text begins as a number does, needs no Python of its own. The texts are parsed as one JSON array:
-all else in the buffer is overwritten by blanks. A row in which anything else stands is left to the caller.
+    row     item* [12 <length> 08 <step>]
+    item    0a <length> <key fields> 82 01 <length> <JSON text>         key field: 12 <length> <part of the key>
+
+All rows are walked in step, from item to item by their lengths. Then each item is held against what it must be: one
+that comes out exactly, whose key is known to the byte, and whose text begins as a number does, needs no Python of its
+own. The texts are copied into cells of one width, which is a JSON array. A row in which anything else stands is left to
+the caller.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,26 +28,47 @@ Bytes: TypeAlias = npt.NDArray[np.uint8]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Indices: TypeAlias = npt.NDArray[np.int64]
 Words: TypeAlias = npt.NDArray[np.uint64]
+"""Eight bytes each, the first of them the lowest."""
 
-LONGEST_KEY = 127
-_WORDS = 16
-_PAD = 300
-"""Bytes behind the rows: what a false length may point to."""
+LONGEST_KEY = 123
+"""Bytes of the fields of a key, in an item of at most 127."""
+_KEY_AT = 2
+"""Where the key begins in an item."""
+_KEY_WORDS = 16
+_PAD = 512
+"""Bytes behind the rows: what false lengths may point to."""
 _MOST_KEYS = 1 << 12
-_ITEM, _STEP, _NUMBER = 1 << 3 | BYTES, 2 << 3 | BYTES, 1 << 3
-_TAG = 0x82, 0x01
-_BLANK = ord(" ")
-_BLANKS = np.uint64(0x2020202020202020)
-_WIDE = 64
-"""Bytes between two texts; few have more between them."""
+_ALONE = 4
+"""Rows that have more items than all others, and are so few that they are left to the caller."""
+_AT_ONCE = 1 << 13
+"""Items: what is made of more of them does not stay in the processor's cache."""
+_ITEM, _STEP, _NUMBER, _PART = 1 << 3 | BYTES, 2 << 3 | BYTES, 1 << 3, 2 << 3 | BYTES
+_TAG = 0x82 | 0x01 << 8
+_TEXT_AT = 3
+"""Where the text begins, behind its tag and its length."""
+_MOST_STEP = 9
+"""Bytes of a step; only negative ones have more."""
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
-_FIRST = np.array(
-    [[(1 << 8 * min(8, max(0, size - 8 * at))) - 1 for size in range(LONGEST_KEY + 1)] for at in range(_WORDS)],
-    np.uint64,
-)
-"""[word, bytes of a key]: which of the bytes of its words belong to a key."""
-_STARTS_NUMBER = np.zeros(256, np.bool_)
-_STARTS_NUMBER[list(b"-0123456789")] = True
+_BYTE, _TWO_BYTES, _HEAD_BITS = np.uint64(0xFF), np.uint64(0xFFFF), np.uint64(0x80FF)
+_BLANK = int.from_bytes(b" " * 8)
+_EMPTY_CELL = np.array([_BLANK - ord(" ") + ord(","), *[_BLANK] * 16], np.uint64)
+"""Holds the longest text, of 127 bytes."""
+_CLOSE = np.uint64(_BLANK - ord(" ") + ord("]"))
+
+
+def _kept(begin: int, words: int) -> Words:
+    """[word, size]: the bits of the bytes begin:begin + size, for sizes to 255."""
+    last = [[min(8, max(0, begin + size - 8 * at)) for size in range(256)] for at in range(words)]
+    first = [min(8, max(0, begin - 8 * at)) for at in range(words)]
+    table = [[(1 << 8 * b) - (1 << 8 * min(a, b)) for b in row] for a, row in zip(first, last, strict=True)]
+    return np.array(table, np.uint64)
+
+
+_OF_KEY, _OF_TEXT = _kept(_KEY_AT, _KEY_WORDS), _kept(_TEXT_AT, len(_EMPTY_CELL))
+_STARTS_NUMBER = np.zeros(1 << 16, np.bool_)
+"""By the first byte of a text, and the second times 256."""
+_STARTS_NUMBER.reshape(256, 256)[:, list(b"-0123456789")] = True
+_STARTS_NUMBER[ord("-") + (ord("I") << 8)] = False  # -Infinity
 
 
 class Batch(Struct, frozen=True, eq=False):
@@ -66,11 +91,12 @@ class Keys:
 
     def __init__(self) -> None:
         self._numbers: dict[bytes, int] = {}
-        self._words = np.zeros((_WORDS, 0), np.uint64)
+        self._words = np.zeros((_KEY_WORDS, 0), np.uint64)
         self._table = np.full(1, -1, np.int32)
         self._shift = np.uint64(63)
         self._seed = _PRIME
-        self._widest = 1
+        self.widest = 1
+        """Words of an item, from its beginning, that hold its key, whichever it is."""
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -82,14 +108,13 @@ class Keys:
         """More of them, numbered from len(self) on. Those too long, or too many, stay unknown: see `fits`."""
         for key in keys:
             self._numbers.setdefault(key, len(self._numbers))
-        padded = b"".join(key.ljust(8 * _WORDS, b"\0") for key in self._numbers)
-        self._words = np.ascontiguousarray(np.frombuffer(padded, "<u8").reshape(-1, _WORDS).T)
-        self._widest = max(-(-len(key) // 8) for key in self._numbers)
-        lengths = np.array([len(key) for key in self._numbers], np.uint64)
+        padded = b"".join((bytes([len(key), 0]) + key).ljust(8 * _KEY_WORDS, b"\0") for key in self._numbers)
+        self._words = np.ascontiguousarray(np.frombuffer(padded, "<u8").reshape(-1, _KEY_WORDS).T)
+        self.widest = max(-(-(_KEY_AT + len(key)) // 8) for key in self._numbers)
         for bits in range(12, 23):
             for seed in (_PRIME, _PRIME ^ np.uint64(0x5851F42D4C957F2D << 1)):
                 self._seed, self._shift = seed, np.uint64(64 - bits)
-                slots = self._slots(lengths, [self._words[at] for at in range(self._widest)])
+                slots = self._slots([self._words[at] for at in range(self.widest)])
                 if len(np.unique(slots)) == len(slots):
                     self._table = np.full(1 << bits, -1, np.int32)
                     self._table[slots] = np.arange(len(slots))
@@ -99,132 +124,190 @@ class Keys:
         """May it be added?"""
         return 0 < len(key) <= LONGEST_KEY and len(self._numbers) < _MOST_KEYS
 
-    def find(self, words: Words, starts: Indices, lengths: Indices) -> Indices:
-        """The number of each key, -1 for one that is unknown. words: one from every byte on."""
-        found = [words[starts + 8 * at] & _FIRST[at][lengths] for at in range(self._widest)]
-        numbers = self._table[self._slots(lengths.astype(np.uint64), found)].astype(np.int64)
-        same = (numbers >= 0) & (lengths <= 8 * self._widest)
-        for at, word in enumerate(found):
-            same &= self._words[at][numbers] == word
+    def find(self, items: list[Words], lengths: Indices) -> Indices:
+        """The number of each key, -1 for one that is unknown. items: the first `widest` words of each item."""
+        found = [word & kept.take(lengths) for word, kept in zip(items, _OF_KEY, strict=False)]
+        found[0] |= lengths.view(np.uint64)
+        numbers = self._table.take(self._slots(found)).astype(np.int64)
+        same = (numbers >= 0) & (lengths <= 8 * self.widest - _KEY_AT)
+        for known, word in zip(self._words, found, strict=False):
+            same &= known.take(numbers) == word
         return np.where(same, numbers, -1)
 
-    def _slots(self, lengths: Words, words: list[Words]) -> npt.NDArray[np.uint64]:
-        mixed = lengths * self._seed
-        for word in words:
-            mixed = (mixed ^ word) * self._seed
+    def _slots(self, words: list[Words]) -> Indices:
+        mixed = words[0] * self._seed
+        for word in words[1:]:
             mixed ^= mixed >> np.uint64(29)
-        return (mixed * self._seed) >> self._shift
+            mixed ^= word
+            mixed *= self._seed
+        return (mixed >> self._shift).view(np.int64)
 
 
-def read_rows(rows: list[bytes], keys: Keys, odd: Callable[[int, bytes], float | None]) -> Batch | None:
-    """The items of the rows; None where the texts are not what they seem.
+def read_rows(rows: Sequence[bytes | memoryview], keys: Keys, odd: Callable[[int, bytes], float | None]) -> Batch:
+    """The items of the rows.
 
-    odd: (number of the key, JSON text that does not begin as a number) -> its one value under that key, NaN too; None
-    for a text that is no point. Raises ValueError for one that makes its row another one's work.
+    odd: (number of the key, JSON text that does not begin as a number) -> its one value under that
+    key, NaN too; None for a text that is no point. Raises ValueError for one that makes its row another one's work.
     """
-    data = b"".join([*rows, bytes(_PAD)])
-    size = len(data) - _PAD
-    ends = np.cumsum(np.fromiter(map(len, rows), np.int64, len(rows)))
-    starts = np.concatenate(([0], ends[:-1]))
-    buffer = np.frombuffer(data, np.uint8)
-    tags = np.flatnonzero(buffer[:size] == _TAG[0])
-    tags = tags[buffer[tags + 1] == _TAG[1]]
-    if not len(tags):
-        return None
-    firsts, counts, row, heads = _in_rows(buffer, tags, starts)
-    of_a_step = buffer[heads] == _STEP  # one in 128 steps looks like a tag behind the last item
-    if of_a_step.any():
-        tags = tags[~of_a_step]
-        if not len(tags):
-            return None
-        firsts, counts, row, heads = _in_rows(buffer, tags, starts)
-    some = counts > 0
-    begins = tags + 3
-    sizes = buffer[tags + 2].astype(np.int64)
-    stops = begins + sizes
-    lengths = tags - heads - 2
-    item = buffer[heads + 1].astype(np.int64)
-    exact = (buffer[heads] == _ITEM) & (heads + 2 + item == stops) & (item < 128) & (sizes > 0) & (sizes < 128)
-    exact &= (lengths > 0) & (stops <= ends[row])
-    words = np.ndarray((len(data) - 7,), "<u8", buffer, 0, (1,))
-    numbers = np.where(exact, keys.find(words, heads + 2, np.where(exact, lengths, 1)), -1)
-    good = some
-    good[row[numbers < 0]] = False
-    steps, has_step = _steps(buffer, np.where(some, stops[np.maximum(firsts + counts - 1, 0)], ends), ends, good)
-    kept = good[row]
-    numeric = _STARTS_NUMBER[buffer[begins]] & ~((buffer[begins] == ord("-")) & (buffer[begins + 1] == ord("I")))
-    values = np.full(len(tags), np.nan)
-    points = kept.copy()
-    for at in np.flatnonzero(kept & ~numeric).tolist():
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    data = b"".join([*rows, bytes(_PAD - int(ends[-1]) % 8)])
+    stops, steps, has_step = _steps(np.frombuffer(data, np.uint8), starts, ends)
+    heads, counts, good = _walk(np.frombuffer(data, np.uint8), starts, stops)
+    firsts = np.cumsum(counts) - counts
+    numbers, values = np.empty(len(heads), np.int64), np.empty(len(heads))
+    points = np.ones(len(heads), np.bool_)
+    for begin in range(0, len(heads), _AT_ONCE):
+        block = slice(begin, begin + _AT_ONCE)
+        found = _read_items(data, heads[block], keys, odd)
+        numbers[block], values[block], points[block], bad = found
+        good[np.searchsorted(firsts, bad + begin, "right") - 1] = False
+    if not good.all():
+        points &= np.repeat(good, counts)
+    if points.all():
+        return Batch(good, counts, numbers, values, steps, has_step)
+    counts = np.bincount(np.repeat(np.arange(len(rows)), counts)[points], minlength=len(rows))
+    return Batch(good, counts, numbers[points], values[points], steps, has_step)
+
+
+def _read_items(
+    data: bytes, heads: Indices, keys: Keys, odd: Callable[[int, bytes], float | None]
+) -> tuple[Indices, Floats, Mask, Indices]:
+    """(number of the key, value, is it a point?) of the items that begin there; and which of them were not read."""
+    buffer, words = np.frombuffer(data, np.uint8), np.frombuffer(data, "<u8")
+    items = list(islice(_words(words, heads), keys.widest))
+    stops = heads + 2 + _byte(items[0], 1)
+    tags = heads + 4 + _byte(items[0], 3)
+    _pass_parts(buffer, tags, stops)
+    texts = _words(words, tags)
+    text = next(texts)
+    lengths = _byte(text, 2)
+    exact = (items[0] & _HEAD_BITS == _ITEM) & (text & _TWO_BYTES == _TAG)
+    exact &= (tags + _TEXT_AT + lengths == stops) & (lengths > 0)
+    numbers = keys.find(items, np.where(exact, tags - heads - _KEY_AT, 0))
+    points = numbers >= 0
+    bad = np.flatnonzero(~points).tolist()
+    plain = _STARTS_NUMBER.take((text >> np.uint64(8 * _TEXT_AT) & _TWO_BYTES).view(np.int64))
+    plain &= points
+    values = np.full(len(heads), np.nan)
+    for at in np.flatnonzero(points & ~plain).tolist():
         try:
-            value = odd(int(numbers[at]), data[begins[at] : stops[at]])
+            value = odd(int(numbers[at]), data[tags[at] + _TEXT_AT : stops[at]])
         except ValueError:
-            good[row[at]] = False
+            bad.append(at)
             continue
         points[at] = value is not None
         values[at] = value if value is not None else np.nan
-    points &= good[row]
-    plain = np.flatnonzero(points & numeric)
-    found = _numbers(buffer, begins[plain], stops[plain])
+    told = slice(None) if plain.all() else np.flatnonzero(plain)
+    found = _numbers((word[told] for word in chain([text], texts)), lengths[told])
     if found is None:
-        return None
-    values[plain] = found
-    kept_counts = np.bincount(row[points], minlength=len(rows))
-    return Batch(good, kept_counts, numbers[points], values[points], steps, has_step)
+        return numbers, values, points, np.arange(len(heads))
+    values[told] = found
+    return numbers, values, points, np.array(bad, np.int64)
 
 
-def _in_rows(buffer: Bytes, tags: Indices, starts: Indices) -> tuple[Indices, Indices, Indices, Indices]:
-    """(first tag of each row, tags in each row; row of each tag, where its item begins if the one before is whole)."""
-    firsts = np.searchsorted(tags, starts)
-    counts = np.diff(firsts, append=len(tags))
-    heads = np.concatenate(([0], (tags + 3 + buffer[tags + 2])[:-1]))
-    some = counts > 0
-    heads[firsts[some]] = starts[some]
-    return firsts, counts, np.repeat(np.arange(len(starts)), counts), heads
+def _steps(buffer: Bytes, starts: Indices, ends: Indices) -> tuple[Indices, Indices, Mask]:
+    """(where the items of each row end, its step, has it one?), as told from the end of the row: behind the items lies
+    the step or nothing."""
+    stops, steps, found = ends.copy(), np.zeros(len(ends), np.int64), np.zeros(len(ends), np.bool_)
+    for size in range(_MOST_STEP + 1):
+        begins = ends - size - (3 if size else 2)  # a zero is left out, its key too
+        here = ~found & (begins >= starts) & (buffer[begins] == _STEP)
+        if size:
+            here &= (buffer[begins + 1] == size + 1) & (buffer[begins + 2] == _NUMBER)
+        else:
+            here &= buffer[begins + 1] == 0
+        at = np.flatnonzero(here)
+        if not len(at):
+            continue
+        body = buffer[(ends[at] - size)[:, None] + np.arange(size)].astype(np.int64)
+        whole = ((body >= 128) == (np.arange(size) < size - 1)).all(axis=1)
+        at, body = at[whole], body[whole]
+        stops[at], found[at] = begins[at], True
+        steps[at] = ((body & 127) << 7 * np.arange(size)).sum(axis=1)
+        if found.all():
+            break
+    return stops, steps, found
 
 
-def _numbers(buffer: Bytes, begins: Indices, stops: Indices) -> Floats | None:
-    """The numbers of texts that lie one behind the other; None where one is not just one number."""
-    if not len(begins):
+def _walk(buffer: Bytes, starts: Indices, stops: Indices) -> tuple[Indices, Indices, Mask]:
+    """(where each item begins, items in each row, do they end where the row does?) Rows of many more items than the
+    others have are not walked to their end."""
+    rows = np.flatnonzero(starts < stops)
+    at, stop = starts[rows], stops[rows]
+    counts, good = np.zeros(len(starts), np.int64), np.zeros(len(starts), np.bool_)
+    lengths, walked = buffer[1:], list[tuple[Indices, list[Indices]]]([(rows, [])])
+    while len(rows) >= _ALONE:
+        walked[-1][1].append(at)
+        at = at + lengths.take(at)
+        at += 2
+        inside = at < stop
+        if np.count_nonzero(inside) < len(rows):
+            counts[rows] += len(walked[-1][1])
+            good[rows[at == stop]] = True
+            rows, at, stop = rows[inside], at[inside], stop[inside]
+            walked.append((rows, []))
+    firsts = np.cumsum(counts) - counts
+    heads, rank = np.empty(int(counts.sum()), np.int64), 0
+    for rows, places in walked:
+        slots = firsts[rows] + rank
+        for place in places:
+            heads[slots] = place
+            slots += 1
+        rank += len(places)
+    return heads, counts, good
+
+
+def _words(words: Words, at: Indices) -> Iterator[Words]:
+    """Eight bytes from each place on, then the eight after them, ... They are put together of aligned words: numpy
+    gathers those five times as fast."""
+    index, shift = at >> 3, (at << 3 & 63).view(np.uint64)
+    rest, low = np.uint64(64) - shift, words.take(index)
+    while True:
+        index += 1
+        high = words.take(index)
+        low >>= shift
+        low |= high << rest  # numpy shifts by 64 to 0
+        yield low
+        low = high
+
+
+def _byte(words: Words, number: int) -> Indices:
+    shifted = words >> np.uint64(8 * number)
+    shifted &= _BYTE
+    return shifted.view(np.int64)
+
+
+def _pass_parts(buffer: Bytes, tags: Indices, stops: Indices) -> None:
+    """Move the tags of nested keys, each behind the last part of its key."""
+    more = np.flatnonzero(buffer[tags] == _PART)
+    while len(more):
+        further = tags[more] + buffer[tags[more] + 1] + 2
+        inside = further < stops[more]
+        more, further = more[inside], further[inside]
+        tags[more] = further
+        more = more[buffer[further] == _PART]
+
+
+def _numbers(texts: Iterable[Words], lengths: Indices) -> Floats | None:
+    """The numbers of texts, given by their words from their tags on, which are overwritten; None where one is not just
+    one number. Each gets a cell of so many words: a comma, blanks, the text, blanks."""
+    if not len(lengths):
         return np.empty(0)
-    first, last = int(begins[0]), int(stops[-1])
-    array = np.empty(last - first + 2, np.uint8)
-    array[0], array[-1] = b"[]"
-    text = array[1:-1]
-    text[:] = buffer[first:last]
-    gaps, widths = stops[:-1] - first, begins[1:] - stops[:-1]
-    for start, width in zip(gaps[widths > _WIDE].tolist(), widths[widths > _WIDE].tolist(), strict=True):
-        text[start : start + width] = _BLANK
-    narrow = gaps[widths < 8], widths[widths < 8]
-    for at in range(1, int(narrow[1].max(initial=0))):
-        text[narrow[0][narrow[1] > at] + at] = _BLANK
-    words: Words = np.ndarray((max(0, len(text) - 7),), "<u8", text, 0, (1,))  # eight bytes from any byte on
-    wide, widths = gaps[widths >= 8], np.minimum(widths[widths >= 8], _WIDE)
-    for at in range(0, int(widths.max(initial=0)) - 8, 8):
-        words[wide[widths > at + 8] + at] = _BLANKS
-    words[wide + (widths - 8)] = _BLANKS
-    text[gaps] = ord(",")
+    width = -(-(_TEXT_AT + int(lengths.max())) // 8)
+    array = np.empty(len(lengths) * width + 1, "<u8")
+    cells = array[:-1].reshape(-1, width)
+    for at, (word, empty, kept) in enumerate(zip(islice(texts, width), _EMPTY_CELL, _OF_TEXT, strict=False)):
+        word ^= empty
+        word &= kept.take(lengths)
+        np.bitwise_xor(word, empty, out=cells[:, at])
+    array[-1] = _CLOSE
+    characters = array.view(np.uint8)
+    characters[0] = ord("[")
     try:
-        values: list[Any] = orjson.loads(array.data)
-        packed = struct.pack(f"{len(begins)}d", *values)  # half the time that np.array takes for a list
+        values: list[Any] = orjson.loads(characters.data)
+        packed = struct.pack(f"{len(lengths)}d", *values)  # half the time that np.array takes for a list
     except (orjson.JSONDecodeError, struct.error):  # no JSON, too few or many, or no numbers: "1,[2" and "3]"
         return None
     return np.frombuffer(packed)
-
-
-def _steps(buffer: Bytes, begins: Indices, ends: Indices, good: Mask) -> tuple[Indices, Mask]:
-    """(step, is there one) of what follows the last item of each row: nothing, or the step as its last field. A row in
-    which it is something else is no longer `good`."""
-    sizes = ends - begins
-    body = sizes - 3  # bytes of the number, behind the keys and the length
-    empty = (sizes == 2) & (buffer[begins] == _STEP) & (buffer[begins + 1] == 0)  # a zero is left out
-    told = (body > 0) & (body < 10) & (buffer[begins] == _STEP)
-    told &= (buffer[begins + 1] == body + 1) & (buffer[begins + 2] == _NUMBER)
-    steps = np.zeros(len(ends), np.int64)
-    for at in range(int(body[told].max(initial=0))):
-        byte = buffer[begins + 3 + np.minimum(at, np.maximum(body, 0))].astype(np.int64)
-        inside = told & (at < body)
-        told &= ~inside | ((byte >= 128) == (at < body - 1))
-        steps |= np.where(inside, (byte & 127) << 7 * at, 0)
-    good &= (sizes == 0) | empty | told
-    return steps, told | empty

@@ -12,7 +12,7 @@ by field. Once the keys are known, many rows are read together: see _wandb_batch
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from tuimon.model.points import Damage, Floats, Ids, Item, Points, Steps
 
 _TAG = b"\x82\x01"
 _NUMBERS = {int, float}
+_SPAN_NOTHING = {int, float, bool, type(None)}
 _KNOWN_HEADS = 1 << 16
 """How many heads are remembered: about twenty a metric, as a head holds the length of its item."""
 
@@ -36,8 +37,10 @@ _LEARN, _FEW = 16, 16
 """Rows that are read one by one first; fewer than this always are."""
 
 _Columns: TypeAlias = tuple[Ids, Steps, Floats, Floats]
-Row: TypeAlias = tuple[list[int], list[Any], int | None]
-"""Metric ids, JSON values, and the step if the row has one."""
+Waiting: TypeAlias = tuple[bytes | memoryview, int, int]
+"""A HistoryRecord that is not read yet, the offset and the length of its record."""
+Row: TypeAlias = tuple[list[int], list[float], int | None]
+"""Metric ids, values, and the step if the row has one."""
 
 
 def item_path(item: Message) -> list[str]:
@@ -71,8 +74,7 @@ class HistoryRows:
         self._heads: dict[bytes, int] = {}
         self._step_id = self._metric_id("_step")
         self._time_id = self._metric_id("_timestamp")
-        self._waiting: list[tuple[bytes, int, int]] = []
-        """Rows that are not read yet: (bytes, offset and length of their record)."""
+        self._waiting: list[Waiting] = []
         self._waiting_size = 0
         self._damage: list[Item] = []
         self._keys = Keys()
@@ -93,10 +95,10 @@ class HistoryRows:
             self.names.append(name)
         return found
 
-    def add(self, row: bytes, offset: int, length: int) -> None:
-        """The bytes of a HistoryRecord, and where its record lies. One that is none becomes damage."""
-        self._waiting.append((row, offset, length))
-        self._waiting_size += len(row)
+    def add(self, rows: Sequence[Waiting]) -> None:
+        """One that is none becomes damage."""
+        self._waiting += rows
+        self._waiting_size += sum(len(row) for row, _, _ in rows)
         if self._waiting_size >= _TOGETHER:
             self._read_waiting()
 
@@ -108,23 +110,24 @@ class HistoryRows:
     def _read_waiting(self) -> None:
         waiting, self._waiting, self._waiting_size = self._waiting, [], 0
         begin = 0 if self._keys else min(len(waiting), _LEARN)  # the first rows tell the keys
-        for row in waiting[:begin]:
-            self._add(*row)
+        for row, *where in waiting[:begin]:
+            self._add(bytes(row), *where)
         rest = waiting[begin:]
         batch = self._together(rest) if len(rest) >= _FEW else None
         if batch is None:
-            for row in rest:
-                self._add(*row)
+            for row, *where in rest:
+                self._add(bytes(row), *where)
             return
         at = 0
         stops = np.cumsum(batch.counts)
         for bad in [*np.flatnonzero(~batch.good).tolist(), len(rest)]:
             self._append_batch(batch, at, bad, stops)
             if bad < len(rest):
-                self._add(*rest[bad])
+                row, *where = rest[bad]
+                self._add(bytes(row), *where)
             at = bad + 1
 
-    def _together(self, rows: list[tuple[bytes, int, int]]) -> Batch | None:
+    def _together(self, rows: list[Waiting]) -> Batch | None:
         """The rows read all at once; None where that does not do for most of them."""
         if len(self._heads) > self._heads_seen:
             fresh = {head[2:]: id for head, id in self._heads.items() if head[1] < 128 and head[2:] not in self._keys}
@@ -136,7 +139,7 @@ class HistoryRows:
         if not self._keys:
             return None
         batch = read_rows([row for row, _, _ in rows], self._keys, self._odd)
-        return batch if batch is not None and 2 * int(batch.good.sum()) >= len(rows) else None
+        return batch if 2 * int(batch.good.sum()) >= len(rows) else None
 
     def _odd(self, key: int, text: bytes) -> float | None:
         """See read_rows."""
@@ -175,8 +178,6 @@ class HistoryRows:
         except FormatError:
             self._damage.append(Damage(offset, length, "record not readable"))
             return
-        if not _NUMBERS.issuperset(map(type, values)):
-            ids, values = self._only_numbers(ids, values)
         try:
             wall_time = values[ids.index(self._time_id)]
         except ValueError:
@@ -216,7 +217,12 @@ class HistoryRows:
         values = parse(b"[%b]" % b",".join(texts))
         if len(values) != len(ids) or not parts[-1].endswith(texts[-1] + rest):
             raise FormatError("row split wrongly")
-        return ids, values, _step(rest)
+        step = _step(rest)
+        if not _NUMBERS.issuperset(map(type, values)):
+            if not _SPAN_NOTHING.issuperset(map(type, values)):  # "1,[2" and "3]" are JSON only together
+                values = list(map(parse, texts))
+            ids, values = self._only_numbers(ids, values)
+        return ids, values, step
 
     def _learn(self, head: bytes) -> int:
         """The metric that a head names. Raises FormatError where it is not one whole head."""
@@ -249,7 +255,7 @@ class HistoryRows:
                 ids.append(self._metric_id(".".join(item_path(item))))
             elif field == 2:
                 step = Message(row[start:end]).integer(1)
-        return ids, values, step
+        return *self._only_numbers(ids, values), step
 
     def _only_numbers(self, ids: list[int], values: list[Any]) -> tuple[list[int], list[float]]:
         """Text, null and booleans left out, nested objects as one metric for each number in them."""

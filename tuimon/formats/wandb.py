@@ -31,12 +31,12 @@ from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._block_decoder import BlockDecoder
 from tuimon.formats._console_lines import ConsoleLines
-from tuimon.formats._log_blocks import HEADER, Record
+from tuimon.formats._log_blocks import HEADER, Records
 from tuimon.formats._message import Message
 from tuimon.formats._protobuf import BYTES, fields
 from tuimon.formats._wandb_history import HistoryRows, item_path, item_value, number_leaves
-from tuimon.formats._wandb_plain import HISTORY, SUMMARY, glance
-from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart
+from tuimon.formats._wandb_plain import HISTORY, glance
+from tuimon.model.points import Fact, Item, Points, SegmentStart
 
 MAGIC = b":W&B\xe1\xbe"
 SYSTEM = "system/"
@@ -46,6 +46,8 @@ _CLOCK = {"system": True, "steps_per_second": 1000}
 _RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name", 9: "notes", 13: "host"}
 _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
 _INTERNAL = "_wandb"
+_FEW = 32
+"""Records of which it does not pay to look at all at once."""
 _LONGEST_START = 22
 """Bytes: two keys, the record's number and its length."""
 
@@ -80,18 +82,28 @@ class WandbDecoder(BlockDecoder):
         changed, self._changed = self._changed, set()
         return [Fact(topic, deepcopy(value)) for topic, value in documents.items() if topic in changed]
 
-    def _read(self, records: list[Record | Damage]) -> None:
-        for record, kind, body in zip(records, *glance(records), strict=True):
-            if kind == HISTORY and isinstance(record, tuple):
-                offset, data, start, end = record
-                self._rows.add(data[body:end], offset, end - start)
-            elif kind != SUMMARY:
-                self._read_one(record)
+    def _read(self, records: Records) -> None:
+        if len(records.starts) < _FEW:
+            super()._read(records)
+            return
+        starts, ends = np.array(records.starts, np.int64), np.array(records.ends, np.int64)
+        kinds, bodies = glance(records.data, starts, ends)
+        rows = np.flatnonzero(kinds == HISTORY)
+        parts = map(memoryview(records.data).__getitem__, map(slice, bodies[rows].tolist(), ends[rows].tolist()))
+        offsets, lengths = starts[rows] + (records.offset - HEADER), (ends - starts)[rows]
+        waiting = list(zip(parts, offsets.tolist(), lengths.tolist(), strict=True))
+        others = records.apart(np.flatnonzero(kinds == 0).tolist())
+        done = 0
+        for until, (_, other) in zip(np.searchsorted(rows, [at for at, _ in others]).tolist(), others, strict=True):
+            self._rows.add(waiting[done:until])
+            self._read_one(other)
+            done = until
+        self._rows.add(waiting[done:])
 
     def _record(self, record: bytes) -> None:
         number, start = _plain(record)
         if number == 2:
-            self._rows.add(record[start:], self._offset, len(record))
+            self._rows.add([(record[start:], self._offset, len(record))])
         elif number != 3:
             self._mixed_record(record)
 
@@ -108,7 +120,7 @@ class WandbDecoder(BlockDecoder):
             return
         number, start, end = found
         if number == 2:
-            self._rows.add(record[start:end], self._offset, len(record))
+            self._rows.add([(record[start:end], self._offset, len(record))])
         elif number != 3 or from_user:
             _READERS[number](self, Message(record[start:end]))
 
