@@ -3,9 +3,9 @@
     row     item* [12 <length> 08 <step>]
     item    0a <length> <key fields> 82 01 <length> <JSON text>         key field: 12 <length> <part of the key>
 
-All rows are walked in step, from item to item by their lengths. Then each item is held against what it must be: one
-that comes out exactly, whose key is known to the byte, and whose text begins as a number does, needs no Python of its
-own. The texts are copied into cells of one width, which is a JSON array. A row in which anything else stands is left to
+The places of the tag 82 01 are found in all rows together, and each is held against the lengths around it: an item that
+comes out exactly, whose key is known to the byte, and whose text begins as a number does, needs no Python of its own.
+The texts are copied into cells of one width, which is a JSON array. A row in which anything else stands is left to
 the caller.
 """
 
@@ -38,12 +38,10 @@ _KEY_WORDS = 16
 _PAD = 512
 """Bytes behind the rows: what false lengths may point to."""
 _MOST_KEYS = 1 << 12
-_ALONE = 4
-"""Rows that have more items than all others, and are so few that they are left to the caller."""
 _AT_ONCE = 1 << 13
 """Items: what is made of more of them does not stay in the processor's cache."""
-_ITEM, _STEP, _NUMBER, _PART = 1 << 3 | BYTES, 2 << 3 | BYTES, 1 << 3, 2 << 3 | BYTES
-_TAG = 0x82 | 0x01 << 8
+_ITEM, _STEP, _NUMBER = 1 << 3 | BYTES, 2 << 3 | BYTES, 1 << 3
+_TAG = 0x82, 0x01
 _TEXT_AT = 3
 """Where the text begins, behind its tag and its length."""
 _MOST_STEP = 9
@@ -146,21 +144,21 @@ class Keys:
 def read_rows(rows: Sequence[bytes | memoryview], keys: Keys, odd: Callable[[int, bytes], float | None]) -> Batch:
     """The items of the rows.
 
-    odd: (number of the key, JSON text that does not begin as a number) -> its one value under that
-    key, NaN too; None for a text that is no point. Raises ValueError for one that makes its row another one's work.
+    odd: (number of the key, JSON text that does not begin as a number) -> its one value under that key, NaN too; None
+    for a text that is no point. Raises ValueError for one that makes its row another one's work.
     """
     sizes = np.fromiter(map(len, rows), np.int64, len(rows))
     ends = np.cumsum(sizes)
     starts = ends - sizes
     data = b"".join([*rows, bytes(_PAD - int(ends[-1]) % 8)])
     stops, steps, has_step = _steps(np.frombuffer(data, np.uint8), starts, ends)
-    heads, counts, good = _walk(np.frombuffer(data, np.uint8), starts, stops)
-    firsts = np.cumsum(counts) - counts
+    heads, tags, firsts, good = _items(np.frombuffer(data, np.uint8), starts, stops)
+    counts = np.diff(firsts, append=len(heads))
     numbers, values = np.empty(len(heads), np.int64), np.empty(len(heads))
     points = np.ones(len(heads), np.bool_)
     for begin in range(0, len(heads), _AT_ONCE):
         block = slice(begin, begin + _AT_ONCE)
-        found = _read_items(data, heads[block], keys, odd)
+        found = _read_items(data, heads[block], tags[block], keys, odd)
         numbers[block], values[block], points[block], bad = found
         good[np.searchsorted(firsts, bad + begin, "right") - 1] = False
     if not good.all():
@@ -172,20 +170,19 @@ def read_rows(rows: Sequence[bytes | memoryview], keys: Keys, odd: Callable[[int
 
 
 def _read_items(
-    data: bytes, heads: Indices, keys: Keys, odd: Callable[[int, bytes], float | None]
+    data: bytes, heads: Indices, tags: Indices, keys: Keys, odd: Callable[[int, bytes], float | None]
 ) -> tuple[Indices, Floats, Mask, Indices]:
-    """(number of the key, value, is it a point?) of the items that begin there; and which of them were not read."""
-    buffer, words = np.frombuffer(data, np.uint8), np.frombuffer(data, "<u8")
+    """(number of the key, value, is it a point?) of the items, by where they and their tags begin; and which of them
+    were not read."""
+    words = np.frombuffer(data, "<u8")
     items = list(islice(_words(words, heads), keys.widest))
     stops = heads + 2 + _byte(items[0], 1)
-    tags = heads + 4 + _byte(items[0], 3)
-    _pass_parts(buffer, tags, stops)
     texts = _words(words, tags)
     text = next(texts)
     lengths = _byte(text, 2)
-    exact = (items[0] & _HEAD_BITS == _ITEM) & (text & _TWO_BYTES == _TAG)
-    exact &= (tags + _TEXT_AT + lengths == stops) & (lengths > 0)
-    numbers = keys.find(items, np.where(exact, tags - heads - _KEY_AT, 0))
+    keyed = tags - heads - _KEY_AT
+    exact = (items[0] & _HEAD_BITS == _ITEM) & (tags + _TEXT_AT + lengths == stops) & (lengths > 0) & (keyed > 0)
+    numbers = keys.find(items, np.where(exact, keyed, 0))
     points = numbers >= 0
     bad = np.flatnonzero(~points).tolist()
     plain = _STARTS_NUMBER.take((text >> np.uint64(8 * _TEXT_AT) & _TWO_BYTES).view(np.int64))
@@ -231,32 +228,22 @@ def _steps(buffer: Bytes, starts: Indices, ends: Indices) -> tuple[Indices, Indi
     return stops, steps, found
 
 
-def _walk(buffer: Bytes, starts: Indices, stops: Indices) -> tuple[Indices, Indices, Mask]:
-    """(where each item begins, items in each row, do they end where the row does?) Rows of many more items than the
-    others have are not walked to their end."""
-    rows = np.flatnonzero(starts < stops)
-    at, stop = starts[rows], stops[rows]
-    counts, good = np.zeros(len(starts), np.int64), np.zeros(len(starts), np.bool_)
-    lengths, walked = buffer[1:], list[tuple[Indices, list[Indices]]]([(rows, [])])
-    while len(rows) >= _ALONE:
-        walked[-1][1].append(at)
-        at = at + lengths.take(at)
-        at += 2
-        inside = at < stop
-        if np.count_nonzero(inside) < len(rows):
-            counts[rows] += len(walked[-1][1])
-            good[rows[at == stop]] = True
-            rows, at, stop = rows[inside], at[inside], stop[inside]
-            walked.append((rows, []))
-    firsts = np.cumsum(counts) - counts
-    heads, rank = np.empty(int(counts.sum()), np.int64), 0
-    for rows, places in walked:
-        slots = firsts[rows] + rank
-        for place in places:
-            heads[slots] = place
-            slots += 1
-        rank += len(places)
-    return heads, counts, good
+def _items(buffer: Bytes, starts: Indices, stops: Indices) -> tuple[Indices, Indices, Indices, Mask]:
+    """(where each item begins if the one before it is whole, where its tag is; first item of each row, does the last
+    one end where the items of the row do?)."""
+    tags = np.flatnonzero(buffer == _TAG[0])
+    tags = tags[buffer.take(tags + 1) == _TAG[1]]
+    firsts, lasts = np.searchsorted(tags, starts), np.searchsorted(tags, stops)
+    if int((lasts - firsts).sum()) < len(tags):  # one step in 128 looks like a tag
+        tags = tags[tags < stops[np.searchsorted(starts, tags, "right") - 1]]
+        firsts, lasts = np.searchsorted(tags, starts), np.searchsorted(tags, stops)
+    heads = np.empty(len(tags) + 1, np.int64)
+    np.add(tags, buffer.take(tags + 2), out=heads[1:])
+    heads[1:] += _TEXT_AT
+    good = lasts > firsts
+    good[good] = heads[lasts[good]] == stops[good]
+    heads[firsts[lasts > firsts]] = starts[lasts > firsts]
+    return heads[:-1], tags, firsts, good
 
 
 def _words(words: Words, at: Indices) -> Iterator[Words]:
@@ -277,17 +264,6 @@ def _byte(words: Words, number: int) -> Indices:
     shifted = words >> np.uint64(8 * number)
     shifted &= _BYTE
     return shifted.view(np.int64)
-
-
-def _pass_parts(buffer: Bytes, tags: Indices, stops: Indices) -> None:
-    """Move the tags of nested keys, each behind the last part of its key."""
-    more = np.flatnonzero(buffer[tags] == _PART)
-    while len(more):
-        further = tags[more] + buffer[tags[more] + 1] + 2
-        inside = further < stops[more]
-        more, further = more[inside], further[inside]
-        tags[more] = further
-        more = more[buffer[further] == _PART]
 
 
 def _numbers(texts: Iterable[Words], lengths: Indices) -> Floats | None:

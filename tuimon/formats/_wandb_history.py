@@ -27,7 +27,7 @@ from tuimon.model.points import Damage, Floats, Ids, Item, Points, Steps
 
 _TAG = b"\x82\x01"
 _NUMBERS = {int, float}
-_SPAN_NOTHING = {int, float, bool, type(None)}
+_SPANNING = {str, list, dict}
 _KNOWN_HEADS = 1 << 16
 """How many heads are remembered: about twenty a metric, as a head holds the length of its item."""
 
@@ -219,8 +219,9 @@ class HistoryRows:
             raise FormatError("row split wrongly")
         step = _step(rest)
         if not _NUMBERS.issuperset(map(type, values)):
-            if not _SPAN_NOTHING.issuperset(map(type, values)):  # "1,[2" and "3]" are JSON only together
-                values = list(map(parse, texts))
+            for value, text in zip(values, texts, strict=True):
+                if type(value) in _SPANNING and parse(text) != value:  # "1,[2" and "3]" are JSON only together
+                    raise FormatError("row split wrongly")
             ids, values = self._only_numbers(ids, values)
         return ids, values, step
 
