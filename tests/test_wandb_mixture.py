@@ -146,7 +146,7 @@ def test_whole_records_give_their_points_whatever_is_around_them(chance: random.
         patch.setattr(_wandb_history, "_FEW", chance.choice([1, 16]))
         patch.setattr(_wandb_history, "_KNOWN_HEADS", chance.choice([5, 1 << 16]))
         patch.setattr(_wandb_batch, "_MOST_KEYS", chance.choice([3, 20, 1 << 12]))
-        patch.setattr(_wandb_batch, "_AT_ONCE", chance.choice([7, 1 << 13]))
+        patch.setattr(_wandb_batch, "_AT_ONCE", chance.choice([7, 1 << 17]))
         patch.setattr(wandb, "_FEW", chance.choice([1, 32]))
         patch.setattr(_log_blocks, "_SEARCH_AGAIN", chance.choice([10, 4096]))
         patch.setattr(_log_blocks, "_ENOUGH", chance.choice([100, 5000, 1 << 15]))
