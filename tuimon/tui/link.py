@@ -11,8 +11,8 @@ _SLOW = 0.1
 _REMEMBERED = 600.0
 """… for so many seconds."""
 _LOOK = 0.02
-_ASK_EACH, _ASK_EACH_SLOW = 4096, 1024
-"""Bytes after which the terminal is asked whether it has got them; the same on a slow link."""
+_ASK_EACH, _ASK_SELDOM, _ASK_OFTEN = 1 << 12, 1 << 15, 1 << 10
+"""Bytes after which the terminal is asked whether it has got them: at first, as long as it is quick, on a slow link."""
 _UNDER_WAY = 2048
 """Bytes that may be under way when the next drawing on a slow link begins."""
 _LATE = 0.05
@@ -39,6 +39,7 @@ class Link:
         """Bytes in all; those before the last question; those that have been there when it was answered."""
         self._quickest = _NEVER
         """Answer yet, in seconds. It tells how far away the terminal is."""
+        self._ask_each = _ASK_EACH
         self._silent = False
 
     @property
@@ -56,13 +57,16 @@ class Link:
     def answered(self) -> None:
         """The terminal has got what was sent before the question."""
         if self._asked is not None:
-            self._quickest = min(self._quickest, time.monotonic() - self._asked)
+            taken = time.monotonic() - self._asked
+            self._quickest = min(self._quickest, taken)
+            prompt = taken < self._quickest + _LATE
+            self._ask_each = min(2 * self._ask_each, _ASK_SELDOM) if prompt else _ASK_EACH
             self._asked, self._there = None, self._sent_before
             self._ask_if_due()
 
     def _ask_if_due(self) -> None:
         unasked = self._sent - self._sent_before
-        if self._asked is None and not self._silent and unasked >= (_ASK_EACH_SLOW if self.slow else _ASK_EACH):
+        if self._asked is None and not self._silent and unasked >= (_ASK_OFTEN if self.slow else self._ask_each):
             self._sent_before, self._asked = self._sent, time.monotonic()
             self._ask()
 
