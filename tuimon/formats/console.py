@@ -60,18 +60,14 @@ class ConsoleDecoder(StreamDecoder):
         if pending.rstrip().endswith((b"}", b"]")):  # a dictionary, a progress bar: it may say that it is whole
             before = len(self._sink), self._sink.kept
             self._read(0, [pending], ended=False)
-            if (
-                len(self._sink),
-                self._sink.kept,
-            ) != before:  # else it was the beginning of a line ("[12:00:00]"): its rest will come
-                self._lines.take()
+            if (len(self._sink), self._sink.kept) != before:
+                self._lines.take()  # else it was the beginning of a line ("[12:00:00]"): its rest will come
         for _, reader, _ in self._readers:
             reader.flush()
         return [*self._sink.take(), *self._outcome.take()]
 
     def _read(self, offset: int, lines: list[bytes], ended: bool = True) -> None:
-        """Lines, the first at `offset`. Those without any mark, nearly all of a chatty log, cost next
-        to nothing."""
+        """Lines, the first at `offset`. Those without any mark, nearly all of a chatty log, cost next to nothing."""
         block = b"\n".join(lines)
         awake = [
             (marks, reader.read)
