@@ -83,7 +83,7 @@ def scan(roots: Sequence[str], wants: Wants, budget: ScanBudget = _USUAL, hurry:
     hurry: of many checkpoints the newest alone.
     """
     memory = _Memory(tuple(dict.fromkeys(map(_absolute, roots))), wants, budget)
-    return _Search(memory, budget.seconds, hurry).run()
+    return _Search(memory, budget.seconds, again=False, hurry=hurry).run()
 
 
 def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
@@ -94,10 +94,10 @@ def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
     """
     memory = previous._memory
     if previous.hurried:  # its second half
-        return _Search(memory, memory.budget.seconds).run()
+        return _Search(memory, memory.budget.seconds, again=False).run()
     if not memory.changed(time.monotonic() + seconds):
         return previous
-    result = _Search(memory, seconds).run()
+    result = _Search(memory, seconds, again=True).run()
     return previous if result == previous else result
 
 
@@ -111,8 +111,6 @@ class _Memory(Struct, eq=False):
     root_states: dict[str, tuple[int, ...] | None] = field(default_factory=dict)
     unfinished: bool = False
     """A rescan ran out of time."""
-    hurried: bool = False
-    """The scan before left checkpoints out."""
     cursor: int = 0
     turn: int = 0
     """Which directories that stand still are asked this time."""
@@ -146,12 +144,13 @@ class _Memory(Struct, eq=False):
 class _Search:
     """One walk. Directories whose stamp is known give their listing from memory."""
 
-    def __init__(self, memory: _Memory, seconds: float, hurry: bool = False) -> None:
+    def __init__(self, memory: _Memory, seconds: float, again: bool, hurry: bool = False) -> None:
+        """again: all has been searched before."""
         self._memory = memory
         self._hurry = hurry
         self._hurried = False
         self._known = memory.listings
-        self._rescan = bool(memory.root_states) and not memory.hurried
+        self._rescan = again
         now = time.monotonic()
         self._deadline = now + seconds
         expired = sorted((listing.listed, path) for path, listing in self._known.items() if listing.expired(now))
@@ -181,7 +180,7 @@ class _Search:
         if self._too_deep:
             self._problems.append(Problem(self._too_deep, f"deeper than {self._memory.budget.depth} directories", hint))
         self._memory.listings = self._listings
-        self._memory.unfinished, self._memory.hurried = self._rescan and self._out_of_time, self._hurried
+        self._memory.unfinished = self._rescan and self._out_of_time
         return Scan(
             files=self._distinct_files(),
             directories=tuple(sorted(self._directories, key=lambda path: (-self._directories[path], path))),

@@ -67,8 +67,8 @@ def tell_writes(app: App[Any], listener: Callable[[int], object]) -> None:
 
 
 def ask(app: App[Any]) -> None:
-    """Asks the terminal for the cursor's position (DSR 6, ECMA-48): any terminal, and tmux or screen in its place,
-    answers, and Textual makes events.CursorPosition of it."""
+    """Asks the terminal for the cursor's position (DSR 6, ECMA-48): terminals answer, tmux in their
+    place, and Textual makes events.CursorPosition of it."""
     write(app, "\x1b[6n")
 
 
