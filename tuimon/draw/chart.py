@@ -127,7 +127,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     """The canvas, and the labels written on it."""
     shape = glyphs(symbols)
     columns = cells * shape.columns
-    layers = {behind: np.zeros((rows, cells), dtype=np.uint8) for behind in (True, False)}
+    layers = {line.behind: np.zeros((rows, cells), dtype=np.uint8) for line in view.lines}
     owner = np.full((rows, cells), -1, dtype=np.int8)
     canvas = Canvas(np.zeros((rows, cells), dtype=np.uint32), owner, [line.role for line in view.lines])
     outside: list[tuple[int, npt.NDArray[np.int32]]] = []
@@ -144,7 +144,8 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         layers[line.behind] |= lit
         owner[lit > 0] = index
         outside.append((index, beyond))
-    for dots in (layers[True], layers[False]):  # what lies in front hides what lies behind
+    for behind in sorted(layers, reverse=True):  # what lies in front hides what lies behind
+        dots = layers[behind]
         np.copyto(canvas.codes, shape.codes[dots], where=dots > 0)
     named = name_areas(canvas, view.lines)
     for index, beyond in outside:

@@ -66,9 +66,10 @@ class Canvas(Struct, eq=False):
         codes, owner = (self.codes, self.owner) if chosen is None else (self.codes[chosen], self.owner[chosen])
         height, width = codes.shape
         text = codes.astype("<u4").tobytes().decode("utf-32-le")
-        owned = np.where(codes == _BLANK, 0, np.arange(width))
+        place = np.arange(height * width).reshape(height, width)
+        owned = np.where(codes == _BLANK, place[:, :1], place)
         np.maximum.accumulate(owned, axis=1, out=owned)
-        owner = np.take_along_axis(owner, owned, axis=1)
+        owner = owner.take(owned)
         cuts = np.flatnonzero(owner[:, 1:] != owner[:, :-1]) if width > 1 else np.empty(0, dtype=np.intp)
         cut_rows, cut_cells = np.divmod(cuts, max(width - 1, 1))
         bounds = np.searchsorted(cut_rows, np.arange(height + 1))
@@ -95,7 +96,10 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
     the best checkpoint on its curve; checkpoints at the head and evaluations at the foot where no curve is. A label is
     written where it covers nothing."""
     height, width = canvas.codes.shape
+    present = {mark.kind for mark in view.marks}
     for kind, (glyph, plain, role) in _LOOK.items():
+        if kind not in present:
+            continue
         shown = plain if symbols is Symbols.ASCII else glyph
         for cell, label in _places([mark for mark in view.marks if mark.kind == kind], view, width).items():
             if kind == "restart":

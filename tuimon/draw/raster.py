@@ -7,6 +7,7 @@ next is split half and half between them, so a curve has no hole and is not thic
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TypeVar
 
@@ -77,8 +78,8 @@ def unit_height(values: Floats, axis: Axis) -> Floats:
             low, high = _symlog(np.array([axis.low, axis.high]), axis.threshold)
             scaled = _symlog(values, axis.threshold)
         else:
-            exponent = -int(np.frexp(max(abs(axis.low), abs(axis.high)))[1]) - 1
-            low, high = np.ldexp(float(axis.low), exponent), np.ldexp(float(axis.high), exponent)
+            exponent = -math.frexp(max(abs(axis.low), abs(axis.high)))[1] - 1
+            low, high = math.ldexp(axis.low, exponent), math.ldexp(axis.high, exponent)
             scaled = np.ldexp(values, exponent)
         return np.asarray((scaled - low) / (high - low), dtype=np.float64)
 

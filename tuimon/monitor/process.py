@@ -27,7 +27,7 @@ from tuimon.text import clean
 from tuimon.vocabulary import merge_key
 from tuimon.wire import FrameDecoder
 
-CHECK_EVERY = 0.5
+CHECK_EVERY = 1.0
 """Seconds between two rounds of the detectors, at least."""
 CLOCK_EVERY = 15.0
 """Seconds until they look again though nothing was logged: silence tells something, too."""
@@ -226,7 +226,7 @@ class ReaderProcess:
         return min(left, _PIPE_LOOK) if pipes.waiting else left
 
     def _check(self) -> None:
-        """The detectors look, at most twice a second, not at a history that has been read in part; what others have to
+        """The detectors look, at most once a second, not at a history that has been read in part; what others have to
         say is taken in."""
         while not self._said.empty():
             self._say(self._said.get())

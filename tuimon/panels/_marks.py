@@ -40,6 +40,8 @@ def restarts_of(
     run: Run, curves: Sequence[Curve], scale: Scale, low: float, high: float, whose: str = ""
 ) -> list[Mark]:
     """A mark for each restart between low and high, named where they are few. whose: said before the name."""
+    if not any(len(curve.restarts) for curve in curves):
+        return []
     densest = max(curves, key=len)
     steps = distinct(np.concatenate([restart_steps(run, curve) for curve in curves]))
     named = len(steps) <= _FEW_RESTARTS

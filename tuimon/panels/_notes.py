@@ -64,8 +64,8 @@ def _filled(curve: Curve) -> Iterator[str]:
 
 def points_shown(envelope: Envelope) -> int:
     """Each column shows its lowest and its highest point."""
-    filled = np.isfinite(envelope.low)
-    return int(filled.sum() + (envelope.low[filled] != envelope.high[filled]).sum())
+    filled, apart = np.isfinite(envelope.low), envelope.low < envelope.high  # false where there is none
+    return int(np.count_nonzero(filled) + np.count_nonzero(apart))
 
 
 def _short(source: str) -> str:

@@ -237,6 +237,8 @@ class Curve(Struct, frozen=True, eq=False):
         if scale.is_time:
             times, zero = self._times().times, self._zero(scale)
             return (float(times[0] - zero), float(times[-1] - zero)) if len(times) else None
+        if not (self.ordinal or scale.is_counter):
+            return (float(self.steps[0]) - scale.zero, float(self.steps[-1]) - scale.zero) if len(self) else None
         x = self.x_of(np.array([0, len(self) - 1]), scale) if len(self) else np.empty(0)
         if scale.is_counter and len(x) and np.isnan(x[0]) and not np.isnan(x[1]):
             x[0] = scale.counts[0]

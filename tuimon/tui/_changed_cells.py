@@ -7,7 +7,6 @@ from typing import Any
 
 from rich.color import ColorSystem
 from rich.console import Console
-from rich.control import Control
 from rich.segment import Segment
 from textual._compositor import CompositorUpdate
 from textual.geometry import Region
@@ -75,7 +74,7 @@ class _Pieces(CompositorUpdate):
         sent: list[str] = []
         for widget, seen, _, y, begin, stop in self._pieces:
             cells = _rendered(self._lines[widget, y], begin - seen.x, stop - seen.x, colors)
-            sent += Control.move_to(begin, y).segment.text, cells
+            sent += f"\x1b[{y + 1};{begin + 1}H", cells
         return "".join(sent)
 
 
@@ -84,7 +83,8 @@ def _rendered(line: Iterable[Segment], begin: int, stop: int, colors: ColorSyste
     made: list[str] = []
     at = 0
     for segment in line:
-        end = at + segment.cell_length
+        text = segment.text
+        end = at + (len(text) if text.isascii() else segment.cell_length)
         if end > begin:
             if begin > at:
                 segment = segment.split_cells(begin - at)[1]

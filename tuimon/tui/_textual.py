@@ -89,8 +89,10 @@ def paint_again(widget: Widget, regions: Sequence[Region]) -> None:
         return
     screen = widget.screen
     widget._repaint_regions.update(regions)
+    asked = bool(screen._dirty_widgets)
     screen._dirty_widgets.add(widget)
-    screen.check_idle()
+    if not asked:
+        screen.check_idle()
 
 
 def wait_longer_for_input() -> bool:

@@ -42,7 +42,7 @@ NOTHING_FOUND = 3
 """The exit code when there is no log, and none is waited for."""
 TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
-_HEADER_EVERY = 0.5
+_HEADER_EVERY = 1.0
 """Seconds, at least, from one header to the next while a run grows: it is worked out of many metrics."""
 _DETECT_AFTER = 0.1
 """Seconds from the first curves, for which the boxes must be laid out, to the first look of the detectors."""
@@ -206,8 +206,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         if isinstance(self.screen, WorkScreen):
             self.screen.look_again()
             self._draw()
-        elif self._prepared and not self.state.paused:
-            self.header.update(self.run_shown, time.time(), self.state.symbols, self.state.theme, False)
+        elif self._prepared and not self.state.paused and time.monotonic() > self._header_at + TICK / 2:
+            self._draw_header(self.run_shown, time.time())
 
     def on_panel_box_resized(self) -> None:
         """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
@@ -232,13 +232,16 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.waiting.update(snapshot, self.state.query if run is not None else None, self.state.theme)
         theme = self.state.theme
         if header:
-            self._header_at = time.monotonic()
-            self.header.update(run, now, self.state.symbols, theme, False)
+            self._draw_header(run, now)
         look = self.look
         self.board.update(run, now, self.state.symbols, theme, look, snapshot.alerts)
         self.alert_bar.update(snapshot, run, theme)
         typing = self.filter_bar.display
         self.key_bar.update(self.state, self.board, self._which(run), look.axis_of(run), typing, len(look.over))
+
+    def _draw_header(self, run: Run | None, now: float) -> None:
+        self._header_at = time.monotonic()
+        self.header.update(run, now, self.state.symbols, self.state.theme, False)
 
     def _which(self, run: Run | None) -> str:
         """Where the run stands among those that one goes through; "" where there is no other run."""

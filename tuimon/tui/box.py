@@ -63,7 +63,7 @@ class Cells(Widget):
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a part of the box, without asking for what a box never has: borders, padding, opacity. That is
         half of what painting costs."""
-        width = self.size.width
+        width = self.outer_size.width
         strips = [self.render_line(y).adjust_cell_length(width) for y in crop.line_range]
         for line_filter in self.get_line_filters():
             strips = [line.apply_filter(line_filter, self.background_colors[1]) for line in strips]
@@ -78,7 +78,7 @@ class Cells(Widget):
 
     def render_line(self, y: int) -> Strip:
         if y >= len(self._rows):
-            return Strip([Segment(" " * self.size.width, themes.style(self._theme, Role.TEXT))])
+            return Strip([Segment(" " * self.outer_size.width, themes.style(self._theme, Role.TEXT))])
         found = self._strips.get(y)
         if found is None:
             found = self._strips[y] = strip(self._rows[y], self._theme)
@@ -157,7 +157,7 @@ class PanelBox(Cells):
     ) -> None:
         """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen. Costs next
         to nothing when nothing has changed for it."""
-        size = Size(self.size.width, self.size.height)
+        size = Size(*self.outer_size)  # as it has neither border nor padding; `size` asks the screen
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
