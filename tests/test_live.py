@@ -14,16 +14,20 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import psutil
 import pytest
 from event_points import WALL, event, records, scalar, version
 from live import Live, curve, fresh, held
 from samples import Sample, fed, formats_of, lies_in, some
 
 from tuimon.monitor import process
+from tuimon.monitor.spawn import PIPE_SIZE
 from tuimon.sources.tail import HEAD
 from tuimon.store import Snapshot
 
 Steps = Sequence[int]
+_POINT = 24
+"""Bytes of a point on its way from the reader."""
 
 
 def value(step: int) -> float:
@@ -414,16 +418,22 @@ def test_detectors_look_when_the_screen_has_drawn(tmp_path: Path) -> None:
         live.monitor.close()
 
 
-def test_nothing_is_stored_while_a_screen_is_drawn(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(not hasattr(psutil.Process, "io_counters"), reason="the system does not tell what was written")
+def test_while_a_screen_is_drawn_nothing_is_stored_and_the_reader_need_not_wait(
+    log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(process, "_WAY", 60.0)
+    many = range(2 * PIPE_SIZE // _POINT)
+    log.write_text(rows(many))
     live = Live(log.parent)
-    with live.monitor.undisturbed():
-        with live.monitor.undisturbed():
-            live.monitor.start()
-        time.sleep(1.0)
-        assert live.snapshot.version == 0
     try:
-        live.until_points("loss", points(range(5)))
+        with live.monitor.undisturbed():
+            with live.monitor.undisturbed():
+                live.monitor.start()
+            reader = psutil.Process(live.monitor.process_id)
+            snapshot = live.until(lambda _: reader.io_counters().write_chars >= len(many) * _POINT)
+            assert snapshot.version == 0
+        live.until_points("loss", points(many))
     finally:
         live.monitor.close()
 

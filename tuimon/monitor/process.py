@@ -12,6 +12,7 @@ import select
 import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from queue import SimpleQueue
@@ -40,6 +41,12 @@ _LOOK = 0.05
 """Seconds from one look whether detectors may begin to the next."""
 _WAY = 1.0
 """Seconds for which the receiving thread gives way to a drawing, at most."""
+_TURN = 0.005
+"""… and from one look into the pipe meanwhile to the next."""
+_PIECE = 1 << 20
+"""Bytes that are read at once, at most: what the pipe holds."""
+_MOST_AHEAD = 64
+"""Pieces that wait to be stored."""
 _PIPE_LOOK = 1.0
 """The same whether standard input has ended."""
 _READER = "reader"
@@ -189,22 +196,22 @@ class ReaderProcess:
         if fresh is self._store:
             self._pipes = pipes
         pipe = process.stdout.fileno()
+        ahead: deque[bytes] = deque()
         while True:
             every = CHECK_EVERY if self._unchecked else CLOCK_EVERY
             due = self._checked + (_SLICE if self._more_to_check else every)
-            if not select.select([pipe], [], [], self._patience(due, pipes))[0]:
+            if not ahead and not select.select([pipe], [], [], self._patience(due, pipes))[0]:
                 if self._detecting.is_set() and (time.monotonic() >= due or pipes.have_news()):
                     self._check()
                 continue
-            data = os.read(pipe, 1 << 20)
+            data = ahead.popleft() if ahead else os.read(pipe, _PIECE)
             if not data:
                 return
             events = decoder.feed(data)
             if not events:  # a part of a frame: nothing to tell
                 continue
             for event in events:
-                if not self._may_store.wait(_WAY):
-                    self._may_store.set()
+                self._give_way(pipe, ahead)
                 fresh.apply(pipes.renamed(event))
             if fresh is not self._store:
                 if not any(isinstance(event, Progress) and event.caught_up for event in events):
@@ -217,6 +224,16 @@ class ReaderProcess:
             if not self._first.is_set() and any(isinstance(event, StreamFound | Progress) for event in events):
                 self._first.set()
             self.on_change()
+
+    def _give_way(self, pipe: int, ahead: deque[bytes]) -> None:
+        """Returns once nothing is drawn. Until then it only takes what the reader writes, who need not wait as well."""
+        until = time.monotonic() + _WAY
+        while not self._may_store.wait(_TURN):
+            if time.monotonic() >= until:
+                self._may_store.set()
+            ended = bool(ahead) and not ahead[-1]
+            if not ended and len(ahead) < _MOST_AHEAD and select.select([pipe], [], [], 0)[0]:
+                ahead.append(os.read(pipe, _PIECE))
 
     def _patience(self, due: float, pipes: Pipes) -> float:
         """Seconds that it may wait for the reader, when the detectors are to look next at `due`."""
