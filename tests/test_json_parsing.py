@@ -36,6 +36,8 @@ GOOD = b'{"step": 1, "loss": 0.5}'
         (b'{"a": 1, "a": 2}', {"a": 2}),
         (b' {"a": 1}\r', {"a": 1}),
         (b'{"a": "NaN, Infinity", "b": NaN}', {"a": "NaN, Infinity", "b": math.nan}),
+        (b'{"NaN": NaN, "b": [-Infinity, {"c": Infinity}]}', {"NaN": math.nan, "b": [-math.inf, {"c": math.inf}]}),
+        (rb'{"a": "\u0000?", "b": NaN}', {"a": "\0?", "b": math.nan}),
     ],
 )
 def test_nearly_json_is_read(text: bytes, value: object) -> None:
@@ -75,6 +77,47 @@ JSON_VALUES = st.recursive(
 @settings(max_examples=150)
 def test_whatever_json_dumps_writes_is_read(value: object) -> None:
     assert repr(parse(json.dumps(value).encode())) == repr(value)
+
+
+_TOKENS = [
+    "NaN",
+    "-Infinity",
+    "Infinity",
+    '"NaN"',
+    '"a"',
+    '"',
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    "1",
+    "-",
+    " ",
+    r"\u0000?",
+    "\\",
+]
+
+
+def _by_python(text: str) -> str:
+    try:
+        return repr(json.loads(text))
+    except ValueError:
+        return "not JSON"
+
+
+@given(
+    st.lists(st.sampled_from(_TOKENS), max_size=12).map("".join)
+    | st.lists(st.sampled_from(_TOKENS)).map(lambda tokens: '{"b": NaN, "a": ' + "".join(tokens) + "}")
+)
+@settings(max_examples=1000)
+def test_bare_numbers_that_are_not_finite_are_read_as_python_reads_them(text: str) -> None:
+    try:
+        found = repr(parse(text.encode()))
+    except FormatError as error:
+        found = error.message
+    assert found == _by_python(text)
 
 
 @given(st.binary(max_size=60))

@@ -13,7 +13,7 @@ import orjson
 
 from tuimon.errors import FormatError
 from tuimon.formats import StreamDecoder
-from tuimon.formats._json import parse, parse_broken
+from tuimon.formats._json import parse, parse_broken, parse_refused
 from tuimon.model.points import Damage, Item
 
 MAX_LINE = 16 << 20
@@ -122,19 +122,25 @@ class JSONLines(StreamDecoder):
     def _parse(self, offset: int, lines: list[bytes]) -> list[Item]:
         values: list[Any] = []
         damage: list[Item] = []
-        noted = 0
-        for line in lines:
+        noted = at = 0
+        left = iter(lines)
+        while True:
+            begun = len(values)
             try:
-                values.append(orjson.loads(line))
-            except orjson.JSONDecodeError:
+                values.extend(map(orjson.loads, left))
+                break
+            except orjson.JSONDecodeError:  # of the one that was taken last
+                begin, at = at, at + len(values) - begun + 1
+                offset += sum(map(len, lines[begin : at - 1])) + at - 1 - begin
+                line = lines[at - 1]
                 if stripped := line.strip(_BLANK):
                     self._note(values[noted:])
                     noted = len(values)
-                    whole, reason = self._mend(stripped)
+                    whole, reason = self._mend(stripped, refused=len(stripped) == len(line))
                     values += whole
                     if reason:
                         damage.append(Damage(offset, len(line) + 1, reason))
-            offset += len(line) + 1
+                offset += len(line) + 1
         return self._values(values) + damage
 
     def _values(self, values: list[Any]) -> list[Item]:
@@ -147,10 +153,12 @@ class JSONLines(StreamDecoder):
         if row is not None:
             self._first_key = next(iter(row))
 
-    def _mend(self, line: bytes) -> tuple[list[Any], str]:
-        """What can be read of a line that orjson refuses, and what is wrong with the rest ("" when nothing is lost)."""
+    def _mend(self, line: bytes, refused: bool) -> tuple[list[Any], str]:
+        """What can be read of a line that is not plain JSON, and what is wrong with the rest ("" when nothing is lost).
+
+        refused: by orjson, as it is."""
         try:
-            return [parse(line)], ""
+            return [parse_refused(line) if refused else parse(line)], ""
         except FormatError as error:
             reason = error.message
         try:

@@ -68,6 +68,8 @@ class _Group(Struct):
     rows: list[int] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
     """Row by row: row i, column j is values[i * columns + j]."""
+    kinds: set[type] = field(default_factory=set)
+    """Of all values."""
 
 
 class _Batch:
@@ -105,7 +107,7 @@ class RowReader:
         """At most one Points, then facts: config and progress (a new total of steps)."""
         facts: list[Item] = []
         groups = _group(rows)
-        if any(dict in set(map(type, group.values)) for group in groups.values()):
+        if any(dict in group.kinds for group in groups.values()):
             facts = self._configs(rows)
             groups = _group([flatten(row) for row in rows])
         batch = _Batch(len(rows))
@@ -119,7 +121,7 @@ class RowReader:
         layout = self._layout(keys)
         count, columns = len(group.rows), len(keys)
         rows = np.array(group.rows, np.intp)
-        if set(map(type, group.values)) <= _PLAIN:
+        if group.kinds <= _PLAIN:
             values = np.array(group.values, np.float64).reshape(count, columns)
             present: _Mask = np.ones((count, columns), np.bool_)
             sample: _Mask = np.zeros(count, np.bool_)
@@ -140,11 +142,16 @@ class RowReader:
         for column in layout.totals:
             known = present[:, column]
             batch.totals[rows[known]] = values[known, column]
-        for column in np.flatnonzero(present.any(axis=0) & (layout.ids < 0)).tolist():
+        some = present.any(axis=0)
+        for column in np.flatnonzero(some & (layout.ids < 0)).tolist():
             layout.ids[column] = self._names.id(self._prefix + keys[column])
+        if (present.all(axis=0) == some).all():  # as nearly always: a third of the cost
+            chosen = np.flatnonzero(some)
+            ids = np.tile(layout.ids[chosen], count)
+            batch.parts.append((np.repeat(rows, len(chosen)), ids, values[:, chosen].ravel()))
+            return
         at, column_of = np.nonzero(present)
-        if len(at):
-            batch.parts.append((rows[at], layout.ids[column_of], values[at, column_of]))
+        batch.parts.append((rows[at], layout.ids[column_of], values[at, column_of]))
 
     def _layout(self, keys: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(keys)
@@ -175,7 +182,7 @@ class RowReader:
                     batch.totals[rows[index]] = found[1]
 
     def _points(self, batch: _Batch) -> list[Item]:
-        if not batch.parts:
+        if not sum(len(row) for row, *_ in batch.parts):
             self._fill_steps(batch, np.empty(0, np.intp))
             return []
         row, metric, values = (np.concatenate(part) for part in zip(*batch.parts, strict=True))
@@ -233,6 +240,8 @@ def _group(rows: Iterable[Row]) -> dict[tuple[str, ...], _Group]:
             group = groups[keys] = _Group()
         group.rows.append(index)
         group.values.extend(row.values())
+    for group in groups.values():
+        group.kinds = set(map(type, group.values))
     return groups
 
 
