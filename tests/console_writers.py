@@ -238,6 +238,128 @@ def within_epochs(chance: random.Random, step: int) -> tuple[str, list[Point]]:
     return f"{head}{text}\n", [("loss", step, loss[1]), ("lr", step, lr[1]), ("epoch", step, repr(float(epoch)))]
 
 
+def some_fields(chance: random.Random, names: dict[str, str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """names: name -> its format. (name -> as it is printed, [(name, repr of what that says)])"""
+    printed = {name: fixed(a_float(chance), form) for name, form in names.items()}
+    return {name: text for name, (text, _) in printed.items()}, [(name, value) for name, (_, value) in printed.items()]
+
+
+def an_eta(chance: random.Random) -> str:
+    return chance.choice(["0:05:01", "12:34:56", "1 day, 2:03:04", "13 days, 0:00:00"])
+
+
+def mmengine(chance: random.Random, step: int) -> tuple[str, list[Point]]:
+    """Epochs of 5 iterations, or iterations."""
+    head = chance.choice(["2026/08/21 21:30:01 - mmengine - INFO - ", "2026-08-21 21:30:01,123 - mmengine - INFO - "])
+    printed, told = some_fields(chance, {"loss": ".4f", "decode.loss_ce": ".4f", "grad_norm": ".4f", "acc": ".4f"})
+    times, timed = some_fields(chance, {"time": ".4f", "data_time": ".4f"})
+    lr, rate = fixed(a_float(chance), ".4e")
+    evaluated, results = some_fields(
+        chance, {"coco/bbox_mAP": ".4f", "coco/bbox_mAP_50": ".4f", "accuracy/top1": ".4f"}
+    )
+    rest = f"base_lr: {lr} lr: {lr}  eta: {an_eta(chance)}  time: {times['time']}  data_time: {times['data_time']}  "
+    rest += "memory: 4711  " + "  ".join(f"{name}: {text}" for name, text in printed.items())
+    told += [*timed, ("base_lr", rate), ("lr", rate), ("memory", "4711.0")]
+    behind = "  ".join(f"{name}: {text}" for name, text in [*evaluated.items(), *times.items()])
+    behind = behind.replace("  accuracy", "  coco/bbox_mAP_copypaste: 0.363 0.562 0.393 0.201 nan 0.480  accuracy")
+    validated = [*results, *((f"val/{name}", value) for name, value in timed)]
+    if chance.random() < 0.5:
+        epoch, done = step // 5 + 1, step % 5 + 1
+        train = f"Epoch(train){f'[{epoch}]'.rjust(6)}[{done:3}/5]  {rest}"
+        val = f"Epoch(val) [{epoch}][25/25]  {chance.choice(['', '  '])}{behind}"
+        told.append(("epoch", repr(float(epoch))))
+        at_step, reached = epoch, step + 1
+    else:
+        train = f"Iter(train) [{step + 1:5}/{step + 99}]  {rest}"
+        val = f"Iter(val) [25/25]  {behind}"
+        at_step = reached = step + 1
+    far = (
+        f"{val.partition(']  ')[0].replace('25/25', '10/25')}]    eta: 0:00:03  time: 0.1  data_time: 0.1  memory: 1  "
+    )
+    points = [(name, reached, value) for name, value in told] + [(name, at_step, value) for name, value in validated]
+    return f"{head}{train}\n{head}Exp name: x_20260821_213000\n{head}{far}\n{head}{val}\n", points
+
+
+def mmcv(chance: random.Random, step: int) -> tuple[str, list[Point]]:
+    head = "2026-08-21 21:30:01,123 - mmdet - INFO - "
+    printed, told = some_fields(chance, {"loss": ".4f", "loss_cls": ".4f", "acc": ".4f"})
+    times, timed = some_fields(chance, {"time": ".3f", "data_time": ".3f"})
+    evaluated, results = some_fields(chance, {"bbox_mAP": ".4f", "loss": ".4f"})
+    lr, rate = fixed(a_float(chance), ".3e")
+    rest = f"lr: {lr}, eta: {an_eta(chance)}, time: {times['time']}, data_time: {times['data_time']}, memory: 4711, "
+    rest += ", ".join(f"{name}: {text}" for name, text in printed.items())
+    told += [*timed, ("lr", rate), ("memory", "4711.0")]
+    behind = ", ".join(f"{name}: {text}" for name, text in evaluated.items())
+    behind = behind.replace(", loss", ", bbox_mAP_copypaste: 0.363 0.562 0.393 0.201 -1.000 0.480, loss")
+    if chance.random() < 0.5:
+        epoch, done = step // 5 + 1, step % 5 + 1
+        train, val = f"Epoch [{epoch}][{done}/5]\t{rest}", f"Epoch(val) [{epoch}][25]\t{behind}"
+        told.append(("epoch", repr(float(epoch))))
+        at_step = 5 * epoch
+    else:
+        train, val = f"Iter [{step + 1}/{step + 99}]\t{rest}", f"Iter(val) [25]\t{behind}"
+        at_step = step + 1
+    points = [(name, step + 1, value) for name, value in told]
+    return f"{head}{train}\n{head}{val}\n", points + [(f"val/{name}", at_step, value) for name, value in results]
+
+
+def detectron2(chance: random.Random, step: int) -> tuple[str, list[Point]]:
+    """An evaluation is printed before the row of its iteration, and behind a checkpoint of another name."""
+    printed, told = some_fields(chance, {"total_loss": ".4g", "loss_cls": ".4g", "[metric]iou": ".4g", "time": ".4f"})
+    evaluated, results = some_fields(chance, {"AP": ".4f", "AP50": ".4f", "APs": ".4f"})
+    lr, rate = fixed(a_float(chance), ".5g")
+    when = "11/20 10:00:00"
+    head = chance.choice([f"\x1b[32m[{when} d2.utils.events]: \x1b[0m", f"[{when}] d2.utils.events INFO: "])
+    other = head.replace("utils.events", "evaluation.testing")
+    names, values = ",".join(evaluated), ",".join(evaluated.values())
+    text = f"{other}copypaste: Task: bbox\n{other}copypaste: {names}\n{other}copypaste: {values}\n"
+    fields = "  ".join(f"{name}: {value}" for name, value in printed.items())
+    eta = chance.choice(["", f"eta: {an_eta(chance)}  "])
+    text += f"{head} {eta}iter: {step}  {fields}  last_data_time: 0.0090   lr: {lr}  max_mem: 2000M\n"
+    told += [("last_data_time", "0.009"), ("lr", rate), ("max_mem", "2000.0")]
+    return text, [(name, step, value) for name, value in [*told, *((f"bbox/{name}", value) for name, value in results)]]
+
+
+def timm(chance: random.Random, step: int) -> tuple[str, list[Point]]:
+    """Epochs of 5 updates."""
+    epoch, done = divmod(step, 5)
+    loss, mean = (fixed(a_float(chance), chance.choice(["#.4g", ">9.6f"])) for _ in range(2))
+    time, rate, data = fixed(a_float(chance), ".3f"), fixed(a_float(chance), ">7.2f"), fixed(a_float(chance), ".3f")
+    lr, top1 = fixed(a_float(chance), ".3e"), fixed(a_float(chance), ">7.4f")
+    text = f"Train: {epoch} [{done:>4d}/5 ({20.0 * done:>3.0f}%)]  Loss: {loss[0]} ({mean[0]})  "
+    text += f"Time: {time[0]}s, {rate[0]}/s  ({time[0]}s, {rate[0]}/s)  LR: {lr[0]}  Data: {data[0]} ({time[0]})\n"
+    stage = chance.choice(["Test", "Test (EMA)"])
+    for batch in (0, 8):
+        text += (
+            f"{stage}: [{batch:>4d}/8]  Time: 0.150 ({time[0]})  Loss: {loss[0]} ({mean[0]})  Acc@1: 7.1 ({top1[0]})\n"
+        )
+    told = [("Loss", loss[1]), ("Time", time[1]), ("rate", rate[1]), ("LR", lr[1]), ("Data", data[1])]
+    told += [("epoch", repr(float(epoch)))]
+    result = [("Time", time[1]), ("Loss", mean[1]), ("Acc@1", top1[1])]
+    told += [(f"{stage.lower().replace('ema', 'EMA')}/{name}", value) for name, value in result]
+    return text, [(name, step, value) for name, value in told]
+
+
+def swin(chance: random.Random, step: int) -> tuple[str, list[Point]]:
+    """Epochs of 5 iterations."""
+    epoch, done = divmod(step, 5)
+    printed, told = some_fields(chance, {"time": ".4f", "loss": ".4f", "grad_norm": ".4f", "loss_scale": ".4f"})
+    top, results = some_fields(chance, {"Acc@1": ".3f", "Acc@5": ".3f"})
+    head = chance.choice(
+        [
+            "[2026-08-21 21:30:01 swin_tiny] (main.py 205): INFO ",
+            "\x1b[32m[2026-08-21 21:30:01 swin_tiny]\x1b[0m\x1b[33m(main.py 205)\x1b[0m: INFO ",
+        ]
+    )
+    means = "\t".join(f"{name} {value} (0.1234)" for name, value in printed.items())
+    text = f"{head}Train: [{epoch}/{epoch + 9}][{done}/5]\teta {an_eta(chance)} lr 0.000125\t wd 0.0500"
+    text += f"\t{means}\tmem 6000MB\n"
+    text += f"{head}Test: [8/9]\tTime 0.150 (0.210)\tLoss 0.9870 (1.1230)\tAcc@1 75.000 (74.512)\tMem 600MB\n"
+    text += f"{head} * Acc@1 {top['Acc@1']} Acc@5 {top['Acc@5']}\n{head}Max accuracy: 74.51%\n"
+    told += [("lr", "0.000125"), ("wd", "0.05"), ("mem", "6000.0"), ("epoch", repr(float(epoch)))]
+    return text, [(name, step, value) for name, value in [*told, *((f"test/{name}", value) for name, value in results)]]
+
+
 WRITERS: list[Writer] = [
     *(
         verl,
@@ -252,5 +374,5 @@ WRITERS: list[Writer] = [
         rlinf_table,
         rlinf_bar,
     ),
-    *(nemo_rl, plain, within_epochs),
+    *(nemo_rl, plain, within_epochs, mmengine, mmcv, detectron2, timm, swin),
 ]

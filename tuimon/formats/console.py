@@ -3,7 +3,8 @@
 Lines end with "\\n"; a carriage return begins a line anew (progress bars), and each state that is drawn counts as a
 line of its own here. Terminal controls and Ray's prefixes are taken off. Which line gives which points is said in the
 modules of the package _console, one a trainer; a user's own are patterns of the settings (_console/_own.py). Numbers
-are as printed, so they are rounded where the trainer rounds.
+are as printed, so they are rounded where the trainer rounds. Where several tasks write into one log, each line behind
+its label (srun, torchrun, mpirun …), the lines of each task are read by themselves (_console/_labels.py).
 
 The text itself is given as Fact("console", …), the last lines of each piece, and how the training ended as
 Fact("state", …); a log view reads the file itself (tuimon/reader/log_text.py).
@@ -107,7 +108,7 @@ class ConsoleDecoder(StreamDecoder):
                 step = self._latest.step if task.sink.step is None else task.sink.step
                 self._outcome.read(Line(said, at, ended), step, raw)
                 self._failed = task
-            if label or not self._labels.doubtful(raw, at):
+            if label or not self._labels.doubtful:
                 self._release()
                 self._offer(task, said, at, ended, awake)
             elif any(_holds(raw, marks) for _, marks in awake) and not self._offer(task, raw, at, ended, self._own):
@@ -195,7 +196,7 @@ FORMAT = Format(
     id="console",
     title="console log",
     writers="ROLL, RLinf, AgentJet, Trinity, verl, TRL, transformers 4 and 5, slime, OpenRLHF, NeMo-RL, prime-rl, "
-    "torchtitan, torchtune, Megatron, SB3, Keras, lines of k=v",
+    "torchtitan, torchtune, Megatron, SB3, Keras, mmengine, mmcv, detectron2, timm, Swin, lines of k=v",
     rank=10,
     matches=matches,
     decoder=ConsoleDecoder,

@@ -17,6 +17,7 @@ ompi orte/mca/iof/base/iof_base_output.c, kubectl pkg/cmd/logs/logs.go, docker c
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 
 _WITHIN = 120
@@ -35,7 +36,8 @@ _LABEL = re.compile(
 _NUMBER = re.compile(rb" {0,5}((?:P\d{1,3} {1,6})?\d{1,6}): ")
 _TRACEBACK = b"Traceback (most recent call last)"
 _HELD_LINES, _HELD_BYTES = 4096, 1 << 20
-_DIGITS = b" P0123456789"
+_DIGITS = frozenset(b" P0123456789")
+_FIRST = _DIGITS.union(b"[\x1b", string.ascii_letters.encode())
 _RETURN = 13
 
 
@@ -51,6 +53,8 @@ class Labels:
         self._redrawn = False
         """Is the line that is open where the data begins a state of one that is redrawn?"""
         self._numbered = False
+        self.doubtful = False
+        """Does the line asked for last begin with a number that may be a label, as far as is known yet?"""
         self._held: dict[bytes, tuple[bytes, int]] = {}
         self._held_bytes = 0
         self._again: list[tuple[bytes, int]] = []
@@ -71,19 +75,23 @@ class Labels:
 
     def of(self, raw: bytes, at: int) -> tuple[str, bytes]:
         """(label or "", the line without it) of the line at this offset, or the state of one that is redrawn."""
-        label, cut = self._read(raw)
-        if not label and self._is_redrawn(at - self._base):
-            label = self._read(self._head_of(at - self._base))[0]
-        return label, raw[cut:] if cut else raw
-
-    def doubtful(self, raw: bytes, at: int) -> bool:
-        """Does the line begin with a number that may be a label, as far as is known yet?"""
-        return not self._numbered and (_number(raw) is not None or self._is_bar(at))
+        self.doubtful = False
+        if raw[0] in _FIRST:
+            label, cut = self._read(raw)
+            if label:
+                return label, raw[cut:]
+        start = at - self._base
+        if self._data[start - 1] == _RETURN if start > 0 else self._redrawn:
+            head = self._head_of(start)
+            if head[:1] != b"\r" and head:
+                return self._read(head)[0], raw
+        return "", raw
 
     def hold(self, raw: bytes, at: int) -> None:
-        """A doubtful line: kept until it is known that numbers are labels."""
-        number = _number(raw)
-        if number is None or number in self._held:
+        """A line that is doubtful: kept until it is known that numbers are labels."""
+        found = _NUMBER.match(raw)
+        number = found[1] if found else b""
+        if not found or number in self._held:
             self._numbered, self._again = True, [(raw, at)]
             return
         self._held[number] = (raw, at)
@@ -103,12 +111,13 @@ class Labels:
         """(the labels that a line begins with, joined by "/"; how long they are)."""
         labels: list[str] = []
         at = 0
-        if (number := _number(raw)) is not None:
-            end = raw.index(b": ") + 2
-            self._numbered = self._numbered or raw.startswith(_TRACEBACK, end)
+        found = _NUMBER.match(raw) if raw[0] in _DIGITS else None
+        if found:
+            self._numbered = self._numbered or raw.startswith(_TRACEBACK, found.end())
+            self.doubtful = not self._numbered
             if self._numbered:
-                labels.append(" ".join(number.decode().split()))
-                at = end
+                labels.append(" ".join(found[1].decode().split()))
+                at = found.end()
         while len(labels) < _DEPTH and (raw[at : at + 1] in (b"[", b"\x1b") or b"|" in raw[at : at + _WITHIN]):
             found = _LABEL.match(raw, at)
             if found is None:
@@ -118,13 +127,6 @@ class Labels:
                 labels.append(label)
             at = found.end()
         return "/".join(labels), at
-
-    def _is_bar(self, at: int) -> bool:
-        """Is this a state of a redrawn line that begins with a number?"""
-        return self._is_redrawn(at - self._base) and _number(self._head_of(at - self._base)) is not None
-
-    def _is_redrawn(self, start: int) -> bool:
-        return self._data[start - 1] == _RETURN if start > 0 else self._redrawn
 
     def _head_of(self, start: int) -> bytes:
         """How the line on paper begins that holds the place `start` of the data."""
@@ -142,9 +144,3 @@ class Labels:
             self._head = self._data[ended + 1 : ended + 1 + _WITHIN]
         if returned != ended:  # else there is none
             self._redrawn = returned > ended
-
-
-def _number(raw: bytes) -> bytes | None:
-    """The number and colon that a line begins with."""
-    found = _NUMBER.match(raw) if raw[:1] in _DIGITS else None
-    return found[1] if found else None
