@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -24,6 +23,7 @@ from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._console import Family, Sink, families
 from tuimon.formats._console._labels import Labels
 from tuimon.formats._console._line import Line, stamp
+from tuimon.formats._console._marks import Marks, holds, mark_set
 from tuimon.formats._console._outcome import Outcome
 from tuimon.formats._console._own import own_family
 from tuimon.formats._console._recognise import is_text, says_console, speaks_of_training, wants_name
@@ -40,7 +40,6 @@ MAX_ROW = 2 << 20
 
 MAX_TASKS = 4096
 """The lines of more tasks than that are read as one log."""
-Marks: TypeAlias = tuple[bytes, ...]
 
 
 class ConsoleDecoder(StreamDecoder):
@@ -57,6 +56,7 @@ class ConsoleDecoder(StreamDecoder):
         self._marks = [(index, tuple(mark.encode() for mark in f.marks)) for index, f in enumerate(self._asked)]
         self._own = [(index, marks) for index, marks in self._marks if self._asked[index] in own]
         self._closing = [(index, marks) for index, marks in self._marks if self._asked[index].closes]
+        self._all_marks = mark_set((*Outcome.marks, *(mark for _, marks in self._marks for mark in marks)))
         self._owners: dict[str, str] = {}
         self._tasks = {"": Task(self._asked, self._sink)}
         """By their labels; without one: of the only task, or of what started the others."""
@@ -89,8 +89,10 @@ class ConsoleDecoder(StreamDecoder):
     def _read(self, offset: int, lines: list[bytes], ended: bool = True) -> None:
         """Lines, the first at `offset`. Those without any mark, nearly all of a chatty log, cost next to nothing."""
         block = b"\n".join(lines)
-        awake = [(index, marks) for index, marks in (self._marks if ended else self._closing) if _holds(block, marks)]
-        told = _holds(block, Outcome.marks)
+        held = self._all_marks.held(block)
+        asked = self._marks if ended else self._closing
+        awake = [(index, tuple(held.intersection(marks))) for index, marks in asked if not held.isdisjoint(marks)]
+        told = tuple(held.intersection(Outcome.marks))
         if not awake and not told and not self._outcome.watching:
             return
         padded = b"\0" in block
@@ -100,29 +102,40 @@ class ConsoleDecoder(StreamDecoder):
                 raw = raw.replace(b"\0", b"")
             if not raw or len(raw) > MAX_ROW:
                 continue
-            label, said = self._labels.of(raw, at)
-            task = self._tasks.get(label) or self._new_task(label)
-            if self._outcome.watching and task is self._failed:
-                self._outcome.follow(said)
-            if told and _holds(said, Outcome.marks):
-                step = self._latest.step if task.sink.step is None else task.sink.step
-                self._outcome.read(Line(said, at, ended), step, raw)
-                self._failed = task
-            if label or not self._labels.doubtful:
-                self._release()
-                self._offer(task, said, at, ended, awake)
-            elif any(_holds(raw, marks) for _, marks in awake) and not self._offer(task, raw, at, ended, self._own):
-                self._labels.hold(raw, at)
-                self._release()
+            first = 0
+            for _, marks in awake:
+                if holds(raw, marks):
+                    break
+                first += 1
+            if first < len(awake) or self._outcome.watching or (told and holds(raw, told)):
+                self._line(raw, at, ended, awake[first:], told)
 
-    def _offer(self, task: Task, said: bytes, at: int, ended: bool, awake: list[tuple[int, Marks]]) -> bool:
+    def _line(self, raw: bytes, at: int, ended: bool, awake: Sequence[tuple[int, Marks]], told: Marks) -> None:
+        """A line that holds a mark, or follows a traceback."""
+        label, said = self._labels.of(raw, at)
+        task = self._tasks.get(label) or self._new_task(label)
+        if self._outcome.watching and task is self._failed:
+            self._outcome.follow(said)
+        if told and holds(said, told):
+            step = self._latest.step if task.sink.step is None else task.sink.step
+            self._outcome.read(Line(said, at, ended), step, raw)
+            self._failed = task
+        if label or not self._labels.doubtful:
+            if label:
+                self._release()
+            self._offer(task, said, at, ended, awake)
+        elif awake and not self._offer(task, raw, at, ended, self._own):
+            self._labels.hold(raw, at)
+            self._release()
+
+    def _offer(self, task: Task, said: bytes, at: int, ended: bool, awake: Sequence[tuple[int, Marks]]) -> bool:
         """A line of that task is shown to the families whose marks it holds. Has one of them used it?"""
         line: Line | None = None
         for index, marks in awake:
-            if _holds(said, marks):
+            if holds(said, marks):
                 line = line or Line(said, at, ended)
                 before = task.sink.rows
-                used = task.read(index, line)
+                used = task.reader(index).read(line)
                 if task.sink.rows > before:
                     self._latest = task.sink
                     self._outcome.went_on(task.sink.last_row)
@@ -153,13 +166,6 @@ class ConsoleDecoder(StreamDecoder):
     @property
     def disproved(self) -> bool:
         return any(task.sink.disproved for task in self._tasks.values())
-
-
-def _holds(text: bytes, marks: tuple[bytes, ...]) -> bool:
-    for mark in marks:  # a loop: half the time of any() over a generator  # noqa: SIM110
-        if mark in text:
-            return True
-    return False
 
 
 class LineSteps:

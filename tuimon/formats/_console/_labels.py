@@ -37,7 +37,8 @@ _NUMBER = re.compile(rb" {0,5}((?:P\d{1,3} {1,6})?\d{1,6}): ")
 _TRACEBACK = b"Traceback (most recent call last)"
 _HELD_LINES, _HELD_BYTES = 4096, 1 << 20
 _DIGITS = frozenset(b" P0123456789")
-_FIRST = _DIGITS.union(b"[\x1b", string.ascii_letters.encode())
+_LETTERS = frozenset(string.ascii_letters.encode())
+_FIRST = _DIGITS.union(b"[\x1b")
 _RETURN = 13
 
 
@@ -76,14 +77,14 @@ class Labels:
     def of(self, raw: bytes, at: int) -> tuple[str, bytes]:
         """(label or "", the line without it) of the line at this offset, or the state of one that is redrawn."""
         self.doubtful = False
-        if raw[0] in _FIRST:
+        if raw[0] in _FIRST or (raw[0] in _LETTERS and b"|" in raw[:_WITHIN]):
             label, cut = self._read(raw)
             if label:
                 return label, raw[cut:]
         start = at - self._base
         if self._data[start - 1] == _RETURN if start > 0 else self._redrawn:
             head = self._head_of(start)
-            if head[:1] != b"\r" and head:
+            if head[:1] not in (b"", b"\r"):
                 return self._read(head)[0], raw
         return "", raw
 
@@ -118,10 +119,7 @@ class Labels:
             if self._numbered:
                 labels.append(" ".join(found[1].decode().split()))
                 at = found.end()
-        while len(labels) < _DEPTH and (raw[at : at + 1] in (b"[", b"\x1b") or b"|" in raw[at : at + _WITHIN]):
-            found = _LABEL.match(raw, at)
-            if found is None:
-                break
+        while len(labels) < _DEPTH and (found := _LABEL.match(raw, at)):
             label = found[found.lastindex or 0].decode("ascii", "replace")
             if label not in labels:  # torch's own [rank3]: behind that of torchrun
                 labels.append(label)

@@ -16,12 +16,12 @@ class Task:
         self._families = families
         self._readers: dict[int, Reader] = {}
 
-    def read(self, index: int, line: Line) -> bool:
-        """Has the family of that index used the line?"""
-        reader = self._readers.get(index)
-        if reader is None:
-            reader = self._readers[index] = self._families[index].reader(self.sink)
-        return reader.read(line)
+    def reader(self, index: int) -> Reader:
+        """Of the family of that index."""
+        known = self._readers.get(index)
+        if known is None:
+            known = self._readers[index] = self._families[index].reader(self.sink)
+        return known
 
     def flush(self) -> None:
         for reader in self._readers.values():

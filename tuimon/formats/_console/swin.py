@@ -45,4 +45,4 @@ class SwinReader(LineReader):
         return False
 
 
-FAMILY = Family("swin", ("Train: [", "* Acc@1 ", "*   Acc@1 "), SwinReader, order=43)
+FAMILY = Family("swin", ("Train: ", "Acc@1 "), SwinReader, order=43)

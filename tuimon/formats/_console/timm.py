@@ -47,4 +47,4 @@ class TimmReader(LineReader):
         return False
 
 
-FAMILY = Family("timm", ("Train: ", "Test: [", "Test ("), TimmReader, order=42)
+FAMILY = Family("timm", ("Train: ", "Test"), TimmReader, order=42)
