@@ -69,12 +69,16 @@ def test_what_kills_is_told_with_its_label() -> None:
             {"loss": [(10, "0.5"), (11, "0.5")]},
         ),
         ("[Epoch1]: loss=0.5\nstep_1 | loss 0.5\nstep 2 | loss 0.5\n", {"loss": [(2, "0.5")]}),
-        ("[rank0]: step 1 loss 0.5\nstep 2 loss 0.25\n", {"loss": [(1, "0.5"), (2, "0.25")]}),
     ],
 )
 def test_what_is_no_label(text: str, wanted: dict[str, list[tuple[int, str]]]) -> None:
-    """Numbered lines, clocks, steps; and what a task says before it has a label."""
+    """Numbered lines, clocks, steps."""
     assert read(text) == wanted
+
+
+def test_lines_without_a_label_are_no_task_s() -> None:
+    text = "step 1 loss 0.5\n[rank1]: step 1 loss 0.25 kl 1\nstep 2 loss 0.5\n"
+    assert read(text) == {"loss": [(1, "0.5"), (2, "0.5")], "rank1/loss": [(1, "0.25")], "kl": [(1, "1.0")]}
 
 
 def test_a_pattern_of_the_user_may_begin_with_a_number() -> None:

@@ -30,7 +30,8 @@ class Task:
 
 class TaskSink(Sink):
     """Takes what one of several tasks has written. Its points go where those of the log go. A metric belongs to the
-    task that gave it first, and is "<label>/<name>" of any other: what two tasks log are two series."""
+    task that gave it first, or to lines without a label before that, and is "<label>/<name>" of any other: what two
+    tasks log are two series."""
 
     def __init__(self, log: Sink, label: str, owners: dict[str, str]) -> None:
         """owners: metric -> label of the task that it belongs to, the same for all tasks of a log."""
@@ -49,6 +50,8 @@ class TaskSink(Sink):
         self._log.progress(step, total)
 
     def _named(self, name: str) -> str:
-        owner = self._owners.setdefault(name, self._label)
+        if name not in self._owners:  # what is given already is of a line without a label
+            self._owners[name] = "" if name in self.points.names else self._label
+        owner = self._owners[name]
         self._names[name] = given = name if owner == self._label else f"{self._label}/{name}"
         return given
