@@ -3,273 +3,87 @@ console holds besides: each number that was printed is a point, at its step, and
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Callable
 
 import pytest
+from console_writers import NOISE, WRITERS, Point, Writer, rlinf_bar
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from json_points import feed, rows
 
 from tuimon.formats.console import ConsoleDecoder
 
-Point = tuple[str, int, str]
-Writer = Callable[[random.Random, int], tuple[str, list[Point]]]
-"""(chance, step) -> text that ends with a newline, and the points in it."""
-
-NAMES = [
-    "loss",
-    "actor/pg_loss",
-    "val-core/openai/gsm8k/reward/mean@1",
-    "rewards/a.b/mean",
-    "lr-pg_0",
-    "kl",
-    "grad_norm",
-]
-PREFIXES = [
-    *("", "", "(TaskRunner pid=31337) ", "\x1b[36m(TaskRunner pid=7, ip=10.0.0.2)\x1b[0m ", "[rank0]: ", "[default3]:"),
-    *("2026-08-21 21:30:01,123 - trainer - INFO - ", "[2026-08-21 21:30:01][rank0] [INFO] ", "[12:00:01] "),
-    *("INFO 08-13 19:01:45 trainer.py:547] ", "2026-01-29 12:01:00.123 | INFO     | a.b.c:train:1051 - "),
-    *(" 10%|#         | 1/10 [00:10<01:30, 10.00s/it]", "Training Progress:  10%|#  | 1/10 [00:10<?, 1.2it/s, a=1]"),
-]
-NOISE = [
-    *(
-        "saving checkpoint to runs/ckpt-5",
-        "",
-        "tokens: 1,234,567",
-        "step 5 of 10 took 3 s",
-        "Epoch 3/10",
-        "données ✨ 5",
-    ),
-    *(
-        "Loading checkpoint shards:  50%|#####     | 2/4 [00:10<00:10,  5.00s/it]",
-        "{'prompt': 'x', 'loss': 5}",
-        "[1, 2]",
-    ),
-    *(
-        "Max steps: 1000, lr: 1e-4",
-        "Warmup steps: 100, lr: 1e-4",
-        "| a | 1 |",
-        "{'loss': 0.5",
-        "step 10k: loss=0.5",
-        "Step: -1 loss: 0.5",
-    ),
-]
+LABELS = {
+    "[rank{}]:": "rank{}",
+    "[rank{}]: ": "rank{}",
+    "[default{}]:": "default{}",
+    "[1,{}]<stdout>:": "{}",
+    "[prterun-gpu01-4711@1,{}]<stdout>: ": "{}",
+    "{}: ": "{}",
+    "  {}: ": "{}",
+    "P0 {}: ": "P0 {}",
+    "worker-{}  | ": "worker-{}",
+    "\x1b[36mtrainer_{} | \x1b[0m": "trainer_{}",
+    "[pod/job-{}/main] ": "job-{}/main",
+    "{}: [rank{}]:": "{}/rank{}",
+    "[1,{}]<stderr>:[rank{}]: ": "{}/rank{}",
+}
+"""What stands before the lines of a task -> what stands before its metrics."""
 
 
-def a_float(chance: random.Random) -> float:
-    kind = chance.randrange(8)
-    if kind == 0:
-        return chance.choice([float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e-320, 1e22, -1e300])
-    return chance.choice([-1, 1]) * 10 ** chance.uniform(-8, 6)
-
-
-def fixed(value: float, form: str) -> tuple[str, str]:
-    """(as it is printed, repr of what that says)"""
-    text = format(max(-1e9, min(1e9, value)), form)
-    return text, repr(float(text.replace(",", "")))
-
-
-def python(chance: random.Random, value: float) -> str:
-    """As Python, numpy 2 and torch print it."""
-    wrapped = [
-        "np.float64({})",
-        "np.float32({})",
-        "tensor({}, device='cuda:0')",
-        "tensor({}, grad_fn=<NllLossBackward0>)",
-    ]
-    return chance.choice(["{}", "{}", "{}", *wrapped]).format(value)
-
-
-def a_row(chance: random.Random) -> dict[str, float]:
-    return {name: a_float(chance) for name in chance.sample(NAMES, chance.randint(1, len(NAMES)))}
-
-
-def at(step: int, row: dict[str, float]) -> list[Point]:
-    return [(name, step, repr(value)) for name, value in row.items()]
-
-
-def verl(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    row = a_row(chance)
-    form = chance.choice(["{}:{}", "{}:np.float64({})"])
-    pairs = " - ".join(form.format(name, value) for name, value in row.items())
-    return f"{chance.choice(PREFIXES)}step:{step} - {pairs}\n", at(step, row)
-
-
-def numbered_dict(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    row = a_row(chance)
-    pairs = [f"'{name}': {python(chance, value)}" for name, value in row.items()]
-    pairs += chance.sample(
-        ["'note': 'a, {b'", "'none': None", "'yes': True", "'list': [1, {'loss': 2}]", "'t': (1,)"], 2
-    )
-    chance.shuffle(pairs)
-    kind = chance.choice(["step", "rollout", "✨ Global step", "Step", "critic-step"])
-    return f"{chance.choice(PREFIXES)}{kind} {step}: {{{', '.join(pairs)}}}\n", at(step, row)
-
-
-def dict_with_step(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    row = {"loss": a_float(chance)} | a_row(chance)
-    key = chance.choice(["step", "global_step", "iteration"])
-    if chance.random() < 0.3:
-        text = json.dumps({key: step} | row)
-    else:
-        quote = chance.choice(["", "'"])
-        pairs = [f"'{key}': {quote}{step}{quote}", *(f"'{name}': {quote}{value}{quote}" for name, value in row.items())]
-        chance.shuffle(pairs)
-        text = "{" + chance.choice([", ", ",\n "]).join(pairs) + "}"
-    return f"{text}\n", at(step, row)
-
-
-def torchtitan(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    forms = {"loss": "8.5f", "grad_norm": "7.4f", "tps": ",.0f", "tflops": ",.2f"}
-    printed = {name: fixed(a_float(chance), form) for name, form in forms.items()}
-    text = "  ".join(f"\x1b[3{chance.randrange(8)}m{name}: {text}" for name, (text, _) in printed.items())
-    head = "[titan] 2026-08-21 21:30:01,123 - root - INFO - "
-    memory = "  \x1b[38;2;180;60;0mmemory: 30.12GiB(38.02%)"
-    told = [(name, step, value) for name, (_, value) in printed.items()]
-    told += [("memory(GiB)", step, "30.12"), ("memory(%)", step, "38.02")]
-    return f"{head}\x1b[31mstep: {step:2}  {text}{memory}\x1b[39m\n", told
-
-
-def megatron(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    forms = {"consumed samples": "12.0f", "learning rate": ".6E", "lm loss": ".6E", "grad norm": ".3f"}
-    printed = {name: fixed(a_float(chance), form) for name, form in forms.items()}
-    kind = chance.randrange(3)
-    fields = "".join(f" {name}: {text} |" for name, (text, _) in printed.items())
-    if kind == 0:
-        head, prefix = f" [2026-08-22 15:22:01.123456] iteration {step:8}/{step + 9:8} |", ""
-    elif kind == 1:
-        head, prefix = f" validation loss at iteration {step} on validation set |", "validation/"
-    else:
-        head, prefix = f" validation loss at iteration {step} on test set |", "test/"
-    return f"{head}{fields}\n", [(prefix + name, step, value) for name, (_, value) in printed.items()]
-
-
-def torchtune(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    row = a_row(chance)
-    return f"Step {step} | {' '.join(f'{name}:{value}' for name, value in row.items())} \n", at(step, row)
-
-
-def prime_rl(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    labels = {"Loss": "loss/mean", "Mismatch KL": "mismatch_kl/all/mean", "Grad. Norm": "optim/grad_norm", "Odd": "Odd"}
-    printed = {label: fixed(a_float(chance), ".4f") for label in labels}
-    fields = " | ".join(f"{label} {text}" for label, (text, _) in printed.items())
-    told = [("time/step", step, "10.21"), *((labels[label], step, value) for label, (_, value) in printed.items())]
-    return f"16:03:09 SUCCESS Step {step} | 10.21s | {fields}\n", told
-
-
-def sb3(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    printed = {name: fixed(a_float(chance), "<8.3g") for name in ("approx_kl", "value_loss")}
-    lines = ["| time/              |           |", f"|    total_timesteps | {step:<9} |"]
-    lines += ["| train/             |           |"]
-    lines += [f"|    {name:15} | {text:9} |" for name, (text, _) in printed.items()]
-    told = [("time/total_timesteps", step, repr(float(step)))]
-    told += [(f"train/{name}", step, value) for name, (_, value) in printed.items()]
-    return "\n".join(["-" * 34, *lines, "-" * 34]) + "\n", told
-
-
-def keras(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    def state(done: int, **row: str) -> str:
-        values = "".join(f" - {name}: {text}" for name, text in row.items())
-        return f"{done}/8 {'━' * done}{' ' * (8 - done)} 0s 4ms/step{values}"
-
-    loss, so_far = fixed(a_float(chance), ".4e"), fixed(a_float(chance), ".4f")
-    text = f"Epoch {step + 1}/{step + 9}\n{state(3, loss=so_far[0])}" + "\b" * 9 + f"\r{state(8, loss=loss[0])}"
-    return text + f"\r{state(8, loss=loss[0], val_loss=so_far[0])}\n", [
-        ("loss", step, loss[1]),
-        ("val_loss", step, so_far[1]),
-    ]
-
-
-def rlinf_table(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    cells = {name: fixed(a_float(chance), form) for name, form in (("actor/lr", ".2e"), ("actor/loss", ".3f"))}
-    cells |= {
-        f"actor/very_long_nam{'…' if chance.random() < 0.5 else 'e'}": ("0.5", "0.5"),
-        "actor/cut": ("0.123…", ""),
-    }
-    body = "│".join(f"{f'{name}={text}':39}" for name, (text, _) in cells.items())
-    told = [("train/" + name, step, value) for name, (_, value) in cells.items() if value and "…" not in name]
-    head = f"├── Metric Table ──┤\n│ Global Step: {step + 1:4}/{step + 9} │ Progress: ░ │   0.1% │\n"
-    return f"{head}│ Elapsed: 00:12 │ Step Time: 12.500s │\n├── Training/Actor ──┤\n│{body}│\n╰──╯\n", told
-
-
-def rlinf_bar(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    row = {f"{name}_time" if "/" not in name else name: format(value, ".3g") for name, value in a_row(chance).items()}
-    inside = ", ".join(["00:10<01:30", "10.00s/it", *(f"{name}={text}" for name, text in row.items())])
-    bar = f"Global Step:  10%|#         | {step + 1}/{step + 9} [{inside}]"
-    told = [(name, step, repr(float(text))) for name, text in row.items()]
-    if chance.random() < 0.3:  # cut at the width of the terminal
-        bar, told = bar[: -chance.randint(1, 1 + len(told[-1][2]))], told[:-1]
-    return f"\r{bar}\r{bar}\n", told
-
-
-def nemo_rl(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    loss, reward, time = fixed(a_float(chance), ".4f"), fixed(a_float(chance), ".4f"), fixed(a_float(chance), ".2f")
-    text = f"{'=' * 20} Step {step}/{step + 9} {'=' * 20}\n📊 Training Results:\n  • Loss: {loss[0]}\n"
-    text += f"  • Avg Reward: {reward[0]}\n⏱️  Timing:\n  • Total step time: {time[0]}s\n"
-    text += f"  • generation: {time[0]}s (40.5%)\n"
-    told = [("train/loss", step, loss[1]), ("train/reward", step, reward[1])]
-    return text, [*told, *((f"timing/train/{name}", step, time[1]) for name in ("total_step_time", "generation"))]
-
-
-def plain(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    names = chance.sample(["loss", "train/reward", "lr", "Acc@1", "grad_norm"], chance.randint(1, 5))
-    row = {name: a_float(chance) for name in names}
-    count = chance.choice(
-        [f"{step}", f"{step:,}", f"{step:06}", f"{step}/{step + 9}", f"{step:,}/{step + 9999:,}", f"[{step}]"]
-    )
-    word = chance.choice(["step", "Step", "Iteration", "global_step", "Episode", "iter", "train step"])
-    join, between = chance.choice([("=", " "), ("=", ", "), (": ", " | "), (" ", " "), (" = ", "; ")])
-    pairs = between.join(f"{name}{join}{value}" for name, value in row.items())
-    return f"{chance.choice(PREFIXES)}{word} {count}{chance.choice([': ', ' | ', ' '])}{pairs}\n", at(step, row)
-
-
-def within_epochs(chance: random.Random, step: int) -> tuple[str, list[Point]]:
-    """Epochs count from 0; of 5 steps each."""
-    epoch, done = divmod(step, 5)
-    loss, lr = fixed(a_float(chance), ".4f"), fixed(a_float(chance), ".3e")
-    head, between = chance.choice(
-        [
-            (f"Epoch: [{epoch}][{done:4}/5]", "\t"),
-            (f"Epoch: [{epoch}]  [{done:3}/5]  eta: 0:01:02", ": "),
-            (f"[Epoch {epoch}/9] [Batch {done}/5]", ": "),
-            (f"epoch {epoch:03}:      {done} / 5", "="),
-        ]
-    )
-    text = f"\tloss {loss[0]} (9.5)\tlr {lr[0]}" if between == "\t" else f" loss{between}{loss[0]} lr{between}{lr[0]}"
-    return f"{head}{text}\n", [("loss", step, loss[1]), ("lr", step, lr[1]), ("epoch", step, repr(float(epoch)))]
-
-
-WRITERS: list[Writer] = [
-    *(
-        verl,
-        numbered_dict,
-        dict_with_step,
-        torchtitan,
-        megatron,
-        torchtune,
-        prime_rl,
-        sb3,
-        keras,
-        rlinf_table,
-        rlinf_bar,
-    ),
-    *(nemo_rl, plain, within_epochs),
-]
-
-
-@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)
-@settings(max_examples=40, deadline=None)
-@given(st.randoms(use_true_random=True))
-def test_what_was_printed_is_what_is_read(writer: Writer, chance: random.Random) -> None:
+def a_log(writer: Writer, chance: random.Random) -> tuple[str, list[Point]]:
     text, wanted, step = "", list[Point](), 0
     for _ in range(chance.choice([1, 3, 30])):
         written, points = writer(chance, step)
         text += f"{chance.choice(NOISE)}\n" * chance.randrange(2) + written
         wanted += points
         step += chance.choice([1, 1, 1, 7, 1000] if writer is rlinf_bar else [0, 1, 1, 1, 7, 1000])
-    data = text.replace("\n", chance.choice(["\n", "\n", "\r\n"])).encode()
+    return text, wanted
+
+
+def found(data: bytes, chance: random.Random) -> list[Point]:
     cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]
-    found = [(name, at_step, value) for name, at_step, value, _ in rows(feed(ConsoleDecoder(), data, cuts))]
-    assert sorted(found) == sorted(wanted)
+    return sorted((name, step, value) for name, step, value, _ in rows(feed(ConsoleDecoder(), data, cuts)))
+
+
+@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)
+@settings(max_examples=40, deadline=None)
+@given(st.randoms(use_true_random=True))
+def test_what_was_printed_is_what_is_read(writer: Writer, chance: random.Random) -> None:
+    text, wanted = a_log(writer, chance)
+    data = text.replace("\n", chance.choice(["\n", "\n", "\r\n"])).encode()
+    assert found(data, chance) == sorted(wanted)
+
+
+@pytest.mark.parametrize("writer", WRITERS, ids=lambda writer: writer.__name__)
+@settings(max_examples=20, deadline=None)
+@given(st.randoms(use_true_random=True))
+def test_tasks_that_write_into_one_log_are_read_each_by_itself(writer: Writer, chance: random.Random) -> None:
+    """Their lines in any order, each behind its label; a metric has the label in its name, but for one task."""
+    form, called = chance.choice(list(LABELS.items()))
+    lines: dict[str, list[str]] = {}
+    wanted: dict[str, dict[str, list[Point]]] = {}
+    for number in chance.sample(range(20), chance.choice([1, 2, 3])):
+        text, points = a_log(writer, chance)
+        text += "step\n"  # a number is a label when it comes again
+        label = called.replace("{}", str(number))
+        lines[label] = [form.replace("{}", str(number)) + line for line in text.split("\n")[:-1]]
+        wanted[label] = by_name(points)
+    data = b"sbatch: job 4711 starts\n"
+    while any(lines.values()):
+        task = chance.choice([task for task in lines.values() if task])
+        data += (task.pop(0) + "\n").encode()
+    read = by_name(found(data, chance))
+    for name in {name for points in wanted.values() for name in points}:
+        having = {label: points[name] for label, points in wanted.items() if name in points}
+        prefixed = {label: read.pop(f"{label}/{name}", None) for label in having}
+        first = [label for label, points in prefixed.items() if points is None]
+        assert len(first) == 1
+        assert {**prefixed, first[0]: read.pop(name)} == having
+    assert not read
+
+
+def by_name(points: list[Point]) -> dict[str, list[tuple[int, str]]]:
+    """The points of each metric, sorted: (step, value)."""
+    names = {name for name, _, _ in points}
+    return {name: sorted(point[1:] for point in points if point[0] == name) for name in names}

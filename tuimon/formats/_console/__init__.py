@@ -69,7 +69,8 @@ class Sink:
         """See StreamDecoder."""
         self.marks: list[tuple[int, int]] | None = None
         """(offset of its line, step) of each row that says its step; None: nobody wants to know."""
-        self._points = PointsBuilder()
+        self.points = PointsBuilder()
+        """What is ready to be given."""
         self._facts: list[Item] = []
         self._total: int | None = None
 
@@ -89,7 +90,7 @@ class Sink:
         """The points of a row whose step is not certain, as no more lines come for now. The row itself comes when it
         is: confirm it then, or say that it is disproved."""
         for name, value in row:
-            self._points.add(name, step, value, line.time)
+            self.points.add(name, step, value, line.time)
 
     def confirm(self, row: list[tuple[str, float]], step: int) -> None:
         """A row whose points were given by a guess that was right."""
@@ -105,10 +106,10 @@ class Sink:
     def take(self) -> list[Item]:
         """At most one Points, then facts."""
         facts, self._facts = self._facts, []
-        return [*self._points.take(), *facts]
+        return [*self.points.take(), *facts]
 
     def __len__(self) -> int:
-        return len(self._points)
+        return len(self.points)
 
 
 @cache

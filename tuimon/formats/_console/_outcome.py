@@ -88,25 +88,26 @@ class Outcome:
         self._passed = 0
         self._told = ("running", "")
 
-    def read(self, line: Line, step: int | None = None) -> None:
-        """A line that holds one of the marks. step: of the last row of metrics before it."""
+    def read(self, line: Line, step: int | None = None, whole: bytes = b"") -> None:
+        """A line that holds one of the marks. step: of the last row of metrics before it. whole: the line as it is in
+        the log, with the label of its task."""
         text = line.text[:_SCANNED]
         if _TRACEBACK in text:
             if self._state == "running":
-                self._set("crashed", line, step, weak=True)
+                self._set("crashed", line, step, True, whole)
             if self._weak and self._state == "crashed":
                 self.watching = self._open = True
                 self._passed = 0
         elif found := _FINISHED.search(text):
             weakly = found[0].startswith(_WEAKLY_FINISHED)
             if self._state == "running" or (self._state == "crashed" and self._weak and not weakly):
-                self._set("finished", line, step, weak=weakly)
+                self._set("finished", line, step, weakly, whole)
                 if found[0].startswith(_SUMMARY):
                     self._evidence = "the trainer printed its final summary"
                 else:
                     self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
         elif _KILLED.search(text) and (self._state == "running" or self._weak):
-            self._set("crashed", line, step, weak=False)
+            self._set("crashed", line, step, False, whole)
             self._cause = next((name for pattern, name in _CAUSES if pattern.search(text)), "")
 
     def follow(self, raw: bytes) -> None:
@@ -136,9 +137,9 @@ class Outcome:
         cause = {"cause": self._cause} if self._cause else {}
         return [Fact("state", {"state": now[0], "evidence": now[1], **cause}, self._step, self._time)]
 
-    def _set(self, state: str, line: Line, step: int | None, weak: bool) -> None:
+    def _set(self, state: str, line: Line, step: int | None, weak: bool, whole: bytes) -> None:
         self._state, self._step, self._weak, self._cause = state, step, weak, ""
-        self._evidence = line.text.strip()[:_MAX_EVIDENCE]
+        self._evidence = (plain(whole[:_SCANNED]) or line.text).strip()[:_MAX_EVIDENCE]
         self._time = None if isnan(line.time) else line.time
         self.watching = self._open = False
 

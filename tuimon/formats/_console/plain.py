@@ -39,8 +39,18 @@ _SECOND = re.compile(
     r"|\[\s{0,8}(\d{1,18})/\s{0,8}(\d{1,18})|\s{0,8}(\d{1,18}) / (\d{1,18})(?=\s))",
     re.IGNORECASE | re.ASCII,
 )
-_SETTING = re.compile(r"\b(?:max|maximum|num|number|warm|warmup|every|per)\b", re.IGNORECASE)
+_SETTING = re.compile(
+    r"\b(?:max|maximum|num|number|warm|warmup|every|per|decay|patience|accum\w*|remaining|target)\b", re.IGNORECASE
+)
 """Before "steps" it tells how many there are to be."""
+_SAID_BEFORE = re.compile(r"\b(?:best|previous|resum\w{1,4}|(?:re)?load\w{0,4}|restor\w{1,4})\b", re.IGNORECASE)
+"""Before a step it tells what was logged there once."""
+_SET = re.compile(
+    r"(?:\w+[ _])*(?:lr|learning[ _]rate|wd|weight[ _]decay|momentum|gamma|betas?\d?|seed|batch[ _]?size|bs|steps?|"
+    r"epochs?|warm\w*|iter(?:ation)?s|workers|gpus|devices|world[ _]size|param\w*|min[ _]delta|dropout)",
+    re.IGNORECASE,
+)
+"""Names of settings: where there is nothing else behind "steps: 1000", it tells how many there are to be."""
 _STAGE = r"\b(val(?:id(?:ation)?)?|eval(?:uation)?|test)\b"
 _VALIDATION = re.compile(_STAGE, re.IGNORECASE)
 _VALIDATION_BEHIND = re.compile(
@@ -80,7 +90,7 @@ class PlainReader(LineReader):
         if found is None:
             return False
         lead, kind, step, at = found[1], found[2].lower(), _whole(found[3]), found.end()
-        if lead and _SETTING.search(lead):
+        if lead and (_SETTING.search(lead) or _SAID_BEFORE.search(lead)):
             return False
         total = _whole(found[4]) if found[4] else None
         epoch: int | None = None
@@ -97,7 +107,7 @@ class PlainReader(LineReader):
         if validation is None and (found := _VALIDATION_BEHIND.match(text, at)) and "train" not in text[at:].lower():
             validation, at = found, found.end()
         values = _pairs(text[at:])
-        if not values:
+        if not values or (kind[-1] == "s" and not total and all(_SET.fullmatch(name) for name, _ in values)):
             return False
         if validation:
             word = validation[1].lower()
