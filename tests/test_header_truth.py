@@ -13,6 +13,7 @@ import pytest
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of, steps_left
+from tuimon.analysis.words import time_of_day
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols
@@ -84,6 +85,23 @@ def test_a_resumed_run_whose_rows_are_numbered_anew_stands_at_its_own_step() -> 
     said = progress_of(run_of(store), START + 100)
     assert (said.step, said.total, said.state) == (200, 400, "running")
     assert said.eta_seconds == pytest.approx(200 - 1, abs=1)
+
+
+def test_a_resumed_run_whose_rows_go_on_stands_where_it_began_again() -> None:
+    """W&B goes on numbering the rows of a resumed run; the training is back at its last checkpoint."""
+    at = [*range(10, 301, 10), *range(210, 261, 10)]
+    points = [(row, float(step), START + 30.0 * row) for row, step in enumerate(at)]
+    store = store_of({"train/loss": points, "train/global_step": points})
+    store.apply(FactFound(0, Fact("config", {"max_steps": 400})))
+    said = progress_of(run_of(store), points[-1][2] + 1)
+    assert (said.step, said.total, said.state) == (260, 400, "running")
+    assert said.seconds_per_step == pytest.approx(3.0)
+
+
+def test_a_counter_that_jumps_about_is_not_relied_on() -> None:
+    points = [(row, float(row * 7919 % 100), START + row) for row in range(100)]
+    store = store_of({"loss": points, "train/global_step": points})
+    assert progress_of(run_of(store), START + 100).step == 99
 
 
 def test_a_step_that_is_logged_as_the_step_changes_nothing() -> None:
@@ -216,6 +234,4 @@ def test_what_the_header_shows_is_the_age_of_the_training() -> None:
     said = progress_of(run, START + 4500)
     assert said.last_wall_time == START + 495
     times = [text for text, _ in rows[0] if text.count(":") == 2]
-    from tuimon.analysis.words import time_of_day
-
     assert times == [time_of_day(START + 495)]

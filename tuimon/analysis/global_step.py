@@ -17,10 +17,12 @@ from tuimon.vocabulary import classify
 
 _STEP = "progress.step"
 _MOST = 2.0**53
+_FALLS = 10
+"""A counter falls where the run was resumed, at less than one in so many points."""
 
 
 class GlobalStep(Struct, frozen=True):
-    """Where the training stood, for the rows of a metric; never falling but at restarts."""
+    """Where the training stood, for the rows of a metric; falling where it was resumed."""
 
     curve: Curve
     at: Steps
@@ -28,8 +30,9 @@ class GlobalStep(Struct, frozen=True):
     @property
     def rows_a_step(self) -> float:
         """Of what is logged, over all of the run."""
-        gone = int(self.at[-1] - self.at[0])
-        return int(self.curve.steps[-1] - self.curve.steps[0]) / gone if gone > 0 else 1.0
+        ahead, rows = np.diff(self.at), np.diff(self.curve.steps)
+        gone = int(ahead[ahead > 0].sum())
+        return int(rows[ahead >= 0].sum()) / gone if gone else 1.0
 
     def of(self, steps: Steps) -> Steps:
         """Where the training stood at logged steps, none before the first."""
@@ -55,7 +58,7 @@ def _counted(curve: Curve) -> GlobalStep | None:
         return None
     at = values.astype(np.int64)
     ahead = at - curve.steps
-    begun = int(curve.restarts[-1]) if len(curve.restarts) else 0
-    if (np.diff(at[begun:]) < 0).any() or (abs(int(ahead[-1])) <= 1 and not np.ptp(ahead)):
+    falls = int((np.diff(at) < 0).sum())
+    if falls * _FALLS > len(at) or (abs(int(ahead[-1])) <= 1 and not np.ptp(ahead)):
         return None
     return GlobalStep(curve, at)
