@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from tuimon.analysis.progress import ProgressReport
-from tuimon.analysis.progress_inputs import progress_of, steps_left
+from tuimon.analysis.progress import ProgressReport, report
+from tuimon.analysis.progress_inputs import progress_inputs, progress_of, steps_left
 from tuimon.analysis.words import time_of_day
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
@@ -156,6 +157,15 @@ def test_the_bound_of_an_environment_is_no_end_of_the_training(config: dict[str,
     store.apply(FactFound(0, Fact("config", config)))
     said = progress_of(run_of(store), START + 151)
     assert (said.step, said.total, said.state) == (30, total, "running")
+
+
+@pytest.mark.parametrize(("last", "age", "state"), [(50, 9, "running"), (50, 5000, "quiet"), (40, 5000, "stalled")])
+def test_a_run_whose_last_steps_are_not_logged_is_no_stall(last: int, age: float, state: str) -> None:
+    """A script that logs the steps 0, 10, 20 … of 60 and ends with step 59."""
+    store = store_of({"loss": [(step, 0.5, START + step) for step in range(0, last + 1, 10)]})
+    store.apply(FactFound(0, Fact("config", {"max_steps": 60})))
+    known = replace(progress_inputs(run_of(store)), watched_since=START)
+    assert report(known, START + last + age).state == state
 
 
 # ---------------------------------------------------------------- restarts

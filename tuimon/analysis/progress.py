@@ -45,6 +45,8 @@ class ProgressInputs(Struct, frozen=True):
     """Steps that the training is set to."""
     updates: int = 1
     """Logged steps that make one of these; 0 where it is not known, so that no total can be compared."""
+    stride: int = 1
+    """Steps from one that is logged to the next."""
     rows_a_step: float = 1.0
     """What is logged as a step, for each of these."""
     epoch: float = math.nan
@@ -164,6 +166,10 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
             return "finished", f"step {known.step} of {total} reached"
         if known.first_step == 0 and known.step == total - 1 and (known.input_ended or age > tolerated):
             return "finished", f"step {known.step} reached, the last of {total} counted from 0"
+        end = total - (known.first_step == 0)  # counted from 0
+        left = (end - known.step) * known.cadence.seconds_per_step if known.cadence else 0.0
+        if known.step + known.stride > end and age > tolerated + left:
+            return "quiet", f"step {known.step} of {total} was the last to be logged, as only one in {known.stride} is"
     of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
     if known.input_ended:
         return "quiet", f"{_INPUT_ENDED}{of_total}"

@@ -18,6 +18,7 @@ from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, tot
 from tuimon.analysis.updates import Updates, updates_a_step
 from tuimon.model.points import Fact, Steps
 from tuimon.store import Curve, Run
+from tuimon.store.compare import usual_stride
 from tuimon.store.distinct import distinct
 from tuimon.vocabulary import classify, phase_of
 
@@ -75,6 +76,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         first_step=standing.first_step,
         total=_whole(told.get("total")) or _total(run.config),
         updates=standing.updates,
+        stride=standing.stride,
         rows_a_step=standing.rows_a_step,
         epoch=_epoch(run, _whole(told.get("step")), _number(told.get("epoch"))),
         total_epochs=_number(told.get("total_epochs")),
@@ -99,8 +101,9 @@ class _Standing(Struct, frozen=True):
     step: int | None
     first_step: int | None
     pace: Cadence | None
+    stride: int = 1
+    """See ProgressInputs; so are the next two."""
     updates: int = 1
-    """See ProgressInputs; so is the next."""
     rows_a_step: float = 1.0
 
 
@@ -111,7 +114,8 @@ def _standing(run: Run, busiest: Sequence[str], by: str) -> _Standing:
     if alike and (counted := global_step(run, busiest)) is not None:
         evaluated = counted.of(_evaluated(run))
         pace = cadence(counted.at, counted.curve.wall_times, counted.curve.restarts, evaluated)
-        return _Standing(int(counted.at[-1]), int(counted.at[0]), pace, rows_a_step=counted.rows_a_step)
+        stride = max(usual_stride(counted.at), 1)
+        return _Standing(int(counted.at[-1]), int(counted.at[0]), pace, stride, rows_a_step=counted.rows_a_step)
     updates = updates_a_step(run, busiest)
     if told_step is not None and alike:
         updates = Updates()  # the total is one of what is logged
@@ -122,7 +126,9 @@ def _standing(run: Run, busiest: Sequence[str], by: str) -> _Standing:
     counting = busiest if alike or updates.each > 1 else _metrics_of(run, by)
     curve, pace = _clock(run, counting, updates)
     first = int(curve.steps[0]) + (updates.each > 1) if curve is not None else None
-    return _Standing(step, first, pace, updates.each, max(updates.each, 1))
+    each = max(updates.each, 1)
+    stride = max(usual_stride(curve.steps) // each, 1) if curve is not None else 1
+    return _Standing(step, first, pace, stride, updates.each, each)
 
 
 def _metrics_of(run: Run, source: str) -> tuple[str, ...]:
