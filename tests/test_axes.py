@@ -54,6 +54,15 @@ def rows(run, axis, metric="loss", size=SIZE):
 STEPS = range(100)
 
 
+def test_a_metric_that_is_the_time_is_drawn_and_read_off_as_time():
+    """W&B logs _timestamp and _runtime as metrics of every step."""
+    run = run_of({"_timestamp": (STEPS, [START + 60.0 * step for step in STEPS]), "_runtime": (STEPS, STEPS)})
+    drawn = rows(run, "step", "_timestamp")
+    assert "2026-11-21 11:39:00" in drawn[0]
+    assert [row[:7].strip() for row in drawn[1:] if row[:7].strip()] == ["11:30", "11:00", "10:30", "10:00"]
+    assert "99 s" in rows(run, "step", "_runtime")[0]
+
+
 # ---------------------------------------------------------------- which
 
 

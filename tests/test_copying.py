@@ -78,3 +78,24 @@ async def test_a_long_series_goes_into_a_file(log: Path, tmp_path: Path, monkeyp
         await until(app, pilot, lambda s: "saved to tuimon-" in s)
     [saved] = tmp_path.glob("tuimon-*.tsv")
     assert len(saved.read_text().splitlines()) == 9001
+
+
+@pytest.mark.parametrize("below", ["", "checkpoint-1"])
+async def test_nothing_is_saved_into_the_directory_of_a_run(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    log.write_text(rows(*range(9000)))
+    home = tmp_path / "home"
+    for directory in (home, log.parent / below):
+        directory.mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(log.parent / below)
+    before = sorted(log.parent.rglob("*"))
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "9 000 points" in s)
+        await pilot.press("Y")
+        await until(app, pilot, lambda s: "saved to /" in s)
+        await pilot.press("S")
+        await until(app, pilot, lambda s: "Screenshot saved: /" in s)
+    assert sorted(log.parent.rglob("*")) == before
+    assert sorted(path.suffix for path in home.glob("tuimon-*")) == [".svg", ".tsv"]

@@ -75,6 +75,9 @@ def test_tick_labels_share_decimals_suffix_and_exponent() -> None:
     assert tick_labels(nice_ticks(0, 133.3, 3)) == ["0", "50", "100"]
     assert tick_labels(nice_ticks(0, 1e-5, 4)) == ["0.0", "0.5e-5", "1.0e-5"]
     assert tick_labels(nice_ticks(0, 2.2e5, 5)) == ["0", "50k", "100k", "150k", "200k"]
+    assert tick_labels([1795224830.0, 1795224840.0]) == ["1795224830", "1795224840"]  # shorter than 1.79522483G
+    assert tick_labels([123456.0, 123457.0]) == ["123456", "123457"]
+    assert tick_labels([123400.0, 123500.0]) == ["123.4k", "123.5k"]
     assert tick_labels(nice_ticks(-0.3, 0.1, 4)) == ["-0.3", "-0.2", "-0.1", "0.0", "0.1"]
 
 

@@ -272,6 +272,35 @@ def test_a_text_beside_the_numbers_of_a_step_costs_none_of_them(text: Any) -> No
     assert not jsonl.matches("metrics.jsonl", lines({"step": 1, "score": 0.5, "length": 7, "sample": text}))
 
 
+NUMBERS = {"loss": 0.5, "reward": 0.25, "kl": 0.0, "lr": 1e-3}
+
+
+@pytest.mark.parametrize(
+    "sample", ["The answer is 4.", "4", [1, 2, 3]], ids=["text", "a text that is a number", "tokens"]
+)
+def test_the_numbers_beside_the_response_of_a_step_are_points(sample: Any) -> None:
+    """A trainer that puts a sample of the step into the row of its metrics."""
+    rows = [{"step": step, **NUMBERS, "response": sample} for step in range(1, 6)]
+    assert jsonl.matches("metrics.jsonl", lines(*rows))
+    assert read(*rows) == {
+        name: [(step, repr(float(value))) for step in range(1, 6)] for name, value in NUMBERS.items()
+    }
+    assert read({"step": 1, **NUMBERS}, {"step": 1, **NUMBERS, "prompt": "2 + 2 =", "response": "4"}) == {
+        name: [(1, repr(float(value)))] for name, value in NUMBERS.items()
+    }, "too few for two texts: a sample"
+
+
+def test_a_dump_of_rollouts_is_no_log_of_metrics() -> None:
+    """As verl writes it for each step: input, output and what the reward function gave."""
+    extra = {f"reward_{number}": 0.5 for number in range(12)}
+    rows = [
+        {"input": f"{a} + 2 =", "output": str(a + 2), "gts": str(a + 2), "score": 1.0, "step": 10, **extra}
+        for a in range(8)
+    ]
+    assert not jsonl.matches("10.jsonl", lines(*rows))
+    assert not jsonl.matches("10.jsonl", lines(*({key: row[key] for key in list(row)[:8]} for row in rows)))
+
+
 def test_rows_of_many_layouts_stay_in_file_order() -> None:
     given = [
         {"step": step, "loss": step, "kl": None if step % 3 else 0.5}

@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from json_points import damage, feed, rows
 
 from tuimon.formats import _lines, _row_reader, jsonl
-from tuimon.formats._rows import LONG_TEXT, SAMPLE_KEYS, STEP_KEYS, TIME_KEYS, flatten, number, seconds, step_of
+from tuimon.formats._rows import (
+    LONG_TEXT,
+    NUMBERS_BESIDE,
+    SAMPLE_KEYS,
+    STEP_KEYS,
+    TIME_KEYS,
+    flatten,
+    number,
+    seconds,
+    step_of,
+)
 
 KEYS = [*STEP_KEYS, *TIME_KEYS, "loss", "a/b", "données", "run_id", "total_steps", "config", "data", "text", "prompt"]
 ODD = [
@@ -35,15 +45,22 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
     step_before: int | None = None
     count = 0
     for row in map(flatten, given_rows):
-        if any(key in SAMPLE_KEYS and type(value) in (str, list) for key, value in row.items()):
-            continue
-        to_read = any(
-            (type(v) is str and len(v) > LONG_TEXT) or (type(v) is list and v and type(v[0]) is dict)
-            for v in row.values()
-        )
-        if to_read and not any(key in row for key in STEP_KEYS):
-            continue
-        points = {key: known for key, value in row.items() if (known := number(value, key)) is not None}
+        samples = {key for key, value in row.items() if key in SAMPLE_KEYS and type(value) in (str, list)}
+        to_read = {
+            key
+            for key, v in row.items()
+            if (type(v) is str and len(v) > LONG_TEXT) or (type(v) is list and v and type(v[0]) is dict)
+        }
+        points = {
+            key: known for key, value in row.items() if key not in samples and (known := number(value, key)) is not None
+        }
+        if not any(key in row for key in STEP_KEYS):
+            if samples or to_read:
+                continue
+        elif samples:
+            beside = points.keys() - {*STEP_KEYS, *TIME_KEYS}
+            if len(beside) < NUMBERS_BESIDE * len(samples | to_read):
+                continue
         times = [key for key in TIME_KEYS if seconds(row.get(key)) is not None]
         wall_time = seconds(row[times[0]]) if times else math.nan
         points = {key: value for key, value in points.items() if key not in times[:1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from made_run import START, run_of
 from test_app import opened, text, until
 
 from tuimon import draw
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.frames import GUTTER
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor import LocalMonitor, open_run
@@ -82,6 +84,42 @@ def test_checkpoints_that_are_files_are_known_as_they_come_and_go(tmp_path: Path
     (tmp_path / "a" / "epoch=2-step=80.ckpt").touch()
     assert monitor.update()
     assert monitor.snapshot().runs[0].checkpoints == (20, 60, 80)
+
+
+def save(directory: Path, number: int, epoch: float, rows: int, when: float) -> None:
+    """As transformers does it, at a step at which nothing need have been logged."""
+    path = directory / f"checkpoint-{number}" / "trainer_state.json"
+    path.parent.mkdir(parents=True)
+    history = [{"epoch": 0.5 * row, "loss": 1 / row, "step": 10 * row} for row in range(1, rows + 1)]
+    state = {"epoch": epoch, "global_step": number, "log_history": history, "max_steps": 100}
+    path.write_text(json.dumps(state, indent=2, sort_keys=True) + "\n")
+    os.utime(path, (when, when))
+
+
+@pytest.mark.parametrize("apart", [0.0, 5.0, 59.0, 61.0])
+@pytest.mark.parametrize("live", [True, False])
+def test_of_two_checkpoints_saved_shortly_after_each_other_the_later_tells_where_the_run_is(
+    tmp_path: Path, live: bool, apart: float
+) -> None:
+    """The state at the end is the shorter of the two: epoch 2.9985, then 3.0, and not a row more."""
+    save(tmp_path, 99, 2.99850937, 9, START)
+    monitor = LocalMonitor([tmp_path])
+    if live:
+        monitor.update()
+    save(tmp_path, 100, 3.0, 9, START + apart)
+    monitor.update()
+    [run] = monitor.snapshot().runs
+    assert progress_of(run, START + 70).evidence == "step 100 of 100 reached"
+    assert run.checkpoints == (99, 100)
+    assert run.curve("loss").steps.tolist() == list(range(10, 91, 10))
+
+
+def test_what_is_saved_beside_the_checkpoints_at_the_end_has_the_last_rows(tmp_path: Path) -> None:
+    save(tmp_path, 90, 2.7, 9, START)
+    save(tmp_path / "end", 100, 3.0, 10, START + 1)
+    (tmp_path / "end" / "checkpoint-100" / "trainer_state.json").rename(tmp_path / "trainer_state.json")
+    [run] = open_run(tmp_path).runs
+    assert run.curve("loss").steps.tolist() == list(range(10, 101, 10))
 
 
 def chart(run: Run, look: Look, metric: str, height: int = 20, symbols: Symbols = Symbols.BRAILLE) -> ChartView:

@@ -187,15 +187,18 @@ def test_only_new_rows_are_given(database: Path) -> None:
     assert series(news[first]) == {"train/loss": [(99, "0.75")], "x": [(99, "nan")]}
 
 
-def test_a_database_begun_anew_is_read_again(database: Path) -> None:
+@pytest.mark.parametrize("which", ["max", "min"])
+def test_a_database_of_which_rows_are_gone_is_read_again(database: Path, which: str) -> None:
+    """The last of them, and one that others follow."""
     decoder = mlflow_sqlite.MLflowDecoder()
     before = read(decoder, database)
     with closing(sqlite3.connect(database)) as connection, connection:
-        (last,) = connection.execute("select max(rowid) from metrics").fetchone()
-        connection.execute("delete from metrics where rowid = ?", (last,))
+        (row,) = connection.execute(f"select {which}(rowid) from metrics").fetchone()
+        connection.execute("delete from metrics where rowid = ?", (row,))
     after = read(decoder, database)
     assert all(isinstance(items[0], Replaced) for items in after.values())
     assert sum(len(rows(items)) for items in after.values()) == sum(len(rows(items)) for items in before.values()) - 1
+    assert not any(read(decoder, database).values())
 
 
 def test_a_database_with_nothing_but_metrics(database: Path) -> None:

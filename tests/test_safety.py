@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import tuimon
+from tuimon import scratch
 
 PACKAGE = Path(tuimon.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -79,3 +80,19 @@ def test_code_beside_a_log_is_not_imported(tmp_path: Path) -> None:
     done = subprocess.run([program, "summary"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "loss" in done.stdout
+
+
+def test_temporary_files_never_go_into_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which tempfile falls back to, and which may be a run's; every use of it names a directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "none"))
+    for name in ("TEMP", "TMP"):
+        monkeypatch.delenv(name, raising=False)
+    assert scratch.scratch() == "/tmp"
+    monkeypatch.setattr(scratch, "_USUAL", ())
+    with pytest.raises(OSError, match="TMPDIR"):
+        scratch.scratch()
+    uses = re.compile(r"tempfile\.(?:mk\w+|\w*Temporary\w*)\([^#]*?\)(?=[\s:)])")
+    found = [use for path in SOURCES for use in uses.findall(path.read_text("utf-8"))]
+    assert len(found) >= 5
+    assert all("dir=" in use for use in found)

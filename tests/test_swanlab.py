@@ -59,6 +59,11 @@ def backup() -> bytes:
     return archived("swanlab_0_7_local", "backup.swanlab")
 
 
+def oldest() -> bytes:
+    """Version 0, of 0.6.4, offline mode."""
+    return gzip.decompress((DATA / "swanlab_0_6_4_backup.swanlab.gz").read_bytes())
+
+
 def facts(items: list[Item], topic: str) -> list[Fact]:
     return [item for item in items if isinstance(item, Fact) and item.topic == topic]
 
@@ -248,12 +253,26 @@ def test_a_killed_run_has_no_end() -> None:
     assert not facts(decode(SwanLabStoreDecoder(), killed()), "state")
 
 
+def test_every_point_of_a_store_of_version_0_is_what_was_logged() -> None:
+    """As 0.6.4 wrote it: nested names with dots, a step logged twice as it was first, an infinity without its sign."""
+    assert oldest()[:7] == b":SWL\xd6\xe1\x00"
+    logged = json.loads(gzip.decompress((DATA / "swanlab_0_6_4_backup.json.gz").read_bytes()))
+    items = decode(SwanLabStoreDecoder(), oldest())
+    training = {name: points for name, points in series(items).items() if not name.startswith("__swanlab__.")}
+    assert training == {
+        name: [(at, "inf" if value == "-inf" else value) for at, value in of] for name, of in logged.items()
+    }
+    [writer] = facts(items, "writer")
+    assert (writer.value["version"], writer.value["run_name"]) == ("0.6.4", "v0")
+    assert [state.value["state"] for state in facts(items, "state")] == ["finished"]
+
+
 def test_the_version_byte_of_0_6_2_reads_the_same() -> None:
     version_0 = backup()[:6] + b"\x00" + backup()[7:]
     assert series(decode(SwanLabStoreDecoder(), version_0)) == series(decode(SwanLabStoreDecoder(), backup()))
 
 
-@given(st.sampled_from([killed, backup]), st.lists(st.integers(0, 1 << 20), max_size=30))
+@given(st.sampled_from([killed, backup, oldest]), st.lists(st.integers(0, 1 << 20), max_size=30))
 def test_any_cutting_of_a_store_gives_the_same_points(file: Any, cuts: list[int]) -> None:
     assert series(decode(SwanLabStoreDecoder(), file(), cuts)) == whole_series(file)
 

@@ -131,15 +131,18 @@ def test_what_was_measured_of_the_machine_is_marked(database: Path) -> None:
     assert facts(items, "metrics") == [{"gpu/0/memory_usage": {"system": True}}]
 
 
-def test_a_run_that_was_deleted_is_taken_back(database: Path) -> None:
+@pytest.mark.parametrize(("deleted", "kept"), [("run-a", "run-b"), ("run-b", "run-a")])
+def test_a_run_that_was_deleted_is_taken_back(database: Path, deleted: str, kept: str) -> None:
+    """From the end of the table, and from before the rows of another run."""
     decoder = trackio.TrackioDecoder()
     read(decoder, database)
     with closing(sqlite3.connect(database)) as connection, connection:
-        connection.execute("delete from metrics where run_name = 'run-b'")
+        connection.execute("delete from metrics where run_name = ?", (deleted,))
     found = read(decoder, database)
-    assert isinstance(found["run-b"][0], Replaced)
-    assert series(found["run-b"]) == {}
-    assert len(rows(found["run-a"])) == 809
+    assert isinstance(found[deleted][0], Replaced)
+    assert series(found[deleted]) == {}
+    assert len(rows(found[kept])) == 809
+    assert not any(read(decoder, database).values())
 
 
 def test_two_runs_of_one_name_are_two(database: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence
 from tuimon.analysis.words import duration, last_sign, silence
@@ -27,6 +28,9 @@ _FRESH = 20.0
 """So many times the tolerated silence, at least an hour, a run that nobody saw alive is still called stalled."""
 _FEWEST = 5
 """Intervals before an end is foretold."""
+_AHEAD = 60.0
+"""A point so many seconds ahead of our clock tells nothing, where the times of its files are known: it was logged by a
+clock that is wrong, or as local time elsewhere."""
 _INPUT_ENDED = "the input has ended, and does not say how the run did"
 
 
@@ -41,6 +45,10 @@ class ProgressInputs(Struct, frozen=True):
     """Steps that the training is set to."""
     updates: int = 1
     """Logged steps that make one of these; 0 where it is not known, so that no total can be compared."""
+    stride: int = 1
+    """Steps from one that is logged to the next."""
+    rows_a_step: float = 1.0
+    """What is logged as a step, for each of these."""
     epoch: float = math.nan
     total_epochs: float = math.nan
     cadence: Cadence | None = None
@@ -58,7 +66,9 @@ class ProgressInputs(Struct, frozen=True):
     """What a log says itself: finished | crashed | running."""
     told_evidence: str = ""
     told_at: float = math.nan
-    """When it said so."""
+    """When it said so, at the latest."""
+    told_step: int | None = None
+    """The step that it said so after."""
     watched_since: float = math.nan
     """Since when somebody has been looking."""
     input_ended: bool = False
@@ -80,8 +90,11 @@ class ProgressReport(Struct, frozen=True):
     eta_range: tuple[float, float]
     """If all steps were as those of the quickest, of the slowest quarter of the newest ones."""
     finish_time: float
+    last_wall_time: float
+    """Of the newest point that tells of the training, where it can be; so is the next."""
+    last_change: float
     last_age: float
-    """Since the newest sign of life: a point's wall time or a file's change."""
+    """Since the newer of them."""
     usual_interval: float
     state: str
     """running | stalled | finished | crashed | waiting (no point yet) | quiet (silent for long, or its input has ended,
@@ -92,6 +105,8 @@ class ProgressReport(Struct, frozen=True):
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
     """What can be said at `now`, seconds since the epoch."""
+    if known.last_wall_time > now + _AHEAD and known.last_change <= now + _AHEAD:
+        known = replace(known, last_wall_time=math.nan)
     age = now - _newest(known)
     age = 0.0 if age < 0 else age  # a clock ahead of ours says: just now
     # The sign of life may be a file touched later (a copy); what is said is how long there was no point.
@@ -119,6 +134,8 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         eta,
         eta_range,
         now + eta,
+        known.last_wall_time,
+        known.last_change,
         age,
         cadence.interval if cadence else math.nan,
         state,
@@ -139,10 +156,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     growing = grows(known, age)
     tolerated = tolerated_silence(known.cadence, growing)
     told = known.told_state
-    goes_on = (
-        known.last_wall_time > known.told_at + tolerated
-    )  # it was resumed after that; false where times are unknown
-    if told in ("finished", "crashed") and not goes_on:
+    if told in ("finished", "crashed") and not _went_on(known, tolerated):
         return told, known.told_evidence or f"its log says that it {told}"
     if known.points == 0:
         return ("quiet", _INPUT_ENDED) if known.input_ended else ("waiting", "no point yet")
@@ -152,6 +166,10 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
             return "finished", f"step {known.step} of {total} reached"
         if known.first_step == 0 and known.step == total - 1 and (known.input_ended or age > tolerated):
             return "finished", f"step {known.step} reached, the last of {total} counted from 0"
+        end = total - (known.first_step == 0)  # counted from 0
+        left = (end - known.step) * known.cadence.seconds_per_step if known.cadence else 0.0
+        if known.step + known.stride > end and age > tolerated + left:
+            return "quiet", f"step {known.step} of {total} was the last to be logged, as only one in {known.stride} is"
     of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
     if known.input_ended:
         return "quiet", f"{_INPUT_ENDED}{of_total}"
@@ -166,6 +184,14 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     if known.cadence and (seen_alive or max(age, since) <= max(_FRESH * tolerated, 3600.0)):
         return "stalled", f"no step for {silence(since)}; {_usual(known.cadence)}{of_total}{_last_seen(known, growing)}"
     return "quiet", f"no new point for {silence(since)}{of_total}"
+
+
+def _went_on(known: ProgressInputs, tolerated: float) -> bool:
+    """Whether it was resumed after its end was told: False where times are unknown."""
+    if math.isfinite(known.last_wall_time):
+        return known.last_wall_time > known.told_at + tolerated
+    beyond = known.step is not None and known.told_step is not None and known.step > known.told_step
+    return beyond and known.last_change > known.told_at + tolerated
 
 
 def grows(known: ProgressInputs, age: float) -> bool:

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
+from tuimon.analysis.global_step import global_step
 from tuimon.analysis.kept import kept
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, total_steps
 from tuimon.analysis.updates import Updates, updates_a_step
 from tuimon.model.points import Fact, Steps
 from tuimon.store import Curve, Run
+from tuimon.store.compare import usual_stride
 from tuimon.store.distinct import distinct
 from tuimon.vocabulary import classify, phase_of
 
 _TOTAL_KEYS = (
-    "max_steps",
-    "total_steps",
     "total_training_steps",
     "num_training_steps",
     "num_train_steps",
     "max_train_steps",
     "train_iters",
-    "max_iters",
-    "max_iterations",
     "total_timesteps",
 )
-"""Names of the setting that says how many steps there will be, the plainest first."""
+"""Names of the setting that says how many steps there will be …"""
+_TOTAL_KEYS_OF_ANYTHING = ("max_steps", "total_steps", "max_iters", "max_iterations")
+"""… and those that may also bound something else, unless what they are settings of is named so."""
+_BOUNDED_ITSELF = re.compile(
+    r"(?<![a-z])(?:rollouts?|sampling|generation|inference|turn|tools?|interaction|workflow|agents?|env(?:ironment)?s?|"
+    r"game|episode|eval(?:uation)?|val(?:idation)?|test)(?![a-z])",
+    re.IGNORECASE,
+)
 _DEPTH = 4
 _EVALUATIONS = 1 << 12
 """The newest that are looked at."""
@@ -49,36 +56,31 @@ def steps_left(run: Run) -> int | None:
     """Until the end of the run, in steps as its metrics are logged; None unknown."""
     known = progress_inputs(run)
     total = total_steps(known)
-    return None if known.step is None or total is None else max(total - known.step, 0) * max(known.updates, 1)
+    return None if known.step is None or total is None else round(max(total - known.step, 0) * known.rows_a_step)
 
 
 @kept
 def progress_inputs(run: Run) -> ProgressInputs:
     """Gathered from a run's busiest metrics, its progress and state facts and its config."""
     told, by = _progress(run)
-    state = _state(run)
+    state, told_at = _state(run)
     busiest = _busiest(run)
-    updates = updates_a_step(run, busiest)
-    last_step, told_step = _last_step(run, busiest), run.last_step_of(by)
-    if told_step is not None and run.counts_alike(by):
-        updates = Updates()  # the total is one of what is logged
-    if last_step is not None and updates.each > 1:
-        last_step = last_step // updates.each + 1
-    if told_step is not None and not run.counts_alike(by):  # it counts otherwise: only its own steps are of its total
-        last_step, updates = told_step, replace(updates, each=max(updates.each, 1))
-    curve, pace = _clock(run, busiest, updates)
+    standing = _standing(run, busiest, by)
+    last_step = standing.step
     step = _whole(told.get("step"))
     if last_step is not None and (step is None or last_step > step):
         step = last_step
     return ProgressInputs(
         points=run.point_count,
         step=step,
-        first_step=int(curve.steps[0]) + (updates.each > 1) if curve is not None else None,
+        first_step=standing.first_step,
         total=_whole(told.get("total")) or _total(run.config),
-        updates=updates.each,
+        updates=standing.updates,
+        stride=standing.stride,
+        rows_a_step=standing.rows_a_step,
         epoch=_epoch(run, _whole(told.get("step")), _number(told.get("epoch"))),
         total_epochs=_number(told.get("total_epochs")),
-        cadence=pace,
+        cadence=standing.pace,
         last_wall_time=_last_time(run),
         last_change=_last_change(run),
         last_growth=run.last_change,
@@ -86,10 +88,52 @@ def progress_inputs(run: Run) -> ProgressInputs:
         last_line=_last_line(run),
         told_state=str(state.value.get("state", "")) if state else "",
         told_evidence=_evidence(state) if state else "",
-        told_at=state.wall_time if state and state.wall_time is not None else math.nan,
+        told_at=told_at,
+        told_step=state.step if state else None,
         watched_since=run.watched_since,
         input_ended=run.latest("input") is not None,
     )
+
+
+class _Standing(Struct, frozen=True):
+    """Where the training stands, and how fast it goes, in the steps that its total counts."""
+
+    step: int | None
+    first_step: int | None
+    pace: Cadence | None
+    stride: int = 1
+    """See ProgressInputs; so are the next two."""
+    updates: int = 1
+    rows_a_step: float = 1.0
+
+
+def _standing(run: Run, busiest: Sequence[str], by: str) -> _Standing:
+    """busiest: see _busiest. by: the source that tells the total."""
+    step, told_step = _last_step(run, busiest), run.last_step_of(by)
+    alike = told_step is None or run.counts_alike(by)
+    if alike and (counted := global_step(run, busiest)) is not None:
+        evaluated = counted.of(_evaluated(run))
+        pace = cadence(counted.at, counted.curve.wall_times, counted.curve.restarts, evaluated)
+        stride = max(usual_stride(counted.at), 1)
+        return _Standing(int(counted.at[-1]), int(counted.at[0]), pace, stride, rows_a_step=counted.rows_a_step)
+    updates = updates_a_step(run, busiest)
+    if told_step is not None and alike:
+        updates = Updates()  # the total is one of what is logged
+    if step is not None and updates.each > 1:
+        step = step // updates.each + 1
+    if not alike:  # only its own steps are of its total
+        step, updates = told_step, replace(updates, each=max(updates.each, 1))
+    counting = busiest if alike or updates.each > 1 else _metrics_of(run, by)
+    curve, pace = _clock(run, counting, updates)
+    first = int(curve.steps[0]) + (updates.each > 1) if curve is not None else None
+    each = max(updates.each, 1)
+    stride = max(usual_stride(curve.steps) // each, 1) if curve is not None else 1
+    return _Standing(step, first, pace, stride, updates.each, each)
+
+
+def _metrics_of(run: Run, source: str) -> tuple[str, ...]:
+    """The metrics that are drawn from a source, those of the longest series first."""
+    return tuple(name for name in run.busiest_metrics if run.provenance(name)[0][0] == source)
 
 
 def _last_time(run: Run) -> float:
@@ -130,16 +174,20 @@ def _last_line(run: Run) -> str:
     return " ".join(lines[-1].split())[:_LINE] if lines else ""
 
 
-def _state(run: Run) -> Fact | None:
-    """What its logs say of its end: the newest word, from the source that knows the cause."""
-    newest = run.latest("state")
-    if newest is None or newest.value.get("cause"):
-        return newest
+def _state(run: Run) -> tuple[Fact | None, float]:
+    """What its logs say of its end: the newest word, from the source that knows the cause. And when it was said, at the
+    latest: where no time is told, the file's own, and not before its points."""
+    newest = run.latest_from("state")
+    if newest is None:
+        return None, math.nan
+    fact, stream = newest
+    modified = stream.status.modified if stream.status else math.nan
+    at = fact.wall_time if fact.wall_time is not None else float(np.fmax(modified, stream.last_wall_time))
+    if fact.value.get("cause"):
+        return fact, at
     best_first = reversed(dict(run.told("state")).values())
-    alike = (
-        fact for fact in best_first if fact.value.get("state") == newest.value.get("state") and fact.value.get("cause")
-    )
-    return next(alike, newest)
+    alike = (one for one in best_first if one.value.get("state") == fact.value.get("state") and one.value.get("cause"))
+    return next(alike, fact), at
 
 
 def _evidence(told: Fact) -> str:
@@ -226,7 +274,7 @@ def _progress(run: Run) -> tuple[dict[str, Any], str]:
 
 
 def _total(config: Mapping[str, Any]) -> int | None:
-    for key in _TOTAL_KEYS:
+    for key in (*_TOTAL_KEYS, *_TOTAL_KEYS_OF_ANYTHING):
         found = [number for value in _settings(config, key, _DEPTH) if (number := _whole(value)) and number > 0]
         if found:
             return found[0]
@@ -236,12 +284,18 @@ def _total(config: Mapping[str, Any]) -> int | None:
 def _settings(config: Mapping[str, Any], key: str, depth: int) -> Iterator[Any]:
     """Values of a key at any level, the upper ones first; "a/b/key" and "a.b.key" are that key too."""
     for name, value in config.items():
-        if name.replace(".", "/").rsplit("/", 1)[-1] == key:
+        *above, last = name.replace(".", "/").split("/")
+        if last == key and not _bounds_itself(key, above):
             yield value
     if depth:
-        for value in config.values():
-            if isinstance(value, Mapping):
+        for name, value in config.items():
+            if isinstance(value, Mapping) and not _bounds_itself(key, [name]):
                 yield from _settings(value, key, depth - 1)
+
+
+def _bounds_itself(key: str, above: Iterable[str]) -> bool:
+    """Whether the setting is one of an environment or of a rollout, by the names that it stands below."""
+    return key in _TOTAL_KEYS_OF_ANYTHING and any(map(_BOUNDED_ITSELF.search, above))
 
 
 def _number(value: Any) -> float:

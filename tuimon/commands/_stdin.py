@@ -20,6 +20,7 @@ import threading
 from pathlib import Path
 
 from tuimon.commands._shared import say
+from tuimon.scratch import scratch
 
 _PIECE = 1 << 16
 _LARGEST = 1 << 28
@@ -30,7 +31,7 @@ class PipedInput:
     """The file that standard input is written to."""
 
     def __init__(self) -> None:
-        self._directory = Path(tempfile.mkdtemp(prefix="tuimon-"))  # nobody else may look into it
+        self._directory = Path(tempfile.mkdtemp(prefix="tuimon-", dir=scratch()))  # nobody else may look into it
         atexit.register(shutil.rmtree, self._directory, ignore_errors=True)
         self._source = os.dup(0)
         self._ended = threading.Event()

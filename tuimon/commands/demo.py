@@ -11,6 +11,7 @@ from pathlib import Path
 from tuimon.commands import EXIT_OK, Command
 from tuimon.commands._shared import say
 from tuimon.errors import TuimonError
+from tuimon.scratch import scratch
 from tuimon.text import clean
 
 
@@ -26,7 +27,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tuimon_demo.launch import start
 
-    made = None if options.output else tempfile.mkdtemp(prefix="tuimon-demo-")
+    made = None if options.output else tempfile.mkdtemp(prefix="tuimon-demo-", dir=scratch())
     output = Path(options.output or made or ".")
     training = start(
         output,

@@ -17,6 +17,7 @@ from tuimon.model.views import Axis
 _DAY = 86400
 _CLOCK = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200)
 _SUFFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_THOUSANDS = frozenset(unit for unit, _ in _SUFFIXES)
 
 
 def nice_step(span: float, n: int) -> float:
@@ -148,11 +149,17 @@ def tick_labels(ticks: list[float]) -> list[str]:
         unit, suffix = next(((u, s) for u, s in _SUFFIXES if size >= u and size >= 99999), (1.0, ""))
     if unit == 0.0:
         return [f"{tick:.0e}" for tick in ticks]
-    decimals = max(0, min(17, -math.floor(math.log10(step / unit) + 1e-9)))
+    decimals = _decimals(step / unit)
+    if unit in _THOUSANDS and decimals >= math.log10(unit) - 1:  # 123456 is shorter than 123.456k
+        unit, suffix, decimals = 1.0, "", _decimals(step)
     if len(ticks) == 1:  # no neighbour tells how many decimals: those that say the value itself
         scaled = ticks[0] / unit
         decimals = next((d for d in range(16) if math.isclose(round(scaled, d), scaled, rel_tol=1e-9)), 16)
     return [f"{tick / unit + 0.0:.{decimals}f}{suffix}" if tick else f"{0:.{decimals}f}" for tick in ticks]
+
+
+def _decimals(step: float) -> int:
+    return max(0, min(17, -math.floor(math.log10(step) + 1e-9)))
 
 
 def power_label(value: float) -> str:

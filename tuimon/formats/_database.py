@@ -32,24 +32,35 @@ class NewRows:
 
     def __init__(self, table: str, expressions: Sequence[str]) -> None:
         self._select = f"select rowid, {', '.join(expressions)} from {table} where rowid"
+        self._count = f"select count(*) from {table} where rowid <= ?"
         self._last: tuple[Any, ...] | None = None
+        self._known = 0
+        """Rows read, up to the last."""
         self.broken = False
         """What follows the rows read so far cannot be read."""
 
     def begun_anew(self, database: sqlite3.Connection) -> bool:
-        """Is the row that was read last no longer there? Then so may be the others, and all are read again: another
+        """Is the row that was read last no longer there, or are there fewer before it? Then all are read again: another
         database took the place of this one, runs were deleted, or it was packed and its rows numbered anew."""
         if self._last is None:
             return False
         found = database.execute(f"{self._select} = ?", self._last[:1]).fetchone()
-        if found == self._last:
+        if found == self._last and self._all_there(database):
             return False
         self.forget()
         return True
 
     def forget(self) -> None:
         """Read all rows again."""
-        self._last = None
+        self._last, self._known = None, 0
+
+    def _all_there(self, database: sqlite3.Connection) -> bool:
+        assert self._last is not None
+        try:
+            (count,) = database.execute(self._count, self._last[:1]).fetchone()
+        except sqlite3.DatabaseError:
+            return True  # a damaged page: what was read from it stays
+        return bool(count == self._known)
 
     def read(self, database: sqlite3.Connection) -> Iterator[list[tuple[Any, ...]]]:
         """The new rows in their order, in batches, as (rowid, *expressions); those before a damaged page at least."""
@@ -64,6 +75,7 @@ class NewRows:
             if not batch:
                 return
             self._last = batch[-1]
+            self._known += len(batch)
             yield batch
 
     def _since(self, database: sqlite3.Connection) -> Iterator[tuple[Any, ...]]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from msgspec import Struct, field
 
 from tuimon.formats._rows import (
+    NUMBERS_BESIDE,
     SAMPLE_KEYS,
     STEP_KEYS,
     TIME_KEYS,
@@ -250,7 +251,9 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, 
     values = np.full((count, len(keys)), np.nan)
     present: _Mask = np.ones((count, len(keys)), np.bool_)
     samples: _Mask = np.zeros(count, np.bool_)
+    texts = np.zeros(count, np.int64)
     stepped = not _STEPS.isdisjoint(keys)
+    asked = not stepped or not SAMPLE_KEYS.isdisjoint(keys)
     for column, key in enumerate(keys):
         entries = flat[column :: len(keys)]
         kinds = set(map(type, entries))
@@ -260,10 +263,14 @@ def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, 
         numbers = [number(value, key) for value in entries]
         values[:, column] = np.array(numbers, np.float64)  # None becomes NaN
         present[:, column] = [value is not None for value in numbers]
-        if str in kinds or list in kinds:
-            if key in SAMPLE_KEYS:
-                samples |= np.array([is_sample(key, value) for value in entries])
-            elif not stepped:
-                samples |= np.array([is_text(value) for value in entries])
+        if asked and (str in kinds or list in kinds):
+            of_sample = np.array([is_sample(key, value) for value in entries])
+            readable = np.array([is_text(value) for value in entries])
+            present[of_sample, column] = False
+            texts += of_sample | readable
+            samples |= of_sample if stepped else of_sample | readable
+    if stepped and samples.any():
+        beside = [column for column, key in enumerate(keys) if key not in _STEPS and key not in TIME_KEYS]
+        samples &= present[:, beside].sum(axis=1) < NUMBERS_BESIDE * texts
     present[samples] = False
     return values, present, samples

@@ -15,6 +15,7 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
 - Rows that are samples are left alone: those with a prompt, a completion … (SAMPLE_KEYS), and without a step those
   with a long text or a list of objects. In a row with a step these are passed over: trainers put a note, a command
   line, the sample of the step beside the numbers. A file is a log of metrics only if such rows have many numbers.
+  A row with a step and many numbers beside its prompt, its completion … is one of metrics, too.
 
 The lists of keys are those of the trainers named in the modules of this package.
 """
@@ -131,11 +132,9 @@ def looks_like_metrics(row: Any) -> bool:
     if not isinstance(row, dict):
         return False
     flat = flatten(row)
-    if any(is_sample(key, value) for key, value in flat.items()):
-        return False
     values = {key: value for key, value in flat.items() if key not in STEP_KEYS and key not in TIME_KEYS}
     numbers = sum(number(value, key) is not None for key, value in values.items())
-    texts = sum(map(is_text, values.values()))
+    texts = sum(is_sample(key, value) or is_text(value) for key, value in values.items())
     if texts:
         return has_step(flat) and numbers >= NUMBERS_BESIDE * texts
     return numbers > 0 and (has_step(flat) or 2 * numbers >= len(values))

@@ -18,6 +18,8 @@ Sources: the writers of these projects, and files that they wrote.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from tuimon.errors import FormatError
@@ -32,6 +34,7 @@ from tuimon.formats._rows import (
     STEP_KEYS,
     flatten,
     has_step,
+    is_sample,
     looks_like_metrics,
 )
 from tuimon.model.points import Item
@@ -76,12 +79,23 @@ def matches(name: str, head: bytes) -> bool:
         return (by_name or name in _LINES_DESPITE_NAME) and _begins_like_metrics(last)
     rows = [_parsed(line) for line in whole[:_ROWS_LOOKED_AT]]
     if by_name:
-        return any(map(looks_like_metrics, rows)) or all(row is None for row in rows)
+        return all(row is None for row in rows) or (any(map(looks_like_metrics, rows)) and not _of_one_step(rows))
     return (
         isinstance(rows[0], dict)
         and all(isinstance(row, dict) for row in rows)
         and any(looks_like_metrics(row) and has_step(flatten(row)) for row in rows)
     )
+
+
+def _of_one_step(rows: Sequence[Any]) -> bool:
+    """Are these samples, however many numbers each of them has? Several of them are of the same step."""
+    flat = [flatten(row) for row in rows if isinstance(row, dict)]
+    steps = [
+        next((row[key] for key in STEP_KEYS if key in row), None)
+        for row in flat
+        if any(is_sample(key, value) for key, value in row.items())
+    ]
+    return any(step is not None and step == after for step, after in pairwise(steps))
 
 
 def _begins_like_metrics(line: bytes) -> bool:
@@ -90,9 +104,9 @@ def _begins_like_metrics(line: bytes) -> bool:
         return True
     if line.endswith(b"}") and (row := _parsed(line)) is not None:
         return looks_like_metrics(row)
-    if not line.startswith(b'{"') or _SAMPLE.search(line):
+    if not line.startswith(b'{"'):
         return False
-    numbers, texts = len(_NUMBER.findall(line)), len(_TEXT.findall(line))
+    numbers, texts = len(_NUMBER.findall(line)), len(_TEXT.findall(line)) + len(_SAMPLE.findall(line))
     if texts:
         return bool(_STEP.search(line)) and numbers > NUMBERS_BESIDE * texts
     return len(line) < 64 or numbers > 0

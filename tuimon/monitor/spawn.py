@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import IO, NamedTuple
 
 import tuimon
+from tuimon.scratch import scratch
 
 PIPE_SIZE = 1 << 20
 """Bytes that the pipe holds: at 64 KiB a history comes in so many pieces that reading them delays the screen."""
@@ -27,7 +28,7 @@ class Spawned(NamedTuple):
 
 def spawn(paths: Sequence[str], poll: bool, interval: float, console_patterns: Sequence[str] = ()) -> Spawned:
     """Starts `python -m tuimon.reader` on the paths, with pipes for its frames and its lifeline."""
-    errors = tempfile.TemporaryFile()  # noqa: SIM115  it lives as long as the process
+    errors = tempfile.TemporaryFile(dir=scratch())  # noqa: SIM115  it lives as long as the process
     environment = dict(os.environ)
     package = os.path.dirname(os.path.dirname(os.path.abspath(tuimon.__file__)))
     if package == os.path.abspath("."):  # run from a checkout that is not installed; -P leaves the directory out

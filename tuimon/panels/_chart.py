@@ -16,6 +16,7 @@ from tuimon.panels._marks import marks_of
 from tuimon.panels._milestones import milestones, told
 from tuimon.panels._notes import note_of
 from tuimon.panels._ranges import y_axis
+from tuimon.panels._text import DATE
 from tuimon.panels._traces import band_around, scaled, smoothed
 from tuimon.store import Curve, Run, Scale
 from tuimon.vocabulary import Meaning
@@ -102,6 +103,8 @@ def chart_of(
     passed = milestones(run, [name for name, *_ in drawn], along, low, high, columns) if look.alone else ()
     below = told(run, look.cursor, symbols) if look.alone else ()
     in_words = in_context(run, leading)
+    y_kind = "time" if all(meaning.unit == DATE for _, meaning, *_ in drawn) else "number"
+    own_name = name if len(drawn) == 1 and name != title else ""
     note = note_of(run, only_curves, [factor for *_, factor in drawn], envelopes, left, sum(counts))
     if look.window is not None and not sum(counts):
         note = "no point in this window; 0 shows all"
@@ -111,7 +114,7 @@ def chart_of(
         if look.cursor is None
         else cursor_headline(curve, in_words, factor, look.cursor, look.alone),
         Axis(low, high, kind=x_kind, label=x_label(along.name, low, high)),
-        y_axis(panel, scale, only_curves, envelopes, band, look, name if len(drawn) == 1 and name != title else ""),
+        y_axis(panel, scale, only_curves, envelopes, band, look, own_name, y_kind),
         (*behind, *lines),
         (*passed, *marks_of(run, only_curves, along, low, high, columns, concepts)),
         ", ".join(filter(None, [averaged(look, block), note])),

@@ -8,10 +8,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from tuimon.analysis.trend import change
-from tuimon.draw.numbers import format_value, nonfinite
+from tuimon.draw.numbers import nonfinite
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._select import by_concept
-from tuimon.panels._text import change_span, unit_text
+from tuimon.panels._text import change_span, unit_text, value_text
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning
 
@@ -28,8 +28,7 @@ def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols)
     last = curve.last
     if last is None:
         return ((nonfinite(curve.values[-1] * factor), Role.CRITICAL),)
-    unit = unit_text(meaning.unit)
-    spans: list[Span] = [(format_value(last.value * factor, unit), Role.VALUE)]
+    spans: list[Span] = [(value_text(last.value * factor, meaning.unit), Role.VALUE)]
     moved = recent_change(curve)
     if moved is not None and curve.min is not None and curve.max is not None:
         still = (curve.max.value - curve.min.value) * _STILL * abs(factor)

@@ -25,13 +25,14 @@ def y_axis(
     band: Envelope | None,
     look: Look,
     label: str,
+    kind: str = "number",
 ) -> Axis:
-    """The axis for these envelopes. panel: its id. scale: as the panel wants it, linear | auto."""
+    """The axis for these envelopes. panel: its id. scale: as the panel wants it, linear | auto. kind: see Axis."""
     chosen = look.y_scale if look.y_scale != "auto" else _scale_of(scale, curves)
     threshold = symlog_threshold(envelopes) if chosen == "symlog" else 1.0
     fixed = look.fixed_limits(panel)
     if fixed is not None and (chosen != "log" or fixed[0] > 0):
-        return Axis(*fixed, chosen, label=label, threshold=threshold)
+        return Axis(*fixed, chosen, kind, label, threshold)
     robust = robust_limits(envelopes, chosen) if look.y_range == "robust" else None
     if robust is not None:
         low, high = y_limits((), chosen, robust, threshold)
@@ -39,7 +40,7 @@ def y_axis(
         low, high = y_limits(envelopes, chosen, (), threshold)
         if band is not None and _leaves_room(envelopes, band):
             low, high = y_limits([*envelopes, band], chosen, (), threshold)
-    return Axis(low, high, chosen, label=label, threshold=threshold)
+    return Axis(low, high, chosen, kind, label, threshold)
 
 
 def _leaves_room(envelopes: Sequence[Envelope], band: Envelope) -> bool:

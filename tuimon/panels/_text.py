@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 import re
 
+from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.model.views import Role, Span, Symbols
 
-_UNITS = {"1": "", "frac": "", "pct": "%", "count": ""}
+DATE = "date"
+"""The unit of values that are seconds since the epoch."""
+_UNITS = {"1": "", "frac": "", "pct": "%", "count": "", DATE: ""}
 _ARROWS = {
     Symbols.BRAILLE: ("↑", "↓", "→"),
     Symbols.BLOCK: ("↑", "↓", "→"),
@@ -20,6 +23,13 @@ _UP, _DOWN, _LEVEL = 0, 1, 2
 def unit_text(unit: str) -> str:
     """A unit of the vocabulary as it stands behind a number; "" for plain numbers and fractions."""
     return _UNITS.get(unit, unit)
+
+
+def value_text(value: float, unit: str) -> str:
+    """A value with its unit of the vocabulary: "3.2 s", "2026-11-21 17:42:03"."""
+    if unit == DATE and (date := day(value)):
+        return f"{date} {time_of_day(value)}"
+    return format_value(value, unit_text(unit))
 
 
 def plural(count: int, noun: str) -> str:

@@ -86,8 +86,8 @@ def _facts(run: Run, said: ProgressReport, now: float) -> Iterator[Row]:
             yield ((f"({soon} to {late})", Role.MUTED),)
     if said.updates > 1:
         yield ((f"{said.updates} updates a step", Role.MUTED),)
-    if last := last_sign(run.last_wall_time, run.last_change):
-        when = run.last_wall_time if math.isfinite(run.last_wall_time) else run.last_change
+    if last := last_sign(said.last_wall_time, said.last_change):
+        when = said.last_wall_time if math.isfinite(said.last_wall_time) else said.last_change
         yield (
             (last.removesuffix(time_of_day(when)), Role.MUTED),
             (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -11,7 +12,9 @@ from tuimon.reader.follow import Followed
 from tuimon.sources.scan import FoundFile
 
 SAME_SAVE = 60.0
-"""Seconds within which time stamps do not tell which of two copies is the newer (a copied directory)."""
+"""Seconds within which time stamps do not tell which of two copies is the newer (a copied directory): their numbers do,
+and their sizes where they have none. Without a new row between them the later may be the smaller: epoch 2.99, 3.0."""
+_NUMBER = re.compile(r"/(?:tmp-)?checkpoint-(\d{1,15})(?=/)")
 
 
 class Newest:
@@ -41,7 +44,7 @@ class Newest:
         followed = self.newer_than(file, log_format)
         known = self._recognised.get(log_format.supersedes(file.path))
         newer = followed.path if followed is not None else ""
-        if not newer and known is not None and not _is_newer(file, known.modified, known.size):
+        if not newer and known is not None and not _is_newer(file, known.path, known.modified, known.size):
             newer = known.path
         if newer:
             self._repeats[file.path] = file.size, file.modified
@@ -53,21 +56,22 @@ class Newest:
             self._recognised[log_format.supersedes(file.path)] = file
 
     @staticmethod
-    def order(file: FoundFile, log_format: Format | None) -> tuple[int, float, int]:
+    def order(file: FoundFile, log_format: Format | None) -> tuple[int, float, int, int]:
         """A key that sorts the newest first, so the others need not be read at all; other files before them."""
         if log_format is None or log_format.supersedes is None:
-            return (0, 0.0, 0)
-        return (1, -(file.modified // SAME_SAVE), -file.size)
+            return (0, 0.0, 0, 0)
+        number = _number(file.path)
+        return (1, -(file.modified // SAME_SAVE), 0 if number is None else -number, -file.size)
 
     def newer_than(self, file: FoundFile, log_format: Format) -> Followed | None:
-        """The one that makes this file superfluous. Written at the same time: the longest is the newest."""
+        """The one that makes this file superfluous."""
         known = self._followed.get(log_format.supersedes(file.path)) if log_format.supersedes else None
         if known is None:
             return None
         modified = (
             max(known.since.modified, known.modified) if known.modified == known.modified else known.since.modified
         )
-        return None if _is_newer(file, modified, max(known.since.size, known.size)) else known
+        return None if _is_newer(file, known.path, modified, max(known.since.size, known.size)) else known
 
     def put(self, followed: Followed) -> Followed | None:
         """It is followed now; gives the one whose place it takes."""
@@ -79,9 +83,19 @@ class Newest:
         return older
 
 
-def _is_newer(file: FoundFile, modified: float, size: int) -> bool:
+def _is_newer(file: FoundFile, path: str, modified: float, size: int) -> bool:
+    """Than the one at `path`."""
     apart = file.modified - modified
-    return apart > 0 if abs(apart) > SAME_SAVE else file.size > size
+    if abs(apart) > SAME_SAVE:
+        return apart > 0
+    ours, theirs = _number(file.path), _number(path)
+    return file.size > size if ours is None or theirs is None or ours == theirs else ours > theirs
+
+
+def _number(path: str) -> int | None:
+    """Of the checkpoint that the file lies in; None outside of any."""
+    found = _NUMBER.findall(path)
+    return int(found[-1]) if found else None
 
 
 @lru_cache(maxsize=4096)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from tuimon.errors import FormatError, Unfinished
+from tuimon.scratch import scratch
 from tuimon.sources.files import Signature, is_gone, open_regular, regular, signature
 
 MAGIC = b"SQLite format 3\0"
@@ -36,7 +37,7 @@ def private_copy(path: str) -> Iterator[sqlite3.Connection]:
     empty so far, FormatError where the copy is no database or too large. An sqlite3.Error inside the block becomes a
     FormatError.
     """
-    with tempfile.TemporaryDirectory(prefix="tuimon-") as directory:
+    with tempfile.TemporaryDirectory(prefix="tuimon-", dir=scratch()) as directory:
         copy = os.path.join(directory, "copy.db")
         for _ in range(_TRIES):
             if _copy_all(path, copy):

@@ -11,7 +11,8 @@ from tuimon.store.axes import Scale
 from tuimon.store.compare import Disagreement
 from tuimon.store.curve import Curve, Sample
 from tuimon.store.envelope import of_points
-from tuimon.store.run import Run, StreamState
+from tuimon.store.records import StreamState
+from tuimon.store.run import Run
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.spool import Spool
 from tuimon.store.store import Store

@@ -2,10 +2,12 @@
 
 Sources that hold a metric in common count alike. RLinf's console counts global steps where its trackers count updates
 of the model, SB3's monitor.csv counts episodes: what they call a step has nothing to do with the steps of the others.
+Nor has that of a metric which says itself that it is drawn against something else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -17,6 +19,10 @@ _MINOR = 10
 """Sources that hold less than this part of the metrics of others do not speak for the run, however good they are."""
 _SEVERAL = 2
 """Points of a metric that goes on."""
+_OTHER_AXIS = re.compile(r"(?:[ _-]vs[.]?[ _-]|[,_]x[=_])(?:samples|tokens|epochs?|seqlen|time)$")
+"""Of Megatron: "lm loss vs samples" has the samples that were consumed as its step. Writers may make "_" of a blank."""
+_NEVER = -1
+"""The rank of what does not speak for the run while anything else does."""
 
 
 class Counting(Struct, frozen=True, eq=False):
@@ -51,6 +57,8 @@ def counting(series: Sequence[tuple[str, int, str]]) -> Counting:
     holders: dict[int, list[str]] = {}
     ranks: dict[str, int] = {}
     for source, rank, key in series:
+        if found := _OTHER_AXIS.search(key):
+            source, rank = f"{source}{found[0]}", _NEVER
         number = numbers.setdefault(key, len(numbers))
         held = holders.setdefault(number, [])
         if held[-1:] != [source]:

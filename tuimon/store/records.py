@@ -123,3 +123,19 @@ class RunRecord(Struct, eq=False):
     checkpoints: tuple[int, ...] = ()
     streams: list[StreamRecord] = field(default_factory=list)
     cache: ViewCache = field(default_factory=ViewCache)
+
+
+class StreamState(Struct, frozen=True):
+    """A stream and how it stands."""
+
+    found: StreamFound
+    status: StreamStatus | None
+    """None until the reader has told."""
+    point_count: int
+    """Points as logged, those that no curve shows among them."""
+    last_wall_time: float
+    """Of its newest point, seconds since the epoch; NaN unknown."""
+
+
+def state_of(view: StreamView) -> StreamState:
+    return StreamState(view.found, view.status, view.point_count, view.last_wall_time)

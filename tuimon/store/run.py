@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
 
-from tuimon.model.events import RunFound, StreamFound, StreamStatus
+from tuimon.model.events import RunFound
 from tuimon.model.machine import Machine
 from tuimon.model.points import Fact, Floats, Steps
 from tuimon.store.axes import COUNTERS, Scale, counter, counters_among
@@ -22,7 +21,7 @@ from tuimon.store.curve import Curve
 from tuimon.store.distinct import distinct
 from tuimon.store.drawn import Drawn
 from tuimon.store.index import Candidate, Entry, MergeKey, RunIndex, best_first, build_index
-from tuimon.store.records import Present, StreamView, ViewCache
+from tuimon.store.records import Present, StreamState, StreamView, ViewCache, state_of
 from tuimon.store.shares import Shares, Table
 from tuimon.store.tally import Indices
 
@@ -33,16 +32,6 @@ _NEAR = 0.2
 """Sources without a common metric whose last steps differ by no more than this part are taken to count alike."""
 _BEGINS_LATE = 2
 """A run whose first step is more than so many strides from 0 was not begun there."""
-
-
-class StreamState(Struct, frozen=True):
-    """A stream and how it stands."""
-
-    found: StreamFound
-    status: StreamStatus | None
-    """None until the reader has told."""
-    point_count: int
-    """Points as logged, those that no curve shows among them."""
 
 
 class Run:
@@ -96,7 +85,7 @@ class Run:
     @cached_property
     def streams(self) -> tuple[StreamState, ...]:
         """In the order found."""
-        return tuple(StreamState(view.found, view.status, view.point_count) for view in self._streams)
+        return tuple(map(state_of, self._streams))
 
     @property
     def point_count(self) -> int:
@@ -339,8 +328,16 @@ class Run:
 
     def latest(self, topic: str) -> Fact | None:
         """What the source says whose word is the newest, by its time, or by that of its points or of its file."""
+        found = self.latest_from(topic)
+        return found[0] if found else None
+
+    def latest_from(self, topic: str) -> tuple[Fact, StreamState] | None:
+        """The same, with the stream that says it."""
         last = [(said[-1], view) for view in self._best_last if (said := self._said(view, topic))]
-        return max(reversed(last), key=lambda one: _said_at(*one))[0] if last else None
+        if not last:
+            return None
+        fact, view = max(reversed(last), key=lambda one: _said_at(*one))
+        return fact, state_of(view)
 
     @cached_property
     def _best_last(self) -> tuple[StreamView, ...]:

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from tuimon.errors import TuimonError
 from tuimon.model.points import Floats, Steps
+from tuimon.scratch import scratch
 from tuimon.store.columns import PointColumns
 
 POINTS = 1 << 20
@@ -163,7 +164,7 @@ class SpooledColumns(PointColumns):
 
 def _nameless() -> BufferedRandom:
     named = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    large = None if named or not os.access(_LARGE_FILES, os.W_OK | os.X_OK) else _LARGE_FILES
+    large = scratch() if named or not os.access(_LARGE_FILES, os.W_OK | os.X_OK) else _LARGE_FILES
     return cast(BufferedRandom, tempfile.TemporaryFile(buffering=_BUFFER, dir=large))
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shlex
-import time
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuimon.panels import CurvePanel
@@ -13,6 +11,7 @@ from tuimon.store import Curve
 from tuimon.text import clean
 from tuimon.tui import _textual, clipboard
 from tuimon.tui.actions import Action
+from tuimon.tui.saving import saved_as
 
 if TYPE_CHECKING:
     from tuimon.tui.app import TuimonApp
@@ -63,8 +62,8 @@ def copy(app: TuimonApp, text: str, what: str) -> None:
         _textual.write(app, clipboard.sequence(text))
         app.say(f"Copied {what}")
         return
-    path = Path(time.strftime("tuimon-%Y%m%d-%H%M%S.tsv"))
     try:
+        path = saved_as(".tsv", app.snapshot.runs)
         with path.open("x", encoding="utf-8", errors="replace") as file:
             file.write(text)
     except OSError as error:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Symbols
 from tuimon.text import clean
 from tuimon.tui.actions import Action
+from tuimon.tui.saving import saved_as
 from tuimon.tui.screens import HelpScreen, NotesScreen
 from tuimon.tui.themes import THEMES, on_paper
 from tuimon.tui.work_screen import WorkScreen
@@ -70,8 +69,8 @@ def _theme(app: TuimonApp) -> None:
 
 
 def _screenshot(app: TuimonApp) -> None:
-    path = Path(time.strftime("tuimon-%Y%m%d-%H%M%S.svg"))
     try:
+        path = saved_as(".svg", app.snapshot.runs)
         path.write_text(on_paper(app.export_screenshot(title="tuimon"), app.state.theme), "utf-8")
     except OSError as error:
         app.say(clean(f"The screenshot was not saved: {error}"))
