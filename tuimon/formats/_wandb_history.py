@@ -33,6 +33,8 @@ _KNOWN_HEADS = 1 << 16
 
 _TOGETHER = 1 << 21
 """Bytes of rows that are read together: so many that numpy is worth its while."""
+_WHOLE = 2.0**53
+"""Beyond, not every float is a whole number that was counted."""
 _LEARN, _FEW = 16, 16
 """Rows that are read one by one first; fewer than this always are."""
 
@@ -82,11 +84,20 @@ class HistoryRows:
         """Metric id of each of the keys."""
         self._heads_seen = 0
         self._batches: list[_Columns] = []
+        self._standing = Standing()
         self._metric = array("I")
         self._values = array("d")
         self._counts = array("q")
         self._steps = array("q")
         self._wall_times = array("d")
+        self._clocked = array("b")
+        """Whether a row is on a clock of its own."""
+
+    def count_by(self, name: str) -> None:
+        """From here on rows stand at what this metric says; they are numbered in the metric "_step"."""
+        self._read_waiting()
+        self._close()
+        self._standing.metric = self._metric_id(name)
 
     def _metric_id(self, name: str) -> int:
         found = self._ids.get(name)
@@ -105,7 +116,7 @@ class HistoryRows:
     def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
         """Values on a clock of their own: by name, and the step that they share."""
         self._read_waiting()
-        self._append([self._metric_id(name) for name in stats], list(stats.values()), step, wall_time)
+        self._append([self._metric_id(name) for name in stats], list(stats.values()), step, wall_time, clocked=True)
 
     def _read_waiting(self) -> None:
         waiting, self._waiting, self._waiting_size = self._waiting, [], 0
@@ -166,6 +177,7 @@ class HistoryRows:
             logged, known = _first_of(self._step_id, ids, values, row, end - begin)
             whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
             steps = np.where(has_step, steps, whole)
+        steps = self._standing.of(ids, values, row, steps)
         self._batches.append((ids, np.repeat(steps, counts), values, np.repeat(wall_times, counts)))
 
     def _add(self, row: bytes, offset: int, length: int) -> None:
@@ -187,12 +199,13 @@ class HistoryRows:
             step = int(logged) if abs(logged) < 2**63 else 0
         self._append(ids, values, step, wall_time)
 
-    def _append(self, ids: list[int], values: list[float], step: int, wall_time: float) -> None:
+    def _append(self, ids: list[int], values: list[float], step: int, wall_time: float, clocked: bool = False) -> None:
         self._metric.extend(ids)
         self._values.extend(values)
         self._counts.append(len(ids))
         self._steps.append(step)
         self._wall_times.append(wall_time)
+        self._clocked.append(clocked)
 
     def _split(self, row: bytes) -> Row:
         """The fast way. Raises FormatError where the row has to be read field by field."""
@@ -282,17 +295,38 @@ class HistoryRows:
     def _close(self) -> None:
         """What was appended row by row as one more batch."""
         if self._metric:
-            counts = np.array(self._counts)
-            self._batches.append(
-                (
-                    np.array(self._metric, np.uint32),
-                    np.repeat(np.array(self._steps), counts),
-                    np.array(self._values),
-                    np.repeat(np.array(self._wall_times), counts),
-                )
-            )
-        for column in (self._metric, self._values, self._counts, self._steps, self._wall_times):
+            counts, steps = np.array(self._counts), np.array(self._steps)
+            ids, values = np.array(self._metric, np.uint32), np.array(self._values)
+            row = np.repeat(np.arange(len(counts)), counts)
+            steps = np.where(np.array(self._clocked), steps, self._standing.of(ids, values, row, steps))
+            self._batches.append((ids, steps[row], values, np.array(self._wall_times)[row]))
+        for column in (self._metric, self._values, self._counts, self._steps, self._wall_times, self._clocked):
             del column[:]
+
+
+class Standing:
+    """Where the training stood at each row, by a metric that says so."""
+
+    def __init__(self) -> None:
+        self.metric: int | None = None
+        """Its id; None: by the numbers of the rows."""
+        self._last: int | None = None
+
+    def of(self, ids: Ids, values: Floats, row: npt.NDArray[np.int64], numbers: Steps) -> Steps:
+        """The step of each row: as it says, else as the row before; as its number before the first that does.
+
+        ids, values, row: of each point, in the order of the rows."""
+        if self.metric is None:
+            return numbers
+        said, known = _first_of(self.metric, ids, values, row, len(numbers))
+        whole = known & (np.abs(said) < _WHOLE)
+        whole &= np.where(whole, said, 0.5) % 1 == 0
+        latest = np.maximum.accumulate(np.where(whole, np.arange(len(numbers)), -1))
+        before = numbers if self._last is None else np.full(len(numbers), self._last)
+        steps = np.where(latest >= 0, np.where(whole, said, 0.0).astype(np.int64)[latest], before)
+        if whole.any():
+            self._last = int(steps[-1])
+        return steps
 
 
 def _first_of(

@@ -14,6 +14,8 @@ _log_blocks; each record is a protobuf message of wandb/proto/wandb_internal.pro
     exit         exit_code=1 runtime=2                  only when the run ended; a killed one has none
     header       version_info=1 {producer=1}            environment: os=1 python=2 program=6 host=12 gpu=18 gpu_count=19
 
+A row's step is its number, but where the run has named a training step for its axis (define_metric with a step metric
+that ends in "global_step"): the number of a row tells nothing then, as evaluations and summaries are rows as well.
 System metrics have no training step: their step is the time since the first of them, in milliseconds, which
 Fact("metrics", …) says of each.
 wandb before 0.31 writes the file in whole blocks of 32 KiB, 0.31 every 15 s: what is read lags behind the run.
@@ -46,6 +48,8 @@ _CLOCK = {"system": True, "steps_per_second": 1000}
 _RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name", 9: "notes", 13: "host"}
 _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
 _INTERNAL = "_wandb"
+_TRAINING_STEP = "global_step"
+"""What the name of a step metric ends in that counts the steps of the training (transformers, Lightning, OpenRLHF)."""
 _FEW = 32
 """Records of which it does not pay to look at all at once."""
 _LONGEST_START = 22
@@ -192,6 +196,8 @@ class WandbDecoder(BlockDecoder):
         name, step = metric.text(1) or metric.text(2), metric.text(4)
         if name and step:
             self._news.append(Fact("metrics", {name: {"step_metric": step}}))
+            if step.rpartition("/")[2] == _TRAINING_STEP:
+                self._rows.count_by(step)
 
     def _read_stats(self, stats: Message) -> None:
         time = stats.timestamp(2) or math.nan
@@ -220,10 +226,14 @@ class WandbDecoder(BlockDecoder):
 
 
 def tail(head: bytes, data: bytes) -> list[Item]:
-    """See Format.tail. System metrics count from the run's first ones, so they are left out."""
+    """See Format.tail. System metrics count from the run's first ones, so they are left out; so is everything where the
+    rows may stand at a training step, which only the beginning of the file tells."""
     found: list[Item] = []
     for points in WandbDecoder().feed(head[:HEADER] + data):
         if isinstance(points, Points):
+            counts = np.array([name.rpartition("/")[2] == _TRAINING_STEP for name in points.names])[points.metric]
+            if (points.values[counts] != points.steps[counts]).any():
+                return []
             known = ~np.array([name.startswith(SYSTEM) for name in points.names])[points.metric]
             columns = points.metric[known], points.steps[known], points.values[known], points.wall_times[known]
             found += [Points(points.names, *columns)] if known.any() else []
