@@ -20,6 +20,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.views import Size, Symbols
 from tuimon.panels import PLAIN, Look, Panel
 from tuimon.store import Run
+from tuimon.tui import _textual
 from tuimon.tui.box import PanelBox
 from tuimon.tui.link import Link
 from tuimon.tui.pace import Pace
@@ -179,7 +180,7 @@ class Board(Container):
                 if not slow:
                     batch.enter_context(self.app.batch_update())
                 await self._draw_page(batch)
-            self.screen.check_idle()  # which sends it: what asked for that within the batch was not heard
+            _textual.send_now(self.screen)
             self.drawing = self._due.is_set()
 
     async def _draw_page(self, batch: ExitStack) -> None:
