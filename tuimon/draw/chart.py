@@ -153,7 +153,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
             _draw_points(canvas, view.lines[index], index, view, symbols)
         elif view.lines[index].glyph:
             _draw_signs(canvas, index, view, symbols)
-        if beyond.any():
+        if np.count_nonzero(beyond):
             canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
     if view.marks:
         draw_marks(canvas, view, symbols)

@@ -151,7 +151,7 @@ def spans(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dots
         top[at_once], bottom[at_once] = edges[0], edges[1]
         _join(top, bottom, x, edges[2], edges[3], envelope.gap_after[chosen] > 0)
         over, under = edges[0] < 0, edges[1] > rows - 1
-        if over.any() or under.any():
+        if np.count_nonzero(over) or np.count_nonzero(under):  # any() takes three times as long
             outside[x] = np.where(over & under, 2, np.where(over, -1, under.astype(np.int32)))
     t, b = _within(top, 0, rows), _within(bottom, -1, rows - 1)
     return t.astype(np.int32), b.astype(np.int32), outside
@@ -165,7 +165,7 @@ def _one_stretch(ascending: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | slic
 
 def _join(top: Floats, bottom: Floats, x: npt.NDArray[np.intp], first: Floats, last: Floats, gap: Flags) -> None:
     """Stretch the spans, in place, so that each full column x[i] meets the next: from row last[i] to first[i + 1]."""
-    if isinstance(_one_stretch(x), slice) and not gap[:-1].any():
+    if isinstance(_one_stretch(x), slice) and not np.count_nonzero(gap[:-1]):
         start = last[:-1]
         slope = first[1:] - start
         _meet(
