@@ -453,3 +453,18 @@ def test_what_is_said_is_the_age_of_the_point_not_of_a_touched_file():
     found = report(touched, LAST + 36_000 + 90_000)
     assert found.state == "quiet"
     assert found.evidence.startswith("no new point for 1 d 11 h")
+
+
+def test_a_log_that_was_copied_just_now_is_not_alive():
+    copied_at = LAST + 90 * 86_400
+    copied = replace(KNOWN, last_wall_time=LAST, last_change=copied_at, watched_since=copied_at + 10)
+    found = report(copied, copied_at + 20)
+    assert (found.state, found.evidence.startswith("no new point for 90 d")) == ("quiet", True)
+
+
+def test_a_log_that_grows_with_times_of_long_ago_is_judged_by_its_files():
+    grown_at = LAST + 90 * 86_400
+    replayed = replace(KNOWN, last_wall_time=LAST, last_change=grown_at, watched_since=grown_at - 10)
+    found = report(replayed, grown_at + 20)
+    assert found.state == "running"
+    assert found.evidence.startswith(f"files changed at {time_of_day(grown_at)}")

@@ -31,6 +31,9 @@ _FEWEST = 5
 _AHEAD = 60.0
 """A point so many seconds ahead of our clock tells nothing, where the times of its files are known: it was logged by a
 clock that is wrong, or as local time elsewhere."""
+_BEHIND = 86400.0
+"""Of files that changed so many seconds after their last point one of the two times tells nothing: that of the point, if
+they were seen to grow (a replay, a wrong clock), else that of the files, which are a copy."""
 _INPUT_ENDED = "the input has ended, and does not say how the run did"
 
 
@@ -107,6 +110,9 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     """What can be said at `now`, seconds since the epoch."""
     if known.last_wall_time > now + _AHEAD and known.last_change <= now + _AHEAD:
         known = replace(known, last_wall_time=math.nan)
+    if known.last_change - known.last_wall_time > _BEHIND:
+        grown = known.last_change > known.watched_since
+        known = replace(known, last_wall_time=math.nan) if grown else replace(known, last_change=math.nan)
     age = now - _newest(known)
     age = 0.0 if age < 0 else age  # a clock ahead of ours says: just now
     # The sign of life may be a file touched later (a copy); what is said is how long there was no point.
