@@ -22,8 +22,6 @@ from tuimon.sources.watch import Watcher
 
 TOGETHER = 1 << 16
 """Bytes of frames that are written at once, at least."""
-ASLEEP = 50.0
-"""Seconds without a change after which it looks every third second."""
 FLUSH_AFTER = 1.0
 """Seconds of quiet after which a last record without its end is taken for whole."""
 
@@ -106,12 +104,12 @@ class _Session:
                 self._tell(collector.read(hints.paths))
 
     def _patience(self, now: float) -> float:
-        """Seconds until the next look, if the system tells of nothing: twice as long where it tells of most directories
-        and nothing has grown for a while, then three times, so that a screen that is left open costs little."""
+        """Seconds until the next look, if the system tells of nothing: three times as long where it tells of most
+        directories and nothing has grown for a while, so that a screen that is left open costs little."""
         if self._watcher.mode != "events" or now - self._grown < self._interval:
             return self._interval
         still = time.time() - self._collector.newest_change()
-        return self._interval * (3 if still >= ASLEEP else 2 if still >= STILL else 1)
+        return self._interval * (3 if still >= STILL else 1)
 
     def _find(self, hurry: bool = False) -> None:
         self._tell(self._collector.find(hurry))
