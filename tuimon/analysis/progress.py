@@ -32,8 +32,8 @@ _AHEAD = 60.0
 """A point so many seconds ahead of our clock tells nothing, where the times of its files are known: it was logged by a
 clock that is wrong, or as local time elsewhere."""
 _BEHIND = 86400.0
-"""Of files that changed so many seconds after their last point one of the two times tells nothing: that of the point, if
-they were seen to grow (a replay, a wrong clock), else that of the files, which are a copy."""
+"""Of files that changed so many seconds after their last point one of the two times tells nothing: that of the point
+where they were seen to grow (a replay, a wrong clock), else that of the files, which are a copy."""
 _INPUT_ENDED = "the input has ended, and does not say how the run did"
 
 
