@@ -245,3 +245,14 @@ def test_what_the_header_shows_is_the_age_of_the_training() -> None:
     assert said.last_wall_time == START + 495
     times = [text for text, _ in rows[0] if text.count(":") == 2]
     assert times == [time_of_day(START + 495)]
+
+
+def test_of_a_long_run_the_newest_rows_tell_as_much() -> None:
+    rows = 40_000  # more than are looked at
+    at = [(row, float(3 * row + 5), START + row) for row in range(rows)]
+    run = run_of(store_of({"train/loss": [(row, 1.0, when) for row, _, when in at], "train/global_step": at}))
+    known = progress_inputs(run)
+    assert (known.step, known.first_step, known.stride) == (3 * rows + 2, 5, 3)
+    assert known.rows_a_step == pytest.approx(1 / 3)
+    assert known.cadence is not None
+    assert known.cadence.seconds_per_step == pytest.approx(1 / 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -111,11 +112,11 @@ def _standing(run: Run, busiest: Sequence[str], by: str) -> _Standing:
     """busiest: see _busiest. by: the source that tells the total."""
     step, told_step = _last_step(run, busiest), run.last_step_of(by)
     alike = told_step is None or run.counts_alike(by)
-    if alike and (counted := global_step(run, busiest)) is not None:
+    if alike and (counted := global_step(run)) is not None:
         evaluated = counted.of(_evaluated(run))
-        pace = cadence(counted.at, counted.curve.wall_times, counted.curve.restarts, evaluated)
+        pace = cadence(counted.at, counted.wall_times, counted.restarts, evaluated)
         stride = max(usual_stride(counted.at), 1)
-        return _Standing(int(counted.at[-1]), int(counted.at[0]), pace, stride, rows_a_step=counted.rows_a_step)
+        return _Standing(int(counted.at[-1]), counted.first, pace, stride, rows_a_step=counted.rows_a_step)
     updates = updates_a_step(run, busiest)
     if told_step is not None and alike:
         updates = Updates()  # the total is one of what is logged
@@ -132,8 +133,9 @@ def _standing(run: Run, busiest: Sequence[str], by: str) -> _Standing:
 
 
 def _metrics_of(run: Run, source: str) -> tuple[str, ...]:
-    """The metrics that are drawn from a source, those of the longest series first."""
-    return tuple(name for name in run.busiest_metrics if run.provenance(name)[0][0] == source)
+    """Some metrics that are drawn from a source, those of the longest series first."""
+    ours = (name for name in run.busiest_metrics if run.provenance(name)[0][0] == source)
+    return tuple(islice(ours, _CLOCKS))
 
 
 def _last_time(run: Run) -> float:

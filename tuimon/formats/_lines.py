@@ -125,13 +125,14 @@ class JSONLines(StreamDecoder):
         noted = at = 0
         left = iter(lines)
         while True:
-            begun = len(values)
+            before = len(values)
             try:
                 values.extend(map(orjson.loads, left))
                 break
             except orjson.JSONDecodeError:  # of the one that was taken last
-                begin, at = at, at + len(values) - begun + 1
-                offset += sum(map(len, lines[begin : at - 1])) + at - 1 - begin
+                whole_ones = lines[at : at + len(values) - before]
+                offset += sum(map(len, whole_ones)) + len(whole_ones)
+                at += len(whole_ones) + 1
                 line = lines[at - 1]
                 if stripped := line.strip(_BLANK):
                     self._note(values[noted:])

@@ -148,11 +148,12 @@ class RowReader:
             layout.ids[column] = self._names.id(self._prefix + keys[column])
         if (present.all(axis=0) == some).all():  # as nearly always: a third of the cost
             chosen = np.flatnonzero(some)
-            ids = np.tile(layout.ids[chosen], count)
-            batch.parts.append((np.repeat(rows, len(chosen)), ids, values[:, chosen].ravel()))
-            return
-        at, column_of = np.nonzero(present)
-        batch.parts.append((rows[at], layout.ids[column_of], values[at, column_of]))
+            part = np.repeat(rows, len(chosen)), np.tile(layout.ids[chosen], count), values[:, chosen].ravel()
+        else:
+            at, column_of = np.nonzero(present)
+            part = rows[at], layout.ids[column_of], values[at, column_of]
+        if len(part[0]):
+            batch.parts.append(part)
 
     def _layout(self, keys: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(keys)
@@ -183,7 +184,7 @@ class RowReader:
                     batch.totals[rows[index]] = found[1]
 
     def _points(self, batch: _Batch) -> list[Item]:
-        if not sum(len(row) for row, *_ in batch.parts):
+        if not batch.parts:
             self._fill_steps(batch, np.empty(0, np.intp))
             return []
         row, metric, values = (np.concatenate(part) for part in zip(*batch.parts, strict=True))

@@ -48,8 +48,6 @@ _CLOCK = {"system": True, "steps_per_second": 1000}
 _RUN_TEXTS = {2: "entity", 3: "project", 6: "group", 7: "job_type", 8: "run_name", 9: "notes", 13: "host"}
 _ENVIRONMENT_TEXTS = {1: "os", 2: "python", 6: "program", 12: "host", 18: "gpu"}
 _INTERNAL = "_wandb"
-_TRAINING_STEP = "global_step"
-"""What the name of a step metric ends in that counts the steps of the training (transformers, Lightning, OpenRLHF)."""
 _FEW = 32
 """Records of which it does not pay to look at all at once."""
 _LONGEST_START = 22
@@ -196,7 +194,7 @@ class WandbDecoder(BlockDecoder):
         name, step = metric.text(1) or metric.text(2), metric.text(4)
         if name and step:
             self._news.append(Fact("metrics", {name: {"step_metric": step}}))
-            if step.rpartition("/")[2] == _TRAINING_STEP:
+            if _counts_steps(step):
                 self._rows.count_by(step)
 
     def _read_stats(self, stats: Message) -> None:
@@ -225,13 +223,18 @@ class WandbDecoder(BlockDecoder):
         self._news.append(Fact("state", {"state": state, "evidence": f"wandb wrote exit code {code}"}))
 
 
+def _counts_steps(name: str) -> bool:
+    """Whether a step metric counts the steps of the training, as transformers, Lightning and OpenRLHF name it."""
+    return name.rpartition("/")[2] == "global_step"
+
+
 def tail(head: bytes, data: bytes) -> list[Item]:
     """See Format.tail. System metrics count from the run's first ones, so they are left out; so is everything where the
     rows may stand at a training step, which only the beginning of the file tells."""
     found: list[Item] = []
     for points in WandbDecoder().feed(head[:HEADER] + data):
         if isinstance(points, Points):
-            counts = np.array([name.rpartition("/")[2] == _TRAINING_STEP for name in points.names])[points.metric]
+            counts = np.array(list(map(_counts_steps, points.names)))[points.metric]
             if (points.values[counts] != points.steps[counts]).any():
                 return []
             known = ~np.array([name.startswith(SYSTEM) for name in points.names])[points.metric]

@@ -39,6 +39,8 @@ RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
 """Seconds before the first, second … start of a reader that keeps dying."""
 _LOOK = 0.05
 """Seconds from one look whether detectors may begin to the next."""
+_PIPE_LOOK = 1.0
+"""The same whether standard input has ended."""
 _WAY = 1.0
 """Seconds for which the receiving thread gives way to a drawing, at most."""
 _TURN = 0.005
@@ -47,8 +49,6 @@ _PIECE = 1 << 20
 """Bytes that are read at once, at most: what the pipe holds."""
 _MOST_AHEAD = 64
 """Pieces that wait to be stored."""
-_PIPE_LOOK = 1.0
-"""The same whether standard input has ended."""
 _READER = "reader"
 
 
