@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,9 +12,13 @@ from re import _parser as regex_parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tuimon.vocabulary import classify, concepts, is_nested, memory_of, merge_key, phase_of, without_reducer
-from tuimon.vocabulary._document import MAX_NAME, document
+from tuimon.vocabulary._compile import compiled, written
+from tuimon.vocabulary._document import COMPILED, MAX_NAME, document, guarded
+from tuimon.vocabulary.meaning import _match
 
 DATA = Path(__file__).parent / "data" / "vocabulary"
 CONCEPTS: dict[str, str] = json.loads((DATA / "vocab_expect.json").read_text())
@@ -255,6 +260,41 @@ def _repeats(node: Any, inside: bool = False) -> Iterator[bool]:
             yield from _repeats(argument[-1], inside)
 
 
+def test_what_was_compiled_is_the_vocabulary() -> None:
+    assert written(compiled()) == COMPILED.read_text(encoding="utf-8"), "python -m tuimon.vocabulary._compile"
+
+
+_PATTERNS = [
+    (concept["id"], preference, re.compile(guarded(pattern)))
+    for concept in document()["concept"]
+    for preference, pattern in enumerate(concept["pattern"])
+]
+_NAMES = [*CONCEPTS, *roll_names(2)]
+_PARTS = sorted({part for name in _NAMES for part in re.split("([/_.@-])", name)})
+
+
+@st.composite
+def _alike(draw: st.DrawFn) -> str:
+    """A known name, of which some parts are those of others."""
+    parts = re.split("([/_.@-])", draw(st.sampled_from(_NAMES)))
+    for place in draw(st.lists(st.integers(0, len(parts) - 1), max_size=3)):
+        parts[place] = draw(st.sampled_from(_PARTS) | st.text(max_size=3))
+    return "".join(parts)
+
+
+@given(st.sampled_from(_NAMES) | _alike() | st.text(max_size=20))
+@settings(max_examples=1000)
+def test_a_name_is_read_as_all_patterns_in_their_order_read_it(name: str) -> None:
+    meaning = _match(name, "")
+    found = [(*told, match) for *told, pattern in _PATTERNS if (match := pattern.fullmatch(name))]
+    if not found:
+        assert meaning.concept == "other"
+        return
+    concept, preference, match = found[0]
+    facets = {key.rstrip("0123456789"): text for key, text in match.groupdict().items() if text is not None}
+    assert (meaning.concept, meaning.preference, dict(meaning.facets)) == (concept, preference, facets)
+
+
 def test_no_pattern_can_take_exponential_time() -> None:
     """Only a repeat inside a repeat backtracks exponentially; a few in a row are a low power of MAX_NAME."""
     sources = [p[key] for c in document()["concept"] for p in c["pattern"] for key in ("re", "exclude") if key in p]
@@ -273,5 +313,5 @@ def test_every_rule_has_its_source() -> None:
 
 
 def test_importing_the_vocabulary_reads_nothing() -> None:
-    program = "import sys, tuimon.vocabulary; sys.exit('tomllib' in sys.modules or 'numpy' in sys.modules)"
+    program = "import sys, tuimon.vocabulary; sys.exit('orjson' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,18 +1,34 @@
-"""vocabulary.toml, read once and on first use."""
+"""What is known of names, read once and on first use: vocabulary.toml, made ready by _compile."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 MAX_NAME = 400
 """Longer names are not matched at all, so that no name, however hostile, costs more than a bounded time."""
+COMPILED = Path(__file__).parent / "vocabulary.json"
 
 
 @cache
+def compiled() -> dict[str, Any]:
+    """document: the vocabulary as tomllib gives it. exact: of names that are listed, the number of the first pattern
+    that matches. facets: the named groups of such a match, where there are any. open: of the patterns that match more
+    than can be listed, (number, regular expression, beginnings, ends): a match has one of each, where there are any."""
+    import orjson
+
+    found: dict[str, Any] = orjson.loads(COMPILED.read_bytes())
+    return found
+
+
 def document() -> dict[str, Any]:
     """The vocabulary as tomllib gives it."""
-    import tomllib
+    found: dict[str, Any] = compiled()["document"]
+    return found
 
-    return tomllib.loads((Path(__file__).parent / "vocabulary.toml").read_text(encoding="utf-8"))
+
+def guarded(pattern: Mapping[str, str]) -> str:
+    """The regular expression of a pattern without what it excludes."""
+    return (rf"(?!(?:{pattern['exclude']})\Z)" if "exclude" in pattern else "") + f"(?:{pattern['re']})"

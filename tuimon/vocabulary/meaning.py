@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from tuimon.vocabulary._document import MAX_NAME, document
+from tuimon.vocabulary._document import MAX_NAME, compiled, document, guarded
 from tuimon.vocabulary.names import section_of, without_reducer
 
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
@@ -19,6 +19,7 @@ _VAGUE = frozenset({"other", "known.other", "reward.val_bare"})
 _AFTER_TRAIN = 100
 """Added to the preference of a validation series that shares a concept with the training series."""
 _VALIDATION_NAMES = ("eval/", "eval_", "val/score", "val_", "validation/")
+_EDGE = 8
 _MAX_PREFIXES = 2
 """Directories of a sub-run that are tried to be cut."""
 
@@ -114,105 +115,71 @@ def _concept(rank: int, entry: Mapping[str, Any]) -> Concept:
     )
 
 
-class _Alternative(Struct, frozen=True):
-    """One top-level alternative of a pattern."""
+class _Open(Struct, frozen=True):
+    """A pattern, or a part of one, that matches more names than can be listed."""
 
+    number: int
+    """Of the pattern."""
     source: str
-    first: frozenset[str] | None
-    """Characters that a name may begin with to match; None: any."""
-    concept: Concept
-    index: int
-    """Of its pattern in the concept."""
+    begins: tuple[str, ...]
+    """What a match begins with one of; without any: with anything."""
+    ends: tuple[str, ...]
+
+
+class _Edges(NamedTuple):
+    """Open patterns by what their matches begin, or end, with: its first, or last, _EDGE characters."""
+
+    found: Mapping[str, list[_Open]]
+    sizes: tuple[int, ...]
+    """Of the texts."""
+
+
+def _edges(texts: Iterable[tuple[str, _Open]]) -> _Edges:
+    found: dict[str, list[_Open]] = {}
+    for text, one in texts:
+        found.setdefault(text, []).append(one)
+    return _Edges(found, tuple(sorted({len(text) for text in found})))
 
 
 @cache
-def _every_alternative() -> tuple[_Alternative, ...]:
-    found: list[_Alternative] = []
-    for concept, entry in zip(concepts(), document()["concept"], strict=True):
-        for index, pattern in enumerate(entry["pattern"]):
-            guard = _guard(pattern)
-            found += [
-                _Alternative(guard + alternative, _first_characters(alternative), concept, index)
-                for alternative in _alternatives(re.sub(r"\(\?P<\w+>", "(?:", pattern["re"]))
-            ]
-    return tuple(found)
+def _open() -> tuple[_Edges, _Edges, tuple[_Open, ...]]:
+    """(by their beginnings, by their ends where they may begin with anything, those that tell neither)"""
+    every = [_Open(number, source, tuple(b), tuple(e)) for number, source, b, e in compiled()["open"]]
+    return (
+        _edges((text, one) for one in every for text in {begin[:_EDGE] for begin in one.begins}),
+        _edges((text, one) for one in every if not one.begins for text in {end[-_EDGE:] for end in one.ends}),
+        tuple(one for one in every if not one.begins and not one.ends),
+    )
 
 
 @cache
-def _patterns(first: str) -> tuple[re.Pattern[str], tuple[tuple[Concept, int], ...]]:
-    """All patterns that a name with this first character may match, as one, and (concept, index of the pattern in it)
-    of each of its groups.
-
-    Each top-level alternative of each pattern is an alternative of the whole, closed by an empty group that tells
-    which it was. A few alternatives a letter: 2 µs a name, where all of them as one regular expression took 8, and all
-    patterns one by one 19; and only those are compiled that names need.
-    """
-    chosen = [one for one in _every_alternative() if one.first is None or first in one.first]
-    whole = re.compile("|".join(f"{one.source}()" for one in chosen) or r"(?!)()")
-    return whole, tuple((one.concept, one.index) for one in chosen)
-
-
-def _first_characters(source: str) -> frozenset[str] | None:
-    """What a text that matches the regular expression can begin with; None where that is not told at a glance."""
-    if source.startswith("(?:"):
-        inner, rest = _group(source)
-        found = [_first_characters(alternative) for alternative in _alternatives(inner)]
-        if rest[:1] in ("*", "+", "{"):
-            return None
-        if rest[:1] == "?":
-            found.append(_first_characters(rest[1:]))
-        known = [some for some in found if some is not None]
-        return frozenset().union(*known) if len(known) == len(found) else None
-    literal = source[:1].isalnum() or source[:1] == "_"
-    return frozenset(source[0]) if literal and source[1:2] not in ("?", "*", "{") else None
-
-
-def _group(source: str) -> tuple[str, str]:
-    """(what is inside the group that the expression begins with, what follows it)"""
-    depth, in_class = 0, False
-    for token in re.finditer(r"\\.|[\[\]()]", source, re.DOTALL):
-        character = token[0]
-        if in_class:
-            in_class = character != "]"
-        elif character == "[":
-            in_class = True
-        elif character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-            if not depth:
-                return source[3 : token.start()], source[token.end() :]
-    raise ValueError(f"a group without its end: {source}")
+def _patterns() -> tuple[tuple[Concept, int, Mapping[str, Any]], ...]:
+    """(concept, number in the concept, pattern), in their order."""
+    entries = zip(concepts(), document()["concept"], strict=True)
+    return tuple((concept, *told) for concept, entry in entries for told in enumerate(entry["pattern"]))
 
 
 @cache
-def _single(rank: int, index: int) -> re.Pattern[str]:
-    """One pattern by itself, with its named groups."""
-    pattern = document()["concept"][rank]["pattern"][index]
-    return re.compile(f"{_guard(pattern)}(?:{pattern['re']})")
+def _regex(source: str) -> re.Pattern[str]:
+    return re.compile(source)
 
 
-def _guard(pattern: Mapping[str, str]) -> str:
-    return rf"(?!(?:{pattern['exclude']})\Z)" if "exclude" in pattern else ""
-
-
-def _alternatives(source: str) -> list[str]:
-    """A regular expression cut at its top-level "|"."""
-    parts, start, depth, in_class = [], 0, 0, False
-    for token in re.finditer(r"\\.|[\[\]()|]", source, re.DOTALL):
-        character = token[0]
-        if in_class:
-            in_class = character != "]"
-        elif character == "[":
-            in_class = True
-        elif character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif character == "|" and not depth:
-            parts.append(source[start : token.start()])
-            start = token.end()
-    return [*parts, source[start:]]
+def _first_pattern(name: str) -> int | None:
+    """The number of the first pattern that matches. A name that is not listed is held against those alone whose matches
+    begin and end as it does: a third of what all of them as one regular expression cost."""
+    best: int | None = compiled()["exact"].get(name)
+    if best is not None:
+        return best
+    beginning, ending, others = _open()
+    candidates = list(others)
+    for size in beginning.sizes:
+        candidates += beginning.found.get(name[:size], ())
+    for size in ending.sizes:
+        candidates += ending.found.get(name[-size:], ())
+    for one in candidates:
+        if (best is None or one.number < best) and name.endswith(one.ends or "") and name.startswith(one.begins or ""):
+            best = one.number if _regex(one.source).fullmatch(name) else best
+    return best
 
 
 @lru_cache(maxsize=65536)
@@ -270,13 +237,11 @@ def _first_segments() -> tuple[frozenset[str], re.Pattern[str]]:
 
 @lru_cache(maxsize=65536)  # the ends of names are read as well, and are often the same
 def _match(name: str, split: str) -> Meaning:
-    combined, origins = _patterns(name[:1])
-    found = combined.fullmatch(name)
-    if found is None or found.lastindex is None:
+    number = _first_pattern(name)
+    if number is None:
         return _OTHER
-    concept, preference = origins[found.lastindex - 1]
-    pattern = document()["concept"][concept.rank]["pattern"][preference]
-    facets = _facets(_single(concept.rank, preference), name)
+    concept, preference, pattern = _patterns()[number]
+    facets = _facets(name, pattern)
     validation = concept.id.endswith(".val") or name.startswith(_VALIDATION_NAMES)
     if split == "val" and not validation:
         validation, preference = True, preference + _AFTER_TRAIN
@@ -296,9 +261,14 @@ def _match(name: str, split: str) -> Meaning:
     )
 
 
-def _facets(regex: re.Pattern[str], name: str) -> Mapping[str, str]:
-    found = regex.fullmatch(name)
-    if found is None or not regex.groupindex:
+def _facets(name: str, pattern: Mapping[str, str]) -> Mapping[str, str]:
+    """The named groups of a pattern that matches."""
+    if "?P<" not in pattern["re"]:
         return _NO_FACETS
-    facets = {key.rstrip("0123456789"): value for key, value in found.groupdict().items() if value is not None}
+    listed = compiled()
+    groups: Mapping[str, str | None] | None = listed["facets"].get(name)
+    if groups is None and name not in listed["exact"]:
+        found = _regex(guarded(pattern)).fullmatch(name)
+        groups = found.groupdict() if found else None
+    facets = {key.rstrip("0123456789"): value for key, value in (groups or {}).items() if value is not None}
     return MappingProxyType(facets) if facets else _NO_FACETS
