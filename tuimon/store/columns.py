@@ -80,14 +80,21 @@ class Column:
         made.length = length
         return made
 
-    def _grow(self, count: int) -> None:
-        """Room for `count` more: exactly that much for bulk; for a trickle as much again, half or, of a long one, an
-        eighth."""
+    def lacks(self, count: int) -> bool:
+        """Is there no room for `count` more?"""
+        return self.length + count > len(self.array)
+
+    def room_for(self, count: int) -> int:
+        """Rows of an array for `count` more: exactly that much for bulk; for a trickle as much again, half or, of a
+        long one, an eighth."""
         at = self.length
-        bulk = count >= _BULK and count >= at
-        spare = at // 8 if at > _LARGE else at // 2 if at > _BULK else max(at, _SMALL - at)
-        new = np.empty(at + count if bulk else at + max(count, spare), self.array.dtype)
-        new[:at] = self.array[:at]
+        if count >= _BULK and count >= at:
+            return at + count
+        return at + max(count, at // 8 if at > _LARGE else at // 2 if at > _BULK else max(at, _SMALL - at))
+
+    def _grow(self, count: int) -> None:
+        new = np.empty(self.room_for(count), self.array.dtype)
+        new[: self.length] = self.array[: self.length]
         self.array = new
 
 
@@ -193,6 +200,8 @@ def extend_all(
     times_before: tuple[object, ...] = ()
     # Of metrics that all are new the values are copied at once, not each into an array of its own.
     own = None if any(one.length for one in those) else values.copy()
+    if own is None:
+        _grow_together([one._values for one in those], counts.tolist())
     steps_after, times_after = (_NO_STEPS, 0, 0), _NO_TIMES  # … and what became of it
     at = 0
     for one, count, as_steps, as_times in zip(those, counts.tolist(), same_steps, same_times, strict=True):
@@ -219,6 +228,23 @@ def extend_all(
         else:
             one._values.put(length, values[begun:at])
         one.length = length + count
+
+
+def _grow_together(columns: Sequence[Column], counts: Sequence[int]) -> None:
+    """Room for so many rows more in each short column that has none: parts of one array, as to make an array for each
+    of ten thousand metrics is most of what their points cost."""
+    pairs = zip(columns, counts, strict=True)
+    short = [(one, one.room_for(more)) for one, more in pairs if one.length <= _BULK and one.lacks(more)]
+    if not short:
+        return
+    sizes = np.array([(one.length, room) for one, room in short], np.int64)
+    lengths, ends = sizes[:, 0], np.cumsum(sizes[:, 1])
+    whole = np.empty(int(ends[-1]))
+    held = np.concatenate([one.array[: one.length] for one, _ in short])
+    begins = np.concatenate(([0], ends[:-1]))
+    whole[np.arange(len(held)) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)] = held
+    for (one, _), begin, end in zip(short, begins.tolist(), ends.tolist(), strict=True):
+        one.array = whole[begin:end]
 
 
 def _as_before(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bool_]:

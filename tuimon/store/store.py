@@ -161,7 +161,8 @@ class Store:
 
     def _append(self, event: Columns) -> None:
         stream = self._stream(event.stream)
-        series = [self._series(stream, metric) for metric in event.metric.tolist()]
+        known = stream.body.series
+        series = [known.get(metric) or self._series(stream, metric) for metric in event.metric.tolist()]
         body, steps = stream.body, event.steps
         cuts = len(body.cuts)
         for one in series:
