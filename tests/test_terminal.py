@@ -46,6 +46,14 @@ def test_an_idle_second_writes_nothing(log: Path) -> None:
         assert terminal.read(2.0) == b""
 
 
+def test_the_first_page_is_sent_once(log: Path) -> None:
+    """Four times the same are seconds on a slow link."""
+    with Terminal([*TUIMON, str(log.parent)], size=(160, 50)) as terminal:
+        terminal.until(shown)
+        terminal.read(2.0)
+        assert len(terminal.output) < 160 * 50 * 3
+
+
 def test_one_point_more_writes_little(log: Path) -> None:
     with Terminal([*TUIMON, str(log.parent)], size=(160, 50)) as terminal:
         terminal.until(shown)

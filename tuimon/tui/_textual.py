@@ -15,7 +15,9 @@ from typing import Any
 
 import textual
 from textual.app import App
-from textual.geometry import Region
+from textual.events import ScreenResume
+from textual.geometry import NULL_SIZE, Region, Size
+from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -143,3 +145,28 @@ def send_changed_cells() -> bool:
 
     Compositor.render_partial_update = changed_cells  # type: ignore[assignment, method-assign]
     return True
+
+
+def unscrolled() -> Reactive[Size]:
+    """`virtual_size` for widgets that show no part of something larger. Textual's own lays everything out again, and
+    paints it again, once it is known, which is after the first layout."""
+    return Reactive(NULL_SIZE, repaint=False)
+
+
+class OnceScreen(Screen[None]):
+    """A screen whose first page is sent once. Textual lays a new screen out when it is resumed, again when the screen
+    and when the terminal tell their size, which is the same, and then paints it anew: four times the same 18 kB, which
+    are seconds on a slow link. Private, so with another version of Textual it is a screen like any other."""
+
+    virtual_size = unscrolled()
+
+    def _screen_resized(self, size: Size) -> None:
+        if not _is_known() or size != self.outer_size:
+            super()._screen_resized(size)
+
+    def _on_screen_resume(self, event: ScreenResume) -> None:
+        laid_out = self.outer_size != self.app.size
+        super()._on_screen_resume(event)
+        event.prevent_default()
+        if _is_known() and laid_out:
+            self._repaint_required = False

@@ -16,9 +16,11 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
 from textual.events import CursorPosition, Event, Key
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from tuimon.config import Settings
+from tuimon.model.views import Size
 from tuimon.monitor import ReaderProcess
 from tuimon.panels import Look, header_panel
 from tuimon.store import Run, Snapshot
@@ -40,6 +42,8 @@ from tuimon.tui.work_screen import WorkScreen
 
 NOTHING_FOUND = 3
 """The exit code when there is no log, and none is waited for."""
+_HEADER = 2
+"""Its rows."""
 TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
 _HEADER_EVERY = 1.0
@@ -95,18 +99,23 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._link = Link(partial(_textual.backlog, self), partial(_textual.ask, self))
         self._news = asyncio.Event()
         self._alone = ExitStack()
-        self._prepared = self._begun_to_show = self._whole = False
+        self._drawn = self._begun_to_show = self._whole = False
         self._header_at = 0.0
         self._met: tuple[int, int] | None = None
 
     # ------------------------------------------------------------------ the screen
 
+    def get_default_screen(self) -> Screen[None]:
+        return _textual.OnceScreen(id="_default")
+
     def compose(self) -> ComposeResult:
+        prepare()
         header = PanelBox(clock=True)
         header.id = "header"
         header.assign(header_panel())
+        header.expected = Size(self.size.width, _HEADER)
         yield header
-        yield Board(self._pace, self._link, self._monitor.undisturbed)
+        yield Board(self._pace, self._link, self._monitor.undisturbed, self.size - (0, _HEADER + 1))
         yield Waiting(self._monitor.paths)
         yield AlertBar()
         with Horizontal(id="filter-bar") as bar:
@@ -134,7 +143,19 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._monitor.on_change = partial(self._announce, loop)
         self.set_interval(TICK, self._tick)
         self.set_timer(START, settle)
+        self._begin_with_what_is_there()
         self.run_worker(self._keep_drawing())
+
+    def _begin_with_what_is_there(self) -> None:
+        """Where the reader was quicker than the imports, the first thing on the screen is the first page with its
+        charts: no screen before it tells what is waited for, and nothing is laid out twice."""
+        run = self._run_to_meet()
+        if run is not None and run.point_count:
+            self._alone.enter_context(self._monitor.undisturbed())
+            meet(run)
+            self._met = run.id, run.structure
+            self._draw_new()
+            self.board.draw_at_once()
 
     def _resume(self, _: object) -> None:
         self._link.speak()
@@ -149,9 +170,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             loop.call_soon_threadsafe(self._news.set)
 
     async def _keep_drawing(self) -> None:
-        """What is new, when the pace allows; later while a slow terminal has frames waiting. What the first drawing
-        needs is loaded in a thread: it would hold the event loop for a tenth of a second."""
-        await asyncio.to_thread(prepare)
+        """What is new, when the pace allows; later while a slow terminal has frames waiting."""
         self._news.set()
         while True:
             await self._news.wait()
@@ -165,18 +184,21 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     async def _meet_new(self) -> None:
         """What names of metrics mean is worked out once for each, in a thread: of hundreds it takes a while."""
-        snapshot, at = self._monitor.snapshot(), self.state.run
-        run = snapshot.runs[min(at, len(snapshot.runs) - 1)] if at is not None and snapshot.runs else snapshot.newest
+        run = self._run_to_meet()
         if run is not None and (run.id, run.structure) != self._met:
             if not self._begun_to_show:
                 self._alone.enter_context(self._monitor.undisturbed())
             await asyncio.to_thread(meet, run)
             self._met = run.id, run.structure
 
+    def _run_to_meet(self) -> Run | None:
+        snapshot, at = self._monitor.snapshot(), self.state.run
+        return snapshot.runs[min(at, len(snapshot.runs) - 1)] if at is not None and snapshot.runs else snapshot.newest
+
     def _draw_new(self) -> None:
         snapshot = self._monitor.snapshot()
-        if snapshot is not self.snapshot or not self._prepared:
-            self.snapshot, self._prepared = snapshot, True
+        if snapshot is not self.snapshot or not self._drawn:
+            self.snapshot, self._drawn = snapshot, True
             self._pace.begin()
             with self._monitor.undisturbed(), self._pace.piece():
                 self._draw(header=self._header_is_due(snapshot))
@@ -206,7 +228,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         if isinstance(self.screen, WorkScreen):
             self.screen.look_again()
             self._draw()
-        elif self._prepared and not self.state.paused and time.monotonic() > self._header_at + TICK / 2:
+        elif not self.state.paused and time.monotonic() > self._header_at + TICK / 2:
             self._draw_header(self.run_shown, time.time())
 
     def on_panel_box_resized(self) -> None:
@@ -215,8 +237,6 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _draw(self, header: bool = True) -> None:
         """Everything that is visible, from the snapshot of the last drawing. header: that, too."""
-        if not self._prepared:
-            return
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.leave(NOTHING_FOUND)

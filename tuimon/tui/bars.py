@@ -12,6 +12,7 @@ from textual.widget import Widget
 from tuimon.model.views import Role, Row, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
+from tuimon.tui._textual import unscrolled
 from tuimon.tui.actions import Action, key_names
 from tuimon.tui.board import Board
 from tuimon.tui.box import strip
@@ -28,6 +29,7 @@ class Line(Widget):
     """One row of spans; drawn again only when it differs."""
 
     DEFAULT_CSS = "Line { height: 1; width: 1fr; }"
+    virtual_size = unscrolled()
 
     def __init__(self) -> None:
         super().__init__()
@@ -112,7 +114,7 @@ class KeyBar(Line):
             place.append((f" {which} ", Role.ACCENT))
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
-        room = self.size.width - sum(cell_width(text) for text, _ in place)
+        room = self.app.size.width - sum(cell_width(text) for text, _ in place)
         actions = [one for one in self._actions if which or one.section != "Runs"]
         if board.zoomed:
             actions = [replace(one, footer=one.zoomed[0], label=one.zoomed[1]) for one in actions if one.zoomed]

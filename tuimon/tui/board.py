@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.geometry import NULL_OFFSET, NULL_SPACING, Region
+from textual.geometry import NULL_OFFSET, NULL_SIZE, NULL_SPACING, Region
 from textual.geometry import Size as Cells
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
@@ -55,11 +55,17 @@ class Board(Container):
     """Panels in boxes, a page at a time; one panel is selected, one may be zoomed to the whole board."""
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
+    virtual_size = _textual.unscrolled()
 
     def __init__(
-        self, pace: Pace, link: Link, undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext
+        self,
+        pace: Pace,
+        link: Link,
+        undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
+        room: Cells = NULL_SIZE,
     ) -> None:
-        """undisturbed: a context in which no other thread competes for the interpreter."""
+        """undisturbed: a context in which no other thread competes for the interpreter. room: the size that it will
+        have, as far as is known, so that boxes are there at the first layout."""
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
         self.boxes = [PanelBox() for _ in range(FIRST_BOXES)]
@@ -77,6 +83,7 @@ class Board(Container):
         self._pace = pace
         self._link = link
         self._undisturbed = undisturbed
+        self._expected = room
         self._wanted: tuple[Run | None, float, Symbols, str, Look, tuple[Alert, ...]] | None = None
         self._due = asyncio.Event()
         for box in self.boxes:
@@ -117,9 +124,10 @@ class Board(Container):
 
     def place_boxes(self) -> None:
         """Gives each place of the present page a box."""
-        self.page_count = len(self._pages(self.size.width, self.size.height))
+        room, before = self.size or self._expected, self.places
+        self.page_count = len(self._pages(room.width, room.height))
         self.page = max(0, min(self.page, self.page_count - 1))
-        self.places = self.places_in(self.size.width, self.size.height)
+        self.places = self.places_in(room.width, room.height)
         if self.places and all(place.index != self.selected for place in self.places):
             self.selected = self.places[0].index
         missing = [PanelBox() for _ in range(len(self.places) - len(self.boxes))]
@@ -130,8 +138,10 @@ class Board(Container):
             used = number < len(self.places)
             box.display = used
             if used:
-                box.assign(self.panels[self.places[number].index])
-        if self.boxes:
+                place = self.places[number]
+                box.expected = Size(place.width, place.height)
+                box.assign(self.panels[place.index])
+        if self.places != before:
             self.boxes[0].refresh(layout=True)  # a child's: only that makes Textual forget how it was arranged
 
     def _pages(self, width: int, height: int) -> tuple[Page, ...]:
@@ -169,6 +179,11 @@ class Board(Container):
             box.select(self._is_selected(place), theme)
         self.drawing = True
         self._due.set()
+
+    def draw_at_once(self) -> None:
+        """The whole page, before it is laid out for the first time: no key waits for an answer yet."""
+        for number in range(len(self.places)):
+            self._draw_box(number)
 
     async def _draw_boxes(self) -> None:
         """As long as there is a board. A page that is wanted anew meanwhile is begun once this one is done."""

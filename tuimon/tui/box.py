@@ -19,7 +19,7 @@ from tuimon.model.views import ChartView, Role, Row, Rows, Size, Symbols
 from tuimon.panels import PLAIN, Look, Panel, alerted
 from tuimon.store import Run
 from tuimon.tui import themes
-from tuimon.tui._textual import paint_again
+from tuimon.tui._textual import paint_again, unscrolled
 
 _CLOCK = 3.0
 """Seconds after which a panel that tells the time is asked again: none of them shows a second's passing."""
@@ -37,6 +37,8 @@ def segments(row: Row, theme: str) -> list[Segment]:
 
 class Cells(Widget):
     """Rows of cells; of new rows, only those cells are sent that differ from what is on the screen."""
+
+    virtual_size = unscrolled()
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,9 +127,12 @@ class PanelBox(Cells):
         """clock: the panel tells the time, so that its passing is reason enough to ask it again."""
         super().__init__()
         self.panel: Panel | None = None
+        self.expected = Size(0, 0)
+        """The size that it will be laid out with: it is drawn for that one before."""
         self._frames = FrameCache()
         self._clock = clock
         self._made_of: tuple[object, ...] = ()
+        self._made_for: Size | None = None
         self._run: Callable[[], Run | None] = lambda: None
         self._made: Rows = ()
         """What the panel gave, made of these."""
@@ -143,7 +148,7 @@ class PanelBox(Cells):
             self._forget()
 
     def _forget(self) -> None:
-        self._made_of, self._made, self._rows = (), (), ()
+        self._made_of, self._made_for, self._made, self._rows = (), None, (), ()
 
     def update(
         self,
@@ -157,7 +162,7 @@ class PanelBox(Cells):
     ) -> None:
         """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen. Costs next
         to nothing when nothing has changed for it."""
-        size = Size(*self.outer_size)  # as it has neither border nor padding; `size` asks the screen
+        size = self._room
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
@@ -167,8 +172,12 @@ class PanelBox(Cells):
             if isinstance(view, ChartView):
                 view = alerted(view, run, alerts, look)
             self._made = render(view, size, symbols, self._frames)
-            self._made_of, self._run = made_of, ref(run)
+            self._made_of, self._made_for, self._run = made_of, size, ref(run)
         self.select(selected, theme)
+
+    @property
+    def _room(self) -> Size:
+        return Size(*self.outer_size) if self.outer_size else self.expected  # it has no border; `size` asks the screen
 
     def select(self, selected: bool, theme: str) -> None:
         """Shows what the panel gave last, in a theme, and whether keys act upon it: costs next to nothing."""
@@ -203,8 +212,9 @@ class PanelBox(Cells):
         self.post_message(self.Wheeled(event.x, up=False, aside=event.shift or event.ctrl))
 
     def on_resize(self) -> None:
-        self._forget()
-        self.post_message(self.Resized())
+        if self._made_for != self._room:
+            self._forget()
+            self.post_message(self.Resized())
 
 
 def _selected(row: Row) -> Row:
