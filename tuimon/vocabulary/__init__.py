@@ -5,7 +5,8 @@
     memory_of("memory/generate/end/onload/max_reserved_frac/3")    MemoryTag(…, device=3, …) or None
     merge_key("eval_loss") == merge_key("eval/loss")
 
-All are pure and cached, and cost nothing before the first call: the vocabulary is read then, from what _compile has made of it.
+All are pure and cached, and cost nothing before the first call: the vocabulary is read then, as _compile has made it
+ready.
 """
 
 from tuimon.vocabulary.meaning import Concept, Meaning, Rule, classify, concepts
