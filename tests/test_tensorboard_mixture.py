@@ -106,6 +106,7 @@ def test_whole_records_give_their_points_whatever_is_around_them(chance: random.
     cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]
     with pytest.MonkeyPatch.context() as patch:  # small files go the ways of large ones
         patch.setattr(tensorboard, "_BULK", chance.choice([1000, 20_000, 1 << 20]))
+        patch.setattr(tensorboard, "_SEAM", chance.choice([10, 1000, 1 << 16]))
         patch.setattr(_row_templates, "_WORTH", chance.choice([5, 150]))
         patch.setattr(_row_templates, "_LEAST_BYTES", chance.choice([200, 8 << 10]))
         patch.setattr(_row_templates, "_FIRST_LIMIT", chance.choice([8, 64, 512]))

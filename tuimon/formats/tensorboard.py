@@ -23,6 +23,8 @@ from tuimon.formats._records import FOOTER, HEADER, find_header, is_intact, reco
 from tuimon.formats._row_templates import RowTemplates
 from tuimon.model.points import Damage, Item
 
+_SEAM = 1 << 16
+"""Bytes in which what is begun is likely to end."""
 _SMALL = 4 << 10
 """A damaged record of up to so many bytes may be one cut short: a header is searched for inside it."""
 _BULK = 1 << 20
@@ -78,10 +80,22 @@ class EventFileDecoder(StreamDecoder):
     def feed(self, data: bytes) -> list[Item]:
         """See StreamDecoder."""
         items: list[Item] = []
-        given = len(data)
-        self._bulk, self._withheld = given >= _BULK, False
-        data = self._rest + data if self._rest else data
-        position = 0
+        self._bulk = len(data) >= _BULK
+        if self._bulk and self._rest:  # joined as far as the begun record, or row, goes: to copy it all takes a tenth
+            seam = data[:_SEAM]
+            self._read(self._rest + seam, 0, items)
+            if len(self._rest) <= len(seam):
+                begun, self._rest = len(seam) - len(self._rest), b""
+                self._read(data, begun, items)
+                return items
+            data = data[len(seam) :]
+        self._read(self._rest + data if self._rest else data, 0, items, idle=not data)
+        return items
+
+    def _read(self, data: bytes, position: int, items: list[Item], idle: bool = False) -> None:
+        """What is told from a position on, up to what is not whole. idle: nothing new has come."""
+        self._offset -= position
+        self._withheld = False
         more = True
         while more:
             if self._skip:
@@ -92,13 +106,12 @@ class EventFileDecoder(StreamDecoder):
                 position, more = self._search(self._lost, data, position, items)
             else:
                 position, more = self._read_records(data, position, items)
-        if not (self._skip and given) or self._held.size > ENOUGH:
+        if idle or not self._skip or self._held.size > ENOUGH:
             self._read_held(items)
         items += self._walker.take_points()
         items += self._walker.take_lost(self._offset)
         self._rest = data[position:]
         self._offset += position
-        return items
 
     def flush(self) -> list[Item]:
         """Tells of damage whose end has not been found yet; a record that is not whole says nothing."""

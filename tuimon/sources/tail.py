@@ -173,21 +173,20 @@ class Tail:
             self._forget()
         given = 0
         while given < limit:
-            # The bytes before the offset come with the new ones in one read, so a file that is
-            # rewritten while it is being read is noticed as well.
+            # The bytes before the offset are read again, and after the new ones: whoever rewrites the file while it is
+            # being read has come by them before.
+            data = os.pread(descriptor, min(self._block, BLOCK, limit - given), self.offset)
             lead = min(LEAD, self.offset) if self._lead is None else len(self._lead)
-            asked = min(self._block, BLOCK, limit - given)
-            data = os.pread(descriptor, lead + asked, self.offset - lead)
-            if len(data) < lead or self._lead not in (None, data[:lead]):
+            before = os.pread(descriptor, lead, self.offset - lead)
+            if len(before) < lead or self._lead not in (None, before):
                 self._forget()
                 restarted = True
                 continue
-            self._lead = data[:lead]
-            if len(data) == lead:
+            self._lead = before
+            if not data:
                 if not fresh(status):
                     self._settled = signature(status)
                 break
-            data = data[lead:]
             self._advance(data)
             given += len(data)
             self._block = min(BLOCK, 4 * self._block)
