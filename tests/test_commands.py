@@ -326,3 +326,14 @@ def test_a_demo_that_cannot_start_says_why(tmp_path: Path) -> None:
 def test_main_returns_the_exit_code(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["summary", str(logs)]) == 0
     assert "train/loss" in capsys.readouterr().out
+
+
+def test_a_command_is_called_like_its_module() -> None:
+    assert {name: command.name for name, command in commands().items()} == {name: name for name in commands()}
+
+
+def test_only_the_command_that_is_asked_for_is_imported() -> None:
+    code = "import sys; from tuimon.commands import main; main(['summary', 'there/is/none']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("tuimon.commands.")}
+    assert {name for name in loaded if name[0] != "_"} == {"summary"}

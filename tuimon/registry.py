@@ -15,14 +15,18 @@ from typing import Any
 
 
 @cache
+def names(package: str) -> tuple[str, ...]:
+    """Names of the modules of `package` that hold plug-ins, sorted; none of them is imported."""
+    parent = importlib.import_module(package)
+    return tuple(sorted(found.name for found in pkgutil.iter_modules(parent.__path__) if found.name[0] != "_"))
+
+
+@cache
 def discover(package: str, attribute: str) -> tuple[Any, ...]:
     """All objects named `attribute` (or in the tuple `attribute` + "S") in the modules of `package`, by module name."""
-    parent = importlib.import_module(package)
     found: list[Any] = []
-    for module in sorted(pkgutil.iter_modules(parent.__path__), key=lambda m: m.name):
-        if module.name.startswith("_"):
-            continue
-        loaded = importlib.import_module(f"{package}.{module.name}")
+    for name in names(package):
+        loaded = importlib.import_module(f"{package}.{name}")
         if hasattr(loaded, attribute):
             found.append(getattr(loaded, attribute))
         found.extend(getattr(loaded, attribute + "S", ()))

@@ -2,8 +2,8 @@
 
     0 ok   1 error   2 usage   3 nothing found   4 an alert stands   5 partly unreadable (--strict)   130 interrupted
 
-A subcommand is found by being a module of this package with a COMMAND. Its module imports nothing heavy at its top:
-`tuimon --version` must not pay for a screen.
+A subcommand is found by being a module of this package with a COMMAND, and its name is that of the module: only the one
+that is asked for is imported. It imports nothing heavy at its top: `tuimon -h` must not pay for a screen.
 """
 
 from __future__ import annotations
@@ -55,9 +55,20 @@ class _Parser(argparse.ArgumentParser):
 
 def commands() -> dict[str, Command]:
     """All subcommands by name."""
-    from tuimon.registry import discover
+    return {name: _command(name) for name in _names()}
 
-    return {command.name: command for command in discover("tuimon.commands", "COMMAND")}
+
+def _names() -> tuple[str, ...]:
+    from tuimon.registry import names
+
+    return names("tuimon.commands")
+
+
+def _command(name: str) -> Command:
+    from importlib import import_module
+
+    command: Command = import_module(f"tuimon.commands.{name}").COMMAND
+    return command
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -137,22 +148,24 @@ def _run(words: list[str]) -> int:
     if words[:1] in (["-V"], ["--version"]):
         print(f"tuimon {tuimon.__version__}")
         return EXIT_OK
-    known = commands()
+    known = _names()
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
     if words and words[0] in known:
-        command, words = known[words[0]], words[1:]
+        command, words = _command(words[0]), words[1:]
         parser = parser_of(command)
     else:
         _no_slip(words, known)
-        command = known["watch"]
+        command = _command("watch")
+        asks_for_help = any(word.startswith("-") and "h" in word for word in words)  # -h, --help, --he
+        listed = commands().values() if asks_for_help else ()
         parser = _Parser(
             prog="tuimon",
             usage="tuimon [PATH …] [options]\n       tuimon COMMAND …",
             description=_with_examples(
                 "A terminal monitor for training runs: live curves, phase latency, GPU memory.", EXAMPLES
             ),
-            epilog="commands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in known.values()) + f"\n{_NOTES}",
+            epilog="commands:\n" + "".join(f"  {c.name:<10} {c.help}\n" for c in listed) + f"\n{_NOTES}",
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")

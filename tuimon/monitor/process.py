@@ -126,6 +126,11 @@ class ReaderProcess:
         return self._store.snapshot()
 
     @property
+    def has_read(self) -> bool:
+        """Whether all that there was has been read; costs nothing."""
+        return self._store.has_read
+
+    @property
     def process_id(self) -> int | None:
         return self._reader.process.pid if self._reader else None
 

@@ -125,6 +125,11 @@ class Store:
             case Progress() | Watching() | Notice() | MachineSeen():
                 self._hear(event)
 
+    @property
+    def has_read(self) -> bool:
+        """Whether all that there was has been read; costs nothing."""
+        return self._progress.caught_up
+
     def snapshot(self) -> Snapshot:
         """What is known now. Copies no point; what has not changed since the last snapshot is the same object."""
         with self._lock:

@@ -48,6 +48,8 @@ TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
 _HEADER_EVERY = 1.0
 """Seconds, at least, from one header to the next while a run grows: it is worked out of many metrics."""
+_SOON = 0.02
+"""Seconds from one look whether it is time for a drawing to the next."""
 _DETECT_AFTER = 0.1
 """Seconds from the first curves, for which the boxes must be laid out, to the first look of the detectors."""
 
@@ -174,8 +176,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._news.set()
         while True:
             await self._news.wait()
-            while (rest := self._pace.rest()) > 0 or self.board.drawing:
-                await asyncio.sleep(max(rest, 0.02))
+            while (rest := self._rest()) > 0 or self.board.drawing:
+                await asyncio.sleep(max(rest if self._whole else min(rest, _SOON), _SOON))
             await self._link.drained()
             self._news.clear()
             if not self.state.paused:
@@ -190,6 +192,10 @@ class TuimonApp(App[None], inherit_bindings=False):
                 self._alone.enter_context(self._monitor.undisturbed())
             await asyncio.to_thread(meet, run)
             self._met = run.id, run.structure
+
+    def _rest(self) -> float:
+        """Seconds until the next drawing: none once all has been read, as what is shown is a part of it."""
+        return self._pace.rest() if self._whole or not self._monitor.has_read else 0.0
 
     def _run_to_meet(self) -> Run | None:
         snapshot, at = self._monitor.snapshot(), self.state.run
