@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from tests.bench import _pace
 from tests.bench._row import Row
 from tests.bench._store_rows import Feed
 from tuimon.draw import FrameCache, render
@@ -89,7 +90,8 @@ def listing() -> Iterator[Row]:
     begun = time.thread_time()
     metrics_listed(runs[0], runs[0].metrics, "max", False)
     against = f"{(time.thread_time() - begun) * 1e3:.0f} ms by another column"
-    yield Row("10 000 metrics sorted by a value, at first", first * 1e3, "ms", 1000, 500, against=against)
+    pace = _pace.of_python()
+    yield Row("10 000 metrics sorted by a value, at first", first * 1e3, "ms", 1000, 500, against=against, pace=pace)
 
 
 def panning() -> Iterator[Row]:

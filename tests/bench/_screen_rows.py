@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.bench import _corpora, _timer_probe
-from tests.bench._dashboard import ENVIRONMENT, Dashboard, Grid
+from tests.bench import _corpora, _pace, _timer_probe
+from tests.bench._dashboard import Dashboard, Grid
 from tests.bench._row import Row
 from tuimon.sources.watch import Watcher
 
@@ -75,21 +73,15 @@ def start(folder: Path) -> Iterator[Row]:
                 if len(whole) % 3 == 0:
                     dashboard.settle()
                     memory.append(dashboard.memory())
-    imports = min(wall("import textual.app, numpy, orjson") for _ in range(3))
+    imports = min(_pace.wall("import textual.app, numpy, orjson") for _ in range(3))
     ours, small = min(whole[:3]), min(whole[3:])
     against = f"the imports alone {imports:.2f} s, 10k events {small:.2f} s"
     against += f"; a first curve after {min(first[:3]):.2f} s; {min(used[:3]):.2f} s of CPU time"
-    yield Row("process start to curves of 1M events", ours, "s", 1.0, 0.6, against=against)
+    yield Row("process start to curves of 1M events", ours, "s", 1.0, 0.6, against=against, pace=_pace.of_python())
     (pss, rss), (base, _) = memory
     against = f"10k points {base:.0f} MB; resident, shared pages twice: {rss:.0f} MB"
     yield Row("memory of screen and reader with 1M points (PSS)", pss, "MB", 140, 100, against=against)
     yield Row("memory a point, both processes", (pss - base) * 1e6 / 990_000, "B", 24, 12)
-
-
-def wall(code: str) -> float:
-    begun = time.monotonic()
-    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, **ENVIRONMENT})
-    return time.monotonic() - begun
 
 
 def latency(folder: Path, rounds: int) -> Iterator[Row]:
@@ -140,7 +132,8 @@ def trees(folder: Path) -> Iterator[Row]:
                     settled, used = time.monotonic() - dashboard.started - 1, dashboard.cpu()
                     watches, (pss, _) = dashboard.watches(), dashboard.memory()
         against = f"quiet after {settled:.1f} s and {used:.1f} s of CPU time; {pss:.0f} MB"
-        yield Row(f"{what}: first frame", min(times), "s", 1.0, 0.6, against=against)
+        pace = _pace.of_python()
+        yield Row(f"{what}: first frame", min(times), "s", 1.0, 0.6, against=against, pace=pace)
         yield Row("  watches held", watches, "", 200, 64)
         yield Row("  watch set-up", set_up(path), "ms", 100, 10)
 
@@ -173,7 +166,8 @@ def idle(folder: Path, seconds: float) -> Iterator[Row]:
     against = (
         f"screen {screen:.2f} %, reader {reader:.2f} %; a bare stat() of 200 files a second {bare_poll(folder):.3f} %"
     )
-    yield Row("idle, 200 files followed: CPU", screen + reader, "%", 0.3, 0.1, against=against)
+    pace = _pace.of_python()
+    yield Row("idle, 200 files followed: CPU", screen + reader, "%", 0.3, 0.1, against=against, pace=pace)
     yield Row("  to the terminal", sent / seconds, "B/s", 0, 0)
 
 
@@ -203,4 +197,5 @@ def live(folder: Path, seconds: float) -> Iterator[Row]:
             screen, reader = dashboard.shares(seconds)
             sent = dashboard.sent - sent
     against = f"screen {screen:.1f} %, reader {reader:.1f} %; {sent / seconds / 1e3:.1f} kB/s to the terminal"
-    yield Row("live, 600 tags x 1 Hz, a write() each: CPU", screen + reader, "%", 5, 2, against=against)
+    pace = _pace.of_python()
+    yield Row("live, 600 tags x 1 Hz, a write() each: CPU", screen + reader, "%", 5, 2, against=against, pace=pace)

@@ -63,8 +63,10 @@ class _Session:
         self._progress: Progress | None = None
         self._watching: Watching | None = None
         self._grown = time.monotonic()
+        self._newest = 0.0
+        """When the newest of the logs was last changed, as of this look: of hundreds that takes a while to say."""
         self._heap = Heap()
-        self._machine = MachineWatch(collector.roots, collector.newest_change)
+        self._machine = MachineWatch(collector.roots, lambda: self._newest)
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
@@ -82,7 +84,7 @@ class _Session:
                 continue
             if busy or self._progress is None or not self._progress.caught_up:
                 self._tell_progress(True)
-            now = time.monotonic()
+            now, self._newest = time.monotonic(), collector.newest_change()
             if busy:
                 self._grown, flushed = now, False
             elif not flushed and now - self._grown >= FLUSH_AFTER:
@@ -108,8 +110,7 @@ class _Session:
         directories and nothing has grown for a while, so that a screen that is left open costs little."""
         if self._watcher.mode != "events" or now - self._grown < self._interval:
             return self._interval
-        still = time.time() - self._collector.newest_change()
-        return self._interval * (3 if still >= STILL else 1)
+        return self._interval * (3 if time.time() - self._newest >= STILL else 1)
 
     def _find(self, hurry: bool = False) -> None:
         self._tell(self._collector.find(hurry))

@@ -29,8 +29,8 @@ MAX_DIRECTORIES = 64
 """Watched at once: each costs a thread."""
 QUIET = 0.03
 """Seconds between two returns for events: a step of 600 metrics is 600 writes, and one look."""
-REVIVAL = 2.0
-"""Seconds between two looks for directories that were removed and made again."""
+REVIVAL = 3.0
+"""Seconds between two looks for directories that were removed and made again: a quiet reader wakes as seldom."""
 AFTER_LIMIT = 30.0
 """Seconds without a try for a new watch after a limit of inotify was reached: others may give watches back."""
 
