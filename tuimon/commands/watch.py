@@ -108,7 +108,8 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
 
         if asked is not None:
             settings = settings.with_changes(theme=asked.theme())
-    checker = Checker(settings.detectors, settings.rules, str(config.config_path()))
+    chosen = settings.detectors or settings.rules  # what is wrong with them is said before there is a screen
+    checker = Checker(settings.detectors, settings.rules, str(config.config_path())) if chosen else None
     monitor = ReaderProcess(
         paths,
         poll=settings.poll,

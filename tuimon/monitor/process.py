@@ -70,7 +70,7 @@ class ReaderProcess:
         self.on_change = on_change
         self._on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
         self._looked = False
-        self._checker = checker or Checker()
+        self._checker = checker
         self._said: SimpleQueue[Notice] = SimpleQueue()
         self.paths = [NAME if isinstance(path, Piped) else os.path.abspath(path) for path in paths]
         self._arguments = ([os.path.abspath(path) for path in paths], poll, interval, console_patterns)
@@ -258,6 +258,8 @@ class ReaderProcess:
         before, snapshot = self._store.version, self._store.snapshot()
         if snapshot.progress.caught_up:
             self._heap.has_read(snapshot.progress.read)
+            if self._checker is None:
+                self._checker = Checker()  # thirty modules, which the first curves need not wait for
             alerts, whole = self._checker.check_within(snapshot, time.time(), _SLICE)
             self._store.set_alerts(alerts)
             self._more_to_check = not whole
