@@ -13,6 +13,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from tuimon.formats import DatabaseDecoder, Format, is_wanted, kind
 from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
@@ -146,9 +147,8 @@ class Collector:
                 self._waiting.append(file)
                 continue
             self._newest.recognised(file, log_format)
-            decoder = log_format.decoder() if kind(log_format.id) == "database" else None
-            if isinstance(decoder, DatabaseDecoder):
-                self._databases.add(file, log_format, decoder)
+            if kind(log_format.id) == "database":
+                self._databases.add(file, log_format, cast(DatabaseDecoder, log_format.decoder()))
             else:
                 fresh.append((file, log_format))
         fresh += self._databases.new_runs()

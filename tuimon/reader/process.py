@@ -70,7 +70,7 @@ class _Session:
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
-        self._find(hurry=True)
+        self._look_for_logs(hurry=True)
         next_find = time.monotonic() + 2 * self._interval
         flushed = False
         while not stop.is_set():
@@ -84,6 +84,8 @@ class _Session:
                 continue
             if busy or self._progress is None or not self._progress.caught_up:
                 self._tell_progress(True)
+            if self._watching is None:  # not before, as nobody waits for events while there is so much to read
+                self._watch()
             now, self._newest = time.monotonic(), collector.newest_change()
             if busy:
                 self._grown, flushed = now, False
@@ -112,9 +114,15 @@ class _Session:
             return self._interval
         return self._interval * (3 if time.time() - self._newest >= STILL else 1)
 
-    def _find(self, hurry: bool = False) -> None:
+    def _find(self) -> None:
+        self._look_for_logs()
+        self._watch()
+
+    def _look_for_logs(self, hurry: bool = False) -> None:
         self._tell(self._collector.find(hurry))
         self._tell(self._collector.preview())
+
+    def _watch(self) -> None:
         self._watcher.set_directories(self._collector.directories)
         watching = Watching(self._watcher.mode, self._watcher.detail)
         if watching != self._watching:
