@@ -35,6 +35,8 @@ from tuimon.text import clean
 
 PREVIEWS = 32
 """Logs of which the end is read first, the newest ones: a screen shows no more."""
+_MANY, _WIDE = 1000, 4
+"""Of a log with more metrics than this, so many blocks are read at once."""
 
 
 class Collector:
@@ -328,7 +330,9 @@ class Collector:
     def _read(self, followed: Followed, closed: bool = False) -> Iterator[Event]:
         if self._known.get(followed.path) is not followed:
             return  # another took its place in this round
-        yield from self._told(followed, followed.read(BLOCK, closed))
+        # Whoever takes a block does something for each metric in it: of thousands, much for a few points each.
+        many = followed.found.stream >= 0 and self._announcers[followed.found.stream].metrics > _MANY
+        yield from self._told(followed, followed.read(_WIDE * BLOCK if many else BLOCK, closed))
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())

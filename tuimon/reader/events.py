@@ -9,7 +9,7 @@ import numpy as np
 from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
 from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart
 
-_MOST = 1 << 17
+_MOST = 1 << 18
 """Points of one event, unless a batch has more."""
 _SMALL = 0xFFFF
 """numpy sorts 16-bit numbers by their digits, several times as fast as longer ones."""
@@ -49,6 +49,11 @@ class Announcer:
                     yield StreamReplaced(self.stream)
                 case Fact():
                     yield FactFound(self.stream, item)
+
+    @property
+    def metrics(self) -> int:
+        """How many have been told."""
+        return len(self._told)
 
     def _tell(self, names: Sequence[str]) -> Iterator[MetricsFound]:
         """The next names of the table: those that are new."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -126,30 +126,35 @@ class _Open(Struct, frozen=True):
     ends: tuple[str, ...]
 
 
-class _Edges(NamedTuple):
-    """Open patterns by what their matches begin, or end, with: its first, or last, _EDGE characters."""
+class _Edges:
+    """Open patterns by what their matches begin, or end, with: by its first, or last, _EDGE characters."""
 
-    found: Mapping[str, list[_Open]]
-    sizes: tuple[int, ...]
-    """Of the texts."""
+    def __init__(self, texts: Iterable[tuple[str, _Open]], backwards: bool = False) -> None:
+        self._found: dict[str, list[_Open]] = {}
+        for text, one in texts:
+            self._found.setdefault(text, []).append(one)
+        cuts = {size: slice(-size, None) if backwards else slice(size) for size in sorted(map(len, self._found))}
+        self._gate = next(iter(cuts.values()))
+        self._cuts: dict[str, list[slice]] = {}
+        """Of names that pass the gate, which is as narrow as the shortest text, the parts to look at."""
+        for text in self._found:
+            known = self._cuts.setdefault(text[self._gate], [])
+            if cuts[len(text)] not in known:
+                known.append(cuts[len(text)])
 
-
-def _edges(texts: Iterable[tuple[str, _Open]]) -> _Edges:
-    found: dict[str, list[_Open]] = {}
-    for text, one in texts:
-        found.setdefault(text, []).append(one)
-    return _Edges(found, tuple(sorted({len(text) for text in found})))
+    def like(self, name: str) -> Sequence[_Open]:
+        """Those that a name may match by that."""
+        cuts = self._cuts.get(name[self._gate])
+        return [one for cut in cuts for one in self._found.get(name[cut], ())] if cuts else ()
 
 
 @cache
 def _open() -> tuple[_Edges, _Edges, tuple[_Open, ...]]:
     """(by their beginnings, by their ends where they may begin with anything, those that tell neither)"""
     every = [_Open(number, source, tuple(b), tuple(e)) for number, source, b, e in compiled()["open"]]
-    return (
-        _edges((text, one) for one in every for text in {begin[:_EDGE] for begin in one.begins}),
-        _edges((text, one) for one in every if not one.begins for text in {end[-_EDGE:] for end in one.ends}),
-        tuple(one for one in every if not one.begins and not one.ends),
-    )
+    begins = ((text, one) for one in every for text in {begin[:_EDGE] for begin in one.begins})
+    ends = ((text, one) for one in every if not one.begins for text in {end[-_EDGE:] for end in one.ends})
+    return _Edges(begins), _Edges(ends, True), tuple(one for one in every if not one.begins and not one.ends)
 
 
 @cache
@@ -171,11 +176,7 @@ def _first_pattern(name: str) -> int | None:
     if best is not None:
         return best
     beginning, ending, others = _open()
-    candidates = list(others)
-    for size in beginning.sizes:
-        candidates += beginning.found.get(name[:size], ())
-    for size in ending.sizes:
-        candidates += ending.found.get(name[-size:], ())
+    candidates = (*others, *beginning.like(name), *ending.like(name))
     for one in candidates:
         if (best is None or one.number < best) and name.endswith(one.ends or "") and name.startswith(one.begins or ""):
             best = one.number if _regex(one.source).fullmatch(name) else best
@@ -212,19 +213,26 @@ def _readings(name: str) -> Iterator[tuple[str, str]]:
     if name.startswith(("eval_", "val_")):
         name = name.replace("_", "/", 1)
         yield name, "val"
-    namespaces, validation_words = _first_segments()
     for _ in range(_MAX_PREFIXES):
         head, slash, rest = name.partition("/")
         if not slash or not rest:
             return
-        if validation_words.search(head):
+        validation, namespace = _of_head(head)
+        if validation:
             if head not in ("val", "eval"):
                 yield f"val/{rest}", "val"
             yield rest, "val"
-        if head in namespaces:
+        if namespace:
             return
         yield rest, split
         name = rest
+
+
+@lru_cache(maxsize=4096)
+def _of_head(head: str) -> tuple[bool, bool]:
+    """Of the first segment of a name: (does it tell of validation, is it a namespace)."""
+    namespaces, validation_words = _first_segments()
+    return validation_words.search(head) is not None, head in namespaces
 
 
 @cache

@@ -16,6 +16,12 @@ def _reducer() -> re.Pattern[str]:
     return re.compile(document()["names"]["reducer_suffix"])
 
 
+@cache
+def _sections() -> dict[str, str]:
+    found: dict[str, str] = document()["names"]["sections"]
+    return found
+
+
 def without_reducer(name: str) -> str:
     """The name without a reducer suffix: "actor/pg_loss@sum" is "actor/pg_loss"; "mean@8" and "TGC@1" are names."""
     return _reducer().sub("", name) if "@" in name else name
@@ -27,7 +33,7 @@ def section_of(name: str) -> tuple[str, str]:
     ("", name) for any other name.
     """
     head, slash, rest = name.partition("/")
-    split = document()["names"]["sections"].get(head, "") if slash else ""
+    split = _sections().get(head, "") if slash else ""
     return (split, rest) if split and rest else ("", name)
 
 
