@@ -15,6 +15,7 @@ from tests.bench._row import Row
 from tuimon.sources.watch import Watcher
 
 WIDE = (200, 50)
+_STARTS = 5
 
 
 def rows(folder: Path, full: bool) -> Iterator[Row]:
@@ -63,20 +64,20 @@ def start(folder: Path) -> Iterator[Row]:
     _corpora.write_run(little, _corpora.tags(50), 200)
     first, whole, used, memory = [], [], [], []
     for path, shown in ((million, "1 000 000 points"), (little, "10 000 points")):
-        for _ in range(3):
+        for _ in range(_STARTS):
             with Dashboard([path], WIDE) as dashboard:
                 dashboard.until(drawn)
                 first.append(time.monotonic() - dashboard.started)
                 dashboard.until(has(shown))
                 whole.append(time.monotonic() - dashboard.started)
                 used.append(dashboard.cpu())
-                if len(whole) % 3 == 0:
+                if len(whole) % _STARTS == 0:
                     dashboard.settle()
                     memory.append(dashboard.memory())
     imports = min(_pace.wall("import textual.app, numpy, orjson") for _ in range(3))
-    ours, small = min(whole[:3]), min(whole[3:])
+    ours, small = min(whole[:_STARTS]), min(whole[_STARTS:])
     against = f"the imports alone {imports:.2f} s, 10k events {small:.2f} s"
-    against += f"; a first curve after {min(first[:3]):.2f} s; {min(used[:3]):.2f} s of CPU time"
+    against += f"; a first curve after {min(first[:_STARTS]):.2f} s; {min(used[:_STARTS]):.2f} s of CPU time"
     yield Row("process start to curves of 1M events", ours, "s", 1.0, 0.6, against=against, pace=_pace.of_python())
     (pss, rss), (base, _) = memory
     against = f"10k points {base:.0f} MB; resident, shared pages twice: {rss:.0f} MB"
