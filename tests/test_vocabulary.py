@@ -261,7 +261,8 @@ def _repeats(node: Any, inside: bool = False) -> Iterator[bool]:
 
 
 def test_what_was_compiled_is_the_vocabulary() -> None:
-    assert written(compiled()) == COMPILED.read_text(encoding="utf-8"), "python -m tuimon.vocabulary._compile"
+    """If not, the head of vocabulary.toml tells how to make it so."""
+    assert written(compiled()) == COMPILED.read_text(encoding="utf-8")
 
 
 _PATTERNS = [

@@ -7,7 +7,6 @@ parse is tried again at growing distances: the two looks can fall into a pause o
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 from tuimon.sources.files import Signature, explain, fresh, is_gone, open_regular, regular, signature
@@ -66,6 +65,8 @@ class DocumentFile:
             return None
         if data is None:
             return None  # it changed while it was read
+        import hashlib  # loads OpenSSL
+
         digest = hashlib.blake2b(data, digest_size=16).digest()
         self._read_digest, self._restless = digest, 0
         if digest == self._loaded_digest:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.scratch import scratch
 from tuimon.sources.files import Signature, is_gone, open_regular, regular, signature
 
 MAGIC = b"SQLite format 3\0"
@@ -37,6 +35,10 @@ def private_copy(path: str) -> Iterator[sqlite3.Connection]:
     empty so far, FormatError where the copy is no database or too large. An sqlite3.Error inside the block becomes a
     FormatError.
     """
+    import tempfile  # not before there is a database: most readers never meet one
+
+    from tuimon.scratch import scratch
+
     with tempfile.TemporaryDirectory(prefix="tuimon-", dir=scratch()) as directory:
         copy = os.path.join(directory, "copy.db")
         for _ in range(_TRIES):

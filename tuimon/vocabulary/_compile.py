@@ -1,6 +1,6 @@
 """Makes vocabulary.json of vocabulary.toml, for people who change the latter:
 
-    python -m tuimon.vocabulary._compile
+    python -m tuimon.vocabulary._compile > tuimon/vocabulary/vocabulary.json
 
 Every start would have to parse 1 400 lines of TOML and to compile some hundred regular expressions before it knew its
 first name: a twentieth of the time until the first curve. Here it is done once. Three quarters of the patterns match a
@@ -20,7 +20,7 @@ from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
-from tuimon.vocabulary._document import COMPILED, guarded
+from tuimon.vocabulary._document import guarded
 
 SOURCE = Path(__file__).parent / "vocabulary.toml"
 _MOST_NAMES = 400
@@ -160,5 +160,4 @@ def _broken(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    COMPILED.write_text(written(compiled()), encoding="utf-8")
-    sys.stdout.write(f"{COMPILED}\n")
+    sys.stdout.write(written(compiled()))
