@@ -37,7 +37,7 @@ def compiled() -> dict[str, Any]:
     exact: dict[str, int] = {}
     opened = []
     for number, pattern in enumerate(patterns):
-        for alternative in _alternatives(re.sub(r"\(\?P<\w+>", "(?:", pattern["re"])):
+        for alternative in _alternatives(pattern["re"]):
             parsed = parser.parse(alternative)
             names = _edge(parsed, _MOST_NAMES)
             if names.whole:

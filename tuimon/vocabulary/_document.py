@@ -15,8 +15,9 @@ COMPILED = Path(__file__).parent / "vocabulary.json"
 @cache
 def compiled() -> dict[str, Any]:
     """document: the vocabulary as tomllib gives it. exact: of names that are listed, the number of the first pattern
-    that matches. facets: the named groups of such a match, where there are any. open: of the patterns that match more
-    than can be listed, (number, regular expression, beginnings, ends): a match has one of each, where there are any."""
+    that matches. facets: the named groups of such a match, where there are any. open: of the alternatives that match
+    more than can be listed, (number, regular expression, beginnings, ends): a match has one of each, where there are
+    any."""
     import orjson
 
     found: dict[str, Any] = orjson.loads(COMPILED.read_bytes())

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from tuimon.vocabulary._document import MAX_NAME, compiled, document, guarded
+from tuimon.vocabulary._document import MAX_NAME, compiled, document
 from tuimon.vocabulary.names import section_of, without_reducer
 
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
@@ -115,15 +115,27 @@ def _concept(rank: int, entry: Mapping[str, Any]) -> Concept:
     )
 
 
-class _Open(Struct, frozen=True):
-    """A pattern, or a part of one, that matches more names than can be listed."""
+@cache
+def _regex(source: str) -> re.Pattern[str]:
+    return re.compile(source)
 
+
+class _Open(Struct, frozen=True):
+    """An alternative of a pattern that matches more names than can be listed."""
+
+    place: int
+    """Among all of them, in the order of the vocabulary."""
     number: int
     """Of the pattern."""
     source: str
     begins: tuple[str, ...]
     """What a match begins with one of; without any: with anything."""
     ends: tuple[str, ...]
+
+    def match(self, name: str) -> re.Match[str] | None:
+        """Compiles it no sooner than for a name that begins and ends as it wants."""
+        fits = name.endswith(self.ends or "") and name.startswith(self.begins or "")
+        return _regex(self.source).fullmatch(name) if fits else None
 
 
 class _Edges:
@@ -151,7 +163,9 @@ class _Edges:
 @cache
 def _open() -> tuple[_Edges, _Edges, tuple[_Open, ...]]:
     """(by their beginnings, by their ends where they may begin with anything, those that tell neither)"""
-    every = [_Open(number, source, tuple(b), tuple(e)) for number, source, b, e in compiled()["open"]]
+    every = [
+        _Open(at, number, source, tuple(b), tuple(e)) for at, (number, source, b, e) in enumerate(compiled()["open"])
+    ]
     begins = ((text, one) for one in every for text in {begin[:_EDGE] for begin in one.begins})
     ends = ((text, one) for one in every if not one.begins for text in {end[-_EDGE:] for end in one.ends})
     return _Edges(begins), _Edges(ends, True), tuple(one for one in every if not one.begins and not one.ends)
@@ -164,23 +178,18 @@ def _patterns() -> tuple[tuple[Concept, int, Mapping[str, Any]], ...]:
     return tuple((concept, *told) for concept, entry in entries for told in enumerate(entry["pattern"]))
 
 
-@cache
-def _regex(source: str) -> re.Pattern[str]:
-    return re.compile(source)
-
-
-def _first_pattern(name: str) -> int | None:
-    """The number of the first pattern that matches. A name that is not listed is held against those alone whose matches
-    begin and end as it does: a third of what all of them as one regular expression cost."""
-    best: int | None = compiled()["exact"].get(name)
-    if best is not None:
-        return best
+def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
+    """(the number of the first pattern that matches, its named groups). A name that is not listed is held against those
+    alone whose matches begin and end as it does, so that of a hundred regular expressions a few are compiled."""
+    known = compiled()
+    if (listed := known["exact"].get(name)) is not None:
+        return listed, known["facets"].get(name, _NO_FACETS)
     beginning, ending, others = _open()
-    candidates = (*others, *beginning.like(name), *ending.like(name))
-    for one in candidates:
-        if (best is None or one.number < best) and name.endswith(one.ends or "") and name.startswith(one.begins or ""):
-            best = one.number if _regex(one.source).fullmatch(name) else best
-    return best
+    best: tuple[_Open, re.Match[str]] | None = None
+    for one in (*others, *beginning.like(name), *ending.like(name)):
+        if (best is None or one.place < best[0].place) and (found := one.match(name)):
+            best = one, found
+    return (best[0].number, best[1].groupdict()) if best else None
 
 
 @lru_cache(maxsize=65536)
@@ -245,11 +254,12 @@ def _first_segments() -> tuple[frozenset[str], re.Pattern[str]]:
 
 @lru_cache(maxsize=65536)  # the ends of names are read as well, and are often the same
 def _match(name: str, split: str) -> Meaning:
-    number = _first_pattern(name)
-    if number is None:
+    found = _first_pattern(name)
+    if found is None:
         return _OTHER
+    number, groups = found
     concept, preference, pattern = _patterns()[number]
-    facets = _facets(name, pattern)
+    facets = {key.rstrip("0123456789"): value for key, value in groups.items() if value is not None}
     validation = concept.id.endswith(".val") or name.startswith(_VALIDATION_NAMES)
     if split == "val" and not validation:
         validation, preference = True, preference + _AFTER_TRAIN
@@ -259,7 +269,7 @@ def _match(name: str, split: str) -> Meaning:
         pattern.get("label", concept.label),
         pattern.get("unit", concept.unit),
         pattern.get("direction", concept.direction),
-        facets,
+        MappingProxyType(facets) if facets else _NO_FACETS,
         preference,
         concept.rank,
         "val" if validation else "train",
@@ -267,16 +277,3 @@ def _match(name: str, split: str) -> Meaning:
         pattern.get("sign") == "auto",
         "label" in pattern,
     )
-
-
-def _facets(name: str, pattern: Mapping[str, str]) -> Mapping[str, str]:
-    """The named groups of a pattern that matches."""
-    if "?P<" not in pattern["re"]:
-        return _NO_FACETS
-    listed = compiled()
-    groups: Mapping[str, str | None] | None = listed["facets"].get(name)
-    if groups is None and name not in listed["exact"]:
-        found = _regex(guarded(pattern)).fullmatch(name)
-        groups = found.groupdict() if found else None
-    facets = {key.rstrip("0123456789"): value for key, value in (groups or {}).items() if value is not None}
-    return MappingProxyType(facets) if facets else _NO_FACETS
