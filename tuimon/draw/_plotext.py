@@ -73,7 +73,6 @@ def frame(
             figure.axes(False, axis="x", side="lower")
             x.frequency(0)
         text: str = figure.build().string(colorless=True)
-        figure.clear()
     return [line.ljust(width)[:width] for line in text.replace(_BLANK, " ").split("\n")[:height]]
 
 
