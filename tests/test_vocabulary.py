@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.vocabulary import classify, concepts, is_nested, memory_of, merge_key, phase_of, without_reducer
-from tuimon.vocabulary._compile import compiled, written
-from tuimon.vocabulary._document import COMPILED, MAX_NAME, document, guarded
+from tuimon.vocabulary._compile import compiled, guarded, written
+from tuimon.vocabulary._document import COMPILED, MAX_NAME, document
 from tuimon.vocabulary.meaning import _match
 
 DATA = Path(__file__).parent / "data" / "vocabulary"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -33,7 +32,8 @@ from tuimon.tui.ending import Ending
 from tuimon.tui.link import Link
 from tuimon.tui.pace import Pace
 from tuimon.tui.palette import ActionProvider
-from tuimon.tui.preparing import START, meet, prepare, settle
+from tuimon.tui.preparing import START, prepare, settle
+from tuimon.tui.redrawing import Redrawing
 from tuimon.tui.run_choice import RunChoice, base_of, lines_of, runs_of
 from tuimon.tui.run_list import RunListScreen
 from tuimon.tui.state import ViewState
@@ -46,12 +46,6 @@ _HEADER = 2
 """Its rows."""
 TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
-_HEADER_EVERY = 1.0
-"""Seconds, at least, from one header to the next while a run grows: it is worked out of many metrics."""
-_SOON = 0.02
-"""Seconds from one look whether it is time for a drawing to the next."""
-_DETECT_AFTER = 0.1
-"""Seconds from the first curves, for which the boxes must be laid out, to the first look of the detectors."""
 
 
 class TuimonApp(App[None], inherit_bindings=False):
@@ -68,7 +62,6 @@ class TuimonApp(App[None], inherit_bindings=False):
     CSS = """
     * { scrollbar-size: 0 0; }
     Screen { background: ansi_default; color: ansi_default; layout: vertical; }
-    #header { height: 2; }
     #filter-bar { height: 1; }
     #filter-prompt { width: auto; color: ansi_bright_blue; }
     #filter { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
@@ -99,11 +92,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._pace = Pace(settings.frame_rate)
         self.ending = Ending(self.leave)
         self._link = Link(partial(_textual.backlog, self), partial(_textual.ask, self))
-        self._news = asyncio.Event()
-        self._alone = ExitStack()
-        self._drawn = self._begun_to_show = self._whole = False
-        self._header_at = 0.0
-        self._met: tuple[int, int] | None = None
+        self._redrawing = Redrawing(self, monitor, self._pace, self._link)
+        self.header_at = 0.0
+        """When the header was drawn last (time.monotonic())."""
 
     # ------------------------------------------------------------------ the screen
 
@@ -115,6 +106,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         header = PanelBox(clock=True)
         header.id = "header"
         header.assign(header_panel())
+        header.styles.height = _HEADER
         header.expected = Size(self.size.width, _HEADER)
         yield header
         yield Board(self._pace, self._link, self._monitor.undisturbed, self.size - (0, _HEADER + 1))
@@ -142,22 +134,11 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.ending.listen(loop)
         _textual.tell_writes(self, self._link.wrote)
         self.app_resume_signal.subscribe(self, self._resume)
-        self._monitor.on_change = partial(self._announce, loop)
+        self._monitor.on_change = partial(self._redrawing.announce, loop)
         self.set_interval(TICK, self._tick)
         self.set_timer(START, settle)
-        self._begin_with_what_is_there()
-        self.run_worker(self._keep_drawing())
-
-    def _begin_with_what_is_there(self) -> None:
-        """Where the reader was quicker than the imports, the first thing on the screen is the first page with its
-        charts: no screen before it tells what is waited for, and nothing is laid out twice."""
-        run = self._run_to_meet()
-        if run is not None and run.point_count:
-            self._alone.enter_context(self._monitor.undisturbed())
-            meet(run)
-            self._met = run.id, run.structure
-            self._draw_new()
-            self.board.draw_at_once()
+        self._redrawing.begin_with_what_is_there()
+        self.run_worker(self._redrawing.go_on())
 
     def _resume(self, _: object) -> None:
         self._link.speak()
@@ -166,82 +147,19 @@ class TuimonApp(App[None], inherit_bindings=False):
     def on_unmount(self) -> None:
         self.ending.stop()
 
-    def _announce(self, loop: asyncio.AbstractEventLoop) -> None:
-        """On the receiving thread."""
-        with suppress(RuntimeError):  # the loop is closed: the screen has just been left
-            loop.call_soon_threadsafe(self._news.set)
-
-    async def _keep_drawing(self) -> None:
-        """What is new, when the pace allows; later while a slow terminal has frames waiting."""
-        self._news.set()
-        while True:
-            await self._news.wait()
-            while (rest := self._rest()) > 0 or self.board.drawing:
-                await asyncio.sleep(max(rest if self._whole else min(rest, _SOON), _SOON))
-            await self._link.drained()
-            self._news.clear()
-            if not self.state.paused:
-                await self._meet_new()
-                self._draw_new()
-
-    async def _meet_new(self) -> None:
-        """What names of metrics mean is worked out once for each, in a thread: of hundreds it takes a while."""
-        run = self._run_to_meet()
-        if run is not None and (run.id, run.structure) != self._met:
-            if not self._begun_to_show:
-                self._alone.enter_context(self._monitor.undisturbed())
-            await asyncio.to_thread(meet, run)
-            self._met = run.id, run.structure
-
-    def _rest(self) -> float:
-        """Seconds until the next drawing: none once all has been read, as what is shown is a part of it."""
-        return self._pace.rest() if self._whole or not self._monitor.has_read else 0.0
-
-    def _run_to_meet(self) -> Run | None:
-        snapshot, at = self._monitor.snapshot(), self.state.run
-        return snapshot.runs[min(at, len(snapshot.runs) - 1)] if at is not None and snapshot.runs else snapshot.newest
-
-    def _draw_new(self) -> None:
-        snapshot = self._monitor.snapshot()
-        if snapshot is not self.snapshot or not self._drawn:
-            self.snapshot, self._drawn = snapshot, True
-            self._pace.begin()
-            with self._monitor.undisturbed(), self._pace.piece():
-                self._draw(header=self._header_is_due(snapshot))
-            if not self._begun_to_show:
-                self._begin_to_show()
-
-    def _header_is_due(self, snapshot: Snapshot) -> bool:
-        """At times, and when all has been read: what was said of a part may be wrong."""
-        whole, self._whole = self._whole, snapshot.progress.caught_up
-        return whole != self._whole or time.monotonic() >= self._header_at + _HEADER_EVERY
-
-    def _begin_to_show(self) -> None:
-        """The first curve waits for no rest, and for no detector."""
-        if self.snapshot.progress.caught_up or not self.waiting.display:
-            self._begun_to_show = True
-            self.set_timer(_DETECT_AFTER, self._has_begun)
-        else:
-            self._alone.close()
-            self._pace.at_once()
-
-    def _has_begun(self) -> None:
-        self._alone.close()
-        self._monitor.detect()
-
     def _tick(self) -> None:
         """Time alone changes the header (a state, an ETA), nothing else; what it was not told yet, it is told now."""
         if isinstance(self.screen, WorkScreen):
             self.screen.look_again()
-            self._draw()
-        elif not self.state.paused and time.monotonic() > self._header_at + TICK / 2:
+            self.draw()
+        elif not self.state.paused and time.monotonic() > self.header_at + TICK / 2:
             self._draw_header(self.run_shown, time.time())
 
     def on_panel_box_resized(self) -> None:
         """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
-        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self.draw)
 
-    def _draw(self, header: bool = True) -> None:
+    def draw(self, header: bool = True) -> None:
         """Everything that is visible, from the snapshot of the last drawing. header: that, too."""
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
@@ -266,7 +184,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.key_bar.update(self.state, self.board, self._which(run), look.axis_of(run), typing, len(look.over))
 
     def _draw_header(self, run: Run | None, now: float) -> None:
-        self._header_at = time.monotonic()
+        self.header_at = time.monotonic()
         self.header.update(run, now, self.state.symbols, self.state.theme, False)
 
     def _which(self, run: Run | None) -> str:
@@ -324,9 +242,9 @@ class TuimonApp(App[None], inherit_bindings=False):
     def redraw(self) -> None:
         """After a key: at once, from the snapshot that is shown, so that a key costs what it changes; what is new since
         follows at its pace. Boxes that get another size by it ask for more themselves."""
-        self._draw()
+        self.draw()
         if not self.state.paused:
-            self._news.set()
+            self._redrawing.wake()
 
     def resize_charts(self, by: int) -> None:
         """Larger charts, fewer on a page (by > 0), or the other way round."""
@@ -343,7 +261,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.screen.say(message)
         else:
             self.alert_bar.say(message)
-            self._draw()
+            self.draw()
 
     def runs_listed(self) -> tuple[Run, ...]:
         """The runs that one goes through, in the order of the list, which is kept as long as nothing is new."""
@@ -369,7 +287,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.state.query, self.state.chosen = None, names
         if isinstance(self.screen, WorkScreen):
             self.pop_screen()
-        self._draw()
+        self.draw()
         self.board.open(names.index(first))
         self.redraw()
 
@@ -378,7 +296,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.filter_line.value = self.state.query or ""
         self.filter_bar.display = True
         self.filter_line.focus()
-        self._draw()
+        self.draw()
 
     def end_filter(self, query: str) -> None:
         """Closes it. query: what to filter by; "" nothing."""
@@ -389,11 +307,11 @@ class TuimonApp(App[None], inherit_bindings=False):
     def on_input_changed(self, event: Input.Changed) -> None:
         if self.filter_bar.display:
             self.state.query = event.value or None
-            self._draw()
+            self.draw()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.end_filter(event.value)
-        self._draw()
+        self.draw()
 
     def on_panel_box_selected(self, event: PanelBox.Selected) -> None:
         for box, place in zip(self.board.boxes, self.board.places, strict=False):
@@ -403,7 +321,7 @@ class TuimonApp(App[None], inherit_bindings=False):
                     self.board.zoom(not self.board.zoomed)
                 elif self.board.zoomed:
                     explore.put_cursor(self, event.x)
-        self._draw()
+        self.draw()
 
     def on_panel_box_dragged(self, event: PanelBox.Dragged) -> None:
         if self.board.zoomed:

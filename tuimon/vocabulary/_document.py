@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -28,8 +27,3 @@ def document() -> dict[str, Any]:
     """The vocabulary as tomllib gives it."""
     found: dict[str, Any] = compiled()["document"]
     return found
-
-
-def guarded(pattern: Mapping[str, str]) -> str:
-    """The regular expression of a pattern without what it excludes."""
-    return (rf"(?!(?:{pattern['exclude']})\Z)" if "exclude" in pattern else "") + f"(?:{pattern['re']})"

@@ -180,7 +180,7 @@ def _patterns() -> tuple[tuple[Concept, int, Mapping[str, Any]], ...]:
 
 def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
     """(the number of the first pattern that matches, its named groups). A name that is not listed is held against those
-    alone whose matches begin and end as it does, so that of a hundred regular expressions a few are compiled."""
+    alone whose matches begin and end as it does, so that no other regular expression is compiled."""
     known = compiled()
     if (listed := known["exact"].get(name)) is not None:
         return listed, known["facets"].get(name, _NO_FACETS)
