@@ -9,6 +9,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 from textual.pilot import Pilot
@@ -33,6 +34,17 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+class PatientPilot(Pilot[None]):
+    """Returns once the boxes are drawn for what was pressed: that is done while the event loop goes on."""
+
+    async def _wait_for_screen(self, timeout: float = 30.0) -> bool:
+        waited = await super()._wait_for_screen(timeout)
+        board = cast("TuimonApp", self.app).board
+        while board.drawing:
+            await asyncio.sleep(0.005)
+        return waited
+
+
 @asynccontextmanager
 async def opened(
     path: Path, size: tuple[int, int] = (120, 40), settings: Settings | None = None, views: Path | None = None
@@ -42,7 +54,8 @@ async def opened(
     try:
         assert monitor.wait_for_first(20)
         app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"), views=views)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size):
+            pilot = PatientPilot(app)
             await pilot.pause()
             yield app, pilot
     finally:

@@ -158,6 +158,10 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert not any("\u2800" < cell <= "\u28ff" for cell in text(t.app)), "no braille is left"
         await t.press("theme")
         assert t.app.state.theme == "light"
+        repainted: list[bool] = []
+        t.app.forget_sent = lambda: repainted.append(True)
+        await t.press("repaint")
+        assert repainted
         await t.press("screenshot")
         [picture] = tmp_path.glob("tuimon-*.svg")
         assert "reward" in picture.read_text()

@@ -1,4 +1,5 @@
-"""Sending the changed cells alone leaves the terminal as Textual's own updates, which send more, leave it."""
+"""Sending the changed cells alone, and none twice, leaves the terminal as Textual's own updates, which send more, leave
+it."""
 
 from __future__ import annotations
 
@@ -9,33 +10,29 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.grid import Grid
 from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.screen import Screen
 
 from tuimon.config import Settings
 from tuimon.monitor import ReaderProcess
-from tuimon.tui._changed_cells import changed_cells
+from tuimon.tui._changed_cells import Sent, changed_cells
 from tuimon.tui.app import TuimonApp
 
 SIZE = (120, 40)
-OWN = Compositor.render_partial_update
+OWN = Compositor.render_update
 """Textual's own."""
-KEYS = ("l", "j", "enter", "x", "enter", "question_mark", "escape", "m", "n", "slash", "o", "escape", "t", "t", "p")
+KEYS = (
+    *("l", "j", "enter", "x", "enter", "question_mark", "escape", "m", "n", "slash", "o", "escape", "t", "t", "r"),
+    *("escape", "G", "escape", "pagedown", "pageup", "S", "ctrl+l", "a", "escape", "p"),
+)
 
 
 class Both(tuple[Any, Any]):
     """Textual's own update and that of the changed cells alone."""
-
-
-def twice(compositor: Compositor) -> Both | None:
-    dirty = set(compositor._dirty_regions)
-    whole = OWN(compositor)
-    compositor._dirty_regions = dirty
-    cells = changed_cells(compositor)
-    assert (whole is None) == (cells is None)
-    assert not compositor._dirty_regions
-    return Both((whole, cells)) if whole is not None else None
 
 
 class Twice(TuimonApp):
@@ -45,7 +42,21 @@ class Twice(TuimonApp):
         super().__init__(monitor, settings)
         self.grids = Grid(*SIZE), Grid(*SIZE)
         self.parts: list[tuple[int, ...]] = []
-        """How much each was sent by each partial update."""
+        """How much each was sent by each update."""
+        self.sent = Sent()
+        self.forget_sent = self.sent.forget
+
+    def render_update(self, compositor: Compositor, full: bool = False, screen_stack: Any = None, **more: Any) -> Any:
+        if full:  # a screenshot
+            return OWN(compositor, full, screen_stack, **more)
+        dirty = set(compositor._dirty_regions)
+        whole = OWN(compositor, full, screen_stack, **more)
+        compositor._dirty_regions = dirty
+        visible_screen_stack.set(screen_stack)
+        cells = changed_cells(compositor, self.sent)
+        assert (whole is None) == (cells is None)
+        assert not compositor._dirty_regions
+        return Both((whole, cells)) if whole is not None else None
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         both = renderable if isinstance(renderable, Both) else (renderable, renderable)
@@ -83,11 +94,12 @@ def seen(grid: Grid) -> list[list[tuple[str, str]]]:
 
 
 async def test_changed_cells_alone_leave_the_same_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Compositor, "render_partial_update", twice)
+    monkeypatch.chdir(tmp_path)
     log = tmp_path / "metrics.jsonl"
     log.write_text("".join(map(row, range(100))))
     with reading(tmp_path) as monitor:
         app = Twice(monitor, Settings(theme="dark", symbols="braille"))
+        monkeypatch.setattr(Compositor, "render_update", lambda *some, **more: app.render_update(*some, **more))
         async with app.run_test(size=SIZE) as pilot:
             for number, key in enumerate(KEYS):
                 for step in range(100 + number * 20, 120 + number * 20, 5):
@@ -102,3 +114,42 @@ async def test_changed_cells_alone_leave_the_same_screen(tmp_path: Path, monkeyp
     assert len(app.parts) > len(KEYS)
     whole, cells = map(sum, zip(*app.parts, strict=True))
     assert cells < whole
+
+
+WIDE = 8
+WIDGETS = ((0, 4), (4, WIDE), (0, 6), (6, WIDE), (0, WIDE))
+"""First cell and cell after the last of such as stand beside each other, before and after their places have changed."""
+PAINTS = st.lists(
+    st.tuples(st.sampled_from(WIDGETS), st.sampled_from("ab"), st.integers(0, 3)), min_size=3, max_size=30
+)
+
+
+@settings(max_examples=500)
+@given(PAINTS, st.sets(st.integers(0, 30), max_size=2))
+def test_what_is_not_sent_again_is_there(paints: list[tuple[tuple[int, int], str, int]], overwritten: set[int]) -> None:
+    """Of one row, what widgets paint: all that they have there, or but what is right of some cells. At times something
+    else writes over it."""
+    sent = Sent()
+    shown = wanted = " " * WIDE
+    for number, ((begin, stop), letter, left) in enumerate(paints):
+        if number in overwritten:
+            shown = wanted = "#" * WIDE
+            sent.forget()
+        at = min(begin + left, stop - 1)
+        cells = letter * (stop - at)
+        wanted = wanted[:at] + cells + wanted[stop:]
+        if left:
+            sent.drop(0, at, stop)
+        if left or sent.keep(0, at, stop, cells):
+            shown = shown[:at] + cells + shown[stop:]
+        assert shown == wanted
+
+
+def test_in_another_size_everything_is_sent_again() -> None:
+    sent = Sent()
+    sent.fit((80, 24))
+    assert sent.keep(0, 0, 3, "abc")
+    sent.fit((80, 24))
+    assert not sent.keep(0, 0, 3, "abc")
+    sent.fit((81, 24))
+    assert sent.keep(0, 0, 3, "abc")

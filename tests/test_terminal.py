@@ -47,8 +47,9 @@ def test_an_idle_second_writes_nothing(log: Path) -> None:
 
 
 def test_the_first_page_is_sent_once(log: Path) -> None:
-    """Four times the same are seconds on a slow link."""
-    with Terminal([*TUIMON, str(log.parent)], size=(160, 50)) as terminal:
+    """Four times the same are seconds on a slow link. What a shell has exported of another size does not count."""
+    exported = {"COLUMNS": "80", "LINES": "24"}
+    with Terminal([*TUIMON, str(log.parent)], size=(160, 50), environment=exported) as terminal:
         terminal.until(shown)
         terminal.read(2.0)
         assert len(terminal.output) < 160 * 50 * 3
@@ -88,9 +89,12 @@ def test_keys_that_leave(log: Path, keys: str) -> None:
         restored(terminal)
 
 
-def test_a_terminal_that_goes_away_ends_it(log: Path) -> None:
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 1.0])
+def test_a_terminal_that_goes_away_ends_it(log: Path, seconds: float) -> None:
+    """At first more is still to be sent than the queue to the terminal holds."""
     with Terminal([*TUIMON, str(log.parent)]) as terminal:
         terminal.until(shown)
+        terminal.read(seconds)
         children = psutil.Process(terminal.process.pid).children()
         terminal.hang_up()
         terminal.process.wait(timeout=10)

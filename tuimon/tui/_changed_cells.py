@@ -1,4 +1,4 @@
-"""Of a partial update of Textual's, the changed cells alone; see _textual.send_changed_cells."""
+"""Of an update of Textual's, the changed cells alone; see _textual.send_changed_cells."""
 
 from __future__ import annotations
 
@@ -16,13 +16,50 @@ from textual.widget import Widget
 from tuimon.tui.box import Cells
 
 
-def changed_cells(compositor: Any) -> Any:
+class Sent:
+    """What a terminal shows, as far as whole rows of widgets were sent to it: they are not sent again. Textual paints
+    all of a screen two to four times when it comes or goes, or when a line of the dashboard does."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, dict[tuple[int, int], str]] = {}
+        """By row and by first cell and cell after the last; none lies over another."""
+        self._size: object = None
+
+    def forget(self) -> None:
+        """It shows something else: everything is to be sent again."""
+        self._rows.clear()
+
+    def fit(self, size: object) -> None:
+        """A terminal of another size has moved or cut what it shows."""
+        if size != self._size:
+            self._size = size
+            self.forget()
+
+    def keep(self, y: int, begin: int, stop: int, cells: str) -> bool:
+        """A whole row of a widget is about to be sent. False: it is there already."""
+        row = self._rows.setdefault(y, {})
+        if row.get((begin, stop)) == cells:
+            return False
+        self.drop(y, begin, stop)
+        row[begin, stop] = cells
+        return True
+
+    def drop(self, y: int, begin: int, stop: int) -> None:
+        """Some cells of a row are about to be sent."""
+        row = self._rows.get(y)
+        if row:
+            for over in [place for place in row if place[0] < stop and begin < place[1]]:
+                del row[over]
+
+
+def changed_cells(compositor: Any, sent: Sent) -> Any:
     """Takes the dirty regions of a compositor; None where there are none. Spans are (row, first cell, cell after the
     last) and never begin or end inside a wide character (see draw.diff). Of widgets over each other the upper one is
     asked alone."""
     dirty = list(compositor._dirty_regions)
     compositor._dirty_regions.clear()
-    return _Pieces(list(_pieces(compositor, dirty))) if dirty else None
+    sent.fit(compositor.size)
+    return _Pieces(list(_pieces(compositor, dirty)), sent) if dirty else None
 
 
 _Piece = tuple[Widget, Region, Region, int, int, int]
@@ -49,7 +86,7 @@ def _pieces(compositor: Any, dirty: list[Region]) -> Iterator[_Piece]:
 class _Pieces(CompositorUpdate):
     """An update of some cells; each widget is asked once for what is seen of it, one of ours for changed rows alone."""
 
-    def __init__(self, pieces: list[_Piece]) -> None:
+    def __init__(self, pieces: list[_Piece], sent: Sent) -> None:
         rows: dict[Widget, list[int]] = {}
         for widget, *_, y, _, _ in pieces:
             rows.setdefault(widget, []).append(y)
@@ -67,15 +104,20 @@ class _Pieces(CompositorUpdate):
                     found = widget.render_lines(crop)
                 self._lines |= zip(((widget, y) for y in wanted), found, strict=True)
         self._pieces = pieces
+        self._sent = sent
 
     def render_segments(self, console: Console) -> str:
         """The sequences that the terminal is sent."""
         colors = console._color_system or ColorSystem.TRUECOLOR
-        sent: list[str] = []
+        made: list[str] = []
         for widget, seen, _, y, begin, stop in self._pieces:
             cells = _rendered(self._lines[widget, y], begin - seen.x, stop - seen.x, colors)
-            sent += f"\x1b[{y + 1};{begin + 1}H", cells
-        return "".join(sent)
+            if begin > seen.x or stop < seen.right:
+                self._sent.drop(y, begin, stop)
+            elif not self._sent.keep(y, begin, stop, cells):
+                continue
+            made += f"\x1b[{y + 1};{begin + 1}H", cells
+        return "".join(made)
 
 
 def _rendered(line: Iterable[Segment], begin: int, stop: int, colors: ColorSystem) -> str:

@@ -132,19 +132,52 @@ class _PatientSelector(selectors.SelectSelector):
         return found
 
 
-def send_changed_cells() -> bool:
+def survive_the_loss_of_the_terminal() -> None:
+    """Makes Textual's writing thread go on when the terminal is gone, and drop what it is given. By itself it ends, its
+    queue fills up, and then the program waits for room in it for ever instead of ending. Private, so another version of
+    Textual is left as it is."""
+    if not _is_known():
+        return
+    from textual.drivers._writer_thread import WriterThread
+
+    really_run = WriterThread.run
+
+    def run(thread: WriterThread) -> None:
+        try:
+            really_run(thread)
+        except OSError:
+            while thread._queue.get() is not None:
+                pass
+
+    WriterThread.run = run  # type: ignore[assignment, method-assign]
+
+
+def send_changed_cells() -> Callable[[], object]:
     """Makes Textual render and send the cells that are to be drawn again, and nothing else. By itself it renders every
     line of every widget that touches what has changed, those behind others too, which is half of what a redraw of nine
-    charts costs beside the charts; and it sends them from the left edge of the widget on, which is three times the
-    bytes. Private, so another version of Textual is left as it is. True: it is so now."""
+    charts costs beside the charts; it sends them from the left edge of the widget on, which is three times the bytes;
+    and a page that is painted twice is sent twice. Private, so another version of Textual is left as it is.
+
+    To call when the terminal shows something else than it was sent."""
     if not _is_known():
-        return False
+        return lambda: None
     from textual._compositor import Compositor
+    from textual._context import visible_screen_stack
 
-    from tuimon.tui._changed_cells import changed_cells
+    from tuimon.tui._changed_cells import Sent, changed_cells
 
-    Compositor.render_partial_update = changed_cells  # type: ignore[assignment, method-assign]
-    return True
+    sent, really_render = Sent(), Compositor.render_update
+
+    def render_update(
+        compositor: Compositor, full: bool = False, screen_stack: Any = None, simplify: bool = False
+    ) -> Any:
+        if full:  # a screenshot
+            return really_render(compositor, full, screen_stack, simplify)
+        visible_screen_stack.set(screen_stack or [])
+        return changed_cells(compositor, sent)
+
+    Compositor.render_update = render_update  # type: ignore[assignment, method-assign]
+    return sent.forget
 
 
 def unscrolled() -> Reactive[Size]:

@@ -15,6 +15,7 @@ from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.containers import Horizontal
 from textual.events import CursorPosition, Event, Key
+from textual.geometry import Size as Cells
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -43,9 +44,22 @@ from tuimon.tui.work_screen import WorkScreen
 NOTHING_FOUND = 3
 """The exit code when there is no log, and none is waited for."""
 _HEADER = 2
-"""Its rows."""
+"""Its rows; the other lines of the dashboard have one each."""
 TICK = 1.0
 """Seconds between two looks at the clock: a state may change although nothing was written."""
+
+
+class DashboardScreen(_textual.OnceScreen):
+    """What is under all other screens. It is drawn before it is laid out."""
+
+    app: TuimonApp
+
+    def on_resize(self) -> None:
+        self.app.draw_for_layout()
+
+    def on_screen_resume(self) -> None:
+        """The terminal may have another size than when another screen was put over it."""
+        self.app.draw_for_layout()
 
 
 class TuimonApp(App[None], inherit_bindings=False):
@@ -85,6 +99,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._begun = ViewState(terminal.symbols(settings.symbols), terminal.theme(settings.theme))
         begun = replace(self._begun)
         self.state = saved_view.restored(begun, monitor.paths, views) if views else begun
+        self.forget_sent: Callable[[], object] = lambda: None
+        """To call when the terminal shows something else than it was sent."""
         self.deaf_until = 0.0
         """Until then (time.monotonic()) what looks like keys is the terminal's late answer to a question."""
         self.snapshot: Snapshot = monitor.snapshot()
@@ -93,43 +109,37 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.ending = Ending(self.leave)
         self._link = Link(partial(_textual.backlog, self), partial(_textual.ask, self))
         self._redrawing = Redrawing(self, monitor, self._pace, self._link)
+        self.header = PanelBox(clock=True)
+        self.header.styles.height = _HEADER
+        self.board = Board(self._pace, self._link, monitor.undisturbed)
+        self.board.larger = self.state.chart_size
+        self.waiting = Waiting(monitor.paths)
+        self.alert_bar = AlertBar()
+        self.filter_line = Input(id="filter", placeholder="part of a name; * and ?; re:expression", compact=True)
+        self.filter_bar = Horizontal(id="filter-bar")
+        self.filter_bar.display = False
+        self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self.header_at = 0.0
         """When the header was drawn last (time.monotonic())."""
 
     # ------------------------------------------------------------------ the screen
 
     def get_default_screen(self) -> Screen[None]:
-        return _textual.OnceScreen(id="_default")
+        return DashboardScreen(id="_default")
 
     def compose(self) -> ComposeResult:
         prepare()
-        header = PanelBox(clock=True)
-        header.id = "header"
-        header.assign(header_panel())
-        header.styles.height = _HEADER
-        header.expected = Size(self.size.width, _HEADER)
-        yield header
-        yield Board(self._pace, self._link, self._monitor.undisturbed, self.size - (0, _HEADER + 1))
-        yield Waiting(self._monitor.paths)
-        yield AlertBar()
-        with Horizontal(id="filter-bar") as bar:
-            bar.display = False
+        self.header.assign(header_panel())
+        yield from (self.header, self.board, self.waiting, self.alert_bar)
+        with self.filter_bar:
             yield Static(" filter / ", id="filter-prompt", markup=False)
-            yield Input(id="filter", placeholder="part of a name; * and ?; re:expression", compact=True)
-        yield KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
+            yield self.filter_line
+        yield self.key_bar
 
     def on_mount(self) -> None:
         for action in self.actions:
             if action.keys and "dashboard" in action.where:
                 self.bind(action.keys, f"do({action.id!r})", description=action.label, show=False)
-        self.board = self.query_one(Board)
-        self.board.larger = self.state.chart_size
-        self.waiting = self.query_one(Waiting)
-        self.alert_bar = self.query_one(AlertBar)
-        self.key_bar = self.query_one(KeyBar)
-        self.header = self.query_one("#header", PanelBox)
-        self.filter_line = self.query_one("#filter", Input)
-        self.filter_bar = self.query_one("#filter-bar")
         loop = asyncio.get_running_loop()
         self.ending.listen(loop)
         _textual.tell_writes(self, self._link.wrote)
@@ -142,7 +152,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _resume(self, _: object) -> None:
         self._link.speak()
-        self.refresh(layout=True)  # the shell has drawn over it
+        self.paint_again()  # the shell has drawn over it
 
     def on_unmount(self) -> None:
         self.ending.stop()
@@ -155,9 +165,17 @@ class TuimonApp(App[None], inherit_bindings=False):
         elif not self.state.paused and time.monotonic() > self.header_at + TICK / 2:
             self._draw_header(self.run_shown, time.time())
 
-    def on_panel_box_resized(self) -> None:
-        """A box has its size now, or another one: what it shows is to be drawn for it, once for all boxes."""
-        self.call_after_refresh(self.draw)
+    def draw_for_layout(self) -> None:
+        """The dashboard, before it is laid out in another size than it was drawn for."""
+        if self.board.room and self.board.room != self._room:
+            self.draw()
+            self.board.draw_at_once()
+
+    @property
+    def _room(self) -> Cells:
+        """What the lines above and below leave to the board."""
+        lines = 1 + self.alert_bar.display + self.filter_bar.display
+        return Cells(self.size.width, max(0, self.size.height - _HEADER - lines))
 
     def draw(self, header: bool = True) -> None:
         """Everything that is visible, from the snapshot of the last drawing. header: that, too."""
@@ -169,6 +187,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             return
         run = self.run_shown
         panels = panels_of(run, self.state)
+        self.alert_bar.update(snapshot, run, self.state.theme)
+        self.board.fit(self._room)
         self.board.show(panels)
         self.board.display = bool(panels)
         self.waiting.display = not panels
@@ -179,12 +199,12 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._draw_header(run, now)
         look = self.look
         self.board.update(run, now, self.state.symbols, theme, look, snapshot.alerts)
-        self.alert_bar.update(snapshot, run, theme)
         typing = self.filter_bar.display
         self.key_bar.update(self.state, self.board, self._which(run), look.axis_of(run), typing, len(look.over))
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()
+        self.header.room = Size(self.size.width, _HEADER)
         self.header.update(run, now, self.state.symbols, self.state.theme, False)
 
     def _which(self, run: Run | None) -> str:
@@ -245,6 +265,11 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.draw()
         if not self.state.paused:
             self._redrawing.wake()
+
+    def paint_again(self) -> None:
+        """Sends the whole screen, whatever the terminal shows now."""
+        self.forget_sent()
+        self.screen.refresh()
 
     def resize_charts(self, by: int) -> None:
         """Larger charts, fewer on a page (by > 0), or the other way round."""

@@ -31,7 +31,7 @@ _SLICE = 0.005
 """Seconds of drawing after which the event loop goes on …"""
 _TURNS = 5
 """… for so many turns: a key takes no more from the terminal to what it does."""
-_QUICK = 0.02
+_QUICK = 0.05
 """Seconds of drawing after which a page is sent box by box."""
 _SENT_AFTER = 0.03
 """Seconds after which Textual has sent what was drawn."""
@@ -45,7 +45,7 @@ class _Placed(Layout):
     def arrange(self, parent: Widget, children: list[Widget], size: Cells, greedy: bool = True) -> ArrangeResult:
         assert isinstance(parent, Board)
         found = []
-        for child, place in zip(parent.boxes, parent.places_in(size.width, size.height), strict=False):
+        for child, place in zip(parent.boxes, parent.places, strict=False):
             region = Region(place.x, place.y, place.width, place.height)
             found.append(WidgetPlacement(region, NULL_OFFSET, NULL_SPACING, child))
         return found
@@ -62,10 +62,8 @@ class Board(Container):
         pace: Pace,
         link: Link,
         undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
-        room: Cells = NULL_SIZE,
     ) -> None:
-        """undisturbed: a context in which no other thread competes for the interpreter. room: the size that it will
-        have, as far as is known, so that boxes are there at the first layout."""
+        """undisturbed: a context in which no other thread competes for the interpreter."""
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
         self.boxes = [PanelBox() for _ in range(FIRST_BOXES)]
@@ -83,7 +81,8 @@ class Board(Container):
         self._pace = pace
         self._link = link
         self._undisturbed = undisturbed
-        self._expected = room
+        self.room = NULL_SIZE
+        """See fit."""
         self._wanted: tuple[Run | None, float, Symbols, str, Look, tuple[Alert, ...]] | None = None
         self._due = asyncio.Event()
         for box in self.boxes:
@@ -99,6 +98,13 @@ class Board(Container):
         """Textual's setter for styles knows its own layouts only."""
         return self._placed
 
+    def fit(self, room: Cells) -> None:
+        """The cells that it is given on the screen. Told before it is laid out there, so that no box is ever seen that
+        is not drawn for its place."""
+        if room != self.room:
+            self.room = room
+            self.place_boxes()
+
     def show(self, panels: Sequence[Panel]) -> bool:
         """Makes these the board's panels. The selection stays with its panel. True when something changed."""
         if tuple(panels) == self.panels:
@@ -113,21 +119,14 @@ class Board(Container):
         self.place_boxes()
         return True
 
-    def places_in(self, width: int, height: int) -> Page:
-        """The places of the present page in a room of this size."""
-        if not self.panels or not width or not height:
-            return ()
-        if self.zoomed:
-            return (Box(self.selected, 0, 0, width, height),)
-        made = self._pages(width, height)
-        return made[max(0, min(self.page, len(made) - 1))]
-
     def place_boxes(self) -> None:
         """Gives each place of the present page a box."""
-        room, before = self.size or self._expected, self.places
-        self.page_count = len(self._pages(room.width, room.height))
+        before, made = self.places, self._pages()
+        self.page_count = len(made)
         self.page = max(0, min(self.page, self.page_count - 1))
-        self.places = self.places_in(room.width, room.height)
+        self.places = made[self.page]
+        if self.places and self.zoomed:
+            self.places = (Box(self.selected, 0, 0, *self.room),)
         if self.places and all(place.index != self.selected for place in self.places):
             self.selected = self.places[0].index
         missing = [PanelBox() for _ in range(len(self.places) - len(self.boxes))]
@@ -139,26 +138,22 @@ class Board(Container):
             box.display = used
             if used:
                 place = self.places[number]
-                box.expected = Size(place.width, place.height)
+                box.room = Size(place.width, place.height)
                 box.assign(self.panels[place.index])
         if self.places != before:
             self.boxes[0].refresh(layout=True)  # a child's: only that makes Textual forget how it was arranged
 
-    def _pages(self, width: int, height: int) -> tuple[Page, ...]:
-        return pages(width, height, [Wish(panel.kind, panel.rows) for panel in self.panels], self.larger)
+    def _pages(self) -> tuple[Page, ...]:
+        return pages(*self.room, [Wish(panel.kind, panel.rows) for panel in self.panels], self.larger)
 
     def resize(self, larger: int) -> bool:
         """Makes charts larger or smaller; False where they cannot be."""
-        width, height = self.size
-        if larger and self.larger and grid_of(width, height, larger) == grid_of(width, height, self.larger):
+        if larger and self.larger and grid_of(*self.room, larger) == grid_of(*self.room, self.larger):
             return False
         self.larger = larger
         self.page = self._page_of(self.selected)
         self.place_boxes()
         return True
-
-    def on_resize(self) -> None:
-        self.place_boxes()
 
     def on_mount(self) -> None:
         self.run_worker(self._draw_boxes())
@@ -181,7 +176,7 @@ class Board(Container):
         self._due.set()
 
     def draw_at_once(self) -> None:
-        """The whole page, before it is laid out for the first time: no key waits for an answer yet."""
+        """The whole page, before it is laid out: at the start, and in another size of the terminal."""
         for number in range(len(self.places)):
             self._draw_box(number)
 
@@ -215,6 +210,14 @@ class Board(Container):
                 for _ in range(_TURNS):
                     await asyncio.sleep(0)
                 begun = self._pace.taken
+        if not self._link.slow:
+            self._draw_boxes_that_came_meanwhile()
+
+    def _draw_boxes_that_came_meanwhile(self) -> None:
+        """By a key: before what has been drawn is sent, as it would be sent with holes."""
+        for number, box in enumerate(self.boxes[: len(self.places)]):
+            if not box.is_drawn:
+                self._draw_box(number)
 
     def _draw_box(self, number: int) -> None:
         if self._wanted is None:
@@ -279,5 +282,4 @@ class Board(Container):
             self.place_boxes()
 
     def _page_of(self, index: int) -> int:
-        made = self._pages(self.size.width, self.size.height)
-        return next((n for n, page in enumerate(made) if any(box.index == index for box in page)), 0)
+        return next((n for n, page in enumerate(self._pages()) if any(box.index == index for box in page)), 0)

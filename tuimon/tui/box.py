@@ -117,22 +117,15 @@ class PanelBox(Cells):
             self.up = up
             self.aside = aside
 
-    class Resized(Message):
-        """The box has another size. However many are posted, one is handled."""
-
-        def can_replace(self, message: Message) -> bool:
-            return isinstance(message, PanelBox.Resized)
-
     def __init__(self, clock: bool = False) -> None:
         """clock: the panel tells the time, so that its passing is reason enough to ask it again."""
         super().__init__()
         self.panel: Panel | None = None
-        self.expected = Size(0, 0)
-        """The size that it will be laid out with: it is drawn for that one before."""
+        self.room = Size(0, 0)
+        """The cells that it is given on the screen, told before it is laid out there, so that it is drawn before."""
         self._frames = FrameCache()
         self._clock = clock
         self._made_of: tuple[object, ...] = ()
-        self._made_for: Size | None = None
         self._run: Callable[[], Run | None] = lambda: None
         self._made: Rows = ()
         """What the panel gave, made of these."""
@@ -145,10 +138,12 @@ class PanelBox(Cells):
         """The panel to show from now on."""
         if panel != self.panel:
             self.panel = panel
-            self._forget()
+            self._made_of, self._made, self._rows = (), (), ()
 
-    def _forget(self) -> None:
-        self._made_of, self._made_for, self._made, self._rows = (), None, (), ()
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it shows its panel."""
+        return bool(self._made)
 
     def update(
         self,
@@ -162,7 +157,7 @@ class PanelBox(Cells):
     ) -> None:
         """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen. Costs next
         to nothing when nothing has changed for it."""
-        size = self._room
+        size = self.room
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
@@ -172,12 +167,8 @@ class PanelBox(Cells):
             if isinstance(view, ChartView):
                 view = alerted(view, run, alerts, look)
             self._made = render(view, size, symbols, self._frames)
-            self._made_of, self._made_for, self._run = made_of, size, ref(run)
+            self._made_of, self._run = made_of, ref(run)
         self.select(selected, theme)
-
-    @property
-    def _room(self) -> Size:
-        return Size(*self.outer_size) if self.outer_size else self.expected  # it has no border; `size` asks the screen
 
     def select(self, selected: bool, theme: str) -> None:
         """Shows what the panel gave last, in a theme, and whether keys act upon it: costs next to nothing."""
@@ -210,11 +201,6 @@ class PanelBox(Cells):
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         self.post_message(self.Wheeled(event.x, up=False, aside=event.shift or event.ctrl))
-
-    def on_resize(self) -> None:
-        if self._made_for != self._room:
-            self._forget()
-            self.post_message(self.Resized())
 
 
 def _selected(row: Row) -> Row:

@@ -8,7 +8,7 @@ import time
 from tuimon.config import Settings
 from tuimon.monitor import ReaderProcess
 from tuimon.notify import Notifier, channels_of
-from tuimon.tui import _textual, saved_view
+from tuimon.tui import _textual, saved_view, terminal
 from tuimon.tui.app import TuimonApp
 
 SWITCH = 0.001
@@ -20,13 +20,15 @@ def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = Fa
 
     deaf_for: seconds for which what looks like keys is none.
     """
+    terminal.use_its_own_size()
     app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory())
     app.deaf_until = time.monotonic() + deaf_for
     chosen = channels_of(settings.notify, lambda text: _textual.write(app, text))
     notifier = Notifier(chosen, monitor.say)
     monitor.tell_alerts(notifier.update)
-    _textual.send_changed_cells()
+    app.forget_sent = _textual.send_changed_cells()
     _textual.wait_longer_for_input()
+    _textual.survive_the_loss_of_the_terminal()
     sys.setswitchinterval(SWITCH)
     app.ending.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # where Textual writes
     try:

@@ -6,6 +6,7 @@ import locale
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,3 +44,12 @@ def can_draw(environment: Mapping[str, str] = os.environ) -> bool:
     if environment.get("TERM", "dumb") in ("dumb", "unknown", ""):
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__))
+
+
+def use_its_own_size() -> None:
+    """COLUMNS and LINES that a shell or a container has exported stay as they were in another size of the terminal, and
+    are believed before it."""
+    with suppress(OSError):  # no terminal that could tell
+        if sys.__stdout__ is not None and all(os.get_terminal_size(sys.__stdout__.fileno())):
+            for name in ("COLUMNS", "LINES"):
+                os.environ.pop(name, None)

@@ -68,6 +68,10 @@ def _theme(app: TuimonApp) -> None:
     app.redraw()
 
 
+def _repaint(app: TuimonApp) -> None:
+    app.paint_again()
+
+
 def _screenshot(app: TuimonApp) -> None:
     try:
         path = saved_as(".svg", app.snapshot.runs)
@@ -86,5 +90,6 @@ ACTIONS = (
     _action("pause", "p", "pause", "Hold the picture; reading goes on. Again: show what has come", _pause),
     _action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols),
     _action("theme", "t", "theme", "Colours for a dark, a light or a 16-colour terminal", _theme),
+    _action("repaint", "ctrl+l", "repaint", "Paint the screen again, if something else has written on it", _repaint),
     _action("screenshot", "S", "screenshot", "Save the screen as an SVG file in the current directory", _screenshot),
 )

@@ -1,0 +1,143 @@
+"""What keys send to a terminal: each cell that they change once, and no box before it is drawn for its place."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.grid import Grid
+from support.terminal import TUIMON, Terminal
+from test_app import opened, until
+
+from tuimon.tui.box import Cells, PanelBox
+
+SIZE = 80, 24
+KEYS = {
+    "zoom": "\r",
+    "back from it": "\x1b",
+    "filter": "/",
+    "back from the filter": "\x1b",
+    "help": "?",
+    "back from help": "\x1b",
+    "alerts": "a",
+    "back from the alerts": "\x1b",
+    "page": "\x1b[6~",
+    "page back": "\x1b[5~",
+    "symbols": "s",
+}
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    names = ["reward", "loss", "kl", *(f"aux/{letter}" for letter in "abcdefghijklmnopqrst")]
+    rows = ({name: math.sin(step / 9 + len(name)) for name in names} | {"step": step} for step in range(300))
+    path = tmp_path / "logs" / "run" / "metrics.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path.parent
+
+
+@pytest.fixture
+def terminal(logs: Path, tmp_path: Path) -> Iterator[Terminal]:
+    home = {name: str(tmp_path / "home") for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")}
+    exported = {"COLUMNS": str(SIZE[0]), "LINES": str(SIZE[1])}  # as some shells and containers do, once
+    with Terminal((*TUIMON, str(logs)), SIZE, home | exported) as found:
+        yield found
+
+
+def sent(terminal: Terminal, key: str = "") -> bytes:
+    """What comes out, after a key, until no more does than the header's time and a cursor that blinks."""
+    before = len(terminal.output)
+    terminal.type(key)
+    terminal.until(lambda output: len(output) > before + 200)
+    while len(terminal.read(0.5)) > 200:
+        pass
+    return bytes(terminal.output[before:])
+
+
+def begin(terminal: Terminal) -> None:
+    terminal.until(lambda output: b"loss" in output)
+    while len(terminal.read(1.0)) > 200:
+        pass
+
+
+def test_a_key_sends_a_cell_once_and_repaint_sends_all_of_them(terminal: Terminal) -> None:
+    begin(terminal)
+    grid = Grid(*SIZE)
+    page = sent(terminal, "\x0c")
+    grid.feed(page)
+    assert grid.braille > 20, "ctrl+l sends the whole page"
+    for what, key in KEYS.items():
+        made = sent(terminal, key)
+        grid.feed(made)
+        shown = str(grid)
+        whole = sent(terminal, "\x0c") if key == "\x1b" else page
+        assert 0 < len(made) < 1.25 * len(whole) + 500, what
+        if whole is not page:
+            fresh = Grid(*SIZE)
+            fresh.feed(whole)
+            assert _untimed(str(fresh)) == _untimed(shown), f"{what}: what was not sent again was there"
+
+
+def test_repaint_mends_what_something_else_wrote(terminal: Terminal) -> None:
+    begin(terminal)
+    grid = Grid(*SIZE)
+    grid.feed(bytes(terminal.output))
+    before = str(grid)
+    grid.feed(b"\x1b[10;20HBroadcast message from root")
+    grid.feed(sent(terminal, "\x0c"))
+    assert _untimed(str(grid)) == _untimed(before)
+
+
+def test_another_size_is_sent_whole(terminal: Terminal) -> None:
+    begin(terminal)
+    terminal.resize(100, 30)
+    made = sent(terminal)
+    resized, fresh = Grid(100, 30), Grid(100, 30)
+    resized.feed(made)
+    fresh.feed(sent(terminal, "\x0c"))
+    assert fresh.braille > 20
+    assert _untimed(str(resized)) == _untimed(str(fresh))
+
+
+async def test_no_box_is_painted_before_it_is_drawn(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    undrawn: list[tuple[int, int]] = []
+    really_paint = Cells.render_line
+
+    def render_line(cells: Cells, y: int) -> object:
+        if isinstance(cells, PanelBox) and (y >= len(cells._rows) or len(cells._rows) != cells.outer_size.height):
+            undrawn.append((y, len(cells._rows)))
+        return really_paint(cells, y)
+
+    monkeypatch.setattr("tuimon.tui.board._QUICK", math.inf)  # a page that takes longer is sent box by box
+    async with opened(logs, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda screen: "loss" in screen)
+        monkeypatch.setattr(Cells, "render_line", render_line)
+        for key in ("enter", "n", "escape", "pagedown", "slash", "a", "escape", "pageup", "question_mark", "escape"):
+            await pilot.press(key)
+            await pilot.pause(0.1)
+            assert undrawn == [], key
+        for size in ((80, 24), (200, 50), (120, 40)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.2)
+            assert undrawn == [], size
+            assert app.board.room == app.board.size, "what the app reckons is what Textual gives"
+        app.say("A line comes …")
+        await pilot.pause(0.2)
+        assert app.alert_bar.display
+        assert app.board.room == app.board.size
+        assert undrawn == [], "… and boxes make room for it"
+        await pilot.press("question_mark")
+        await pilot.resize_terminal(100, 30)
+        await pilot.press("escape")
+        await pilot.pause(0.2)
+        assert undrawn == [], "resized while another screen was over it"
+        assert app.board.room == app.board.size
+
+
+def _untimed(screen: str) -> str:
+    return re.sub(r"\d+ s|\d\d:\d\d:\d\d", "", screen)
