@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from support.grid import Grid
 from support.terminal import TUIMON, Terminal
-from test_app import opened, until
+from test_app import opened, text, until
 
 from tuimon.tui.box import Cells, PanelBox
 
@@ -121,9 +121,10 @@ async def test_no_box_is_painted_before_it_is_drawn(logs: Path, monkeypatch: pyt
             await pilot.press(key)
             await pilot.pause(0.1)
             assert undrawn == [], key
-        for size in ((80, 24), (200, 50), (120, 40)):
+        for size in ((80, 24), (200, 50), (10, 2), (120, 40)):
             await pilot.resize_terminal(*size)
             await pilot.pause(0.2)
+            assert ("reward" in text(app)) == (size[0] > 10), size
             assert undrawn == [], size
             assert app.board.room == app.board.size, "what the app reckons is what Textual gives"
         app.say("A line comes …")

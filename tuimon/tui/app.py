@@ -167,7 +167,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def draw_for_layout(self) -> None:
         """The dashboard, before it is laid out in another size than it was drawn for."""
-        if self.board.room and self.board.room != self._room:
+        if self.header_at and self.board.room != self._room:
             self.draw()
             self.board.draw_at_once()
 
@@ -175,7 +175,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     def _room(self) -> Cells:
         """What the lines above and below leave to the board."""
         lines = 1 + self.alert_bar.display + self.filter_bar.display
-        return Cells(self.size.width, max(0, self.size.height - _HEADER - lines))
+        return Cells(self.size.width, max(1, self.size.height - _HEADER - lines))
 
     def draw(self, header: bool = True) -> None:
         """Everything that is visible, from the snapshot of the last drawing. header: that, too."""
