@@ -40,7 +40,8 @@ class Replay:
     truth: dict[str, list[list[Any]]]
 
     def grow(self, root: Path, seconds: float) -> Iterator[None]:
-        """Writes the run below `root`, in about so many seconds; yields after every few writes."""
+        """Writes the run below `root`, in about so many seconds; yields after every few writes, and stands still while
+        it is looked at."""
         began, last = time.monotonic(), self.events[-1][0] or 1.0
         for event, following in pairwise([*self.events, None]):
             at, path, size, *rows = event
@@ -50,7 +51,9 @@ class Replay:
                 if due - time.monotonic() < FAST and following[0] - at < FAST * last / seconds:
                     continue
                 time.sleep(max(0.0, due - time.monotonic()))
+            looked = time.monotonic()
             yield
+            began += time.monotonic() - looked
 
     def _content(self, path: str, size: int, rows: list[int]) -> bytes:
         final = self.files[path]
