@@ -132,12 +132,15 @@ async def test_no_box_is_painted_before_it_is_drawn(logs: Path, monkeypatch: pyt
         assert app.alert_bar.display
         assert app.board.room == app.board.size
         assert undrawn == [], "… and boxes make room for it"
-        await pilot.press("question_mark")
-        await pilot.resize_terminal(100, 30)
-        await pilot.press("escape")
-        await pilot.pause(0.2)
-        assert undrawn == [], "resized while another screen was over it"
-        assert app.board.room == app.board.size
+        for over, size in (("question_mark", (100, 30)), ("r", (130, 45)), ("M", (90, 30))):
+            await pilot.press(over)
+            await pilot.resize_terminal(*size)
+            await pilot.pause(0.2)
+            await pilot.press("escape")
+            await pilot.pause(0.2)
+            assert len(app.screen_stack) == 1
+            assert undrawn == [], f"resized while the screen of {over} was over it"
+            assert app.board.room == app.board.size
 
 
 def _untimed(screen: str) -> str:

@@ -57,10 +57,6 @@ class DashboardScreen(_textual.OnceScreen):
     def on_resize(self) -> None:
         self.app.draw_for_layout()
 
-    def on_screen_resume(self) -> None:
-        """The terminal may have another size than when another screen was put over it."""
-        self.app.draw_for_layout()
-
 
 class TuimonApp(App[None], inherit_bindings=False):
     """The dashboard."""
