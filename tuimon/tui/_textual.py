@@ -158,7 +158,7 @@ def send_changed_cells() -> Callable[[], object]:
     charts costs beside the charts; it sends them from the left edge of the widget on, which is three times the bytes;
     and a page that is painted twice is sent twice. Private, so another version of Textual is left as it is.
 
-    To call when the terminal shows something else than it was sent."""
+    Returns what is to be called when the terminal shows something else than it was sent."""
     if not _is_known():
         return lambda: None
     from textual._compositor import Compositor
@@ -187,9 +187,9 @@ def unscrolled() -> Reactive[Size]:
 
 
 class OnceScreen(Screen[None]):
-    """A screen whose first page is sent once. Textual lays a new screen out when it is resumed, again when the screen
-    and when the terminal tell their size, which is the same, and then paints it anew: four times the same 18 kB, which
-    are seconds on a slow link. Private, so with another version of Textual it is a screen like any other."""
+    """A screen whose first page is laid out and painted once. Textual does it when a new screen is resumed, again when
+    the screen and when the terminal tell their size, which is the same, and then once more: four times for one picture,
+    a twentieth of a start. Private, so with another version of Textual it is a screen like any other."""
 
     virtual_size = unscrolled()
 

@@ -99,8 +99,8 @@ class Board(Container):
         return self._placed
 
     def fit(self, room: Cells) -> None:
-        """The cells that it is given on the screen. Told before it is laid out there, so that no box is ever seen that
-        is not drawn for its place."""
+        """The cells that it is given on the screen. Told before it is laid out there, so that boxes can be drawn for
+        their places before they are seen."""
         if room != self.room:
             self.room = room
             self.place_boxes()

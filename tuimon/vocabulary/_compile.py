@@ -49,8 +49,8 @@ def compiled() -> dict[str, Any]:
             opened.append([number, source, sorted(_without_longer(begins)), sorted(_without_longer(ends, True))])
     facets = {}
     for name, number in exact.items():
-        groups = regexes[number].fullmatch(name).groupdict()  # type: ignore[union-attr]
-        if told := {key: value for key, value in groups.items() if value is not None}:
+        found = regexes[number].fullmatch(name)
+        if found and (told := {key: value for key, value in found.groupdict().items() if value is not None}):
             facets[name] = told
     return {"document": document, "exact": exact, "facets": facets, "open": opened}
 
