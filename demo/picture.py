@@ -1,11 +1,14 @@
-"""Makes the README's pictures: the demo's own training, and what the real dashboard shows of it.
+"""Make the pictures of the documentation: run the demo's training and save what the dashboard shows.
 
 python demo/picture.py [DIRECTORY] [NAME …]
 
-tuimon  the dashboard of a run that is being trained
-zoom    its reward on the whole screen: smoothed, the raw values behind, every curve read off at a step
-runs    the list of four runs that have ended, one of them spoilt by a NaN
-over    their rewards over each other, each read off at a step
+tuimon  the dashboard of a run in training
+zoom    its reward on the whole screen: smoothed in front of the raw values, read at a step
+runs    the list of four runs that have ended, one of them with a NaN
+over    the rewards of the four runs over each other, read at a step
+session a moving picture: the run while it trains, then what some keys show
+
+The pictures contain measured times, so make them on a machine with little load.
 """
 
 from __future__ import annotations
@@ -17,22 +20,40 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 from textual.pilot import Pilot
 
 from tuimon.config import Settings
-from tuimon.monitor import ReaderProcess
+from tuimon.demo.launch import Training, start
+from tuimon.monitor.process import ReaderProcess
 from tuimon.tui.app import TuimonApp
-from tuimon_demo.launch import Training, start
 
 FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 AT_STEP, STEPS, FEW_STEPS = 290, 400, 120
-NAMES = ("tuimon", "zoom", "runs", "over")
+NAMES = ("tuimon", "zoom", "runs", "over", "session")
+SESSION_SIZE = (112, 34)
+KEYS = (
+    ("enter", "Enter: a chart on the whole screen", 1.6),
+    ("}", "}: smooth it in front of the raw values", 1.4),
+    ("c", "c: read the values at a cursor", 0.8),
+    *(("<", "c: read the values at a cursor", 0.5),) * 4,
+    ("escape", "", 0.0),
+    ("escape", "", 0.0),
+    ("M", "M: a table of all metrics", 2.2),
+    ("escape", "", 0.0),
+    ("m", "m: a chart of every metric", 2.2),
+    ("m", "", 0.0),
+    ("question_mark", "?: every key", 2.0),
+    ("escape", "", 0.0),
+)
+"""The keys of the moving picture: (key, caption, seconds that its screen is shown); not shown without a caption."""
 
 
 @asynccontextmanager
 async def dashboard(directory: str, size: tuple[int, int]) -> AsyncIterator[tuple[TuimonApp, Pilot[None]]]:
-    """On what lies below a directory, until the block is left."""
+    """Open the dashboard on a directory until the block is left."""
     monitor = ReaderProcess([directory])
     monitor.start()
     try:
@@ -44,7 +65,7 @@ async def dashboard(directory: str, size: tuple[int, int]) -> AsyncIterator[tupl
 
 
 async def when(pilot: Pilot[None], ready: Callable[[], bool], trainings: Sequence[Training]) -> None:
-    """Waits, as long as the trainings go well."""
+    """Wait until `ready` returns True. Fails if a training fails."""
     while not ready():
         for training in trainings:
             assert not training.poll(), training.errors()
@@ -52,12 +73,12 @@ async def when(pilot: Pilot[None], ready: Callable[[], bool], trainings: Sequenc
 
 
 def save(app: TuimonApp, target: Path) -> None:
-    """What is on the screen, as an SVG file."""
+    """Save the screen as an SVG file."""
     target.write_text(_self_contained(app.export_screenshot(title="tuimon demo")), "utf-8")
 
 
 async def one_run(to: Path, names: Sequence[str]) -> None:
-    """Trains at full speed, and takes the pictures while the training runs."""
+    """Train at full speed and take the pictures of one run while it trains."""
     with tempfile.TemporaryDirectory() as directory:
         training = start(Path(directory), STEPS, pace=0.0)
         try:
@@ -76,16 +97,16 @@ async def one_run(to: Path, names: Sequence[str]) -> None:
 
 
 async def many_runs(to: Path, names: Sequence[str]) -> None:
-    """Three seeds and a run that fails, all to their end; then the pictures."""
+    """Train three seeds and a run that fails to their end, then take the pictures of several runs."""
     with tempfile.TemporaryDirectory() as directory:
         trainings = [start(Path(directory, f"seed{seed}"), FEW_STEPS, pace=0.0, seed=seed) for seed in range(3)]
         trainings.append(start(Path(directory, "lr-too-high"), FEW_STEPS, pace=0.0, seed=3, inject="nan@60"))
         try:
-            assert not any(one.wait() for one in trainings)
+            assert not any(training.wait() for training in trainings)
             async with dashboard(directory, (120, 36)) as (app, pilot):
                 await when(pilot, lambda: len(app.snapshot.runs) == 4 and app.snapshot.progress.caught_up, trainings)
                 await pilot.press("r", "home")
-                for _ in trainings:  # space marks a run and goes to the next
+                for _ in trainings:  # space marks a run and selects the next
                     await pilot.pause(1.0)
                     run = app.run_selected
                     await pilot.press("space" if run is not None and "seed" in run.path else "down")
@@ -99,8 +120,105 @@ async def many_runs(to: Path, names: Sequence[str]) -> None:
                 if "over" in names:
                     save(app, to / "over.svg")
         finally:
-            for one in trainings:
-                one.stop()
+            for training in trainings:
+                training.stop()
+
+
+async def session(to: Path) -> None:
+    """Record the dashboard while a run trains, then while keys are pressed, as one moving picture."""
+    frames: list[Frame] = []
+    with tempfile.TemporaryDirectory() as directory:
+        training = start(Path(directory), STEPS, pace=0.0)
+        try:
+            async with dashboard(directory, SESSION_SIZE) as (app, pilot):
+                for step in range(10, AT_STEP, 20):
+                    await when(pilot, lambda step=step: _step(app) >= step, [training])  # type: ignore[misc]
+                    frames.append(Frame(app.export_screenshot(), "The dashboard of a run, while it trains", 0.45))
+                frames.append(Frame(app.export_screenshot(), "The dashboard of a run, while it trains", 1.0))
+                for key, caption, seconds in KEYS:
+                    await pilot.press(key)
+                    await pilot.pause(0.5)
+                    if caption:
+                        frames.append(Frame(app.export_screenshot(), caption, seconds))
+        finally:
+            training.stop()
+    (to / "session.svg").write_text(moving(frames, *SESSION_SIZE), "utf-8")
+
+
+class Frame(NamedTuple):
+    """A screen of the moving picture."""
+
+    svg: str
+    """The screenshot."""
+    caption: str
+    seconds: float
+
+
+def moving(frames: Sequence[Frame], width: int, height: int) -> str:
+    """Return one SVG that shows the frames one after the other, again and again.
+
+    A row of the screen that is the same in several frames is drawn once. Readers who prefer no motion see the first
+    frame.
+    """
+    styles: dict[str, str] = {}
+    rows: dict[str, list[int]] = {}
+    for number, frame in enumerate(frames):
+        for content in _row_elements(frame, styles, height):
+            rows.setdefault(content, []).append(number)
+    groups = {tuple(numbers): f"f{index}" for index, numbers in enumerate({tuple(n): None for n in rows.values()})}
+    rules = [f".{name}{{{style}}}" for style, name in styles.items()]
+    rules += [_animation(name, numbers, frames) for numbers, name in groups.items() if len(numbers) < len(frames)]
+    rules.append("@media (prefers-reduced-motion:reduce){g{animation:none!important}}")
+    drawn = "".join(f'<g class="{groups[tuple(numbers)]}">{content}</g>' for content, numbers in rows.items())
+    wide, high = width * _CELL + 20, (height + 2) * _LINE + 16
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:g} {high:g}" role="img" aria-label="A session">'
+        f"<style>text{{font:20px {FONTS};white-space:pre;fill:#d0d0d0}}{''.join(rules)}</style>"
+        f'<rect width="{wide:g}" height="{high:g}" rx="8" fill="#14171a"/>'
+        f'<g transform="translate(10 8)">{drawn}</g></svg>\n'
+    )
+
+
+def _animation(name: str, numbers: Sequence[int], frames: Sequence[Frame]) -> str:
+    """Return the style rules of a group that is visible in the frames with these numbers."""
+    total = sum(frame.seconds for frame in frames)
+    edges = [sum(frame.seconds for frame in frames[:number]) / total * 100 for number in range(len(frames) + 1)]
+    stops, visible = "", False
+    for number in range(len(frames)):
+        if (number in numbers) != visible or number == 0:
+            visible = number in numbers
+            stops += f"{edges[number]:.2f}%{{visibility:{'visible' if visible else 'hidden'}}}"
+    still = "" if 0 in numbers else ";visibility:hidden"
+    return f"@keyframes {name}{{{stops}}}.{name}{{animation:{name} {total:.2f}s step-end infinite{still}}}"
+
+
+_CELL, _LINE = 12.2, 24.4
+"""Size of a cell in a screenshot."""
+_ELEMENT = re.compile(
+    r'<rect fill="(?P<fill>#\w+)" x="(?P<x>[\d.]+)" y="(?P<y>[\d.]+)" width="(?P<width>[\d.]+)"[^>]*/>'
+    r'|<text class="[\w-]+-(?P<style>r\d+)" x="(?P<left>[\d.]+)" y="(?P<base>[\d.]+)" '
+    r'textLength="(?P<length>[\d.]+)"[^>]*>(?P<text>.*?)</text>'
+)
+
+
+def _row_elements(frame: Frame, styles: dict[str, str], height: int) -> list[str]:
+    """Return the elements of each row of a frame, and its caption. styles: style -> class, of all frames."""
+    colours = dict(re.findall(r"\.terminal-\w+-(r\d+) { (.*?) }", frame.svg))
+    rows: dict[int, str] = {}
+    for found in _ELEMENT.finditer(frame.svg):
+        row = int(float(found["y"] or found["base"]) // _LINE)
+        if found["fill"]:
+            place = f'x="{found["x"]}" y="{row * _LINE:g}" width="{found["width"]}"'
+            element = f'<rect fill="{found["fill"]}" {place} height="24.6"/>'
+        elif found["text"].replace("&#160;", ""):
+            name = styles.setdefault(colours[found["style"]], f"c{len(styles)}")
+            place = f'x="{found["left"]}" y="{found["base"]}" textLength="{found["length"]}"'
+            element = f'<text class="{name}" {place}>{found["text"]}</text>'
+        else:
+            continue
+        rows[row] = rows.get(row, "") + element
+    caption = f'<text x="0" y="{(height + 1.6) * _LINE:g}" font-weight="bold">{escape(frame.caption)}</text>'
+    return [*rows.values(), caption]
 
 
 def _step(app: TuimonApp) -> int:
@@ -108,7 +226,7 @@ def _step(app: TuimonApp) -> int:
 
 
 def _self_contained(svg: str) -> str:
-    """Without the fonts that would be fetched from elsewhere: the reader's own monospaced one does."""
+    """Return the picture without fonts from the network: the viewer's monospaced font is used."""
     svg = re.sub(r"@font-face\s*{[^}]*}", "", svg)
     return svg.replace("Fira Code, monospace", FONTS).replace("font-family: Fira Code", f"font-family: {FONTS}")
 
@@ -120,3 +238,5 @@ if __name__ == "__main__":
         asyncio.run(one_run(target, wanted))
     if {"runs", "over"} & {*wanted}:
         asyncio.run(many_runs(target, wanted))
+    if "session" in wanted:
+        asyncio.run(session(target))

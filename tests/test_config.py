@@ -1,4 +1,4 @@
-"""Settings: flag > environment > file > default, and a clear error for what is not a setting."""
+"""Settings: option > environment > file > default, and a clear error for an unknown or invalid one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_file_environment_flag(tmp_path: Path) -> None:
         "[rules]",
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:
+def test_invalid_settings_are_usage_errors(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError) as caught:
         config.load(written(tmp_path, text))
     assert "config.toml" in caught.value.message
@@ -57,13 +57,13 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str) -> None:
 
 def test_tables_of_the_file(tmp_path: Path) -> None:
     text = 'theme = "dark"\n[detectors]\nplateau = false\n[[rules]]\nrule = "loss > 9"\n[notify]\nbell = true\n'
-    found = config.load(written(tmp_path, text) | {"TUIMON_RULES": "loss > 1", "TUIMON_NOTIFY": "x"})
-    assert found.detectors == {"plateau": False}
-    assert found.rules == ({"rule": "loss > 9"},)
-    assert found.notify == {"bell": True}
+    settings = config.load(written(tmp_path, text) | {"TUIMON_RULES": "loss > 1", "TUIMON_NOTIFY": "x"})
+    assert settings.detectors == {"plateau": False}
+    assert settings.rules == ({"rule": "loss > 9"},)
+    assert settings.notify == {"bell": True}
 
 
-def test_a_number_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_number_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         config.load({"TUIMON_CONFIG": str(tmp_path / "none"), "TUIMON_INTERVAL": "soon"})
 

@@ -1,4 +1,4 @@
-"""Secrets are hidden wherever settings are shown; what only sounds like one is not."""
+"""Secrets are hidden in settings and text; values with similar names or forms are not."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.bench.secrets import score
 from tuimon.redact import HIDDEN, is_secret_name, redacted, redacted_text
 
 SECRET_NAMES = """
@@ -29,7 +30,7 @@ prompt_key reward_fn_key input_key label_key sort_key tokens_per_second token_le
 keys monkey passthrough bypass pass_k path secretary max_token_len stop_token hidden_size lora_target lr
 author_name
 """
-# not secrets of anybody: made of the alphabets that the issuers publish
+# not secrets of anybody: strings of the alphabets that the issuers publish
 LOOKS = (
     "sk-proj-abcdEFGH1234ijklMNOP5678",
     "hf_abcdEFGHijklMNOPqrstUVWXyzABCDEFGH",
@@ -70,20 +71,20 @@ def test_names_of_secrets(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPEN_NAMES.split())
-def test_names_that_only_sound_like_it(name: str) -> None:
+def test_names_similar_to_those_of_secrets(name: str) -> None:
     assert not is_secret_name(name)
     assert redacted({name: "<|endoftext|>"}) == {name: "<|endoftext|>"}
 
 
 @pytest.mark.parametrize("value", LOOKS)
-def test_looks_of_secrets(value: str) -> None:
+def test_forms_of_secrets(value: str) -> None:
     assert redacted({"notes": value}) == {"notes": HIDDEN}
-    [found] = redacted({"notes": [f"use {value} here"]})["notes"]
-    assert found == f"use {HIDDEN} here"
+    [result] = redacted({"notes": [f"use {value} here"]})["notes"]
+    assert result == f"use {HIDDEN} here"
 
 
 @pytest.mark.parametrize("value", PLAIN)
-def test_looks_of_no_secrets(value: str) -> None:
+def test_forms_similar_to_those_of_secrets(value: str) -> None:
     assert redacted({"model": value}) == {"model": value}
     assert redacted_text(value) == value
 
@@ -95,7 +96,7 @@ def test_hashes_of_code_and_data_are_shown() -> None:
     assert redacted_text(f"at commit {digest}") == f"at commit {digest}"  # in text there is no name to go by
 
 
-def test_given_to_a_secret_name_in_a_text() -> None:
+def test_values_assigned_to_a_secret_name_in_text() -> None:
     for text, wanted in {
         "python train.py --hf_token abc123 --lr 1e-6": f"python train.py --hf_token {HIDDEN} --lr 1e-6",
         "+logger.api_key=abc123": f"+logger.api_key={HIDDEN}",
@@ -106,19 +107,19 @@ def test_given_to_a_secret_name_in_a_text() -> None:
         "prompt_key=question use_auth=true": "prompt_key=question use_auth=true",
         "token: 128": "token: 128",
     }.items():
-        found = redacted_text(text)
-        assert "abc" not in found
-        assert "pass@" not in found
+        result = redacted_text(text)
+        assert "abc" not in result
+        assert "pass@" not in result
         if "Bearer" not in text:
-            assert found == wanted
+            assert result == wanted
 
 
-def test_most_random_strings_are_seen() -> None:
+def test_most_random_strings_are_recognised() -> None:
     draw = random.Random(3)
     letters = string.ascii_letters + string.digits
-    made = ["".join(draw.choices(letters, k=40)) for _ in range(300)]
-    made += [base64.urlsafe_b64encode(draw.randbytes(48)).decode() for _ in range(300)]
-    assert sum(redacted({"x": value})["x"] != value for value in made) > 0.9 * len(made)
+    strings = ["".join(draw.choices(letters, k=40)) for _ in range(300)]
+    strings += [base64.urlsafe_b64encode(draw.randbytes(48)).decode() for _ in range(300)]
+    assert sum(redacted({"x": value})["x"] != value for value in strings) > 0.9 * len(strings)
 
 
 def test_a_copy_is_made_and_the_settings_stay_as_they_are() -> None:
@@ -129,7 +130,7 @@ def test_a_copy_is_made_and_the_settings_stay_as_they_are() -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_survived(text: str) -> None:
+def test_any_text_is_accepted(text: str) -> None:
     assert redacted_text(redacted_text(text)) == redacted_text(text)
     redacted({text: text})
 
@@ -147,14 +148,34 @@ def test_hostile_text_costs_linear_time() -> None:
         redacted_text(text)
 
 
-def test_the_seeds_settings(data: Path) -> None:
+def test_settings_of_the_reference_logs(data: Path) -> None:
     import yaml
 
     settings = yaml.safe_load((data / "config" / "roll" / "config.yaml").read_text())
-    found = redacted(settings)
-    text = json.dumps(found)
+    result = redacted(settings)
+    text = json.dumps(result)
     assert "your_wandb_api_key" not in text
     assert "your_swanlab_api_key" not in text
-    assert found["tracker_kwargs"]["project"] == "roll-experiments"
-    found["tracker_kwargs"] = settings["tracker_kwargs"]
-    assert found == settings
+    assert result["tracker_kwargs"]["project"] == "roll-experiments"
+    result["tracker_kwargs"] = settings["tracker_kwargs"]
+    assert result == settings
+
+
+def test_recall_and_precision_on_the_labelled_examples() -> None:
+    result = score()
+    assert result.secrets >= 250
+    assert result.harmless >= 150
+    assert result.recall >= 0.98, result.missed
+    assert result.precision >= 0.98, result.overdone
+
+
+def test_text_with_names_of_runs_keeps_random_strings() -> None:
+    text = "/data/Zk81LqP0xWv27RtYm4Nc93JdBs5HgFa6: permission denied, token=abc12345"
+    assert redacted_text(text, random=False) == text.replace("abc12345", HIDDEN)
+
+
+def test_a_command_in_a_list_loses_its_password() -> None:
+    command = ["curl", "-u", "user:pw99", "https://example.org"]
+    assert redacted({"command": command}) == {"command": ["curl", "-u", HIDDEN, "https://example.org"]}
+    assert redacted({"args": ["--hf_token", "X", "--lr", "1"]}) == {"args": ["--hf_token", HIDDEN, "--lr", "1"]}
+    assert redacted({"env": [{"name": "HF_TOKEN", "value": "X"}]}) == {"env": [{"name": "HF_TOKEN", "value": HIDDEN}]}

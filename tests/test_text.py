@@ -1,7 +1,8 @@
-"""clean() and the widths: no text of a log can move a cursor, and every row is as wide as it says."""
+"""clean() removes every control character, and fit() gives exactly the requested width."""
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 
 import pytest
@@ -51,9 +52,26 @@ def test_printable_text_of_any_script_stays() -> None:
         assert clean(text) == text
 
 
-def test_long_text_is_cut_and_piles_of_marks_are_lowered() -> None:
+def test_long_text_and_long_sequences_of_marks_are_cut() -> None:
     assert clean("x" * 10_000, limit=10) == "x" * 9 + "…"
     assert clean("a" + "\u0301" * 500) == "a" + "\u0301" * MAX_COMBINING
+
+
+def test_no_format_character_survives() -> None:
+    everything = map(chr, range(sys.maxunicode + 1))
+    hidden = "".join(
+        character for character in everything if unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
+    )
+    for start in range(0, len(hidden), 1000):
+        cleaned = clean(hidden[start : start + 1000])
+        assert all(unicodedata.category(character) not in ("Cc", "Cf", "Zl", "Zp") for character in cleaned)
+
+
+@pytest.mark.parametrize(
+    "mark", ["\u0301", "\u0e49", "\u06e1", "\u0f39", "\U0001e8d0", "\U0001da00", "\u302a", "\ua8e0"]
+)
+def test_marks_of_any_script_are_cut(mark: str) -> None:
+    assert clean("a" + mark * 100) == "a" + mark * MAX_COMBINING
 
 
 def test_widths() -> None:
@@ -68,21 +86,21 @@ def test_fit_is_exactly_as_wide_as_asked(text: str, width: int, keep: str) -> No
 
 
 @given(st.lists(st.text("ab/", max_size=24), max_size=8, unique=True), st.integers(0, 20))
-def test_names_that_are_told_apart_are_as_wide_and_no_two_look_more_alike(names: list[str], width: int) -> None:
-    before, found = [fit(name, width, "ends") for name in names], fit_apart(names, width)
-    assert all(cell_width(one) == width for one in found)
-    assert len(set(found)) >= len(set(before))
-    for name, one, other in zip(names, found, before, strict=True):
-        assert one == other or before.count(other) > 1, name
+def test_fit_apart_keeps_the_width_and_makes_no_names_equal(names: list[str], width: int) -> None:
+    before, shortened = [fit(name, width, "ends") for name in names], fit_apart(names, width)
+    assert all(cell_width(text) == width for text in shortened)
+    assert len(set(shortened)) >= len(set(before))
+    for name, short, other in zip(names, shortened, before, strict=True):
+        assert short == other or before.count(other) > 1, name
 
 
-def test_names_that_differ_in_their_middle_are_told_apart() -> None:
+def test_names_that_differ_in_the_middle_stay_distinct() -> None:
     names = [f"completions/{which}_terminated_length" for which in ("max", "mean", "min")]
     assert len({fit(name, 24, "ends") for name in names}) == 1
     assert fit_apart(names, 24) == ["completions/max_…_length", "completions/mean…_length", "completions/min_…_length"]
 
 
-def test_fit_keeps_what_says_most() -> None:
+def test_fit_keeps_the_important_part() -> None:
     assert fit("critic/score/mean", 11) == "critic/sco…"
     assert fit("critic/score/mean", 11, "end") == "…score/mean"
     assert fit("critic/score/mean", 11, "ends") == "crit…e/mean"

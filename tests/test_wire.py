@@ -1,4 +1,4 @@
-"""Frames: what goes in comes out, however the pipe cuts it; what is not a frame raises WireError and nothing else."""
+"""Frames: events survive encoding however the pipe splits them; anything else raises WireError only."""
 
 from __future__ import annotations
 
@@ -62,33 +62,33 @@ EVENTS: list[Event] = [
 ]
 
 
-def same(one: Event, other: Event) -> bool:
-    if isinstance(one, Preview) and isinstance(other, Preview):
-        return one.names == other.names and same(one.columns, other.columns)
-    if isinstance(one, Columns) and isinstance(other, Columns):
+def same(event: Event, other: Event) -> bool:
+    if isinstance(event, Preview) and isinstance(other, Preview):
+        return event.names == other.names and same(event.columns, other.columns)
+    if isinstance(event, Columns) and isinstance(other, Columns):
         names = ("metric", "counts", "steps", "values", "wall_times")
-        return one.stream == other.stream and all(
-            np.array_equal(getattr(one, n), getattr(other, n), equal_nan=n in ("values", "wall_times")) for n in names
+        return event.stream == other.stream and all(
+            np.array_equal(getattr(event, n), getattr(other, n), equal_nan=n in ("values", "wall_times")) for n in names
         )
-    return repr(one) == repr(other)  # NaN is equal to NaN here
+    return repr(event) == repr(other)  # NaN is equal to NaN here
 
 
 @given(st.lists(st.sampled_from(EVENTS), max_size=8), st.data())
-def test_any_cutting_of_the_pipe_gives_the_same_events(events: list[Event], data: st.DataObject) -> None:
+def test_any_split_of_the_pipe_gives_the_same_events(events: list[Event], data: st.DataObject) -> None:
     stream = b"".join(encode(event) for event in events)
     decoder = FrameDecoder()
     got: list[Event] = []
-    at = 0
-    while at < len(stream):
+    start = 0
+    while start < len(stream):
         size = data.draw(st.integers(1, len(stream)))
-        got += decoder.feed(stream[at : at + size])
-        at += size
+        got += decoder.feed(stream[start : start + size])
+        start += size
     assert len(got) == len(events)
     assert all(same(a, b) for a, b in zip(got, events, strict=True))
     assert decoder.pending == 0
 
 
-def test_values_keep_their_bits() -> None:
+def test_values_are_bit_exact() -> None:
     [event] = FrameDecoder().feed(encode(columns()))
     assert isinstance(event, Columns)
     assert event.values.tobytes() == columns().values.tobytes()
@@ -126,11 +126,11 @@ def test_a_changed_byte_never_raises_anything_but_wire_error(event: Event, data:
         (b"\xff", b""),
     ],
 )
-def test_what_is_not_well_formed_is_refused(header: bytes, payload: bytes) -> None:
+def test_malformed_frames_raise_wire_error(header: bytes, payload: bytes) -> None:
     with pytest.raises(WireError):
         decode(header, payload)
 
 
-def test_a_giant_length_is_refused_before_it_is_waited_for() -> None:
+def test_an_excessive_length_raises_at_once() -> None:
     with pytest.raises(WireError, match="over the limit"):
         FrameDecoder().feed(struct.pack("<II", 0xFFFFFFFF, 0))

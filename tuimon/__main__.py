@@ -1,4 +1,4 @@
-"""`python -m tuimon`."""
+"""Run the command line as `python -m tuimon`."""
 
 import sys
 

@@ -1,9 +1,9 @@
-"""Settings: flag > TUIMON_* in the environment > config.toml of the user > default.
+"""Settings. A command-line option overrides TUIMON_<NAME>, which overrides config.toml, which overrides the default.
 
-The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one that TUIMON_CONFIG names. It is data: nothing in it is
-executed, and a run's own directory is never looked at for one.
+The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CONFIG. Nothing in it is executed, and no
+file is read from the directory of a run.
 
-    theme = "dark"            # dark | light | ansi
+    theme = "dark"            # dark | light | contrast | contrast-light | ansi, or one of [themes]
     symbols = "braille"       # braille | block | ascii
     poll = false
     interval = 1.0
@@ -11,12 +11,15 @@ executed, and a run's own directory is never looked at for one.
     [keys]
     quit = "q"                # action = key, or a comma-separated list of keys
     [detectors]
-    plateau = false           # a detector turned off, or a table of its thresholds: clip_fraction = { limit = 0.5 }
+    plateau = false           # false: off; or a table of thresholds: clip_fraction = { limit = 0.5 }
     [[rules]]
     rule = "reward < 0.1 for 20 steps"
     severity = "warning"      # info | warning | critical
     [notify]                  # see tuimon/notify
     bell = true
+    [themes.mine]             # role = style, see tuimon/tui/themes.py
+    base = "light"
+    series-0 = "#0000ff"
 """
 
 from __future__ import annotations
@@ -29,48 +32,59 @@ from typing import Any
 
 from tuimon.errors import UsageError
 
-THEMES = ("auto", "dark", "light", "ansi")
+THEMES = ("auto", "dark", "light", "contrast", "contrast-light", "ansi")
 SYMBOLS = ("auto", "braille", "block", "ascii")
-TABLES = ("keys", "detectors", "rules", "notify")
-"""Settings of the file alone."""
-_KINDS = {str: "a text", bool: "true or false", float: "a number", dict: "a table: [name]", tuple: "tables: [[rules]]"}
+TABLES = ("keys", "detectors", "rules", "notify", "themes")
+"""Settings that only the file can have."""
+_KINDS = {
+    str: "a string",
+    bool: "true or false",
+    float: "a number",
+    dict: "a table: [name]",
+    tuple: "tables: [[rules]]",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a person can choose. Every field can be set in the file, by TUIMON_<NAME>, and most by a flag."""
+    """The settings. Each field can be set in the file, most also by TUIMON_<NAME> and a command-line option."""
 
     theme: str = "auto"
-    """auto | dark | light | ansi (the terminal's own 16 colours)."""
+    """auto, one of THEMES or of `themes`. ansi: the 16 colours of the terminal."""
     symbols: str = "auto"
-    """auto | braille | block | ascii. auto: braille where the locale and the terminal can show it."""
+    """auto, braille, block or ascii. auto is braille if the locale and the terminal support it."""
     poll: bool = False
-    """Do not use file system events; look at the files every `interval` seconds."""
+    """Do not use file system events; poll the files every `interval` seconds."""
     interval: float = 1.0
-    """Seconds between two looks at the files when no event comes."""
+    """Seconds between two polls if there are no file system events."""
     frame_rate: float = 10.0
-    """Redraws a second at most."""
+    """Maximum number of redraws per second."""
     mouse: bool = True
+    """Capture the mouse."""
     console_patterns: tuple[str, ...] = ()
-    """How the lines of one's own trainer look: "it {step} | loss {loss} | {}lr={lr}". In the file a list; in
-    TUIMON_CONSOLE_PATTERNS one a line. What a pattern may hold is said in tuimon/formats/_console/_own.py."""
+    """Patterns of console lines: "it {step} | loss {loss} | {}lr={lr}". A list in the file; one per line in
+    TUIMON_CONSOLE_PATTERNS. The syntax is documented in tuimon/formats/console/_patterns.py."""
+    samples: tuple[str, ...] = ()
+    """Directories outside of the run with generated texts, such as verl's rollout_data_dir."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """action -> key or keys; see `tuimon --help` and the ? screen for the actions."""
+    """Action -> key or comma-separated keys. The ? screen lists the actions."""
     detectors: Mapping[str, Any] = field(default_factory=dict)
-    """Name of a detector -> true, false or its thresholds; detectors.Checker tells what is none."""
+    """Name of a detector -> true, false or its thresholds. Checked by detectors.Checker."""
     rules: tuple[Mapping[str, Any], ...] = ()
-    """The user's own: tables with `rule` and `severity`."""
+    """Alert rules of the user: tables with `rule` and `severity`."""
     notify: Mapping[str, Any] = field(default_factory=dict)
-    """Where alerts are told; notify.channels tells what is none."""
+    """Channels that alerts are sent to. Checked by notify.channels."""
+    themes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Themes of the user: name -> role -> style. Checked by tui.themes.define."""
 
     def with_changes(self, **changes: Any) -> Settings:
-        """These settings with those that are not None replaced; checked."""
+        """Return checked settings in which the values that are not None replace the present ones."""
         chosen = {name: value for name, value in changes.items() if value is not None}
         return _checked(replace(self, **chosen), "on the command line")
 
 
 def config_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the user's file is, or would be."""
+    """Return the path of the user's file, which need not exist."""
     if named := environment.get("TUIMON_CONFIG"):
         return Path(named)
     from platformdirs import user_config_path
@@ -79,22 +93,24 @@ def config_path(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Defaults, then the file, then the environment. Raises UsageError for what is not a setting."""
+    """Return the settings from the file and the environment. Raise UsageError for unknown or invalid ones."""
     settings = Settings()
     path = config_path(environment)
     try:
         written = path.read_text("utf-8")
-        import tomllib  # for who has a file
+        import tomllib  # not imported if there is no file
 
         values = tomllib.loads(written)
     except FileNotFoundError:
         values = {}
     except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "mend it, or point TUIMON_CONFIG elsewhere") from error
+        raise UsageError(
+            f"cannot read {path}: {error}", "Fix the file, or set TUIMON_CONFIG to another one."
+        ) from error
     known = {f.name: f for f in fields(Settings)}
-    for name, value in values.items():
+    for name, value in sorted(values.items(), key=lambda item: item[0] != "themes"):  # theme may be one of them
         if name not in known:
-            raise UsageError(f"{path}: there is no setting {name!r}", f"the settings are: {', '.join(known)}")
+            raise UsageError(f"{path}: unknown setting {name!r}", f"The settings are: {', '.join(known)}.")
         settings = _set(settings, name, value, str(path))
     for name in known:
         text = environment.get(f"TUIMON_{name.upper()}")
@@ -123,23 +139,26 @@ def _set(settings: Settings, name: str, value: Any, where: str) -> Settings:
     if wanted is float and type(value) is int:
         value = float(value)
     if wanted is tuple and name != "rules":
-        if not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
-            raise UsageError(f"{where}: {name} is a list of texts, not {value!r}")
+        if not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+            raise UsageError(f"{where}: {name} must be a list of strings, not {value!r}")
         value = tuple(value)
     if not isinstance(value, wanted):
         raise UsageError(f"{where}: {name} must be {_KINDS[wanted]}, not {value!r}")
     if name == "keys" and not all(isinstance(k, str) and isinstance(v, str) for k, v in value.items()):
-        raise UsageError(f'{where}: [keys] maps an action to a key: quit = "q"')
+        raise UsageError(f'{where}: [keys] must map actions to keys, as in quit = "q"')
+    if name == "themes" and not all(
+        isinstance(styles, dict) and all(isinstance(text, str) for text in styles.values()) for styles in value.values()
+    ):
+        raise UsageError(f'{where}: [themes.NAME] must map roles to styles, as in title = "bold #ffffff"')
     return _checked(replace(settings, **{name: value}), where)
 
 
 def _checked(settings: Settings, where: str) -> Settings:
-    if settings.theme not in THEMES:
-        raise UsageError(f"{where}: theme is one of {', '.join(THEMES)}, not {settings.theme!r}")
-    if settings.symbols not in SYMBOLS:
-        raise UsageError(f"{where}: symbols is one of {', '.join(SYMBOLS)}, not {settings.symbols!r}")
+    for name, choices in (("theme", (*THEMES, *settings.themes)), ("symbols", SYMBOLS)):
+        if getattr(settings, name) not in choices:
+            raise UsageError(f"{where}: {name} must be one of {', '.join(choices)}, not {getattr(settings, name)!r}")
     if not 0.05 <= settings.interval <= 3600:
-        raise UsageError(f"{where}: interval is a number of seconds from 0.05 to 3600, not {settings.interval}")
+        raise UsageError(f"{where}: interval must be between 0.05 and 3600 s, not {settings.interval}")
     if not 0.1 <= settings.frame_rate <= 60:
-        raise UsageError(f"{where}: frame_rate is from 0.1 to 60 a second, not {settings.frame_rate}")
+        raise UsageError(f"{where}: frame_rate must be between 0.1 and 60 per second, not {settings.frame_rate}")
     return settings

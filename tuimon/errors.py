@@ -1,20 +1,44 @@
-"""Every error that tuimon raises on purpose.
+"""Every error that tuimon raises on purpose, and the exit codes.
 
-    TuimonError
-    ├── UsageError          the command line asks for something that does not exist      exit 2
-    ├── NothingFound        no path, or no log below the path                            exit 3
-    ├── FormatError         bytes are not what their format promises
-    │   └── Unfinished      a document that is still being written: keep the last good one, try again
-    └── WireError           a frame from the reader process is not well formed
-
-A message says what is wrong and where; the hint says what to do.
+TuimonError
+├── UsageError          the command line or a setting is wrong                       exit 2
+├── NothingFound        no such path, or no log below it                             exit 3
+├── FormatError         bytes are not what their format promises
+│   └── Unfinished      a document that is still being written: keep the last good one, try again
+└── WireError           a frame from the reader process is not well formed
 """
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the program, each with its `meaning` as the manual page shows it."""
+
+    meaning: str
+
+    def __new__(cls, value: int, meaning: str) -> "ExitCode":
+        self = int.__new__(cls, value)
+        self._value_ = value
+        self.meaning = meaning
+        return self
+
+    OK = 0, "success"
+    ERROR = 1, "error"
+    USAGE = 2, "wrong usage"
+    NOTHING_FOUND = 3, "no such path, no log below it, or no point in the logs (check)"
+    ALERT = 4, "an alert is active (check)"
+    PARTLY_READ = 5, "some files could not be read in full (with --strict)"
+    HANGUP = 129, "ended by SIGHUP"
+    INTERRUPTED = 130, "ended by SIGINT"
+    TERMINATED = 143, "ended by SIGTERM"
 
 
 class TuimonError(Exception):
-    """The root: `message` (what, where) and `hint` (what to do; may be empty)."""
+    """Base class. `message` says what failed, and on what; `hint` says what to do next and may be empty."""
 
-    exit_code = 1
+    exit_code = ExitCode.ERROR
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -23,15 +47,15 @@ class TuimonError(Exception):
 
 
 class UsageError(TuimonError):
-    """The command line asks for something that does not exist."""
+    """The command line or a setting is wrong."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class NothingFound(TuimonError):
     """There is no such path, or no metric log below it."""
 
-    exit_code = 3
+    exit_code = ExitCode.NOTHING_FOUND
 
 
 class FormatError(TuimonError):
@@ -39,7 +63,10 @@ class FormatError(TuimonError):
 
 
 class Unfinished(FormatError):
-    """A document that is still being written."""
+    """The document is still being written, or is damaged; `items` has what its whole rows give, `damage` the rest."""
+
+    items: Sequence[Any] = ()
+    damage: Sequence[Any] = ()
 
 
 class WireError(TuimonError):

@@ -1,127 +1,251 @@
-"""redacted(): settings without their secrets. A config holds API keys, and a screen is shared, a report is sent.
+"""Remove secrets from settings and text before they are shown, copied, sent or exported.
 
-A value is hidden for its name (`api_key`, `hf_token`, `password`, `login_kwargs.auth`) or for its own look (`sk-…`,
-`hf_…`, a private key, a long random string). What only sounds like one is shown: `tokenizer`, `max_tokens`,
-`pad_token`, `prompt_key`, `num_key_value_heads`, numbers and flags, and what is called a commit or a hash. Two words
-are ambiguous, and hidden unless the word before says more: `key` of a column, and `token` of a vocabulary.
+A value is hidden because of its name (`api_key`, `hf_token`, `PGPASSWORD`, `login_kwargs.auth`), because of its form
+(`sk-…`, `hf_…`, a private key, a long random string) or because of its place (the user information and the signature in
+a URL, the path of a chat service's hook, `curl -u user:password`). Values with similar names are shown: `tokenizer`,
+`max_tokens`, `pad_token`, `prompt_key`, `num_key_value_heads`, numbers and flags. A hexadecimal or random string is
+shown in a setting that is named like a commit or a hash.
 
-By look: the prefixes that the issuers publish (GitHub, AWS, Hugging Face, OpenAI, Slack, Google, NVIDIA), 40
-hexadecimal digits (W&B's keys), and 24 and more letters and digits in which cases and digits are thoroughly mixed.
+Names are in tuimon/secret_names.py. Forms are the prefixes that the issuers publish; the rules of detect-secrets and
+gitleaks were the reference. tests/bench/secrets.py measures recall, precision and speed on a labelled corpus.
+
+Text is searched for short literals with `bytes.find` and for long runs of letters and digits; regular expressions are
+matched only there. This takes about 60 ms for 1 MB of a log.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from tuimon.secret_names import STEMS, Name, classify, is_open_name, is_secret_name, words_of
+
+__all__ = ["HIDDEN", "is_secret_name", "redacted", "redacted_text"]
 
 HIDDEN = "[hidden]"
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+class _Expression:
+    """A regular expression that is compiled when a method of it is first used. Compiling all of this module takes 5 ms,
+    which a start without settings or text to show does not spend."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self._pattern, self._flags = pattern, flags
+
+    def __getattr__(self, name: str) -> Any:
+        method = self.__dict__[name] = getattr(re.compile(self._pattern, self._flags), name)
+        return method
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _expression(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    return cast("re.Pattern[str]", _Expression(pattern, flags))
 
 
-_ALWAYS = _words(
-    "secret secrets password passwords passwd passphrase passcode pwd credential credentials auth oauth authorization "
-    "authentication cookie cookies apikey accesskey bearer"
-)
-_TAILS = _words("id value string str text base b json data env")
-"""Words behind "key" and "token" that do not change what they are: aws_access_key_id."""
-_OF_COLUMNS = _words(
-    "prompt input output response label image images video audio message messages reward fn data answer text question "
-    "chosen rejected solution column group sort cache dict metric monitor target batch train val eval test score value "
-    "query document field primary foreign index name loss sampling"
-)
-"""Words before "key" that make it the name of a column or an entry."""
-_OF_VOCABULARIES = _words(
-    "pad eos bos unk mask sep cls image images video audio stop special think thinking vision start end begin eot eom "
-    "eod fim new next last first per additional extra system user assistant tool decoder forced suppress reward sample "
-    "logit prompt response valid num max min total mean avg"
-)
-"""Words before "token" that make it a token of text."""
-_OPEN = _words("commit sha md hash revision rev digest checksum fingerprint git uuid version")
-"""Words of names under which a random string is shown: it names data or code."""
+_Span = tuple[int, int]
 
-_ISSUED = re.compile(
+# ---------------------------------------------------------------------- forms
+
+_ISSUED = _expression(
     r"(?<![A-Za-z0-9])(?:"
-    r"sk-[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}|hf_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{20,}"
-    r"|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}|A(?:KIA|SIA)[0-9A-Z]{16}|AIza[\w-]{30,}"
-    r"|LTAI[A-Za-z0-9]{12,}|nvapi-[\w-]{20,}|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|dapi[0-9a-f]{32}"
-    r"|wandb_v\d_\w{20,}|eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*)"
+    r"(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|hf_[A-Za-z0-9]{16,}|api_org_[A-Za-z0-9]{16,}"
+    r"|gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|gl(?:pat|ptt|dt|rt|cbt|soat)-[\w-]{16,}|xox[abeoprs]-[\w-]{10,}"
+    r"|xapp-[\w-]{10,}|A(?:KIA|SIA|BIA|CCA)[0-9A-Z]{16}|AIza[\w-]{30,}|ya29[\w-]{16,}|LTAI[A-Za-z0-9]{12,}"
+    r"|AKID[A-Za-z0-9]{24,}|nvapi-[\w-]{20,}|gsk_[A-Za-z0-9]{20,}|r8_[A-Za-z0-9]{20,}|dapi[0-9a-f]{32}"
+    r"|wandb_v\d_\w{20,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{16,}|dckr_pat_[\w-]{20,}|do[opr]_v1_[0-9a-f]{32,}|hv[bs]-?\w{20,}"
+    r"|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|lin_api_\w{30,}|figd_[\w-]{20,}|ntn_\w{30,}|tskey-[\w-]{16,}|xai-\w{30,}"
+    r"|pplx-\w{30,}|tvly-[\w-]{16,}|whsec_\w{20,}|sntry[su]_\w{20,}|ATATT3\w{20,}|AGE-SECRET-KEY-1\w{20,}|PMAK-[\w-]{20,}"
+    r"|eyJ[\w-]{20,}(?=\Z))"
 )
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL)
-_USER_OF_URL = re.compile(r"(?<=://)([^/\s:@]{0,200}):[^/\s@]{1,500}@")
-_HEX = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{40}(?![0-9A-Za-z])")
-_RANDOM = re.compile(r"[A-Za-z0-9]{24,}")
-_MIXING = re.compile(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])")
-_ENOUGH = 4
-"""Changes between digits and letters: `Qwen2VLForConditionalGeneration` has two, in random ones every fourth is one."""
-_PAIR = re.compile(
-    r"(?P<name>[A-Za-z_][\w.-]{0,100})(?P<between>[\"']?\s{0,3}[=:]\s{0,3})(?P<quote>[\"']?)(?P<value>[^\s\"',;&}\])]+)"
+_JWT = _expression(r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?")
+_PRIVATE_KEY = _expression(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|\Z)", re.DOTALL)
+_HEX = _expression(r"(?<![0-9A-Za-z])[0-9a-f]{40}(?![0-9A-Za-z])")
+_RANDOM = _expression(r"[A-Za-z0-9]{24,}")
+_MIXING = _expression(r"[0-9](?=[A-Za-z])|[A-Za-z](?=[0-9])")
+_MIN_CHANGES = 4
+"""Minimum changes between digits and letters: `Qwen2VLForConditionalGeneration` has 2, a random string one in four."""
+_RUN = 14
+"""Minimum length of a run of letters, digits, "_" and "-" that may be a secret."""
+_TO_RUNS = bytes(97 if byte < 128 and (chr(byte).isalnum() or byte in b"_-") else 32 for byte in range(256))
+
+# ---------------------------------------------------------------------- places
+
+_AUTHORITY = _expression(
+    r"(?:(?P<user>[^/\s:@\"']{0,200}):(?P<password>[^\s/\"']{1,500})|(?P<token>[^/\s:@\"']{8,500}))@"
 )
-_OPTION = re.compile(r"(?P<name>--[A-Za-z][\w.-]{0,100})(?P<between>\s+)(?P<quote>[\"']?)(?P<value>[^\s\"'-][^\s\"']*)")
-_BEARER = re.compile(r"(?i)\b(bearer|basic)(\s+)[\w.~+/-]{8,}=*")
+_HOOK = _expression(
+    r"(?i)[\w.-]*(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
+    r"|(?:feishu\.cn|larksuite\.com)/open-apis/bot/(?:v\d/)?hook/|webhook\.office\.com/\w+/|outlook\.office\.com/webhook/"
+    r"|maker\.ifttt\.com/trigger/[^/\s]+/with/key/|hc-ping\.com/|sctapi\.ftqq\.com/"
+    r"|sc\.ftqq\.com/|api\.day\.app/|chat\.googleapis\.com/v1/spaces/[^/\s]+/messages\?|events\.pagerduty\.com/integration/"
+    r"|hooks\.zapier\.com/hooks/catch/)(?P<value>[^\s\"'<>)\]},]+)"
+)
+_ASSIGN = _expression(r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)")
+_QUOTED = _expression(r"[bBrRuUfF]{0,2}(?P<quote>\\?[\"'])")
+_VALUE = _expression(r"[^\s\"',;&}\])]+")
+_WORD_VALUE = _expression(r"[^\s\"']*[^\s\"',;)}\]]")
+_HEADER = _expression(r"[^\n\"']+")
+_TO_NAMES = bytes(97 if byte < 128 and (chr(byte).isalnum() or byte in b"_-.") else 32 for byte in range(256))
+_IN_QUERIES = (b"sig", b"signature")
+_MAX_QUOTED = 1000
+"""Maximum length of a value in quotes."""
+_COMMANDS = tuple(
+    (literal, _expression(pattern))
+    for literal, pattern in (
+        (b"sshpass", r"(?i)sshpass\s+-p\s*[\"']?(?P<value>[^\s\"']+)"),
+        (b"curl", r"(?i)curl\b[^\n|;]{0,300}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"']+:(?P<value>[^\s\"']+)"),
+        (b"login", r"(?i)login\s+\S+\s+password\s+(?P<value>\S+)"),
+        (b"login ", r"(?<=(?:andb|-cli|nlab|auth|omet) )login (?:--?\S+\s+)*(?P<value>[^\s-]\S{15,})"),
+        (b"login ", r"(?<=(?:cker|dman|stry) )login\b[^\n|;]{0,200}?\s-p[ =](?P<value>\S+)"),
+        (b"mysql", r"(?i)mysql(?:dump|admin)?\b[^\n|;]{0,200}?\s-p(?P<value>[^\s]+)"),
+        (b"redis-cli", r"(?i)redis-cli\b[^\n|;]{0,200}?\s-a\s+(?P<value>\S+)"),
+        (b"bearer ", r"(?i:bearer)\s+(?P<value>(?=\S*[0-9A-Z=])[\w.~+/-]{8,}=*)"),
+        (b"basic ", r"(?i:basic)\s+(?P<value>(?=\S*[0-9=])(?=\S*[A-Z])[\w.~+/-]{8,}=*)"),
+    )
+)
+_PLAIN_VALUE = _expression(
+    r"(?i)true|false|none|null|nan|yes|no|\[hidden\]?|\*+|\$\{[\w.:,/-]*\}?|\$[A-Z_]{3,}|os\.environ.*|os\.getenv.*|\[?\]?|\.+"
+)
+_NUMBER = _expression(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kKMGTB%]?")
+_PROSE = words_of(
+    "a an and are default denied empty error expired failed for found from given in incorrect invalid is loaded "
+    "may missing must no not of on or provided read required set the to unauthorized unknown unset using was with "
+    "wrong"
+)
+"""Words after "password:" or "token:" that are the rest of a sentence."""
+_CREDENTIAL = _expression(r"(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{8,}")
 
 
 def redacted(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy in which HIDDEN stands for every secret, at any depth."""
-    return {key: _value(str(key), value) for key, value in settings.items()}
+    """Return a copy in which HIDDEN replaces every secret, at any depth."""
+    return {key: _value(str(key), value) for key, value in _named_values(settings)}
 
 
-def redacted_text(text: str) -> str:
-    """Text in which HIDDEN stands for what looks like a secret, and for what is given to a secret name: `api_key=…`."""
-    text = _PRIVATE_KEY.sub(HIDDEN, text) if "PRIVATE KEY" in text else text
-    text = _USER_OF_URL.sub(rf"\1:{HIDDEN}@", text) if "://" in text else text
-    text = _ISSUED.sub(HIDDEN, text)
-    text = _BEARER.sub(rf"\1\2{HIDDEN}", text)
-    text = _OPTION.sub(_pair, text) if "--" in text else text
-    text = _PAIR.sub(_pair, text) if "=" in text or ":" in text else text
-    return _RANDOM.sub(lambda found: HIDDEN if _is_random(found[0]) else found[0], text)
+def redacted_text(text: str, random: bool = True) -> str:
+    """Replace by HIDDEN what has the form or the place of a secret, and what is assigned to a secret name.
+
+    random: also hide long random strings of no known issuer; False for text with paths and names of runs.
+    """
+    if len(text) < 8:
+        return text
+    spans = sorted(_spans(text, random))
+    if not spans:
+        return text
+    parts: list[str] = []
+    end = 0
+    for start, stop in spans:
+        if stop <= end:
+            continue
+        if start >= end and (start > end or not parts):
+            parts += [text[end:start], HIDDEN]
+        end = stop
+    return "".join(parts) + text[end:]
 
 
-def is_secret_name(name: str) -> bool:
-    """Does what has this name have to be hidden? Names are `like_this`, `likeThis`, `LIKE_THIS` or `a.b/c`."""
-    words = [word.lower() for word in _WORD.findall(name[-200:])]
-    if not _ALWAYS.isdisjoint(words):
-        return True
-    while len(words) > 1 and (words[-1] in _TAILS or words[-1].isdigit()):
-        words.pop()
-    if not words:
-        return False
-    before = words[-2] if len(words) > 1 else ""
-    if words[-1] in ("key", "keys"):
-        return before not in _OF_COLUMNS and (words[-1] == "key" or before in ("api", "access", "private", "ssh"))
-    return words[-1] == "token" and before not in _OF_VOCABULARIES
+# ---------------------------------------------------------------------- settings
+
+
+def _named_values(settings: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the items; the value in {"name": "HF_TOKEN", "value": …} gets the name that it is listed under."""
+    for key, value in settings.items():
+        if key in ("value", "Value", "val", "default") and isinstance(value, str):
+            name = next((settings[k] for k in ("name", "Name", "key", "Key", "env", "variable") if k in settings), "")
+            if isinstance(name, str) and is_secret_name(name):
+                value = HIDDEN if value else value
+        yield key, value
 
 
 def _value(name: str, value: Any) -> Any:
     if isinstance(value, Mapping):
         secret = is_secret_name(name)
-        return {key: _value(name if secret else str(key), inner) for key, inner in value.items()}
+        return {key: _value(name if secret else str(key), inner) for key, inner in _named_values(value)}
     if isinstance(value, (list, tuple)):
-        return [_value(name, inner) for inner in value]
-    if not isinstance(value, str) or not value:
+        return list(_items(name, value))
+    if not isinstance(value, str) or not value or value == HIDDEN:
         return value
-    if is_secret_name(name):
-        return HIDDEN
-    if not _OPEN.isdisjoint(word.lower() for word in _WORD.findall(name)):
-        return value
+    kind = classify(name)
+    if kind is Name.SECRET or (kind is Name.WEAK and _CREDENTIAL.fullmatch(value)):
+        return value if _PLAIN_VALUE.fullmatch(value) else HIDDEN
+    if is_open_name(name):
+        return redacted_text(value, random=False)
     return _HEX.sub(HIDDEN, redacted_text(value))
 
 
-def _pair(found: re.Match[str]) -> str:
-    name, between, quote = found["name"], found["between"], found["quote"]
-    hidden_before = found["value"] == HIDDEN.rstrip("]")  # a value ends before a bracket
-    if hidden_before or not is_secret_name(name) or _is_number(found["value"]):
-        return found[0]
-    return f"{name}{between}{quote}{HIDDEN}"
+def _items(name: str, values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the items of a list; a word after "--hf_token" or after a secret name in a pair is hidden."""
+    values = list(values)
+    words = [value if isinstance(value, str) else "" for value in values]
+    if any(word.startswith("-") for word in words):  # a command line, whose program explains options like -u
+        line = redacted_text(" ".join(words))
+        words = [HIDDEN if len(word) > 3 and word not in line else word for word in words]
+    before = ""
+    for value, word in zip(values, words, strict=True):
+        option = before.startswith("-") or (len(values) == 2 and ("_" in before or before.isupper()))
+        if word == HIDDEN:
+            yield HIDDEN
+        elif word and option and not word.startswith("-") and is_secret_name(before.lstrip("-")):
+            yield word if _NUMBER.fullmatch(word) or _PLAIN_VALUE.fullmatch(word) else HIDDEN
+        else:
+            yield _value(name, value)
+        before = word
 
 
-def _is_number(text: str) -> bool:
-    return text.lower() in ("true", "false", "none", "null") or text.replace(".", "", 1).replace("e-", "", 1).isdigit()
+# ---------------------------------------------------------------------- text
+
+
+def _spans(text: str, random: bool) -> Iterator[_Span]:
+    """Yield (start, end) of what is to be hidden, in no order; spans may overlap."""
+    raw = text.encode("latin-1", "replace")  # one byte per character, so that positions agree
+    low = raw.lower()
+    if b"private key" in low:
+        yield from (match.span() for match in _PRIVATE_KEY.finditer(text))
+    yield from _in_runs(text, raw, random)
+    yield from _in_urls(text, low)
+    for literal, pattern in _COMMANDS:
+        for position in _positions(low, literal):
+            match = pattern.match(text, position, position + 600)
+            if match is not None:
+                yield match.span("value")
+    yield from _after_names(text, raw, low)
+
+
+def _in_runs(text: str, raw: bytes, random: bool) -> Iterator[_Span]:
+    """Yield what has the form of a secret."""
+    runs, needle = raw.translate(_TO_RUNS), b"a" * _RUN
+    harmless: set[str] = set()
+    position = runs.find(needle)
+    while position >= 0:
+        start, end = runs.rfind(b" ", 0, position) + 1, runs.find(b" ", position)
+        end = len(runs) if end < 0 else end
+        run = text[start:end]
+        if run in harmless:
+            position = runs.find(needle, end)
+            continue
+        if run.startswith("eyJ") and (match := _JWT.match(text, start)):
+            yield match.span()
+        elif text[max(0, start - 4) : start].endswith(("SG.", "hvs.", "hvb.")):
+            stop = end
+            while stop < len(text) and (text[stop] in "._-" or text[stop].isalnum()):
+                stop += 1
+            yield start, stop
+        elif end - start >= 30 and run.startswith("AA") and text[max(0, start - 2) : start].endswith(":"):
+            yield start, end  # a bot of Telegram: 123456789:AA…
+        else:
+            spans = _in_run(run, random)
+            for begin, stop in spans:
+                yield start + begin, start + stop
+            if not spans and run.islower() and run.isidentifier():  # the name of a metric or an option
+                harmless.add(run)
+        position = runs.find(needle, end)
+
+
+@lru_cache(maxsize=8192)
+def _in_run(run: str, random: bool) -> tuple[_Span, ...]:
+    spans = [match.span() for match in _ISSUED.finditer(run)]
+    if random:
+        spans += [match.span() for match in _RANDOM.finditer(run) if _is_random(match[0])]
+    return tuple(spans)
 
 
 def _is_random(text: str) -> bool:
@@ -129,5 +253,93 @@ def _is_random(text: str) -> bool:
         not text.islower()
         and not text.isupper()
         and not text.isdigit()
-        and len(_MIXING.findall(text)) >= max(_ENOUGH, len(text) // 10)
+        and len(_MIXING.findall(text)) >= max(_MIN_CHANGES, len(text) // 10)
     )
+
+
+def _in_urls(text: str, low: bytes) -> Iterator[_Span]:
+    """Yield passwords and tokens in the user information of URLs, and the secret part of addresses of hooks."""
+    for position in _positions(low, b"://"):
+        if match := _AUTHORITY.match(text, position + 3):
+            if match["password"] is not None:
+                both = match["user"] and len(match["user"]) >= 20  # https://TOKEN:x-oauth-basic@…
+                yield match.start("user") if both else match.start("password"), match.end("password")
+            elif low[max(0, position - 5) : position].endswith((b"http", b"https")):
+                yield match.span("token")
+        if match := _HOOK.match(text, position + 3):
+            yield match.span("value")
+
+
+def _positions(low: bytes, literal: bytes) -> Iterator[int]:
+    position = low.find(literal)
+    while position >= 0:
+        yield position
+        position = low.find(literal, position + len(literal))
+
+
+def _after_names(text: str, raw: bytes, low: bytes) -> Iterator[_Span]:
+    """Yield what is assigned to secret names."""
+    names = raw.translate(_TO_NAMES)
+    find, name_end, name_start = low.find, names.find, names.rfind
+    for stem in STEMS:
+        position = find(stem)
+        while position >= 0:
+            end = name_end(b" ", position)
+            if end < 0:
+                break
+            start = name_start(b" ", 0, position) + 1
+            kind = classify(text[start:end])
+            if (kind is not Name.OPEN or low[start:end] in _IN_QUERIES) and (span := _assigned(text, start, end, kind)):
+                yield span
+            position = find(stem, end)
+
+
+def _assigned(text: str, start: int, end: int, kind: Name) -> _Span | None:
+    """Return what is assigned to the name at start:end, or None."""
+    before, name = text[max(0, start - 4) : start], text[start:end]
+    if before.endswith("://") or (kind is Name.OPEN and not before.endswith(("?", "&"))):
+        return None  # a user and a password, see _in_urls; or a word that is secret only in the query of a URL
+    match = _ASSIGN.match(text, end)
+    if match is None:
+        return None
+    position = match.end()
+    if match["blank"] and not name.startswith("--") and before not in ("env ", "ENV "):
+        return None
+    quoted = _QUOTED.match(text, position)
+    if quoted is not None:
+        return _quoted(text, quoted, kind)
+    if name.lower().endswith(("authorization", "cookie")) and ":" in match[0]:
+        value = _HEADER.match(text, position)
+    elif "=" in match[0] and name.isupper():
+        value = _WORD_VALUE.match(text, position)
+    else:
+        value = _VALUE.match(text, position)
+    if value is None or _is_harmless(name, value[0], kind, prose=match[0].endswith((": ", ":\t"))):
+        return None
+    return None if match["blank"] and value[0].startswith("-") else value.span()
+
+
+def _quoted(text: str, opening: re.Match[str], kind: Name) -> _Span | None:
+    """Return the text in quotes after `opening`, which may contain blanks."""
+    quote, start = opening["quote"], opening.end()
+    end = text.find(quote, start, start + _MAX_QUOTED)
+    while len(quote) == 1 and end > start and text[end - 1] == "\\":
+        end = text.find(quote, end + 1, start + _MAX_QUOTED)
+    if end < 0 or "\n" in text[start:end]:
+        match = _VALUE.match(text, start)
+        return match.span() if match else None
+    value = text[start:end]
+    if not value or _PLAIN_VALUE.fullmatch(value) or (kind is Name.WEAK and not _CREDENTIAL.fullmatch(value)):
+        return None
+    return start, end
+
+
+def _is_harmless(name: str, value: str, kind: Name, prose: bool) -> bool:
+    """Return whether a value without quotes is a number, a flag or the rest of a sentence."""
+    if _PLAIN_VALUE.fullmatch(value):
+        return True
+    if _NUMBER.fullmatch(value):
+        return kind is Name.WEAK or "pass" not in name.lower() or len(value) < 4
+    if kind is Name.WEAK or (prose and name.lower() in ("key", "token", "auth", "secret")):
+        return not _CREDENTIAL.fullmatch(value)
+    return prose and value.lower() in _PROSE

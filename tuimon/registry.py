@@ -1,33 +1,157 @@
-"""Plug-ins by being there: each module of a package that has the agreed attribute is one.
+"""Plug-in discovery: a plug-in is a module of a package that defines an agreed attribute.
 
-    formats/foo.py with FORMAT, panels/foo.py with PANEL, detectors/foo.py with DETECTOR, commands/foo.py with COMMAND,
-    exports/files/foo.py with EXPORT
+    formats/foo.py or formats/<family>/foo.py with FORMAT, panels/foo.py with PANEL, detectors/foo.py with DETECTOR,
+    commands/foo.py with COMMAND, exports/files/foo.py with EXPORT
 
-Modules whose name begins with "_" are helpers, not plug-ins. A module may hold several: FORMATS = (…, …).
+Modules and packages whose name begins with "_" hold helpers. A module may define several plug-ins: FORMATS = (…, …).
+
+Packages that are installed beside tuimon add formats, panels, detectors and exports by entry points, see ENTRY_POINTS.
+One that cannot be loaded is left out, and `problems` names it.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
+
+from tuimon.text import clean
+
+ENTRY_POINTS = {
+    "tuimon.formats": ("tuimon.formats", "Format"),
+    "tuimon.panels": ("tuimon.panels", "Panel"),
+    "tuimon.detectors": ("tuimon.detectors", "Detector"),
+    "tuimon.exports.files": ("tuimon.exports", "Export"),
+}
+"""Package -> (group of entry points, name of the class in the package that a plug-in is an instance of). An entry point
+is one plug-in or a tuple of them."""
+_MARK = b"[tuimon."
+"""The groups of entry points in entry_points.txt begin with this."""
+
+
+class Installed(NamedTuple):
+    """An entry point of an installed package."""
+
+    group: str
+    name: str
+    package: str
+    """Name and version of the package."""
+    problem: str
+    """Why it is left out; "" if it is used."""
+
+    @property
+    def sentence(self) -> str:
+        """Name of the plug-in, and the reason why it is left out."""
+        named = clean(f"plug-in {self.name} ({self.group}) of {self.package}")
+        return f"{named} is left out: {clean(self.problem)}" if self.problem else named
+
+
+_installed: dict[tuple[str, str, str], Installed] = {}
 
 
 @cache
 def names(package: str) -> tuple[str, ...]:
-    """Names of the modules of `package` that hold plug-ins, sorted; none of them is imported."""
-    parent = importlib.import_module(package)
-    return tuple(sorted(found.name for found in pkgutil.iter_modules(parent.__path__) if found.name[0] != "_"))
+    """Return the sorted names of the plug-in modules of `package` and its direct sub-packages ("family.module"). The
+    modules are not imported."""
+    return tuple(sorted(_modules(importlib.import_module(package).__path__)))
+
+
+def _modules(paths: Iterable[str], family: str = "") -> Iterator[str]:
+    for module in pkgutil.iter_modules(paths):
+        if module.name.startswith("_"):
+            continue
+        if not module.ispkg:
+            yield family + module.name
+        elif not family:
+            yield from _modules([f"{path}/{module.name}" for path in paths], f"{module.name}.")
 
 
 @cache
 def discover(package: str, attribute: str) -> tuple[Any, ...]:
-    """All objects named `attribute` (or in the tuple `attribute` + "S") in the modules of `package`, by module name."""
-    found: list[Any] = []
+    """Import the plug-in modules of `package` in the order of their names and return the plug-ins that they define,
+    then those of installed packages.
+
+    A plug-in is the object named `attribute`, or an element of the tuple named `attribute` + "S"."""
+    plugins: list[Any] = []
     for name in names(package):
-        loaded = importlib.import_module(f"{package}.{name}")
-        if hasattr(loaded, attribute):
-            found.append(getattr(loaded, attribute))
-        found.extend(getattr(loaded, attribute + "S", ()))
-    return tuple(found)
+        module = importlib.import_module(f"{package}.{name}")
+        if hasattr(module, attribute):
+            plugins.append(getattr(module, attribute))
+        plugins.extend(getattr(module, attribute + "S", ()))
+    if package in ENTRY_POINTS and _any_announced():
+        plugins.extend(_from_packages(package, plugins))
+    return tuple(plugins)
+
+
+def problems() -> tuple[Installed, ...]:
+    """Return the plug-ins of installed packages that were left out so far."""
+    return tuple(plugin for plugin in _installed.values() if plugin.problem)
+
+
+def installed() -> tuple[Installed, ...]:
+    """Load the plug-ins of all installed packages and return them, those with problems, too."""
+    for package in ENTRY_POINTS:
+        attribute = ENTRY_POINTS[package][1].upper()
+        discover(package, attribute)
+    return tuple(_installed.values())
+
+
+@cache
+def _any_announced() -> bool:
+    """Return whether an installed package has an entry point of tuimon.
+
+    The files are searched here because the import of importlib.metadata alone takes 10 times as long.
+    """
+    for folder in dict.fromkeys(sys.path):
+        try:
+            with os.scandir(folder or ".") as entries:
+                described = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+        except OSError:  # not a directory, or missing
+            continue
+        for path in described:
+            try:
+                descriptor = os.open(f"{path}/entry_points.txt", os.O_RDONLY)
+            except OSError:
+                continue
+            try:
+                if _MARK in os.read(descriptor, 1 << 20):
+                    return True
+            finally:
+                os.close(descriptor)
+    return False
+
+
+def _from_packages(package: str, known: Iterable[Any]) -> list[Any]:
+    """Return the plug-ins that entry points add to a package; remember those that cannot be used."""
+    from importlib.metadata import entry_points
+
+    group, kind_name = ENTRY_POINTS[package]
+    kind = getattr(importlib.import_module(package), kind_name)
+    ids = {_id(plugin) for plugin in known}
+    plugins: list[Any] = []
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
+        owner = f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
+        problem = ""
+        try:
+            loaded = point.load()
+            for plugin in loaded if isinstance(loaded, tuple | list) else (loaded,):
+                if not isinstance(plugin, kind):
+                    problem = f"{type(plugin).__name__} is not a {kind_name}"
+                elif _id(plugin) in ids:
+                    problem = f"there is another {_id(plugin)!r}"
+                else:
+                    ids.add(_id(plugin))
+                    plugins.append(plugin)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a module of others raises when imported
+            problem = f"{type(error).__name__}: {error}".rstrip(": ")
+        _installed[group, point.name, point.value] = Installed(group, point.name, owner, problem)
+    return plugins
+
+
+def _id(plugin: Any) -> object:
+    """Return the id of a format, panel or detector, or the name of an export."""
+    return getattr(plugin, "id", None) or getattr(plugin, "name", None)

@@ -1,8 +1,8 @@
-"""clean(): the one door through which foreign text (metric, run and file names, log lines, config, messages) enters.
+"""Make foreign text (names, log lines, config, messages) safe for a terminal, and fit text into cells.
 
-After it no text can move a cursor, set a title, write a clipboard, hide or reorder what a person reads:
-control bytes of C0 and C1, DEL, line and paragraph separators become visible pictures or escapes; bidirectional
-controls, zero-width characters and lone surrogates become escapes; a pile of combining marks is cut.
+Cleaned text cannot move the cursor, set a title, write to the clipboard, or hide or reorder text. C0 and C1 control
+bytes, DEL, line and paragraph separators become visible symbols or escapes; bidirectional controls, zero-width
+characters and lone surrogates become escapes; long sequences of combining marks are cut.
 """
 
 from __future__ import annotations
@@ -13,39 +13,65 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 MAX_COMBINING = 4
-"""Combining marks kept on one base character; more is a pile that spills over neighbouring rows."""
+"""Maximum number of combining marks per base character; more would extend into neighbouring rows."""
 
-_UNSAFE = re.compile(
+UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\ud800-\udfff\U000e0000-\U000e0fff]"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffc\ud800-\udfff\U000e0000-\U000e0fff"
+    "\u0600-\u0605\u06dd\u070f\u0890-\u0891\u08e2\U000110bd\U000110cd\U00013430-\U00013438\U0001bca0-\U0001bca3\U0001d173-\U0001d17a]"
 )
-_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-_COMBINING = re.compile(f"[{_MARKS}]{{{MAX_COMBINING + 1},}}")
+"""Characters that control a terminal or the direction of text, or are invisible."""
+_NOT_ASCII = re.compile("[^\x00-\x7f\ufffd]")
+_MAYBE_MARKS = re.compile(
+    f"[\u0300-\u1fff\u20d0-\u20ff\u2cef-\u2dff\u302a-\u309a\ua66f-\uabff\ufb1e\ufe20-\ufe2f\U00010000-\U0001efff]"
+    f"{{{MAX_COMBINING + 1},}}"
+)
+"""Sequences that may contain too many combining marks."""
 
 
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match[0])
     if code < 0x20:
         return chr(0x2400 + code)  # ␀ … ␟
     if code == 0x7F:
         return "␡"
     if 0xFE00 <= code <= 0xFE0F:
-        return ""  # variation selectors carry no meaning of their own; terminals disagree about their width
+        return ""  # variation selectors: terminals disagree about their width
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def clean(text: str, limit: int = 4096) -> str:
-    """Foreign text made safe to show. Printable text of any script comes back unchanged; cut at `limit` characters."""
+    """Return `text` made safe to show, cut at `limit` characters. Printable text of any script is unchanged."""
     if text.isascii() and text.isprintable():
         return text if len(text) <= limit else text[: limit - 1] + "…"
     if len(text) > limit:
         text = text[: limit - 1] + "…"
-    text = _UNSAFE.sub(_picture, text)
-    return _COMBINING.sub(lambda found: found[0][:MAX_COMBINING], text)
+    text = UNSAFE.sub(_visible, text)
+    return _MAYBE_MARKS.sub(_with_few_marks, text)
+
+
+def decoded(data: bytes) -> str:
+    """Return foreign bytes as text: UTF-8; Windows-1252 (Latin-1) if they are not UTF-8 and hold no other character of
+    it than ASCII. Bytes that are neither become U+FFFD."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        text = data.decode("utf-8", "replace")
+        return text if _NOT_ASCII.search(text) else data.decode("cp1252", "replace")
+
+
+def _with_few_marks(match: re.Match[str]) -> str:
+    """Return the text without the marks after the first MAX_COMBINING in a row."""
+    kept, marks = [], 0
+    for character in match[0]:
+        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        if marks <= MAX_COMBINING:
+            kept.append(character)
+    return "".join(kept)
 
 
 def cell_width(text: str) -> int:
-    """How many terminal cells `clean`ed text takes: 2 for wide and full-width characters, 0 for combining marks."""
+    """Return the number of terminal cells of cleaned text: 2 per wide character, 0 per combining mark."""
     return len(text) if text.isascii() else _width(text)
 
 
@@ -59,21 +85,21 @@ def _width(text: str) -> int:
     return width
 
 
-_RIGHT = 4
-_OTHER_PLACES = (3, 2, 5, 1)
-"""How many sixths of a text whose middle is cut are its end, and how many else they may be."""
+_TAIL = 4
+"""Sixths of a shortened text that its end takes if the middle is cut."""
+_OTHER_TAILS = (3, 2, 5, 1)
+"""Alternatives to _TAIL, used where two shortened texts would be equal."""
 
 
 def shown_path(path: str) -> str:
-    """Of a run, for a person; cleaned."""
+    """Return the path of a run as cleaned text; "-" becomes "standard input"."""
     return "standard input" if path == "-" else clean(path)
 
 
 def fit(text: str, width: int, keep: str = "start") -> str:
-    """Text cut or filled with blanks to exactly `width` cells.
+    """Cut `text` or pad it with blanks to exactly `width` cells.
 
-    keep="start" cuts the end; keep="end" cuts the start, as the last part of a metric name says most;
-    keep="ends" cuts the middle.
+    keep: "start" cuts the end, "end" cuts the start (for metric names), "ends" cuts the middle.
     """
     if width <= 0:
         return ""
@@ -85,47 +111,47 @@ def fit(text: str, width: int, keep: str = "start") -> str:
     if keep == "end":
         cut = "…" + _tail(text, width - 1)
     elif keep == "ends":
-        cut = _without_middle(text, width, _RIGHT)
+        cut = _without_middle(text, width, _TAIL)
     else:
         cut = _head(text, width - 1) + "…"
     return cut + " " * (width - cell_width(cut))
 
 
 def fit_apart(texts: Sequence[str], width: int) -> list[str]:
-    """Each as `fit` cuts its middle; those that would look the same are cut elsewhere, if that tells them apart."""
+    """Cut the middle of each text as `fit` does, but elsewhere where different texts would become equal."""
     cut = [fit(text, width, "ends") for text in texts]
     alike: dict[str, set[str]] = {}
     for text, shown in zip(texts, cut, strict=True):
         alike.setdefault(shown, set()).add(text)
     apart: dict[str, str] = {}
     for group in alike.values():
-        for right in _OTHER_PLACES if len(group) > 1 and width > 1 else ():
-            found = {text: fit(_without_middle(text, width, right), width) for text in group}
-            if len(set(found.values())) == len(group) and not alike.keys() & set(found.values()):
-                apart |= found
+        for right in _OTHER_TAILS if len(group) > 1 and width > 1 else ():
+            shortened = {text: fit(_without_middle(text, width, right), width) for text in group}
+            if len(set(shortened.values())) == len(group) and not alike.keys() & set(shortened.values()):
+                apart |= shortened
                 break
     return [apart.get(text, shown) for text, shown in zip(texts, cut, strict=True)]
 
 
 def _without_middle(text: str, width: int, right: int) -> str:
-    """right: the sixths of the width that go to the end of the text."""
+    """Cut the middle; `right` sixths of the width are the end of the text."""
     tail = (width - 1) * right // 6
     return _head(text, width - 1 - tail) + "…" + _tail(text, tail)
 
 
 def _head(text: str, width: int) -> str:
-    taken = 0
+    used = 0
     for index, character in enumerate(text):
-        taken += cell_width(character)
-        if taken > width:
+        used += cell_width(character)
+        if used > width:
             return text[:index]
     return text
 
 
 def _tail(text: str, width: int) -> str:
-    taken = 0
+    used = 0
     for index in range(len(text) - 1, -1, -1):
-        taken += cell_width(text[index])
-        if taken > width:
+        used += cell_width(text[index])
+        if used > width:
             return text[index + 1 :]
     return text

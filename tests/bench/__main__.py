@@ -1,6 +1,7 @@
-"""The benchmarks: `python -m tests.bench` names them, `python -m tests.bench NAME …` runs some, `all` runs each.
+"""Run benchmarks: `python -m tests.bench` lists them, `python -m tests.bench NAME …` runs some, `all` runs all.
 
-Every one compares side by side in one run and prints ratios: the absolute figures belong to the machine and the hour.
+Each compares its subjects in the same run and prints ratios, because absolute figures depend on the machine and its
+load.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ FOLDER = Path(__file__).parent
 
 
 def main(names: list[str]) -> int:
-    sys.path.insert(0, str(FOLDER.parent))
     known = {module.name: module for module in pkgutil.iter_modules([str(FOLDER)]) if not module.name.startswith("_")}
     unknown = [name for name in names if name not in (*known, "all")]
     if not names or unknown:
         for name in known:
-            told = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))) or ""
-            print(f"  {name:<14} {told.splitlines()[0]}")
+            text = ast.get_docstring(ast.parse((FOLDER / f"{name}.py").read_text("utf-8"))) or ""
+            print(f"  {name:<14} {text.splitlines()[0]}")
         return 2 if set(unknown) - {"--help", "-h"} else 0
     failed = 0
     for name in list(known) if "all" in names else names:

@@ -1,4 +1,4 @@
-"""Logs to measure with, written as the libraries write them, only faster.
+"""Write the logs that are measured, as the libraries write them but faster.
 
 Scalars in event files are TensorBoard's own protos: one logging step is serialised by them, and the steps after it are
 the same bytes with other wall times, steps, values and checksums. `check_event_file` holds that against what
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.bench.event_files import framed, plain
-from tuimon.formats._crc32c import crc32c_many
+from tuimon.formats._shared.crc32c import crc32c_many
 
 WALL = 1_795_226_051.25
 _CHUNK = 100_000
@@ -95,12 +95,12 @@ def check_event_file(path: Path, scalars: int) -> None:
     """TensorBoard's own reader, checksums and all, finds that many scalars. AssertionError if not."""
     from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
-    found = sum(len(event.summary.value) for event in LegacyEventFileLoader(str(path)).Load())
-    assert found == scalars, f"TensorBoard finds {found} of {scalars} scalars in {path}"
+    count = sum(len(event.summary.value) for event in LegacyEventFileLoader(str(path)).Load())
+    assert count == scalars, f"TensorBoard finds {count} of {scalars} scalars in {path}"
 
 
 def write_images(path: Path, scalars: int, images: int, size: int) -> None:
-    """Scalars, ten at a time, with an image of `size` bytes after each so many."""
+    """Write scalars, ten at a time, and an image of `size` bytes after every `scalars / images` of them."""
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary
 

@@ -1,25 +1,21 @@
-"""The real program on a pseudo-terminal, with what it shows and what it costs."""
+"""Dashboard: the program on a pseudo-terminal, with its screen and its resource usage."""
 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
 import psutil
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from support.grid import Grid
 from support.terminal import TUIMON, Terminal
 
 ENVIRONMENT = {"TUIMON_CONFIG": os.devnull, "PYTHONDONTWRITEBYTECODE": "", "TUIMON_THEME": "dark"}
 
 _QUESTION = b"\x1b[6n"
-"""Where is the cursor? Terminals answer with a row and a column."""
+"""Cursor position request; terminals answer with a row and a column."""
 
 
 class Dashboard:
@@ -68,7 +64,7 @@ class Dashboard:
                 return
 
     def _arrive(self) -> None:
-        """What the link has carried by now is on the screen, and a question in it is answered."""
+        """Put the bytes that the link has carried by now on the screen, and answer a request in them."""
         now, waiting = time.monotonic(), self.sent - self._fed
         if self._rate:
             if not waiting:
@@ -128,7 +124,7 @@ class Dashboard:
     def memory(self) -> tuple[float, float]:
         """(proportional set size, resident set size) of both processes in MB: the one shares out shared pages."""
         full = [process.memory_full_info() for process in self.processes]
-        return sum(one.pss for one in full) / 1e6, sum(one.rss for one in full) / 1e6
+        return sum(info.pss for info in full) / 1e6, sum(info.rss for info in full) / 1e6
 
     def watches(self) -> int:
         """inotify watches that both processes hold."""

@@ -1,4 +1,4 @@
-"""Rows about drawing: what a redraw costs and sends, and what a key waits for."""
+"""Rows about drawing: CPU time and bytes of a redraw, and the delay of a key."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def press(dashboard: Dashboard, key: str) -> float:
 
 
 def slow_link(folder: Path, rounds: int) -> Iterator[Row]:
-    """The terminal takes 30 kB a second while 9 charts change ten times a second: until " paused " stands there."""
+    """Time until " paused " is shown on a terminal of 30 kB/s while 9 charts change ten times a second."""
     names = _corpora.NINE
     path = log_of(folder / "slow", names, 100)
     found = []

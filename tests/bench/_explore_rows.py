@@ -1,4 +1,4 @@
-"""Rows about looking closely: what a key costs on a chart of ten million points, against one of ten thousand."""
+"""Rows about exploring: cost of a key on a chart with ten million points, compared with one with ten thousand."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.bench._store_rows import Feed
 from tuimon.draw import FrameCache, render
 from tuimon.draw.window import panned, zoomed
 from tuimon.model.views import ChartView, Size, Symbols
-from tuimon.panels import Look, metric_panel
-from tuimon.panels.lists.metric_rows import metric_layout, metric_row, metrics_listed
+from tuimon.panels import ChartOptions, metric_panel
+from tuimon.panels.lists.metric_rows import metric_layout, metric_row, sort_metrics
 from tuimon.store import Run
 
 LONG, SHORT = 10_000_000, 10_000
@@ -27,18 +27,18 @@ _ROUNDS = 60
 class Chart:
     """A zoomed chart of one metric, moved as keys move it."""
 
-    def __init__(self, points: int, look: Look) -> None:
+    def __init__(self, points: int, options: ChartOptions) -> None:
         self.feed = Feed(1, points)
-        self.look = look
+        self.options = options
         self._frames = FrameCache()
         self._back = -0.25
         self.view = self._drawn()
         for _ in range(2):
-            self.look = replace(self.look, window=zoomed(self.view, 0.5))
+            self.options = replace(self.options, window=zoomed(self.view, 0.5))
             self.view = self._drawn()
 
     def _drawn(self) -> ChartView:
-        view = metric_panel(self.feed.names[0]).view(self.feed.run, SCREEN, 1.7e9, Symbols.BRAILLE, self.look)
+        view = metric_panel(self.feed.names[0]).view(self.feed.run, SCREEN, 1.7e9, Symbols.BRAILLE, self.options)
         assert isinstance(view, ChartView)
         render(view, SCREEN, Symbols.BRAILLE, self._frames)
         return view
@@ -46,7 +46,7 @@ class Chart:
     def pan(self) -> None:
         """A quarter of the window to and fro, over the last quarter of the data and the one before."""
         before = self.view.x.low
-        self.look = replace(self.look, window=panned(self.view, self._back))
+        self.options = replace(self.options, window=panned(self.view, self._back))
         self.view = self._drawn()
         assert self.view.x.low != before, "nothing was moved, so nothing would be measured"
         assert self.view.extent is not None
@@ -85,23 +85,23 @@ def listing() -> Iterator[Row]:
     against = f"{long:.2f} ms against {short:.2f} ms, {SCREEN.height} rows"
     yield Row("a screen of 10 000 metrics, against 100", long / short, "x", 1.5, 1.1, against=against)
     begun = time.thread_time()
-    metrics_listed(runs[0], runs[0].metrics, "last", False)
+    sort_metrics(runs[0], runs[0].metrics, "last", False)
     first = time.thread_time() - begun
     begun = time.thread_time()
-    metrics_listed(runs[0], runs[0].metrics, "max", False)
+    sort_metrics(runs[0], runs[0].metrics, "max", False)
     against = f"{(time.thread_time() - begun) * 1e3:.0f} ms by another column"
     pace = _pace.of_python()
     yield Row("10 000 metrics sorted by a value, at first", first * 1e3, "ms", 1000, 500, against=against, pace=pace)
 
 
 def panning() -> Iterator[Row]:
-    """See Chart.pan."""
-    for what, look in (
-        ("pan", Look(alone=True)),
-        ("pan, smoothed", Look(alone=True, smoothing=0.9)),
-        ("pan, by time", Look(alone=True, axis="time")),
+    """Rows of panning: the methods of Chart."""
+    for what, options in (
+        ("pan", ChartOptions(fullscreen=True)),
+        ("pan, smoothed", ChartOptions(fullscreen=True, smoothing=0.9)),
+        ("pan, by time", ChartOptions(fullscreen=True, axis="time")),
     ):
-        charts = [Chart(points, look) for points in (LONG, SHORT)]
+        charts = [Chart(points, options) for points in (LONG, SHORT)]
         long, short = side_by_side(charts[0].pan, charts[1].pan)
         against = f"{long:.2f} ms against {short:.2f} ms, a chart of {SCREEN.width}x{SCREEN.height}"
         yield Row(f"{what} over 10M points, against 10k", long / short, "x", 1.5, 1.1, against=against)

@@ -1,6 +1,6 @@
-"""Rows about what needs no screen: a summary and exports of a large event file, beside tbparse with pandas.
+"""Rows about commands without a screen: summary and exports of a large event file, and tbparse with pandas.
 
-Each runs in a process of its own. Memory is the peak of the whole process, with its interpreter and libraries.
+Each runs in a separate process. Memory is the peak of the whole process, with its interpreter and libraries.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FORMATS = ("csv", "jsonl", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of a process."""
+    """Cost of a process."""
 
     seconds: float
     """CPU time, its own and the system's."""
@@ -49,9 +49,9 @@ class Cost:
 
 
 def cost(command: Sequence[str]) -> Cost:
-    """What a command takes, its output thrown away."""
-    said = subprocess.run([sys.executable, "-S", "-c", _LAUNCH, *command], check=True, stdout=subprocess.PIPE)
-    status, seconds, mebibytes = json.loads(said.stdout)
+    """Run a command and measure it; its output is discarded."""
+    process = subprocess.run([sys.executable, "-S", "-c", _LAUNCH, *command], check=True, stdout=subprocess.PIPE)
+    status, seconds, mebibytes = json.loads(process.stdout)
     assert status == 0, command
     return Cost(seconds, mebibytes)
 
@@ -84,15 +84,15 @@ def rows(folder: Path, full: bool) -> Iterator[Row]:
     for name in _FORMATS:
         for way, least in (("--by-source", ours), ("curves", joined)):
             where = folder / f"large.{name}"
-            found = tuimon("export", str(large), *([way] if way.startswith("-") else []), "-o", str(where))
+            result = tuimon("export", str(large), *([way] if way.startswith("-") else []), "-o", str(where))
             size = where.stat().st_size / 2**20
             where.unlink()
-            told = f"{found.mebibytes:.0f} MiB resident, {size:.0f} MiB written"
+            against = f"{result.mebibytes:.0f} MiB resident, {size:.0f} MiB written"
             if name == "csv":
-                told += f"; memory x{found.mebibytes / least.mebibytes:.2f} for {times} times the points"
-            per_point = found.seconds / count * 1e6
+                against += f"; memory x{result.mebibytes / least.mebibytes:.2f} for {times} times the points"
+            per_point = result.seconds / count * 1e6
             what = f"export of {times}M points as {name}, {way.lstrip('-').replace('-', ' ')}"
-            yield Row(what, per_point, "us CPU a point", 2.0, 1.0, against=told)
+            yield Row(what, per_point, "us CPU a point", 2.0, 1.0, against=against)
 
 
 def compared(what: str, ours: Cost, theirs: Cost | None, least: float) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""W&B LEET, the terminal viewer of the wandb package, as a peer: what it takes until it has read a file."""
+"""W&B LEET, the terminal viewer of the wandb package, as a peer: its CPU time until it has read a file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def cpu_to_load(path: Path) -> float | None:
         while time.monotonic() - begun < _LONGEST and time.monotonic() - since < _REST:
             if select.select([terminal], [], [], 0.1)[0]:
                 os.read(terminal, 1 << 16)
-            now = sum(sum(one.cpu_times()[:2]) for one in psutil.Process(child).children(recursive=True))
+            now = sum(sum(process.cpu_times()[:2]) for process in psutil.Process(child).children(recursive=True))
             if now - spent > _LITTLE or not now:
                 spent, since = now, time.monotonic()
     finally:

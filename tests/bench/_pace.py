@@ -1,6 +1,6 @@
-"""How fast this machine is now, where the one on which the demands were set is 1, told by work that is not ours.
+"""Measure the current speed of this machine by fixed work, relative to the machine the requirements were set on.
 
-A shared machine takes twice as long in a slow hour; what then misses a demand by no more than that is no fault of ours.
+A shared machine can take twice as long at times; a figure that misses its requirement by no more than that is excused.
 """
 
 from __future__ import annotations

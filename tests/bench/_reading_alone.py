@@ -1,8 +1,8 @@
-"""How long a reader takes for a log, in a process that holds nothing else, as a reader's does.
+"""Measure the reading of a log in a process of its own, like the reader process.
 
     python -m tests.bench._reading_alone PATH ROUNDS
 
-Prints the median CPU seconds of the rounds, of which one more goes first to warm up, and the points.
+Prints the median CPU seconds of the rounds, after one more to warm up, and the number of points.
 """
 
 from __future__ import annotations
@@ -31,5 +31,5 @@ def read(path: Path) -> tuple[float, int]:
 
 
 if __name__ == "__main__":
-    found = [read(Path(sys.argv[1])) for _ in range(int(sys.argv[2]) + 1)][1:]
-    print(statistics.median(seconds for seconds, _ in found), found[0][1])
+    results = [read(Path(sys.argv[1])) for _ in range(int(sys.argv[2]) + 1)][1:]
+    print(statistics.median(seconds for seconds, _ in results), results[0][1])

@@ -1,4 +1,4 @@
-"""Rows about reading: how fast logs are decoded by the reader's own way of a file, beside those who read them too."""
+"""Rows about reading: speed at which the reader decodes logs, compared with other readers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _cpu_of(command: list[str]) -> float:
 
 
 def rustboard(folder: Path, ours: float) -> str:
-    """What tensorboard-data-server's load costs. It serves on when it has loaded: then it uses no more CPU time."""
+    """CPU time of tensorboard-data-server's load. It keeps running afterwards, but uses no more CPU time."""
     try:
         import tensorboard_data_server
     except ImportError:
@@ -150,9 +150,9 @@ def newest(folder: Path) -> Iterator[Row]:
 
 def wandb(folder: Path, full: bool) -> Iterator[Row]:
     import orjson
+    from support.log_writer import WANDB, framed
 
     from tests.bench import wandb as bench
-    from tests.log_writer import WANDB, framed
 
     count = 20_000 if full else 3000
     directory = folder / "wandb" / "run-20261121_010101-abcdefgh"
@@ -221,7 +221,7 @@ def document(folder: Path) -> Iterator[Row]:
 
 
 def _middle(work: Callable[[], object], rounds: int) -> float:
-    """As `rate` tells ours."""
+    """Median time of the rounds, the measure that `rate` uses for tuimon."""
     return statistics.median(_best(work, 1) for _ in range(rounds))
 
 

@@ -14,20 +14,20 @@ class Row:
     ours: float
     unit: str
     least: float
-    """What must be reached; NaN where nothing is demanded."""
+    """Required value; NaN if there is no requirement."""
     aim: float
     more: bool = False
-    """More is better; otherwise less is."""
+    """Is more better?"""
     against: str = ""
     """Peers and limits of the same run, as ratios."""
     section: str = ""
     pace: float = 1.0
-    """How fast this machine is now, told by the limit of the row (orjson alone, say), where the machine on which the
-    demands were set is 1: what misses a demand by less than that is no fault of ours."""
+    """Current speed of this machine, measured by the limit of the row (e.g. orjson alone), relative to the machine on
+    which the requirements were set. A figure that misses its requirement by less than that is excused."""
 
     @property
     def verdict(self) -> str:
-        """aim | met | met * (at the pace of this machine) | NOT MET | - (nothing demanded)."""
+        """aim | met | met * (relative to the speed of this machine) | NOT MET | - (no requirement)."""
         if math.isnan(self.least):
             return "-"
         if self._reaches(self.aim):

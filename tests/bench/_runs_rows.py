@@ -1,4 +1,4 @@
-"""Rows about many runs: what a list of a thousand costs, and a chart of several runs against a chart of one."""
+"""Rows about many runs: cost of a list of a thousand, and of a chart of several runs compared with one run."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.bench._store_rows import Feed
 from tuimon.analysis.run_filter import parse
 from tuimon.draw import FrameCache, render
 from tuimon.model.views import Symbols
-from tuimon.monitor import open_run
-from tuimon.panels import Look, drawn_over, metric_panel
+from tuimon.monitor.local import open_run
+from tuimon.panels import ChartOptions, metric_panel, overlay_lines
 from tuimon.panels.lists.run_rows import layout, run_row
-from tuimon.panels.lists.runs import Listing, listed, useful_columns
+from tuimon.panels.lists.runs import Listing, list_runs, useful_columns
 from tuimon.store import Run, Snapshot
 
 MANY, FEW = 1000, 50
@@ -29,7 +29,7 @@ def rows(folder: Path, full: bool) -> Iterator[Row]:
     listing = Listing(time.time(), Symbols.BRAILLE)
 
     def page(runs: Sequence[Run]) -> None:
-        seen = listed(runs, listing)[: SCREEN.height]
+        seen = list_runs(runs, listing)[: SCREEN.height]
         widths = layout(SCREEN.width, useful_columns(seen, listing), 20)
         for run in seen:
             run_row(run, listing, widths, False, SCREEN.width)
@@ -42,9 +42,9 @@ def rows(folder: Path, full: bool) -> Iterator[Row]:
     yield Row(f"a screen of {MANY} runs, against {FEW}", long / short, "x", 1.5, 1.1, against=against)
     yield Row(f"the first screen of {MANY} runs", first, "ms", 200, 100)
     for what, ask in (
-        ("sorted by reward", lambda: listed(many.runs, listing, sort="reward")),
-        ("sorted by state", lambda: listed(many.runs, listing, sort="state")),
-        ("filtered by lr>3e-4 state:stalled", lambda: listed(many.runs, listing, parse("lr>3e-4 state:stalled"))),
+        ("sorted by reward", lambda: list_runs(many.runs, listing, sort="reward")),
+        ("sorted by state", lambda: list_runs(many.runs, listing, sort="state")),
+        ("filtered by lr>3e-4 state:stalled", lambda: list_runs(many.runs, listing, parse("lr>3e-4 state:stalled"))),
     ):
         times = []
         for _ in range(2):
@@ -60,14 +60,14 @@ def _overlays() -> Iterator[Row]:
     charts = {}
     for points in (1_000_000, 10_000):
         feeds = [Feed(1, points) for _ in range(8)]
-        over = drawn_over([feed.run for feed in feeds], (), False, Symbols.BRAILLE)
+        over = overlay_lines([feed.run for feed in feeds], (), False, Symbols.BRAILLE)
         charts[points] = feeds[0].names[0], feeds[0].run, over
     frames = FrameCache()
 
     def draw(points: int, count: int) -> None:
         name, run, over = charts[points]
-        look = replace(Look(), over=over[:count] if count > 1 else ())
-        view = metric_panel(name).view(run, SCREEN, 1.7e9, Symbols.BRAILLE, look)
+        options = replace(ChartOptions(), overlay=over[:count] if count > 1 else ())
+        view = metric_panel(name).view(run, SCREEN, 1.7e9, Symbols.BRAILLE, options)
         render(view, SCREEN, Symbols.BRAILLE, frames)
 
     long, short = side_by_side(partial(draw, 1_000_000, 8), partial(draw, 10_000, 8))

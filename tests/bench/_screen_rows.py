@@ -35,7 +35,7 @@ def drawn(grid: Grid) -> bool:
 
 
 class Feeder:
-    """Calls `write(number)` so many times a second from a thread of its own, until it is left."""
+    """Context manager that calls `write(number)` `rate` times per second from a thread."""
 
     def __init__(self, rate: float, write: Callable[[int], object]) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Rows about the store: long runs, drawn at the cost of short ones."""
+"""Rows about the store: cost of drawing long runs compared with short ones."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Feed:
         self._windows()
 
     def zoom(self) -> None:
-        """The same as charts. The windows are never the same twice, so each chart gets a frame of its own."""
+        """Draw the same windows as charts. No window is repeated, so each chart needs a new frame."""
         columns = plot_columns(SIZE.width)
         for low, high, found in self._windows():
             x, y = Axis(low, high, kind="step"), Axis(*y_limits([found]))

@@ -1,9 +1,9 @@
-"""How fast console text is read, side by side with what a person would use instead; ratios of one run.
+"""Compare the decoding of console text with that of simple scripts.
 
-    python tests/bench/console.py [MEGABYTES]
+    python -m tests.bench.console [MEGABYTES]
 
-Three logs: one in which no line is a row of metrics, verl's one line a step, and Hugging Face's rows between the states
-of a progress bar. Times are CPU seconds, the best of three rounds; a log comes in pieces of 1 MiB.
+Three logs: one without rows of metrics, verl's with one line per step, and Hugging Face's with rows between the states
+of a progress bar. Times are CPU seconds, the best of three rounds; a log is fed in pieces of 1 MiB.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tuimon.formats.console import ConsoleDecoder
+from tuimon.formats.console.text import ConsoleDecoder
 from tuimon.model.points import Points
 
 CHUNK = 1 << 20
@@ -56,13 +56,13 @@ def hugging_face(size: int) -> bytes:
 
 def ours(data: bytes) -> int:
     reader, points = ConsoleDecoder(), 0
-    for at in range(0, len(data), CHUNK):
-        points += sum(len(item) for item in reader.feed(data[at : at + CHUNK]) if isinstance(item, Points))
+    for offset in range(0, len(data), CHUNK):
+        points += sum(len(item) for item in reader.feed(data[offset : offset + CHUNK]) if isinstance(item, Points))
     return points + sum(len(item) for item in reader.flush() if isinstance(item, Points))
 
 
 def one_expression(data: bytes) -> int:
-    """What a script does: each line, one search for `name: number`."""
+    """Search each line for `name: number`, as a script would."""
     pair = re.compile(r"'?([\w/@.]+)'?:\s?'?(?:np\.float64\()?(-?\d[\d.e+-]*)")
     return sum(len(pair.findall(line)) for line in data.decode().splitlines())
 

@@ -1,9 +1,9 @@
-"""How fast tables are read, side by side with what a person would use instead; ratios of one run.
+"""Compare the decoding of CSV tables with csv.reader and pandas.
 
-    python tests/bench/csv_table.py [ROWS]
+    python -m tests.bench.csv_table [ROWS]
 
-A row has a step and 20 numbers. Times are CPU seconds, the best of three rounds. "sparse" has two of three cells empty
-(Lightning), "diverged" has NaN in a fifth of its columns, "quoted" has quotes around every cell.
+A row has a step and 20 numbers. Times are CPU seconds, the best of three rounds. In "sparse" two of three cells are
+empty (Lightning), "diverged" has NaN in a fifth of its columns, "quoted" has quotes around every cell.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tuimon.formats._table import TableDecoder
+from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.model.points import Points
 
 CHUNK = 1 << 20
@@ -31,8 +31,8 @@ def table(rows: int, cell: Callable[[random.Random, int], str]) -> bytes:
 
 def ours(data: bytes) -> int:
     decoder, points = TableDecoder(), 0
-    for at in range(0, len(data), CHUNK):
-        points += sum(len(item) for item in decoder.feed(data[at : at + CHUNK]) if isinstance(item, Points))
+    for offset in range(0, len(data), CHUNK):
+        points += sum(len(item) for item in decoder.feed(data[offset : offset + CHUNK]) if isinstance(item, Points))
     return points
 
 

@@ -1,9 +1,12 @@
-"""Detectors on labelled runs, and what they cost: python -m tests.bench.detectors [seeds] [names of faults …] | cost
+"""Measure recall, precision and delay of the detectors on labelled runs, and their cost.
 
-Learners that really learn (tests/labelled), healthy or with a fault injected. For each detector: of how many runs that
-it had to tell it told (recall), how many of its tellings were right (precision; in a run with a fault, what the fault
-really does besides is right), and how many steps after the fault it told (median, worst). A run of all faults writes
-these figures into detectors.json, from where the README has them.
+    python -m tests.bench.detectors [SEEDS] [FAULT …]
+    python -m tests.bench.detectors cost
+
+The runs are those of simulated learners (tests/support/labelled), healthy or with an injected fault. For each detector:
+the share of the faults it should report that it reports (recall), the share of its alerts that are correct (precision;
+other real effects of a fault count as correct), and the steps from the fault to the alert (median, worst). A run of all
+faults writes the figures to detectors.json, from which the documentation takes them.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from labelled.faults import FAULTS, make
-from labelled.judging import judge
+from support.labelled.faults import FAULTS, make
+from support.labelled.judging import judge
 
 from tuimon.detectors import Checker
 from tuimon.model.events import Columns, MetricsFound, RunFound, StreamFound
@@ -41,7 +44,7 @@ def main(words: list[str]) -> None:
     seeds = int(words[0]) if words[:1] and words[0].isdigit() else 10
     wanted = [fault for fault in FAULTS if not words[1:] or fault.name in words[1:]]
     start = time.process_time()
-    told, missed, false = Counter[str](), Counter[str](), Counter[str]()
+    reported, missed, false = Counter[str](), Counter[str](), Counter[str]()
     delays: dict[str, list[int]] = defaultdict(list)
     healthy = [(learner, seed) for learner in HEALTHY for seed in range(100, 100 + 2 * seeds)]
     quiet = 0
@@ -52,26 +55,26 @@ def main(words: list[str]) -> None:
         if verdict.false:
             print(f"  healthy {learner}, seed {seed}: {', '.join(sorted(verdict.false))}")
     print(f"healthy runs: {quiet} of {len(healthy)} without any alert\n")
-    print(f"{'fault':<36} {'runs':>4}  told by")
+    print(f"{'fault':<36} {'runs':>4}  reported by")
     for fault in wanted:
-        found, wrong = Counter[str](), Counter[str]()
+        raised, wrong = Counter[str](), Counter[str]()
         for seed in range(seeds):
             verdict = judge(make(fault, seed))
-            found.update(verdict.raised)
+            raised.update(verdict.raised)
             wrong.update(verdict.false)
             for rule in fault.musts:
-                (told if rule in verdict.raised else missed)[rule] += 1
+                (reported if rule in verdict.raised else missed)[rule] += 1
             for rule, delay in verdict.delay.items():
                 delays[rule].append(delay)
         false.update(wrong)
         besides = f"   false: {dict(wrong)}" if wrong else ""
-        print(f"{fault.name:<36} {seeds:>4}  {', '.join(f'{r} {found[r]}/{seeds}' for r in fault.musts)}{besides}")
+        print(f"{fault.name:<36} {seeds:>4}  {', '.join(f'{r} {raised[r]}/{seeds}' for r in fault.musts)}{besides}")
     print(f"\n{'detector':<20} {'runs':>4} {'recall':>7} {'precision':>10} {'delay, median':>14} {'worst':>6}")
     figures = {}
-    for rule in sorted({*told, *missed, *false}):
-        runs = told[rule] + missed[rule]
-        recall = f"{told[rule] / runs:.2f}" if runs else "-"
-        precision = f"{told[rule] / (told[rule] + false[rule]):.2f}" if told[rule] + false[rule] else "-"
+    for rule in sorted({*reported, *missed, *false}):
+        runs = reported[rule] + missed[rule]
+        recall = f"{reported[rule] / runs:.2f}" if runs else "-"
+        precision = f"{reported[rule] / (reported[rule] + false[rule]):.2f}" if reported[rule] + false[rule] else "-"
         late = f"{statistics.median(delays[rule]):.0f}" if delays[rule] else "-"
         print(f"{rule:<20} {runs:>4} {recall:>7} {precision:>10} {late:>14} {max(delays[rule], default=0):>6}")
         figures[rule] = {"runs": runs, "recall": recall, "precision": precision, "delay": late}

@@ -1,8 +1,8 @@
-"""How long a drawing takes: python tests/bench/draw.py
+"""Measure the drawing of charts, compared with plotext alone.
 
-View -> rows with a known frame, the making of the frame, the finding of changed cells where the newest columns
-changed, and beside them plotext alone on the same curves: two points a column, and all 10 000 points of each.
-Milliseconds of CPU time, median; the plotext columns build and print the figure without styling it.
+Columns: rows of a view with a cached frame; the frame; the changed cells if the newest columns changed; plotext with
+two points per column, and with all 10,000 points of each curve (built and printed without styles). Milliseconds of CPU
+time, median.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from tuimon import draw
 from tuimon.draw.chart import plot_columns
@@ -50,7 +50,7 @@ def view_of(curves: list[Floats], width: int) -> ChartView:
 
 
 def plotext_alone(curves: list[list[float]], size: Size) -> str:
-    """The same curves as a plotext figure."""
+    """Draw the curves as a plotext figure."""
     import plotext
 
     plotext.terminal.limit(False, False)

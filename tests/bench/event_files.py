@@ -1,6 +1,6 @@
-"""How fast event files are read: tuimon, tbparse and EventAccumulator side by side, in one run, in CPU time.
+"""Compare the reading of event files by tuimon, tbparse and EventAccumulator, in CPU time.
 
-    python tests/bench/event_files.py [--events 200000] [--ours-only] [CORPUS …]
+    python -m tests.bench.event_files [--events 200000] [--ours-only] [CORPUS …]
 
 Corpora are serialised by TensorBoard's own protos into a temporary directory:
 
@@ -29,8 +29,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tuimon.formats._crc32c import crc32c, crc32c_many, masked
-from tuimon.formats.tensorboard import EventFileDecoder
+from tuimon.formats._shared.crc32c import crc32c, crc32c_many, masked
+from tuimon.formats.tensorboard.event_file import EventFileDecoder
 from tuimon.model.points import Points
 
 warnings.simplefilter("ignore")
@@ -108,7 +108,7 @@ def ours(path: Path) -> int:
                 block = 16 << 10
                 count = decoder.skippable
                 file.seek(count, 1)
-                decoder.skipped(count)
+                decoder.advance(count)
     return points + sum(len(item) for item in decoder.flush() if isinstance(item, Points))
 
 

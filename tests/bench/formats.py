@@ -1,15 +1,14 @@
-"""How fast each format is read, side by side with what a person would use instead: the library's own reader, pandas.
+"""Compare the reading of each format with the library's own reader and pandas.
 
-    python -m tests.bench formats          all of them
-    python -m tests.bench.formats [--steps 5000] [WORD …]     those whose names hold one of the words
+    python -m tests.bench formats                             all formats
+    python -m tests.bench.formats [--steps 5000] [WORD …]     formats whose names contain one of the words
 
-A log has 20 metrics a step (50 in W&B's and SwanLab's run files). Ours is what the reader process does, looking for the
-log included; the others begin with its path. Both end with the steps and values of each metric, and must be equal, or
-nothing is measured. Times are CPU seconds, the best of three rounds (of the others, of two).
+A log has 20 metrics per step (50 in W&B's and SwanLab's run files). tuimon's time is that of the reader process,
+including the search for the log; peers start with its path. Both return the steps and values of each metric, which must
+be equal. Times are CPU seconds, the best of three rounds (two for peers).
 
-A peer is measured where it can be imported: none is needed, and one that cannot is said to be missing. To have all of
-them, install mlflow-skinny, sqlalchemy, alembic, pandas, swanlab, tbparse, tensorboard and wandb (up to 0.29) into an
-environment beside tuimon, and run this there.
+Peers that cannot be imported are listed as missing. To measure all of them, install mlflow-skinny, sqlalchemy, alembic,
+pandas, swanlab, tbparse, tensorboard and wandb (up to 0.29) into an environment with tuimon, and run this there.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from support.event_reading import read_all
 
 from tests.bench import _formats
 from tests.bench._formats import Case, Series
 from tests.bench._row import number
-from tests.event_reading import everything
 from tuimon.model.events import Columns, Event, MetricsFound
 from tuimon.reader import Collector
 
@@ -41,27 +40,27 @@ _LINE = "{:<46} {:<32} {:>8} {:>8} {:>10}"
 
 def cases() -> Iterator[Case | str]:
     """Every case, or why those of a module cannot be measured."""
-    for found in pkgutil.iter_modules(_formats.__path__):
+    for module_info in pkgutil.iter_modules(_formats.__path__):
         try:
-            module = importlib.import_module(f"{_formats.__name__}.{found.name}")
+            module = importlib.import_module(f"{_formats.__name__}.{module_info.name}")
         except ImportError as error:
-            yield f"{found.name}: its log cannot be written here ({error})"
+            yield f"{module_info.name}: its log cannot be written here ({error})"
         else:
             yield from getattr(module, "CASES", None) or [module.CASE]
 
 
 def read(folder: Path) -> list[Event]:
-    """All that the reader process would tell."""
-    return everything(Collector([str(folder)]))
+    """The events that the reader process would send."""
+    return read_all(Collector([str(folder)]))
 
 
 def by_metric(events: list[Event]) -> Series:
-    """What was read of a run with one source for each metric. AssertionError if there are several."""
+    """Series of a run with one source per metric. Raises AssertionError if there are several."""
     names: dict[tuple[int, int], str] = {}
     parts: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for event in events:
         if isinstance(event, MetricsFound):
-            names.update({(event.stream, event.first + at): name for at, name in enumerate(event.names)})
+            names.update({(event.stream, event.first + index): name for index, name in enumerate(event.names)})
         elif isinstance(event, Columns):
             ends = np.cumsum(event.counts).tolist()
             for metric, start, end in zip(event.metric.tolist(), [0, *ends], ends, strict=False):

@@ -1,8 +1,8 @@
-"""How fast JSON lines are read, side by side with what a person would use instead; ratios of one run.
+"""Compare the decoding of JSON lines with json.loads, orjson and pandas.
 
-    python tests/bench/json_lines.py [ROWS]
+    python -m tests.bench.json_lines [ROWS]
 
-A row has a step and 20 numbers (about 600 bytes), as json.dumps writes it. Times are CPU seconds, the best of three
+A row has a step and 20 numbers (about 600 bytes), as written by json.dumps. Times are CPU seconds, the best of three
 rounds; "rows with NaN" is the log of a run that diverged (1 % and all of its rows).
 """
 
@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tuimon.formats.jsonl import decoder
+from tuimon.formats.json.lines import decoder
 from tuimon.model.points import Points
 
 CHUNK = 1 << 20
@@ -37,8 +37,8 @@ def log(rows: int, nan: float = 0.0, nested: bool = False) -> bytes:
 
 def ours(data: bytes) -> int:
     reader, points = decoder(), 0
-    for at in range(0, len(data), CHUNK):
-        points += sum(len(item) for item in reader.feed(data[at : at + CHUNK]) if isinstance(item, Points))
+    for offset in range(0, len(data), CHUNK):
+        points += sum(len(item) for item in reader.feed(data[offset : offset + CHUNK]) if isinstance(item, Points))
     return points
 
 

@@ -1,20 +1,17 @@
-"""How long a logged point takes to the screen: with file system events and without, on a real terminal.
+"""Measure the time from a logged point to its digits on a real terminal, with file system events and without.
 
-A writer appends a row with a value that no earlier one had; the time is over when its digits come out of the
-program's pseudo-terminal. The bare poll (stat every 50 ms, no decoding, no screen) stands beside it.
+A writer appends a row; the time ends when its value is written to the pseudo-terminal. For comparison: a bare poll
+(stat every 50 ms, without decoding or screen).
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from support.terminal import TUIMON, Terminal
 
@@ -22,38 +19,42 @@ ROUNDS = 40
 INTERVAL = 0.5
 
 
+def reward(number: int) -> int:
+    """A number of which every digit differs from the previous one: only changed cells are sent to the terminal."""
+    return 1111 * (number % 9 + 1)
+
+
 def row(number: int) -> str:
-    return json.dumps({"step": number, "timestamp": time.time(), "reward": 1000 + number, "loss": 1.0}) + "\n"
+    return json.dumps({"step": number, "timestamp": time.time(), "reward": reward(number), "loss": 1.0}) + "\n"
 
 
 def measured(options: list[str]) -> list[float]:
-    """Seconds from write to terminal, a round each."""
+    """Time (s) from write to terminal in each round."""
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "metrics.jsonl"
         log.write_text("".join(row(number) for number in range(100)))
         with Terminal([*TUIMON, *options, directory]) as terminal:
-            terminal.until(lambda output: b"1099" in output)
+            terminal.until(lambda output: str(reward(99)).encode() in output)
             terminal.read(1.5)
-            found = []
+            times = []
             for number in range(100, 100 + ROUNDS):
-                wanted = str(1000 + number).encode()
+                digits = str(reward(number)).encode()
                 size = len(terminal.output)
                 start = time.perf_counter()
                 with log.open("a") as file:
                     file.write(row(number))
-                # the step and the value change at once; a changed cell range may cut the common digits off
-                while wanted[-2:] not in terminal.output[size:]:
+                while digits not in terminal.output[size:]:
                     terminal.read(0.001)
-                    assert time.perf_counter() - start < 30, wanted
-                found.append(time.perf_counter() - start)
+                    assert time.perf_counter() - start < 30, digits
+                times.append(time.perf_counter() - start)
                 terminal.read(0.15 + 0.37 * (number % 3) / 3)
             terminal.type("q")
-            return found
+            return times
 
 
 def bare_poll(every: float) -> list[float]:
-    """Seconds until a loop of stat() sees a write."""
-    found = []
+    """Time (s) until a loop of stat() sees a write, in each round."""
+    times = []
     with tempfile.NamedTemporaryFile("a") as file:
         path = Path(file.name)
         for number in range(ROUNDS):
@@ -71,11 +72,11 @@ def bare_poll(every: float) -> list[float]:
             file.write("x")
             file.flush()
             seen.wait()
-            found.append(time.perf_counter() - start)
-    return found
+            times.append(time.perf_counter() - start)
+    return times
 
 
-def told(name: str, seconds: list[float], base: float) -> float:
+def print_row(name: str, seconds: list[float], base: float) -> float:
     ordered = sorted(seconds)
     middle = statistics.median(ordered)
     last = ordered[int(len(ordered) * 0.95)]
@@ -86,9 +87,9 @@ def told(name: str, seconds: list[float], base: float) -> float:
 def main() -> None:
     print(f"{ROUNDS} appended rows each; x: against the bare 50 ms poll")
     base = statistics.median(bare_poll(0.05))
-    told("bare poll, stat every 50 ms", bare_poll(0.05), base)
-    told("tuimon, write to screen, events", measured([]), base)
-    poll = told(
+    print_row("bare poll, stat every 50 ms", bare_poll(0.05), base)
+    print_row("tuimon, write to screen, events", measured([]), base)
+    poll = print_row(
         f"tuimon, write to screen, --poll {INTERVAL} s", measured(["--poll", "--interval", str(INTERVAL)]), base
     )
     print(f"  the poll's median is its interval / 2 and {1000 * (poll - INTERVAL / 2):.0f} ms")

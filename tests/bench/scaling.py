@@ -1,9 +1,9 @@
-"""How cost grows with the points of a run: load, append, redraw and memory at 10k, 100k, 1M (--full: 10M) points.
+"""Measure how load, append, redraw and memory grow with the points of a run: 10k, 100k, 1M (--full: 10M) points.
 
     python -m tests.bench.scaling [--full] [--json PATH]
 
-A run has 50 metrics in one event file; each size is measured in a process of its own. The slope is that of a line
-through the logarithms, over all sizes and over the last two: 1 is proportional, 0 does not grow. Load should be near 1,
+A run has 50 metrics in one event file; each size is measured in a separate process. The slope is that of a line
+through the logarithms, over all sizes and over the last two: 1 is proportional, 0 is constant. Load should be near 1,
 append and redraw near 0. In the chart a curve is drawn with the first letter of its name.
 """
 
@@ -74,7 +74,7 @@ def cpu(work: Callable[[], object]) -> float:
 
 
 def slope(points: list[int], costs: list[float]) -> float:
-    """Of the line through the logarithms."""
+    """Slope of the line through the logarithms."""
     return float(np.polyfit(np.log(points), np.log(np.maximum(costs, 1e-6)), 1)[0])
 
 

@@ -1,13 +1,12 @@
-"""Hours of training in minutes: logs grow at 100 times the usual pace, are rewritten, rotated, deleted and resumed.
+"""Simulate hours of training in minutes: logs grow 100 times as fast, are rewritten, rotated, deleted and resumed.
 
     python -m tests.bench.soak [--minutes 10] [--pace 100] [--json PATH]
 
-The dashboard runs on a terminal of its own and is looked at every few seconds: resident memory, descriptors, threads
-and watches of both processes. Nine tenths of the time the logs are written to, in the last tenth they are left alone.
-What must be true: of descriptors, threads and watches there are no more in the last third than in the first, memory
-does not grow while nothing is written, and while something is, it grows with the points that are new. A usual run
-writes a row a second; it saves its JSON document every minute, a checkpoint and a rotated log every ten, and is begun
-again every hour.
+The dashboard runs on a terminal of its own. Every few seconds the resident memory, descriptors, threads and watches of
+both processes are sampled. Logs are written for nine tenths of the time and left alone in the last tenth. Required:
+no more descriptors, threads and watches in the last third than in the first; constant memory while nothing is written,
+and growth in proportion to the new points otherwise. At the usual pace a run writes a row per second, saves its JSON
+document every minute, a checkpoint and a rotated log every ten minutes, and is restarted every hour.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ KEEP = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """The two processes at one moment."""
+class Sample:
+    """Resource usage of the two processes at one time."""
 
     second: float
     points: int
@@ -54,7 +53,7 @@ class Look:
 
 
 class Job:
-    """What one training writes, step by step of a second each."""
+    """Writes the logs of one training, one step per second."""
 
     def __init__(self, folder: Path) -> None:
         self._events, self._lines = folder / "ppo", folder / "sft"
@@ -93,7 +92,7 @@ class Job:
     def _save_checkpoint(self, second: int) -> None:
         directory = self._lines / f"checkpoint-{second}"
         directory.mkdir()
-        rows = [{"step": at, "loss": 1.0 / (at + 1), "epoch": at / 100} for at in range(0, second, 10)][-500:]
+        rows = [{"step": step, "loss": 1.0 / (step + 1), "epoch": step / 100} for step in range(0, second, 10)][-500:]
         (directory / "trainer_state.json").write_text(json.dumps({"global_step": second, "log_history": rows}))
         (directory / "model.safetensors").write_bytes(bytes(1000))
         self.points += len(rows)
@@ -102,7 +101,7 @@ class Job:
             shutil.rmtree(old)
 
     def _rotate(self) -> None:
-        """As logrotate does: the log is moved away, and another one of that name begun."""
+        """Move the log away and start another one with the same name, as logrotate does."""
         log = self._lines / "metrics.jsonl"
         os.replace(log, self._lines / "metrics.jsonl.1")
 
@@ -114,9 +113,9 @@ class Job:
         self.points += 300
 
 
-def look(dashboard: Dashboard, job: Job) -> Look:
+def take_sample(dashboard: Dashboard, job: Job) -> Sample:
     processes = dashboard.processes
-    return Look(
+    return Sample(
         time.monotonic() - dashboard.started,
         job.points,
         dashboard.memory()[1],
@@ -127,8 +126,8 @@ def look(dashboard: Dashboard, job: Job) -> Look:
     )
 
 
-def soak(folder: Path, seconds: float, pace: float) -> list[Look]:
-    job, looks = Job(folder), []
+def soak(folder: Path, seconds: float, pace: float) -> list[Sample]:
+    job, samples = Job(folder), []
     job.step(0)
     with Dashboard([folder]) as dashboard:
         dashboard.until(drawn)
@@ -139,32 +138,32 @@ def soak(folder: Path, seconds: float, pace: float) -> list[Look]:
                 job.step(second)
                 second += 1
             dashboard.pump(0.05)
-            if now >= len(looks) * every:
-                looks.append(look(dashboard, job))
-                print(line(looks[-1]), flush=True)
-    return looks
+            if now >= len(samples) * every:
+                samples.append(take_sample(dashboard, job))
+                print(line(samples[-1]), flush=True)
+    return samples
 
 
-def line(one: Look) -> str:
+def line(sample: Sample) -> str:
     return (
-        f"{one.second:8.0f} {one.points:10d} {one.memory:9.1f} {one.descriptors:7d} {one.threads:8d} {one.watches:8d}"
-        f" {one.cpu:8.1f}"
+        f"{sample.second:8.0f} {sample.points:10d} {sample.memory:9.1f} {sample.descriptors:7d} {sample.threads:8d}"
+        f" {sample.watches:8d} {sample.cpu:8.1f}"
     )
 
 
-def verdicts(looks: list[Look], seconds: float) -> list[tuple[str, bool]]:
-    """What is true of the looks, in words."""
-    busy = [one for one in looks if one.second < seconds * (1 - QUIET)]
-    settled, quiet = busy[len(busy) // 3 :], [one for one in looks if one.second > seconds * (1 - QUIET / 2)]
+def verdicts(samples: list[Sample], seconds: float) -> list[tuple[str, bool]]:
+    """(requirement in words, is it met?) for the samples."""
+    busy = [sample for sample in samples if sample.second < seconds * (1 - QUIET)]
+    settled, quiet = busy[len(busy) // 3 :], [sample for sample in samples if sample.second > seconds * (1 - QUIET / 2)]
     grown = quiet[-1].memory - quiet[0].memory
     said = [(f"while nothing is written, memory grows by {grown:.2f} MB", grown < 1.0)]
     for name in ("descriptors", "threads", "watches"):  # they come and go with the directories of checkpoints
-        values = [int(getattr(one, name)) for one in looks]
+        values = [int(getattr(sample, name)) for sample in samples]
         early, late = max(values[: len(values) // 3]), max(values[2 * len(values) // 3 :])
         text = f"{name}: {min(values)} to {max(values)}, at most {early} in the first third and {late} in the last"
         said.append((text, late <= early))
-    points = np.array([one.points for one in settled], np.float64)
-    slope = float(np.polyfit(points, [one.memory * 1e6 for one in settled], 1)[0])
+    points = np.array([sample.points for sample in settled], np.float64)
+    slope = float(np.polyfit(points, [sample.memory * 1e6 for sample in settled], 1)[0])
     said.append((f"{slope:.0f} B of resident memory for each point that was written", slope < 100))
     return said
 
@@ -177,12 +176,12 @@ def main() -> int:
     options = parser.parse_args()
     print(f"{'second':>8} {'points':>10} {'RSS, MB':>9} {'descr.':>7} {'threads':>8} {'watches':>8} {'CPU, s':>8}")
     with tempfile.TemporaryDirectory(prefix="soak") as folder:
-        looks = soak(Path(folder), options.minutes * 60, options.pace)
-    said = verdicts(looks, options.minutes * 60)
+        samples = soak(Path(folder), options.minutes * 60, options.pace)
+    said = verdicts(samples, options.minutes * 60)
     for text, good in said:
         print(f"{'ok ' if good else 'NOT'} {text}")
     if options.json:
-        options.json.write_text(json.dumps([asdict(one) for one in looks], indent=1))
+        options.json.write_text(json.dumps([asdict(sample) for sample in samples], indent=1))
     return 0 if all(good for _, good in said) else 1
 
 

@@ -1,4 +1,4 @@
-"""How long the start takes: process to first curve on a real terminal, beside bare interpreters and imports.
+"""Measure the start, from process to first curve on a real terminal, compared with bare interpreters and imports.
 
 A run of about 1 MB of TensorBoard events (20 metrics × 1000 steps) written by tensorboard's own writer.
 """
@@ -12,8 +12,6 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from support.terminal import TUIMON, Terminal
 
@@ -63,15 +61,15 @@ def main() -> None:
             f"tuimon, first curve ({size / 1e6:.1f} MB)": lambda: first_curve(directory),
             "import tbparse": lambda: process(python, "-c", "import tbparse"),
         }
-        found: dict[str, list[float]] = {name: [] for name in cases}
+        times: dict[str, list[float]] = {name: [] for name in cases}
         for _ in range(ROUNDS):
             for name, case in cases.items():
                 try:
-                    found[name].append(case())
+                    times[name].append(case())
                 except subprocess.CalledProcessError:
-                    found[name].append(float("nan"))
-        base = statistics.median(found["import textual.app, numpy"])
-        for name, seconds in found.items():
+                    times[name].append(float("nan"))
+        base = statistics.median(times["import textual.app, numpy"])
+        for name, seconds in times.items():
             middle = statistics.median(seconds)
             print(f"  {name:<36} {middle:6.3f} s   {middle / base:5.2f} x of the imports")
 

@@ -1,6 +1,6 @@
-"""What the store costs: python -m tests.bench.store
+"""Measure operations of the store.
 
-Each figure is the best of a few rounds, in milliseconds; ratios say more than absolute numbers on a shared machine.
+Each figure is the best of a few rounds, in milliseconds. Compare ratios rather than absolute numbers.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def live(metrics: int) -> tuple[float, float]:
 def query(points: int, columns: int = 400) -> tuple[float, float, float]:
     """(first envelope over everything, a later one, one over the last 1 %)."""
     steps = np.arange(points)
-    curve = Curve.of("loss", steps, np.random.default_rng(0).normal(size=points), steps.astype(np.float64))
+    curve = Curve.from_arrays("loss", steps, np.random.default_rng(0).normal(size=points), steps.astype(np.float64))
     first = best(lambda: curve.envelope(0, points - 1, columns), 1)
     whole = best(lambda: curve.envelope(0, points - 1, columns), 20)
     tail = best(lambda: curve.envelope(points * 0.99, points - 1, columns), 20)
@@ -130,7 +130,7 @@ def several(points: int, case: str) -> tuple[float, float]:
 def along(points: int) -> tuple[float, float]:
     """(an envelope by step, one by a counter that the run logs) over everything."""
     steps = np.arange(points)
-    curve = Curve.of("loss", steps, np.random.default_rng(0).normal(size=points))
+    curve = Curve.from_arrays("loss", steps, np.random.default_rng(0).normal(size=points))
     epochs = Scale("epoch", 0, steps, steps / 1000)
     curve.envelope(0, points, 400)
     return (

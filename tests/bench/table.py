@@ -1,9 +1,9 @@
-"""The table of what must be fast: each figure beside what is demanded of it and beside its peers, in one run.
+"""Print all performance figures with their requirements and peers, measured in the same run.
 
     python -m tests.bench.table [--full] [--json PATH] [SECTION …]
 
 Sections: reading, store, screen, drawing, explore, runs, export. Quick corpora by default: about five minutes.
-Times are CPU time but where a person waits; peers that are not installed are said to be missing.
+Times are CPU time, or wall time where the user waits. Peers that are not installed are listed as missing.
 """
 
 from __future__ import annotations
@@ -34,28 +34,26 @@ def main() -> int:
     if unknown:
         parser.error(f"no section {unknown[0]!r}: {', '.join(SECTIONS)}")
     begun = time.monotonic()
-    found: list[Row] = []
+    figures: list[Row] = []
     print(HEAD)
     for section in options.sections or SECTIONS:
         rows = importlib.import_module(f"tests.bench._{section}_rows").rows
         with tempfile.TemporaryDirectory(prefix="bench") as folder:
             for row in rows(Path(folder), options.full):
                 print(row, flush=True)
-                found.append(replace(row, section=section))
-    failed = [row for row in found if row.verdict == "NOT MET"]
-    aims = sum(row.verdict == "aim" for row in found)
-    paced = sum(row.verdict == "met *" for row in found)
-    print(f"{len(found)} figures: {aims} reach the aim, {len(failed)} are not met; {time.monotonic() - begun:.0f} s")
+                figures.append(replace(row, section=section))
+    failed = [row for row in figures if row.verdict == "NOT MET"]
+    aims = sum(row.verdict == "aim" for row in figures)
+    paced = sum(row.verdict == "met *" for row in figures)
+    print(f"{len(figures)} figures: {aims} reach the aim, {len(failed)} are not met; {time.monotonic() - begun:.0f} s")
     if paced:
-        print(f"* {paced} are met at the pace of this machine, which the limit in the same line tells")
+        print(f"* {paced} are met relative to the speed of this machine, given by the limit in the same line")
     busy = os.getloadavg()[1]
-    print(
-        f"{os.cpu_count()} cores, load {busy:.1f}; what a person waits for is wall time: judge it where load is below 1"
-    )
+    print(f"{os.cpu_count()} cores, load {busy:.1f}; times the user waits for are wall times: valid if load < 1")
     if options.json:
         machine = {"python": platform.python_version(), "machine": platform.machine(), "cores": os.cpu_count()}
         machine |= {"load": busy, "full": options.full}
-        options.json.write_text(json.dumps({**machine, "rows": [row.as_json() for row in found]}, indent=1))
+        options.json.write_text(json.dumps({**machine, "rows": [row.as_json() for row in figures]}, indent=1))
     return 0
 
 

@@ -1,10 +1,10 @@
-"""How fast `.wandb` and `.swanlab` files are read, beside what a person would use instead; ratios of one run.
+"""Compare the reading of `.wandb` and `.swanlab` files with the readers of wandb and swanlab.
 
-    python tests/bench/wandb.py [ROWS]
+    python -m tests.bench.wandb [ROWS]
 
-A row has 50 metrics beside _step, _runtime and _timestamp, and two summary records follow it, as wandb-core writes
-them: 20 000 rows are 69 MB. wandb's own reader (its datastore and protobuf classes, in wandb up to 0.29) and swanlab's
-(0.8 and later) are measured where they are installed. Times are CPU seconds, the best of three rounds.
+A row has 50 metrics in addition to _step, _runtime and _timestamp, and two summary records follow it, as wandb-core
+writes them: 20,000 rows are 69 MB. The readers of wandb (its datastore and protobuf classes, up to 0.29) and swanlab
+(0.8 and later) are measured if they are installed. Times are CPU seconds, the best of three rounds.
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-sys.path = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).parent]  # it has our name
-sys.path.append(str(Path(__file__).parent.parent))
+from support.log_writer import BLOCK, SWANLAB, WANDB, field, framed, history
 
-from log_writer import BLOCK, SWANLAB, WANDB, field, framed, history  # noqa: E402
-
-from tuimon.formats.swanlab_store import SwanLabStoreDecoder  # noqa: E402
-from tuimon.formats.wandb import WandbDecoder  # noqa: E402
-from tuimon.model.points import Points  # noqa: E402
+from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
+from tuimon.formats.wandb.run_file import WandbDecoder
+from tuimon.model.points import Points
 
 CHUNK = 1 << 20
 METRICS = 50

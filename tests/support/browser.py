@@ -1,4 +1,4 @@
-"""A headless Chromium by its DevTools protocol through two pipes: no port, no driver, nothing to install beside it.
+"""Drive a headless Chromium with its DevTools protocol over two pipes: no port, no driver, no further package.
 
 https://chromedevtools.github.io/devtools-protocol/; with --remote-debugging-pipe a message is JSON and a zero byte.
 """
@@ -18,21 +18,21 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
 _PATIENCE = 60.0
-"""Seconds without a word from the browser after which it is given up."""
+"""Seconds to wait for a message of the browser."""
 
 
-def found() -> str | None:
-    """The browser on PATH, if there is one."""
+def chromium_path() -> str | None:
+    """Path of the browser, if one is installed."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
-    """One process; `page` opens a page in it."""
+    """A browser process; `page` opens a page."""
 
     def __init__(self, command: str, home: Path) -> None:
         """home: where it may write."""
         ours, its = os.pipe(), os.pipe()
-        high = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (its[0], ours[1])]  # its 3 and 4 are none of them
+        high = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (its[0], ours[1])]  # 3 and 4 are the browser's
         options = [
             "--headless",
             "--disable-gpu",
@@ -76,7 +76,7 @@ class Browser:
 
     def wait(self, session: str, event: str) -> None:
         """Until it has come."""
-        while not any(one.get("method") == event and one.get("sessionId") == session for one in self.events):
+        while not any(e.get("method") == event and e.get("sessionId") == session for e in self.events):
             self.events.append(self._next())
 
     def _next(self) -> dict[str, Any]:
@@ -89,18 +89,20 @@ class Browser:
         heard: dict[str, Any] = json.loads(message)
         return heard
 
-    def page(self, path: Path, scripts: bool = True, dark: bool = False) -> Page:
-        """The file, loaded. scripts: whether it may run its own."""
+    def page(self, path: Path | str, scripts: bool = True, dark: bool = False, width: int = 1280) -> Page:
+        """The file or address, loaded. scripts: whether it may run its own. width: up to 500 is a phone's."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         page = Page(self, session)
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
-        page.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+        page.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width <= 500
+        )
         page.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.call("Emulation.setEmulatedMedia", features=[colours])
-        page.call("Page.navigate", url=path.as_uri())
+        page.call("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
         self.wait(session, "Page.loadEventFired")
         return page
 
@@ -116,9 +118,9 @@ class Page:
 
     def run(self, expression: str) -> Any:
         """The value of a JavaScript expression, waited for if it is a promise."""
-        told = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        assert "exceptionDetails" not in told, told
-        return told["result"].get("value")
+        reply = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        assert "exceptionDetails" not in reply, reply
+        return reply["result"].get("value")
 
     def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
         """kind: mouseMoved | mousePressed | mouseReleased, in pixels of the window."""
@@ -128,19 +130,19 @@ class Page:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, **({"text": text} if text else {}))
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key)
 
-    def told(self, *methods: str) -> list[dict[str, Any]]:
+    def received(self, *methods: str) -> list[dict[str, Any]]:
         """The parameters of the events of these kinds, so far."""
         self.run("0")  # whatever was under way has come
         events = self._browser.events
         return [e["params"] for e in events if e.get("sessionId") == self._session and e["method"] in methods]
 
     def complaints(self) -> list[dict[str, Any]]:
-        """What stands in its console: errors, warnings, violations of its policy."""
-        return self.told("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
+        """Console messages: errors, warnings, violations of the content security policy."""
+        return self.received("Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled")
 
     def requests(self) -> list[str]:
         """Addresses that it has asked for, itself the first."""
-        return [one["request"]["url"] for one in self.told("Network.requestWillBeSent")]
+        return [message["request"]["url"] for message in self.received("Network.requestWillBeSent")]
 
     def picture(self, path: Path) -> None:
         """The whole page as PNG."""

@@ -1,4 +1,4 @@
-"""What a terminal would show of the bytes that it is sent."""
+"""Terminal emulator for tests: the cells that a terminal would show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNFINISHED = re.compile(r"\x1b[^A-Za-z]{0,30}\Z")
 
 
 class Grid:
-    """The cells that a terminal would show. Knows what Textual sends: cursor moves, colours, text, clearing."""
+    """Cells of a terminal. Supports what Textual sends: cursor moves, colours, text, clearing."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width, self.height = width, height
@@ -35,12 +35,12 @@ class Grid:
         cut = _UNFINISHED.search(text)
         if cut:
             self._rest, text = text[cut.start() :].encode() + self._rest, text[: cut.start()]
-        at = 0
+        start = 0
         for control in _CONTROL.finditer(text):
-            self._write(text[at : control.start()])
+            self._write(text[start : control.start()])
             self._obey(control)
-            at = control.end()
-        self._write(text[at:])
+            start = control.end()
+        self._write(text[start:])
 
     def _write(self, text: str) -> None:
         for character in text:
@@ -68,14 +68,21 @@ class Grid:
         return "\n".join("".join(row) for row in self.text)
 
     def find(self, text: str) -> tuple[int, int] | None:
-        """(row, column) of a text."""
+        """Return (row, column) of a text, or None."""
         for y, row in enumerate(self.text):
             x = "".join(row).find(text)
             if x >= 0:
                 return y, x
         return None
 
+    def cells(self) -> list[list[tuple[str, str]]]:
+        """Return the text and the colours of each cell; of a blank cell the colours only if it has a background."""
+        return [
+            [(text, look if text != " " or ";48;" in look else "") for text, look in zip(texts, looks, strict=True)]
+            for texts, looks in zip(self.text, self.looks, strict=True)
+        ]
+
     @property
     def braille(self) -> int:
-        """How many cells a curve covers."""
+        """Number of cells that curves cover."""
         return sum("\u2800" < character <= "\u28ff" for row in self.text for character in row)

@@ -1,4 +1,4 @@
-"""A real terminal for the real program: a pseudo-terminal, the bytes that come out of it, keys that go in."""
+"""Pseudo-terminal that runs a program: its output as bytes, and keys as input."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 
 TUIMON = (sys.executable, "-m", "tuimon")
@@ -22,8 +23,13 @@ class Terminal:
     """Runs a command on a pseudo-terminal of its own."""
 
     def __init__(
-        self, command: Sequence[str], size: tuple[int, int] = (120, 40), environment: dict[str, str] | None = None
+        self,
+        command: Sequence[str],
+        size: tuple[int, int] = (120, 40),
+        environment: dict[str, str] | None = None,
+        controlling: bool = True,
     ) -> None:
+        """controlling: whether the terminal sends its signals, such as SIGHUP, to the command."""
         self.output = bytearray()
         self._master, slave = pty.openpty()
         self.resize(*size)
@@ -43,12 +49,15 @@ class Terminal:
             stdout=slave,
             stderr=slave,
             env=surroundings,
-            preexec_fn=self._take_terminal,
+            preexec_fn=partial(self._prepare_process, controlling),
         )
 
-    def _take_terminal(self) -> None:
+    def _prepare_process(self, controlling: bool) -> None:
         os.setsid()
-        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        if controlling:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)  # as a shell does; under nohup some are inherited as ignored
 
     def resize(self, width: int, height: int) -> None:
         fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
@@ -61,7 +70,7 @@ class Terminal:
         os.write(self._master, text.encode())
 
     def read(self, seconds: float) -> bytes:
-        """What comes out within some seconds."""
+        """Return the output of the next seconds."""
         start = len(self.output)
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
@@ -73,15 +82,15 @@ class Terminal:
         return bytes(self.output[start:])
 
     def until(self, condition: Callable[[bytes], bool], seconds: float = 20.0) -> bytes:
-        """All output once the condition on it holds."""
+        """Wait until the condition holds for all output so far, and return the output."""
         end = time.monotonic() + seconds
         while not condition(bytes(self.output)):
-            assert time.monotonic() < end, f"it never came; the last output is {bytes(self.output[-2000:])!r}"
+            assert time.monotonic() < end, f"timed out; the last output is {bytes(self.output[-2000:])!r}"
             self.read(0.02)
         return bytes(self.output)
 
     def wait(self, seconds: float = 10.0) -> int:
-        """The exit status, its last output read."""
+        """Read the last output and return the exit status."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:
             assert time.monotonic() < end, "the program does not end"

@@ -1,17 +1,21 @@
-"""What points say: pure array work, one file a topic. NaN and infinities count in no figure, and are never hidden.
+"""Array computations on points, one file per topic. NaN and infinite values are excluded from every statistic.
 
-statistics.py       mean, deviation, median, robust spread, best value
-trend.py            is it rising, how fast, and is that more than noise
-shift.py            has it moved since, and with what other metric
-smoothing.py        the curve under the noise
-cadence.py          how long a step takes
-progress.py         where a run stands, when it ends, whether it lives
-progress_inputs.py  what a run of the store knows about that
-comparing.py        runs side by side: settings that differ, metrics that are the same, seeds
-run_filter.py       which runs a typed filter means
-concepts.py         which metrics of a run stand for a concept
-windows.py          what was usual before a point
-rules.py            what a curve can be held to
-incidents.py        raised once, cleared once, and only what is new looked at
-words.py            durations as a person says them
+statistics.py       mean, deviation, median, quantiles, robust spread, best value
+trend.py            direction and slope of a curve, and their significance
+shift.py            newest against earlier points, correlation of two curves
+smoothing.py        exponential moving average
+level.py            final level of a curve and its standard error
+windows.py          usual level and noise before each point
+rules.py            scores of points by which incidents are found
+incidents.py        incidents from scores, computed incrementally
+cadence.py          time per step, pauses
+progress.py         state and ETA of a run
+progress_inputs.py  the facts that these are computed from
+training_steps.py   training steps, if a tracker counts rows or a run counts updates
+forecast.py         when a growing share reaches 1
+concepts.py         metrics of a run that belong to a concept
+comparing.py        runs side by side: settings, metrics, seeds
+run_filter.py       filters for runs, as typed by the user
+run_cache.py        results cached per run
+words.py            durations and times as text
 """

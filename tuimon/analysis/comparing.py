@@ -1,6 +1,6 @@
-"""Runs side by side: settings that differ, metrics that are the same, deltas at one step, runs that differ in a seed.
+"""Compare runs: settings that differ, metrics with the same meaning, deltas at one step, runs that differ in a seed.
 
-That a setting differs and a metric differs does not make the one the cause of the other, and nothing here says so.
+Nothing here implies that a different setting is the cause of a different metric.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from tuimon.vocabulary import classify, merge_key
 
 _DEPTH = 6
 SEED_KEYS = frozenset({"seed", "random_seed", "global_seed", "manual_seed", "rng_seed", "data_seed", "train_seed"})
-"""Last parts of the names of settings that start a generator of random numbers."""
+"""Last parts of the names of settings that seed a random number generator."""
 _SEED_OF_NAME = re.compile(r"(?:^|(?<=[-_./ ]))(?:seed|sd|s)[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE)
 _PARTS = re.compile(r".+?(?:[/_ ]|(?<!\de)-|$)", re.IGNORECASE)
-"""A name's parts with the separator behind each; the - of 1e-5 is none."""
+"""Parts of a name, each with the separator after it; the - of 1e-5 is not a separator."""
 
 
 class _Missing:
@@ -29,29 +29,29 @@ class _Missing:
 
 
 MISSING = _Missing()
-"""A setting that a run does not have."""
+"""Value of a setting that a run does not have."""
 
 
 class StepDelta(Struct, frozen=True):
-    """A run against another at the same step."""
+    """Values of two runs at the same step."""
 
     step: int
-    """The last that both have reached."""
+    """Last step that both have reached."""
     value: float
     base: float
 
     @property
     def difference(self) -> float:
-        """NaN where one of them is not finite."""
-        found = self.value - self.base
-        return found if math.isfinite(found) else math.nan
+        """value - base; NaN if one of them is not finite."""
+        difference = self.value - self.base
+        return difference if math.isfinite(difference) else math.nan
 
 
 # ---------------------------------------------------------------------- settings
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """(dotted name, value) of every setting in it; mappings deeper than `depth` stay values."""
+    """Yield (dotted name, value) of every setting; mappings deeper than `depth` are yielded as values."""
     for key, value in settings.items():
         if isinstance(value, Mapping) and value and depth:
             yield from flat(value, f"{prefix}{key}.", depth - 1)
@@ -62,24 +62,23 @@ def flat(settings: Mapping[str, Any], prefix: str = "", depth: int = _DEPTH) -> 
 def compared_settings(
     configs: Sequence[Mapping[str, Any]],
 ) -> tuple[tuple[tuple[str, tuple[Any, ...]], ...], tuple[tuple[str, Any], ...]]:
-    """((setting, its value in each run, MISSING where it has none) of what is not the same everywhere, (setting, value)
-    of what is), in the order in which they are first met.
+    """Return (settings that differ, settings that are equal), in the order of their first occurrence.
 
-    1 and 1.0 are the same, NaN is NaN, 1 and true are not. Give configs without their secrets (redact.redacted): then
-    what is hidden is the same.
+    A setting that differs is (name, values in each run or MISSING), an equal one (name, value). 1 equals 1.0, NaN
+    equals NaN, 1 does not equal true. Pass configs without secrets (redact.redacted), so that hidden values are equal.
     """
     known = [dict(flat(config)) for config in configs]
     differences, same = [], []
     for name in dict.fromkeys(name for settings in known for name in settings):
         values = tuple(settings.get(name, MISSING) for settings in known)
-        if all(_alike(value, values[0]) for value in values):
+        if all(_equal(value, values[0]) for value in values):
             same.append((name, values[0]))
         else:
             differences.append((name, values))
     return tuple(differences), tuple(same)
 
 
-def _alike(a: Any, b: Any) -> bool:
+def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, bool) != isinstance(b, bool):
         return False
     return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
@@ -91,37 +90,38 @@ def _alike(a: Any, b: Any) -> bool:
 def aligned(
     metrics: Sequence[Iterable[str]], order: Callable[[Iterable[str]], list[str]] = list
 ) -> list[tuple[str | None, ...]]:
-    """For each metric its name in every run: the same name, or, in runs that share no name, the same meaning.
+    """Return a row for each metric with its name in every run: the same name, else a name with the same meaning.
 
-    order: sorts the rows, by their first names.
+    order: sorts the first names of the rows.
     """
     rows: dict[str, list[str | None]] = {}
-    for place, names in enumerate(metrics):
+    for run, names in enumerate(metrics):
         for name in names:
-            rows.setdefault(merge_key(name), [None] * len(metrics))[place] = name
-    places = {name: place for place, name in enumerate(order(dict.fromkeys(first_name(row) for row in rows.values())))}
+            rows.setdefault(merge_key(name), [None] * len(metrics))[run] = name
+    names_in_order = order(dict.fromkeys(first_name(row) for row in rows.values()))
+    positions = {name: position for position, name in enumerate(names_in_order)}
     by_meaning: dict[object, list[list[str | None]]] = {}
-    found: list[list[str | None]] = []
-    for row in sorted(rows.values(), key=lambda row: places[first_name(row)]):
+    result: list[list[str | None]] = []
+    for row in sorted(rows.values(), key=lambda row: positions[first_name(row)]):
         meaning = classify(first_name(row))
         key = (meaning.concept, meaning.split, meaning.unit, *sorted(meaning.facets.items()))
-        alike = by_meaning.setdefault(key, []) if meaning.label and meaning.concept != "known.other" else []
-        other = next((one for one in alike if not any(a and b for a, b in zip(one, row, strict=True))), None)
+        same = by_meaning.setdefault(key, []) if meaning.label and meaning.concept != "known.other" else []
+        other = next((known for known in same if not any(a and b for a, b in zip(known, row, strict=True))), None)
         if other is None:
-            alike.append(row)
-            found.append(row)
+            same.append(row)
+            result.append(row)
         else:
             other[:] = [a or b for a, b in zip(other, row, strict=True)]
-    return [tuple(row) for row in found]
+    return [tuple(row) for row in result]
 
 
 def first_name(row: Iterable[str | None]) -> str:
-    """Of the first run that has the metric."""
+    """Return the name in the first run that has the metric."""
     return next(name for name in row if name)
 
 
 def common_step(curves: Sequence[Curve]) -> int | None:
-    """The last step that all of them have reached; None where they have none in common, or log no steps."""
+    """Return the last step that all curves have reached; None if they have none in common or log no steps."""
     if any(curve.ordinal or not len(curve) for curve in curves):
         return None
     last = min((int(curve.steps[-1]) for curve in curves), default=None)
@@ -129,7 +129,7 @@ def common_step(curves: Sequence[Curve]) -> int | None:
 
 
 def delta_to(curve: Curve, base: Curve) -> StepDelta | None:
-    """A run's value against a base's, at the last step that both have reached; None where they have none in common."""
+    """Compare two curves at the last step that both have reached; None if they have none in common."""
     step = common_step((curve, base))
     return None if step is None else StepDelta(step, curve.value_at(step), base.value_at(step))
 
@@ -138,10 +138,10 @@ def delta_to(curve: Curve, base: Curve) -> StepDelta | None:
 
 
 def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
-    """What runs have in common that differ only in their seed: equal for these, and for these alone.
+    """Return a key that is equal exactly for runs that differ only in their seed; None for a run without a seed.
 
-    A seed is a setting of that name, or a part of the run's name: ppo_seed3, s3/ppo. Texts of the config are taken
-    without the run's name and without such parts (an output directory repeats them). None for a run without a seed.
+    A seed is a setting of that name, or a part of the run's name: ppo_seed3, s3/ppo. The run's name and such parts are
+    removed from texts of the config (an output directory repeats them).
     """
     bare = _without_seed(name)
     settings = dict(flat(config))
@@ -153,7 +153,7 @@ def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
 
 
 def seedless_name(name: str) -> str:
-    """The name without its seed, for the runs that share the rest; the name itself where nothing else is in it."""
+    """Return the name without its seed; the name itself if nothing else is left."""
     return re.sub(r"[-_. ]+(?=/|$)|^[-_. ]+", "", _without_seed(name)).strip("/") or name
 
 
@@ -169,21 +169,21 @@ def _without(value: object, name: str) -> str:
 
 
 def seed_groups(keys: Sequence[tuple[object, ...] | None]) -> tuple[tuple[int, ...], ...]:
-    """Positions of the runs with equal `seedless` keys, two at least in a group; in the order of their first ones."""
-    found: dict[tuple[object, ...], list[int]] = {}
+    """Return groups of at least two runs with equal `seedless` keys, as positions, ordered by their first run."""
+    groups: dict[tuple[object, ...], list[int]] = {}
     for position, key in enumerate(keys):
         if key is not None:
-            found.setdefault(key, []).append(position)
-    return tuple(tuple(members) for members in found.values() if len(members) > 1)
+            groups.setdefault(key, []).append(position)
+    return tuple(tuple(members) for members in groups.values() if len(members) > 1)
 
 
-def telling_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Names as short as tells them apart: without the parts that all of them begin or end with."""
+def distinct_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Shorten names by removing the parts that all of them begin or end with, as long as they stay distinct."""
     parts = [_PARTS.findall(name) for name in names]
     if len(set(names)) < 2 or len(set(names)) < len(names):
         return tuple(names)
-    shortest = min(len(one) for one in parts)
-    head = next((i for i in range(shortest) if len({one[i] for one in parts}) > 1), shortest)
-    tail = next((i for i in range(shortest - head) if len({one[-1 - i] for one in parts}) > 1), shortest - head)
-    short = tuple("".join(one[head : len(one) - tail]).rstrip("/_- ") for one in parts)
+    shortest = min(map(len, parts))
+    head = next((i for i in range(shortest) if len({name[i] for name in parts}) > 1), shortest)
+    tail = next((i for i in range(shortest - head) if len({name[-1 - i] for name in parts}) > 1), shortest - head)
+    short = tuple("".join(name[head : len(name) - tail]).rstrip("/_- ") for name in parts)
     return short if all(short) and len(set(short)) == len(short) else tuple(names)

@@ -1,4 +1,4 @@
-"""Which metrics of a run stand for a concept of the vocabulary."""
+"""Find the metrics of a run that belong to a concept of the vocabulary."""
 
 from __future__ import annotations
 
@@ -6,31 +6,30 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, classify
+from tuimon.vocabulary import Meaning, meanings
 
-_EXTREMES = frozenset({"max", "min", "std", "diff", "var"})
-"""Values of the facet q of series that are extremes or spreads of the one that matters."""
+_SPREADS = frozenset({"max", "min", "std", "diff", "var"})
+"""Values of the facet q for extremes and spreads of the main series."""
 
 
 @lru_cache(maxsize=64)
 def _by_concept(metrics: tuple[str, ...]) -> Mapping[str, tuple[tuple[str, Meaning], ...]]:
-    found: dict[str, list[tuple[str, Meaning]]] = {}
-    for metric in metrics:
-        meaning = classify(metric)
-        found.setdefault(meaning.concept, []).append((metric, meaning))
-    return {concept: tuple(sorted(ones, key=lambda one: one[1].preference)) for concept, ones in found.items()}
+    by_concept: dict[str, list[tuple[str, Meaning]]] = {}
+    for metric, meaning in meanings(metrics).items():
+        by_concept.setdefault(meaning.concept, []).append((metric, meaning))
+    return {c: tuple(sorted(pairs, key=lambda pair: pair[1].preference)) for c, pairs in by_concept.items()}
 
 
-def named(run: Run, concept: str, split: str = "train", *, every: bool = False) -> list[str]:
-    """The metrics of a concept: those of the best name alone, or every one; extremes and spreads left out."""
-    ones = [
+def metrics_of(run: Run, concept: str, split: str = "train", *, all_names: bool = False) -> list[str]:
+    """Return the metrics of a concept with the best preference, or all of them. Extremes and spreads are left out."""
+    pairs = [
         (metric, meaning)
         for metric, meaning in _by_concept(run.metrics).get(concept, ())
-        if meaning.split == split and meaning.facets.get("q") not in _EXTREMES
+        if meaning.split == split and meaning.facets.get("q") not in _SPREADS
     ]
-    return [metric for metric, meaning in ones if every or meaning.preference == ones[0][1].preference]
+    return [metric for metric, meaning in pairs if all_names or meaning.preference == pairs[0][1].preference]
 
 
-def curves(run: Run, concept: str, split: str = "train", *, every: bool = False) -> Iterator[Curve]:
-    """The curves of these metrics."""
-    return (run.curve(metric) for metric in named(run, concept, split, every=every))
+def curves(run: Run, concept: str, split: str = "train", *, all_names: bool = False) -> Iterator[Curve]:
+    """Yield the curves of `metrics_of`."""
+    return map(run.curve, metrics_of(run, concept, split, all_names=all_names))

@@ -1,4 +1,4 @@
-"""When a part that grows is the whole: a device's memory, told only where the growth is more than noise."""
+"""Forecast when a growing share reaches 1 (memory of a device), if its growth is more than noise."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from tuimon.draw.numbers import thousands
 from tuimon.model.points import Floats, Steps
 
 _FEWEST = 20
-"""Points of the newest half of the curve that a forecast is made from, at the least."""
-_MOST = 8192
-"""And at the most: a longer run costs no more."""
+"""Minimum number of points of the newer half of the curve."""
+_MAX_POINTS = 8192
+"""Maximum number of points that are used, so that the cost is bounded."""
 _LEAST_RISE = 0.01
-"""Part of the whole that it must have grown by over them."""
+"""Minimum growth over these points."""
 _FARTHEST = 4.0
-"""A forecast reaches no farther than so many times the steps that it is made from."""
-_NOW = 5
+"""Maximum length of a forecast, relative to the steps that it is based on."""
+_CURRENT_POINTS = 5
+"""Points whose median is the current share."""
 
 
 class Growth(Struct, frozen=True):
-    """How a part grows, in steps from the newest point."""
+    """Growth of a share, in steps from the newest point."""
 
     slope: float
-    """Part of the whole a step."""
+    """Growth per step."""
     steps: float
-    """Until it is the whole, if it goes on."""
+    """Steps until the share is 1 at this rate."""
     soonest: float
+    """Steps by the upper end of the 95 % interval of the slope."""
     latest: float
-    """By the 95 % interval of the slope."""
+    """Steps by the lower end of the 95 % interval of the slope."""
 
 
 def growth(steps: Steps, values: Floats, scale: float = 1.0) -> Growth | None:
-    """When a part that rises (values times scale, steps ascending) is 1; None where that is not sure.
+    """Forecast when a share (values times scale, steps ascending) reaches 1; None if that is uncertain.
 
-    By Theil & Sen's slope over the newest half of the curve, at most 8 192 points, significant by Mann & Kendall's
-    test, and rising in both halves of it: what rose once and stands still since foretells nothing.
+    Uses the slope of Theil & Sen over the newer half of the curve, at most 8 192 points. It must be significant by the
+    test of Mann & Kendall, and both halves of these points must rise: a single rise that has ended predicts nothing.
     """
-    newest = min(len(steps) - len(steps) // 2, _MOST)
+    newest = min(len(steps) - len(steps) // 2, _MAX_POINTS)
     steps, values = steps[len(steps) - newest :], values[len(steps) - newest :] * scale
     if len(steps) < _FEWEST:
         return None
@@ -48,22 +50,22 @@ def growth(steps: Steps, values: Floats, scale: float = 1.0) -> Growth | None:
         return None
     if not (medians[0] < medians[1] and medians[2] < medians[3]):
         return None
-    found = trend(steps, values)
-    if found.direction != "rising" or found.slope_low <= 0 or found.change < _LEAST_RISE:
+    line = trend(steps, values)
+    if line.direction != "rising" or line.slope_low <= 0 or line.change < _LEAST_RISE:
         return None
     finite = values[np.isfinite(values)]
-    left = 1.0 - float(np.median(finite[-_NOW:]))
-    if left <= 0 or left / found.slope > _FARTHEST * found.steps:
+    left = 1.0 - float(np.median(finite[-_CURRENT_POINTS:]))
+    if left <= 0 or left / line.slope > _FARTHEST * line.steps:
         return None
-    return Growth(found.slope, left / found.slope, left / found.slope_high, left / found.slope_low)
+    return Growth(line.slope, left / line.slope, left / line.slope_high, left / line.slope_low)
 
 
-def soon(found: Growth) -> str:
-    """ "35 steps (30 to 41)": two digits are all that a forecast is worth."""
-    until, soonest, latest = map(_round, (found.steps, found.soonest, found.latest))
+def forecast_text(forecast: Growth) -> str:
+    """Return "35 steps (30 to 41)", with the two significant digits that a forecast can have."""
+    until, soonest, latest = map(_rounded, (forecast.steps, forecast.soonest, forecast.latest))
     return f"{until} steps" + (f" ({soonest} to {latest})" if soonest != latest else "")
 
 
-def _round(steps: float) -> str:
+def _rounded(steps: float) -> str:
     digits = max(len(str(int(steps))) - 2, 0)
     return thousands(int(round(steps, -digits)))

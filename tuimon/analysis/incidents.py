@@ -1,8 +1,8 @@
-"""From scores to incidents: raised once, after so many points in a row, and cleared once, with hysteresis.
+"""Incidents from scores: raised once, cleared once, with hysteresis, and computed incrementally.
 
 A rule gives every point a score. An incident is raised when `raise_after` points in a row score at least `high`, and is
-over when `clear_after` in a row score less than `low`. Both look back only, so what was found in a curve stays true
-when it grows, and only what is new need be looked at: Incidents is a value that `extended` carries on.
+cleared when `clear_after` points in a row score less than `low`. Both depend on earlier points only, so incidents of a
+curve remain valid when it grows, and only new points need to be scored: `Incidents.extended` continues a result.
 """
 
 from __future__ import annotations
@@ -15,27 +15,32 @@ from msgspec import Struct
 
 from tuimon.model.points import Floats
 
-_KEPT = 64
-"""Incidents of one rule on one curve that are remembered, the newest."""
+_MAX_INCIDENTS = 64
+"""Number of newest incidents of a rule on a curve that are kept."""
 
-_NOWHERE, _FIRST = np.empty(0, np.int64), np.zeros(1, np.int64)
+_NO_ROWS, _FIRST_ROW = np.empty(0, np.int64), np.zeros(1, np.int64)
 
 
 class Incident(NamedTuple):
     """Rows of a curve."""
 
     first: int
-    """Where the stretch that raised it begins."""
+    """First row of the points that raised it."""
     raised: int
-    """Where it was raised: what a live watcher could know."""
+    """Row at which it was raised, i.e. the earliest at which a live watcher can know of it."""
     last: int
-    """The last row that was not good again."""
+    """Last row before the good points that cleared it; while it is active, before the good points so far."""
     cleared: int | None
-    """Where it was over; None while it stands."""
+    """Row at which it was cleared; None while it is active."""
+
+    def shifted(self, rows: int) -> Incident:
+        """Return the incident with all rows increased by `rows`."""
+        cleared = None if self.cleared is None else self.cleared + rows
+        return Incident(self.first + rows, self.raised + rows, self.last + rows, cleared)
 
 
 class Rule(Protocol):
-    """What a detector holds a curve to. Hashable; equal rules find the same."""
+    """Scores of a curve and thresholds for them. Hashable; equal rules find the same incidents."""
 
     @property
     def high(self) -> float: ...
@@ -47,85 +52,91 @@ class Rule(Protocol):
     def clear_after(self) -> int: ...
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        """The scores of the rows from `begin` on, NaN for what cannot be judged, and what to carry to the next call;
-        `carried` is None at first. Values are finite: a NaN is the value before it. Rows before `begin` may be read,
-        those of a bounded stretch."""
+        """Return (scores of the rows from `begin` on, state for the next call); NaN counts as good.
+
+        values: finite, NaN replaced by the value before it. A bounded number of rows before `begin` may be read.
+        carried: the state that the previous call returned, None at first.
+        """
         ...
 
 
 @runtime_checkable
-class Frozen(Rule, Protocol):
-    """A rule that holds an incident against what was usual when it began, not against what it has become since."""
+class FrozenBaselineRule(Rule, Protocol):
+    """A rule that compares an active incident with what was usual when it began."""
 
-    def standing(self, values: Floats, begin: int, first: int) -> Floats:
-        """The scores of the rows from `begin` on while the incident of row `first` stands."""
+    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
+        """Return the scores of the rows from `begin` on while the incident that began in row `first` is active."""
         ...
 
 
 class Incidents(Struct, frozen=True, eq=False):
-    """What a rule has found in the first `length` values."""
+    """Incidents of a rule in the first `length` values, and the state to continue from there."""
 
     length: int = 0
-    found: tuple[Incident, ...] = ()
-    """The oldest first; the last one may be standing."""
+    incidents: tuple[Incident, ...] = ()
+    """The oldest first; only the last one may be active."""
     carried: Any = None
     bad: int = 0
-    """Points in a row, up to the last, that score `high` …"""
+    """Points in a row, up to the last, that score at least `high`."""
     good: int = 0
-    """… or less than `low`."""
+    """Points in a row, up to the last, that score less than `low`."""
 
     def extended(self, values: Floats, rule: Rule) -> Incidents:
-        """The incidents in all of `values`, whose first `length` rows are those that were looked at already."""
+        """Return the incidents in all of `values`, of which the first `length` have already been scored."""
         if len(values) <= self.length:
             return self
         scores, carried = rule.scores(values, self.length, self.carried)
         bad, good = scores >= rule.high, ~(scores >= rule.low)
-        if not bad.any() and not (self.found and self.found[-1].cleared is None):  # as most are, at any time
-            return Incidents(len(values), self.found, carried, 0, _streak(good, self.good))
+        if not bad.any() and not (self.incidents and self.incidents[-1].cleared is None):  # the common case
+            return Incidents(len(values), self.incidents, carried, 0, _streak(good, self.good))
         raises, bads = _completed(bad, self.bad, rule.raise_after)
         clears, goods = _completed(good, self.good, rule.clear_after)
-        found = list(self.found)
-        at = 0
+        incidents = list(self.incidents)
+        position = 0
         before = self.good
         while True:
-            if found and found[-1].cleared is None:
-                if isinstance(rule, Frozen) and at < len(scores):
-                    good = ~(rule.standing(values, self.length + at, found[-1].first) >= rule.low)
-                    clears, goods = _completed(good, before, rule.clear_after)
-                    clears = clears + at
-                ahead = clears[np.searchsorted(clears, at) :]
+            if incidents and incidents[-1].cleared is None:
+                if isinstance(rule, FrozenBaselineRule) and position < len(scores):
+                    active = rule.active_scores(values, self.length + position, incidents[-1].first)
+                    clears, goods = _completed(~(active >= rule.low), before, rule.clear_after)
+                    clears = clears + position
+                ahead = clears[np.searchsorted(clears, position) :]
                 if not len(ahead):
                     break
-                at = int(ahead[0])
-                row = self.length + at
-                found[-1] = found[-1]._replace(last=row - rule.clear_after, cleared=row)
+                position = int(ahead[0])
+                row = self.length + position
+                incidents[-1] = incidents[-1]._replace(last=row - rule.clear_after, cleared=row)
             else:
-                ahead = raises[np.searchsorted(raises, at) :]
+                ahead = raises[np.searchsorted(raises, position) :]
                 if not len(ahead):
                     break
-                at = int(ahead[0])
-                row = self.length + at
-                found.append(Incident(row - rule.raise_after + 1, row, row, None))
+                position = int(ahead[0])
+                row = self.length + position
+                incidents.append(Incident(row - rule.raise_after + 1, row, row, None))
                 before = 0
-        if found and found[-1].cleared is None:
-            found[-1] = found[-1]._replace(last=max(found[-1].raised, len(values) - 1 - goods))
-        return Incidents(len(values), tuple(found[-_KEPT:]), carried, bads, goods)
+        if incidents and incidents[-1].cleared is None:
+            last = max(incidents[-1].raised, len(values) - 1 - goods)
+            incidents[-1] = incidents[-1]._replace(last=last)
+        return Incidents(len(values), tuple(incidents[-_MAX_INCIDENTS:]), carried, bads, goods)
 
 
 def _completed(flags: npt.NDArray[np.bool_], before: int, wanted: int) -> tuple[npt.NDArray[np.int64], int]:
-    """(where `wanted` flags in a row are full, `before` of them having come already; how many there are at the end)."""
+    """Return (positions at which `wanted` flags in a row are complete, length of the streak at the end).
+
+    before: flags in a row just before the first one.
+    """
     if len(flags) == 1:
         streak = before + 1 if flags[0] else 0
-        return (_FIRST if streak == wanted else _NOWHERE), streak
+        return (_FIRST_ROW if streak == wanted else _NO_ROWS), streak
     flips = np.flatnonzero(flags[1:] != flags[:-1]) + 1
-    borders = np.concatenate((_FIRST, flips, [len(flags)]))
+    borders = np.concatenate((_FIRST_ROW, flips, [len(flags)]))
     starts, ends = borders[:-1][flags[borders[:-1]]], borders[1:][flags[borders[:-1]]]
-    full = starts + wanted - 1
+    complete = starts + wanted - 1
     if flags[0]:
-        full[0] -= before
-    return full[(full >= starts) & (full < ends)], _streak(flags, before)
+        complete[0] -= before
+    return complete[(complete >= starts) & (complete < ends)], _streak(flags, before)
 
 
 def _streak(flags: npt.NDArray[np.bool_], before: int) -> int:
-    """How many flags in a row there are at the end, `before` having come before the first."""
+    """Return the number of flags in a row at the end, `before` of which came before the first."""
     return before + len(flags) if flags.all() else int(flags[::-1].argmin())

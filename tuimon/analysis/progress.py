@@ -1,9 +1,13 @@
-"""Where a run stands, when it ends, and whether it lives: each answer with its evidence.
+"""Progress of a run: step, state, ETA, each with its evidence.
 
-A run is called stalled only when it is silent for far longer than it ever usually is, and was seen alive or fell silent
-a short while ago; a longer silence still while its log grows, as in an evaluation that nobody has seen before. Before
-its usual pace is known no silence is a stall: the first step may take as long as it likes. A log that has been silent
-for long and does not prove its end is quiet, no more: nobody knows.
+A run is "stalled" only if it has been silent for much longer than its longest usual silence, and if it was either
+watched while it was active or fell silent recently, or if a process still holds its log open. While its log grows (an
+evaluation of unknown length), a longer silence is required. As long as the usual pace is unknown, no silence counts as
+a stall: the first step may take any time.
+
+If it is known that no process holds the log open any more, the run has "ended": whether it was complete cannot be
+known without a total. With a total that was not reached it has "stopped", as a killed job has. A log that has been
+silent for long without any of this evidence is "quiet".
 """
 
 from __future__ import annotations
@@ -14,108 +18,133 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence
-from tuimon.analysis.words import duration, last_sign, silence
+from tuimon.analysis.words import duration, last_activity, silence
 
-_SILENCE = 4.0
-"""Usual intervals without a point before anything is said about it …"""
+_TOLERATED_INTERVALS = 4.0
+"""Usual intervals without a point that are tolerated."""
 _SHORTEST_SILENCE = 120.0
-"""… and seconds, at the least: what a writer may hold back (SummaryWriter flushes every 120 s)."""
+"""Shortest tolerated silence (s): what a writer may buffer (SummaryWriter flushes every 120 s)."""
 _UNKNOWN_SILENCE = 600.0
-"""Seconds, where no usual interval is known."""
+"""Tolerated silence (s) if the usual interval is unknown, and the shortest one while the log grows."""
 _GROWING = 2.0
-"""So many times as long, and 10 minutes at the least, is nothing said while the log grows."""
+"""Factor for the tolerated silence while the log grows."""
 _FRESH = 20.0
-"""So many times the tolerated silence, at least an hour, a run that nobody saw alive is still called stalled."""
+"""An unobserved run counts as stalled up to this multiple of the tolerated silence (minimum 1 h); after that it is
+"quiet"."""
 _FEWEST = 5
-"""Intervals before an end is foretold."""
-_AHEAD = 60.0
-"""A point so many seconds ahead of our clock tells nothing, where the times of its files are known: it was logged by a
-clock that is wrong, or as local time elsewhere."""
-_BEHIND = 86400.0
-"""Of files that changed so many seconds after their last point one of the two times tells nothing: that of the point
-where they were seen to grow (a replay, a wrong clock), else that of the files, which are a copy."""
-_INPUT_ENDED = "the input has ended, and does not say how the run did"
+"""Intervals that an ETA needs."""
+_MAX_AHEAD = 60.0
+"""A point more than this many seconds ahead of our clock has no usable time, if the times of its files are known: the
+clock of the writer is wrong, or it logged local time in another time zone."""
+_MAX_BEHIND = 86400.0
+"""If the files changed more than this many seconds after their last point, one of the two times is ignored: that of the
+point if the files were seen to grow (a replay, a wrong clock), else that of the files, which are a copy."""
+_INPUT_ENDED = "the input has ended without a final state"
+_GONE = "no process has its log open"
+_NEARLY = 0.98
+"""Fraction of the total from which a run whose writer is gone has ended: the last steps need not be logged."""
 
 
 class ProgressInputs(Struct, frozen=True):
-    """What is known of a run; NaN, None or "" where nothing is."""
+    """Facts about a run; NaN, None or "" if unknown. Times are seconds since the epoch."""
 
     points: int = 0
     step: int | None = None
-    """The last step."""
+    """Last step."""
     first_step: int | None = None
     total: int | None = None
-    """Steps that the training is set to."""
+    """Configured number of training steps."""
     updates: int = 1
-    """Logged steps that make one of these; 0 where it is not known, so that no total can be compared."""
+    """Logged steps per training step; 0 if unknown, so that no total can be compared."""
     stride: int = 1
-    """Steps from one that is logged to the next."""
-    rows_a_step: float = 1.0
-    """What is logged as a step, for each of these."""
+    """Training steps from one logged step to the next."""
+    longest_stride: int = 1
+    """Cadence of the training metric that is logged least often."""
+    rows_per_step: float = 1.0
+    """Steps of the log per training step."""
     epoch: float = math.nan
     total_epochs: float = math.nan
+    configured_epochs: float = math.nan
+    """Number of epochs in the settings; not used for an ETA, as the epoch may be a whole number from 0."""
     cadence: Cadence | None = None
     last_wall_time: float = math.nan
-    """Of the newest point that tells of the training, seconds since the epoch."""
+    """Time of the newest point of a training metric."""
     last_change: float = math.nan
-    """Of the newest of its files that grow with its steps."""
+    """Time of the last change of a file that grows with the steps."""
     last_growth: float = math.nan
-    """Of the newest of all its files: text is printed where no step is made."""
+    """Time of the last change of any file: console text is printed without steps, too."""
     last_phase: str = ""
-    """The part of the step that was the last to be logged, where the step is not whole yet."""
+    """Phase that was logged last, if the current step is incomplete."""
     last_line: str = ""
-    """Of its console."""
-    told_state: str = ""
-    """What a log says itself: finished | crashed | running."""
-    told_evidence: str = ""
-    told_at: float = math.nan
-    """When it said so, at the latest."""
-    told_step: int | None = None
-    """The step that it said so after."""
+    """Last line of the console."""
+    logged_state: str = ""
+    """State that a log states itself: finished | crashed | running."""
+    logged_evidence: str = ""
+    state_time: float = math.nan
+    """Latest possible time at which the state was logged."""
+    state_step: int | None = None
+    """Step after which the state was logged."""
     watched_since: float = math.nan
-    """Since when somebody has been looking."""
+    """Time since which tuimon has been watching the run."""
     input_ended: bool = False
-    """Whether it comes through a pipe that has ended: nothing more will come, and no time of a file means anything."""
+    """Whether it is read from a pipe that has ended: nothing more will come, and file times mean nothing."""
+    writer: str = "unknown"
+    """open (a process of this machine holds a log of the run open) | closed (none does) | unknown."""
+    process: str = ""
+    """Name and id of the process that holds a log open."""
+    reopens: bool = False
+    """Whether the logs are of a kind that a writer may open for each line, so that "closed" does not mean its end."""
+    copied: bool = False
+    """Whether the logs were written at once, by a copy or a checkout: their times of change mean nothing."""
+    unread: str = ""
+    """First reason why the files, which are not empty, give no point; "" if they are empty or unfinished."""
+    unread_whole: bool = False
+    """Whether one of these files is a whole document, so that no more can come."""
+    unclosed: str = ""
+    """Evidence in the log that its writer has not ended it, though a writer of its kind does; or ""."""
 
 
 class ProgressReport(Struct, frozen=True):
-    """Seconds, and seconds since the epoch; NaN or None where unknown."""
+    """Progress at one moment. Durations in seconds, times in seconds since the epoch; NaN or None if unknown."""
 
     step: int | None
     total: int | None
     updates: int
-    """Points of the log's own axis that are one step; 1 where steps are what is logged."""
+    """Logged steps per training step; 1 if training steps are logged."""
     epoch: float
     seconds_per_step: float
-    """Usual, without pauses."""
+    """Usual time per step, without pauses."""
     eta_seconds: float
-    """From now; only for a run that is running."""
+    """Time left; only for a running run."""
     eta_range: tuple[float, float]
-    """If all steps were as those of the quickest, of the slowest quarter of the newest ones."""
+    """Time left at the pace of the fastest and of the slowest quarter of the newest steps."""
     finish_time: float
     last_wall_time: float
-    """Of the newest point that tells of the training, where it can be; so is the next."""
+    """Time of the newest point of a training metric."""
     last_change: float
+    """Time of the last change of a file that grows with the steps."""
     last_age: float
-    """Since the newer of them."""
-    usual_interval: float
+    """Time since the later of the two."""
     state: str
-    """running | stalled | finished | crashed | waiting (no point yet) | quiet (silent for long, or its input has ended,
-    and no proof of how) | unknown (no time to judge by)."""
+    """running | stalled | finished | crashed | stopped (its writer is gone before the end) | ended (its writer is gone,
+    the outcome is unknown) | waiting (no point yet) | not understood (no point in files that are complete) | quiet
+    (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time)."""
     evidence: str
-    """One sentence, which names its numbers."""
+    """One sentence with the numbers that the state is based on."""
 
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
-    """What can be said at `now`, seconds since the epoch."""
-    if known.last_wall_time > now + _AHEAD and known.last_change <= now + _AHEAD:
+    """Return the progress at `now`, seconds since the epoch."""
+    if known.copied and known.writer != "open" and not known.last_change > known.watched_since:
+        known = replace(known, last_change=math.nan, last_growth=math.nan)
+    if known.last_wall_time > now + _MAX_AHEAD and known.last_change <= now + _MAX_AHEAD:
         known = replace(known, last_wall_time=math.nan)
-    if known.last_change - known.last_wall_time > _BEHIND:
+    if known.last_change - known.last_wall_time > _MAX_BEHIND:
         grown = known.last_change > known.watched_since
         known = replace(known, last_wall_time=math.nan) if grown else replace(known, last_change=math.nan)
-    age = now - _newest(known)
-    age = 0.0 if age < 0 else age  # a clock ahead of ours says: just now
-    # The sign of life may be a file touched later (a copy); what is said is how long there was no point.
+    age = now - _last_activity_time(known)
+    age = 0.0 if age < 0 else age  # the writer's clock is ahead of ours
+    # The last activity may be that of a file touched later (a copy); the evidence names the time without a point.
     since = max(0.0, now - known.last_wall_time) if math.isfinite(known.last_wall_time) else age
     state, evidence = _state(known, age, since)
     total = total_steps(known)
@@ -125,11 +154,11 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         left = total - known.step
         pauses = cadence.pause * cadence.pauses_ahead(known.step, total)
         expected = left * cadence.seconds_per_step + pauses
-        gone = min(age, expected)
-        eta = expected - gone
+        elapsed = min(age, expected)
+        eta = expected - elapsed
         eta_range = (
-            max(0.0, left * cadence.low + pauses - gone),
-            max(0.0, left * cadence.high + pauses - gone),
+            max(0.0, left * cadence.low + pauses - elapsed),
+            max(0.0, left * cadence.high + pauses - elapsed),
         )
     return ProgressReport(
         known.step,
@@ -143,89 +172,133 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         known.last_wall_time,
         known.last_change,
         age,
-        cadence.interval if cadence else math.nan,
         state,
         evidence,
     )
 
 
 def tolerated_silence(cadence: Cadence | None, growing: bool = False) -> float:
-    """Seconds without a point that mean nothing: 4 usual intervals, 1.5 of its pauses or 2 minutes, the longest; twice
-    that, and 10 minutes at the least, while its log grows."""
+    """Return the time (s) without a point that is normal.
+
+    It is 4 usual intervals, 1.5 times the longest pause or 2 minutes, whichever is longest; while the log grows twice
+    that, at least 10 minutes; and 10 minutes if the pace is unknown.
+    """
     if cadence is None:
         return _UNKNOWN_SILENCE
-    usual = max(_SILENCE * cadence.interval, 1.5 * cadence.longest_pause, _SHORTEST_SILENCE)
+    usual = max(_TOLERATED_INTERVALS * cadence.interval, 1.5 * cadence.longest_pause, _SHORTEST_SILENCE)
     return max(_GROWING * usual, _UNKNOWN_SILENCE) if growing else usual
 
 
 def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
-    growing = grows(known, age)
+    """Return (state, evidence). age: seconds since the last activity; since: seconds since the last point."""
+    growing = _grows(known, age)
     tolerated = tolerated_silence(known.cadence, growing)
-    told = known.told_state
-    if told in ("finished", "crashed") and not _went_on(known, tolerated):
-        return told, known.told_evidence or f"its log says that it {told}"
-    if known.points == 0:
-        return ("quiet", _INPUT_ENDED) if known.input_ended else ("waiting", "no point yet")
+    logged = known.logged_state
+    if known.points == 0 and logged != "crashed":
+        return _state_without_points(known, age)
+    if logged in ("finished", "crashed") and not _resumed(known, tolerated):
+        return logged, known.logged_evidence or f"its log says that it {logged}"
     total = total_steps(known) if known.total is not None else None
     if known.step is not None and total is not None:
         if known.step >= total:
             return "finished", f"step {known.step} of {total} reached"
-        if known.first_step == 0 and known.step == total - 1 and (known.input_ended or age > tolerated):
+        gone = known.writer == "closed" and (age > tolerated or not math.isfinite(age))
+        if known.first_step == 0 and known.step == total - 1 and (known.input_ended or gone or age > tolerated):
             return "finished", f"step {known.step} reached, the last of {total} counted from 0"
         end = total - (known.first_step == 0)  # counted from 0
         left = (end - known.step) * known.cadence.seconds_per_step if known.cadence else 0.0
-        if known.step + known.stride > end and age > tolerated + left:
-            return "quiet", f"step {known.step} of {total} was the last to be logged, as only one in {known.stride} is"
+        if known.step + known.stride > end and (gone or (age > tolerated + left and known.writer != "open")):
+            last = f"step {known.step} of {total} was the last one logged (every {known.stride} steps)"
+            return "ended" if gone else "quiet", last
+        if gone and (known.step >= _NEARLY * total or known.step + known.longest_stride > end):
+            return "ended", f"step {known.step} of {total} was the last one logged; {_GONE}"
     of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
     if known.input_ended:
         return "quiet", f"{_INPUT_ENDED}{of_total}"
     if not math.isfinite(age):
-        return "unknown", "neither its points nor its files say when they were written"
+        if known.copied:
+            return "ended", f"its files were written at once, as by a copy{of_total}"
+        return "unknown", "neither its points nor its files have a usable time"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
     if age <= tolerated:
-        # The time, not the age: a screen that shows it need not be drawn again every second.
-        last = last_sign(known.last_wall_time, known.last_change)
+        # The time instead of the age, so that a screen that shows it is not redrawn every second.
+        last = last_activity(known.last_wall_time, known.last_change)
         return "running", f"{last}, {usual}" if known.cadence else last
-    seen_alive = known.watched_since <= _newest(known)
-    if known.cadence and (seen_alive or max(age, since) <= max(_FRESH * tolerated, 3600.0)):
-        return "stalled", f"no step for {silence(since)}; {_usual(known.cadence)}{of_total}{_last_seen(known, growing)}"
+    seen_active = known.watched_since <= _last_activity_time(known)
+    recent = seen_active or max(age, since) <= max(_FRESH * tolerated, 3600.0)
+    if known.writer == "closed":
+        if known.unclosed and recent:
+            return "stopped", f"no step for {silence(since)}; {_GONE}, and {known.unclosed}{of_total}"
+        epochs = known.total_epochs if math.isfinite(known.total_epochs) else known.configured_epochs
+        if total is None and known.epoch >= epochs:
+            return "finished", f"epoch {known.epoch:g} of {epochs:g} reached"
+        if total is None and _is_before(known.epoch, epochs) and recent:
+            reached = f"epoch {known.epoch:g} of {epochs:g}"
+            return "stopped", f"no step for {silence(since)}; {_GONE} ({reached}){_last_output(known, growing)}"
+        if total is not None and recent:
+            return "stopped", f"no step for {silence(since)}; {_GONE}{of_total}{_last_output(known, growing)}"
+        if not (known.reopens and seen_active and known.cadence):
+            return "ended", f"no new point for {silence(since)}; {_GONE}{of_total}"
+    if known.cadence and (recent or known.writer == "open"):
+        held = f"; {known.process} still holds its log open" if known.writer == "open" else ""
+        usual = f"{_usual(known.cadence)}{of_total}{held}"
+        return "stalled", f"no step for {silence(since)}; {usual}{_last_output(known, growing)}"
     return "quiet", f"no new point for {silence(since)}{of_total}"
 
 
-def _went_on(known: ProgressInputs, tolerated: float) -> bool:
-    """Whether it was resumed after its end was told: False where times are unknown."""
+def _state_without_points(known: ProgressInputs, age: float) -> tuple[str, str]:
+    """A log that is complete and gives no point is not understood; one that is empty or still written may give one."""
+    gone = known.writer == "closed" and age > _SHORTEST_SILENCE
+    ended = known.input_ended or known.logged_state == "finished" or gone or age > _UNKNOWN_SILENCE
+    whole = ended or known.unread_whole or known.copied
+    if known.unread and whole and known.writer != "open":
+        return "not understood", known.unread
+    if known.logged_state == "finished":
+        return "finished", known.logged_evidence
+    return ("quiet", _INPUT_ENDED) if known.input_ended else ("waiting", "no point yet")
+
+
+def _is_before(epoch: float, epochs: float) -> bool:
+    """Return whether an epoch is before the last one: whole numbers may count from 0, fractions are exact."""
+    return epoch < epochs - 1 if epoch.is_integer() else epoch < _NEARLY * epochs
+
+
+def _resumed(known: ProgressInputs, tolerated: float) -> bool:
+    """Return whether the run was resumed after its end was logged; False if times are unknown."""
     if math.isfinite(known.last_wall_time):
-        return known.last_wall_time > known.told_at + tolerated
-    beyond = known.step is not None and known.told_step is not None and known.step > known.told_step
-    return beyond and known.last_change > known.told_at + tolerated
+        return known.last_wall_time > known.state_time + tolerated
+    beyond = known.step is not None and known.state_step is not None and known.step > known.state_step
+    return beyond and known.last_change > known.state_time + tolerated
 
 
-def grows(known: ProgressInputs, age: float) -> bool:
-    """Whether its log goes on while it makes no step. age: of the newest step, in seconds."""
-    later = known.last_growth - _newest(known)
+def _grows(known: ProgressInputs, age: float) -> bool:
+    """Return whether the log still grows without new steps."""
+    later = known.last_growth - _last_activity_time(known)
     return later > 0 and age - later <= _SHORTEST_SILENCE
 
 
 def _usual(cadence: Cadence) -> str:
-    """ "usual 1 min 37 s ± 9 s"."""
+    """Return "usual 1 min 37 s ± 9 s"."""
     spread = f" ± {duration(cadence.spread)}" if cadence.spread > 0 else ""
     return f"usual {duration(cadence.interval)}{spread}"
 
 
-def _last_seen(known: ProgressInputs, growing: bool) -> str:
-    """What it did last, as far as its log tells."""
-    said = f"; last phase {known.last_phase}" if known.last_phase else ""
-    said += "; its log still grows" if growing else ""
-    return said + (f"; its console ends: {known.last_line}" if known.last_line else "")
+def _last_output(known: ProgressInputs, growing: bool) -> str:
+    """Return what the log last contained: its last phase, whether it grows, its last console line."""
+    text = f"; last phase {known.last_phase}" if known.last_phase else ""
+    text += "; its log still grows" if growing else ""
+    return text + (f"; its console ends: {known.last_line}" if known.last_line else "")
 
 
-def _newest(known: ProgressInputs) -> float:
+def _last_activity_time(known: ProgressInputs) -> float:
     return max((time for time in (known.last_wall_time, known.last_change) if math.isfinite(time)), default=math.nan)
 
 
 def total_steps(known: ProgressInputs) -> int | None:
-    """Steps in all, from the epochs where nobody says it; None where what is said counts something else, as the step
-    has gone past it."""
+    """Return the total number of steps, computed from the epochs if no total is logged.
+
+    None if it is unknown, or if the step is past the logged total, which then counts something else.
+    """
     if known.total is not None or known.step is None:
         wrong = known.updates == 0 or (known.step is not None and (known.step - 1) > (known.total or 0))
         return None if wrong else known.total

@@ -1,4 +1,4 @@
-"""What a run of the store knows about its progress."""
+"""progress_inputs(): gather the facts about the progress of a run from its metrics, facts and config."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
-from tuimon.analysis.global_step import global_step
-from tuimon.analysis.kept import kept
+from tuimon.analysis.log_files import is_copied, tracker_end, unread_reason, unread_whole, writer_of
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, total_steps
-from tuimon.analysis.updates import Updates, updates_a_step
-from tuimon.model.points import Fact, Steps
-from tuimon.store import Curve, Run
-from tuimon.store.compare import usual_stride
-from tuimon.store.distinct import distinct
+from tuimon.analysis.run_cache import cached_per_run
+from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
+from tuimon.model.points import Fact, Steps, Topic
+from tuimon.store import Curve, Run, Snapshot
+from tuimon.store.arrays import distinct, usual_stride
 from tuimon.vocabulary import classify, phase_of
 
 _TOTAL_KEYS = (
@@ -31,115 +30,149 @@ _TOTAL_KEYS = (
     "train_iters",
     "total_timesteps",
 )
-"""Names of the setting that says how many steps there will be …"""
-_TOTAL_KEYS_OF_ANYTHING = ("max_steps", "total_steps", "max_iters", "max_iterations")
-"""… and those that may also bound something else, unless what they are settings of is named so."""
-_BOUNDED_ITSELF = re.compile(
+"""Settings that contain the total number of training steps."""
+_AMBIGUOUS_TOTAL_KEYS = ("max_steps", "total_steps", "max_iters", "max_iterations")
+"""Settings that contain the total unless they are part of a section that matches `_OTHER_LIMIT`."""
+_OTHER_LIMIT = re.compile(
     r"(?<![a-z])(?:rollouts?|sampling|generation|inference|turn|tools?|interaction|workflow|agents?|env(?:ironment)?s?|"
     r"game|episode|eval(?:uation)?|val(?:idation)?|test)(?![a-z])",
     re.IGNORECASE,
 )
+_EPOCH_KEYS = ("num_train_epochs", "total_epochs")
+"""Settings that contain the number of epochs of trainers that log their end even if they stop early."""
 _DEPTH = 4
-_EVALUATIONS = 1 << 12
-"""The newest that are looked at."""
-_LINE = 80
-"""Characters of a console's last line."""
-_CLOCKS = 12
-"""Metrics that are looked at for a pace: the best source of some may have no wall times."""
+_FEWEST = 4
+"""Points from which a metric has a usual stride."""
+_MAX_EVALUATIONS = 1 << 12
+"""Number of newest evaluations that are examined."""
+_LINE_LENGTH = 80
+"""Maximum length of the last line of a console."""
+_FINAL_METRICS = ("train_runtime", "train_samples_per_second", "train_steps_per_second")
+"""Metrics that a trainer logs once, at the end of the training."""
+_MAX_METRICS = 12
+"""Number of metrics that are searched for a pace: the best source of some may have no wall times."""
 
 
 def progress_of(run: Run, now: float) -> ProgressReport:
-    """How the run stands at `now`, seconds since the epoch."""
-    return report(progress_inputs(run), now)
+    """Return the progress of the run at `now`, seconds since the epoch.
+
+    While the link to another machine is lost, it is that of the time at which the machine was last heard.
+    """
+    return report(progress_inputs(run), run.link.last_heard(now) if run.link else now)
+
+
+def not_understood(snapshot: Snapshot, now: float) -> Mapping[int, str]:
+    """Return run id -> reason for the runs whose files give no point although they are complete."""
+    reports = {run.id: progress_of(run, now) for run in snapshot.runs if not run.point_count}
+    return {id: report.evidence for id, report in reports.items() if report.state == "not understood"}
 
 
 def steps_left(run: Run) -> int | None:
-    """Until the end of the run, in steps as its metrics are logged; None unknown."""
+    """Return the number of steps until the end of the run, counted as its metrics are logged; None if unknown."""
     known = progress_inputs(run)
     total = total_steps(known)
-    return None if known.step is None or total is None else round(max(total - known.step, 0) * known.rows_a_step)
+    return None if known.step is None or total is None else round(max(total - known.step, 0) * known.rows_per_step)
 
 
-@kept
+@cached_per_run
 def progress_inputs(run: Run) -> ProgressInputs:
-    """Gathered from a run's busiest metrics, its progress and state facts and its config."""
-    told, by = _progress(run)
-    state, told_at = _state(run)
+    """Gather the inputs from a run's busiest metrics, its progress and state facts and its config."""
+    logged, total_source = _logged_progress(run)
+    state, state_time = _logged_state(run)
     busiest = _busiest(run)
-    standing = _standing(run, busiest, by)
-    last_step = standing.step
-    step = _whole(told.get("step"))
-    if last_step is not None and (step is None or last_step > step):
-        step = last_step
+    position = _position(run, busiest, total_source)
+    step = _whole(logged.get("step"))
+    if position.step is not None and (step is None or position.step > step):
+        step = position.step
+    logged_state = str(state.value.get("state", "")) if state else ""
+    evidence = _evidence(state) if state else ""
+    if not logged_state and (final := _final_metric(run, step)):
+        logged_state, evidence, state_time = "finished", f"{final} is logged at the end", _last_wall_time(run)
     return ProgressInputs(
         points=run.point_count,
         step=step,
-        first_step=standing.first_step,
-        total=_whole(told.get("total")) or _total(run.config),
-        updates=standing.updates,
-        stride=standing.stride,
-        rows_a_step=standing.rows_a_step,
-        epoch=_epoch(run, _whole(told.get("step")), _number(told.get("epoch"))),
-        total_epochs=_number(told.get("total_epochs")),
-        cadence=standing.pace,
-        last_wall_time=_last_time(run),
+        first_step=position.first_step,
+        total=_whole(logged.get("total")) or _configured_total(run.config),
+        updates=position.updates,
+        stride=position.stride,
+        longest_stride=round(_longest_stride(run, busiest) / max(position.rows_per_step, 1)),
+        rows_per_step=position.rows_per_step,
+        epoch=_epoch(run, _whole(logged.get("step")), _number(logged.get("epoch"))),
+        total_epochs=_number(logged.get("total_epochs")),
+        configured_epochs=_number(_first_number(run.config, _EPOCH_KEYS)),
+        cadence=position.pace,
+        last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
         last_growth=run.last_change,
         last_phase=_last_phase(run),
         last_line=_last_line(run),
-        told_state=str(state.value.get("state", "")) if state else "",
-        told_evidence=_evidence(state) if state else "",
-        told_at=told_at,
-        told_step=state.step if state else None,
+        logged_state=logged_state,
+        logged_evidence=evidence,
+        state_time=state_time,
+        state_step=state.step if state else None,
         watched_since=run.watched_since,
-        input_ended=run.latest("input") is not None,
+        input_ended=run.latest_fact(Topic.INPUT) is not None,
+        **writer_of(run),
+        copied=is_copied(run),
+        unclosed=tracker_end(run, state),
+        unread=unread_reason(run),
+        unread_whole=unread_whole(run),
     )
 
 
-class _Standing(Struct, frozen=True):
-    """Where the training stands, and how fast it goes, in the steps that its total counts."""
+class _Position(Struct, frozen=True):
+    """Step and pace of the training, in the steps that its total counts. Other fields as in ProgressInputs."""
 
     step: int | None
     first_step: int | None
     pace: Cadence | None
     stride: int = 1
-    """See ProgressInputs; so are the next two."""
     updates: int = 1
-    rows_a_step: float = 1.0
+    rows_per_step: float = 1.0
 
 
-def _standing(run: Run, busiest: Sequence[str], by: str) -> _Standing:
-    """busiest: see _busiest. by: the source that tells the total."""
-    step, told_step = _last_step(run, busiest), run.last_step_of(by)
-    alike = told_step is None or run.counts_alike(by)
-    if alike and (counted := global_step(run)) is not None:
-        evaluated = counted.of(_evaluated(run))
-        pace = cadence(counted.at, counted.wall_times, counted.restarts, evaluated)
-        stride = max(usual_stride(counted.at), 1)
-        return _Standing(int(counted.at[-1]), counted.first, pace, stride, rows_a_step=counted.rows_a_step)
-    updates = updates_a_step(run, busiest)
-    if told_step is not None and alike:
-        updates = Updates()  # the total is one of what is logged
-    if step is not None and updates.each > 1:
-        step = step // updates.each + 1
-    if not alike:  # only its own steps are of its total
-        step, updates = told_step, replace(updates, each=max(updates.each, 1))
-    counting = busiest if alike or updates.each > 1 else _metrics_of(run, by)
-    curve, pace = _clock(run, counting, updates)
-    first = int(curve.steps[0]) + (updates.each > 1) if curve is not None else None
-    each = max(updates.each, 1)
-    stride = max(usual_stride(curve.steps) // each, 1) if curve is not None else 1
-    return _Standing(step, first, pace, stride, updates.each, each)
+def _position(run: Run, busiest: Sequence[str], total_source: str) -> _Position:
+    """Return the position. busiest: see `_busiest`. total_source: the source that logs the total."""
+    step, source_step = _last_step(run, busiest), run.last_step_of(total_source)
+    counts_alike = source_step is None or run.has_main_steps(total_source)
+    if counts_alike and (counted := global_step(run)) is not None:
+        evaluated = counted.training_steps_at(_evaluated(run))
+        pace = cadence(counted.training_steps, counted.wall_times, counted.restarts, evaluated)
+        stride = max(usual_stride(counted.training_steps), 1)
+        last = int(counted.training_steps[-1])
+        return _Position(last, counted.first, pace, stride, rows_per_step=counted.rows_per_step)
+    updates = updates_per_step(run, busiest)
+    if source_step is not None and counts_alike:
+        updates = Updates()  # the total counts logged steps
+    if step is not None and updates.per_step > 1:
+        step = step // updates.per_step + 1
+    if not counts_alike:  # the total counts the steps of its own source
+        step, updates = source_step, replace(updates, per_step=max(updates.per_step, 1))
+    counting = busiest if counts_alike or updates.per_step > 1 else _metrics_of_source(run, total_source)
+    curve, pace = _pace(run, counting, updates)
+    first = int(curve.steps[0]) + (updates.per_step > 1) if curve is not None else None
+    per_step = max(updates.per_step, 1)
+    stride = max(usual_stride(curve.steps) // per_step, 1) if curve is not None else 1
+    return _Position(step, first, pace, stride, updates.per_step, per_step)
 
 
-def _metrics_of(run: Run, source: str) -> tuple[str, ...]:
-    """Some metrics that are drawn from a source, those of the longest series first."""
-    ours = (name for name in run.busiest_metrics if run.provenance(name)[0][0] == source)
-    return tuple(islice(ours, _CLOCKS))
+def _longest_stride(run: Run, busiest: Sequence[str]) -> int:
+    """Return the largest usual stride of the training metrics: a trainer that counts single environment steps may end
+    most of an update before its total."""
+    losses = (name for name in busiest if classify(name).split == "train" and classify(name).concept.startswith("loss"))
+    chosen = dict.fromkeys((*busiest[:_MAX_METRICS], *islice(losses, _MAX_METRICS)))
+    curves = [run.curve(name) for name in chosen if classify(name).split == "train"]
+    return max((usual_stride(curve.steps) for curve in curves if len(curve) > _FEWEST), default=1)
 
 
-def _last_time(run: Run) -> float:
-    """When the newest point of the training was logged: what a tracker measures of the machine is none."""
+def _metrics_of_source(run: Run, source: str) -> tuple[str, ...]:
+    """Return some metrics that are drawn from a source, those of the longest series first."""
+    metrics = (name for name in run.busiest_metrics if run.provenance(name)[0][0] == source)
+    return tuple(islice(metrics, _MAX_METRICS))
+
+
+def _last_wall_time(run: Run) -> float:
+    """Return the time of the newest point of a training metric; machine metrics of trackers do not count."""
     busiest = _busiest(run)
     if len(busiest) == len(_main(run)):
         return run.last_wall_time
@@ -148,156 +181,180 @@ def _last_time(run: Run) -> float:
 
 
 def _last_change(run: Run) -> float:
-    """When a file that grows with the steps was last changed: not one of console text, unless there is nothing else;
-    and none where a tracker measures the machine, which it does into the same file."""
-    if len(_busiest(run)) < len(_main(run)) and math.isfinite(_last_time(run)):
+    """Return the last change of a file that grows with the steps; console logs count only if there are no others.
+
+    NaN if a tracker writes machine metrics into the same file.
+    """
+    if len(_busiest(run)) < len(_main(run)) and math.isfinite(_last_wall_time(run)):
         return math.nan
-    told = [s.status.modified for s in run.streams if s.status and s.point_count and s.found.format != "console"]
-    known = [time for time in told if math.isfinite(time)]
+    times = [s.status.modified for s in run.streams if s.status and s.point_count and s.info.format != "console"]
+    known = [time for time in times if math.isfinite(time)]
     return max(known) if known else run.last_change
 
 
+def _final_metric(run: Run, step: int | None) -> str:
+    """Return a metric that is logged once at the end, if its last point is not before `step`; else ""."""
+    for metric in run.metrics:
+        if metric.rpartition("/")[2] in _FINAL_METRICS:
+            last = run.curve(metric).last
+            if last is not None and (step is None or last.step >= step):
+                return metric
+    return ""
+
+
 def _last_phase(run: Run) -> str:
-    """Of a step that is not whole yet, the part that was logged last: "" elsewhere."""
+    """Return the phase that was logged last if the current step is incomplete, else ""."""
     timers = [(run.curve(metric), phase) for metric in run.metrics if (phase := phase_of(metric)) is not None]
     timers = [(curve, phase) for curve, phase in timers if len(curve) > 1 and phase.part == "total"]
     if not timers:
         return ""
     newest = max(int(curve.steps[-1]) for curve, _ in timers)
-    begun = [(float(curve.wall_times[-1]), phase.name) for curve, phase in timers if curve.steps[-1] == newest]
-    waited = ((newest - int(curve.steps[-1]), int(curve.steps[-1] - curve.steps[-2])) for curve, _ in timers)
-    return max(begun)[1] if any(0 < gap <= since < 2 * gap for since, gap in waited) else ""
+    started = [(float(curve.wall_times[-1]), phase.name) for curve, phase in timers if curve.steps[-1] == newest]
+    delays = ((newest - int(curve.steps[-1]), int(curve.steps[-1] - curve.steps[-2])) for curve, _ in timers)
+    return max(started)[1] if any(0 < gap <= behind < 2 * gap for behind, gap in delays) else ""
 
 
 def _last_line(run: Run) -> str:
-    """The end of its console; "" without one."""
-    told = run.latest("console")
-    lines = [line for line in (told.value.get("lines") or [] if told else []) if isinstance(line, str) and line.strip()]
-    return " ".join(lines[-1].split())[:_LINE] if lines else ""
+    """Return the last line of the console, or ""."""
+    fact = run.latest_fact(Topic.CONSOLE)
+    lines = [line for line in (fact.value.get("lines") or [] if fact else []) if isinstance(line, str) and line.strip()]
+    return " ".join(lines[-1].split())[:_LINE_LENGTH] if lines else ""
 
 
-def _state(run: Run) -> tuple[Fact | None, float]:
-    """What its logs say of its end: the newest word, from the source that knows the cause. And when it was said, at the
-    latest: where no time is told, the file's own, and not before its points."""
-    newest = run.latest_from("state")
+def _logged_state(run: Run) -> tuple[Fact | None, float]:
+    """Return (newest state in the logs, from a source that has its cause if any; latest time it was logged at).
+
+    If the fact has no time, it is that of the file, but not before its points.
+    """
+    newest = run.latest_fact_with_stream(Topic.STATE)
     if newest is None:
         return None, math.nan
     fact, stream = newest
     modified = stream.status.modified if stream.status else math.nan
-    at = fact.wall_time if fact.wall_time is not None else float(np.fmax(modified, stream.last_wall_time))
+    time = fact.wall_time if fact.wall_time is not None else float(np.fmax(modified, stream.last_wall_time))
     if fact.value.get("cause"):
-        return fact, at
-    best_first = reversed(dict(run.told("state")).values())
-    alike = (one for one in best_first if one.value.get("state") == fact.value.get("state") and one.value.get("cause"))
-    return next(alike, fact), at
+        return fact, time
+    best_first = reversed(dict(run.facts_by_source(Topic.STATE)).values())
+    state = fact.value.get("state")
+    with_cause = (other for other in best_first if other.value.get("state") == state and other.value.get("cause"))
+    return next(with_cause, fact), time
 
 
-def _evidence(told: Fact) -> str:
-    """ "GPU out of memory after step 41: torch.OutOfMemoryError: CUDA out of memory …": the cause by its name, where in
-    the run, then the line that says it."""
-    cause, line = (str(told.value.get(key) or "") for key in ("cause", "evidence"))
-    after = f"after step {told.step}" if told.step is not None and told.value.get("state") == "crashed" else ""
+def _evidence(state: Fact) -> str:
+    """Return cause, step and log line: "GPU out of memory after step 41: torch.OutOfMemoryError: CUDA out of …"."""
+    cause, line = (str(state.value.get(key) or "") for key in ("cause", "evidence"))
+    after = f"after step {state.step}" if state.step is not None and state.value.get("state") == "crashed" else ""
     return ": ".join(filter(None, (" ".join(filter(None, (cause, after))), line)))
 
 
-@kept
+@cached_per_run
 def _busiest(run: Run) -> tuple[str, ...]:
-    """The metrics of the longest series, the first of all, of those that tell of the training: what a tracker measures
-    of the machine has a clock of its own, and goes on when the training does not."""
-    told = {
+    """Return the training metrics, those of the longest series first.
+
+    Machine metrics of trackers are left out: they have their own clock and continue when the training does not.
+    """
+    machine = {
         metric
-        for fact in run.facts("metrics")
+        for fact in run.facts(Topic.METRICS)
         for metric, known in fact.value.items()
         if isinstance(known, Mapping) and known.get("system")
     }
-    return tuple(metric for metric in _main(run) if metric not in told and classify(metric).panel != "machine")
+    return tuple(metric for metric in _main(run) if metric not in machine and classify(metric).panel != "machine")
 
 
-@kept
+@cached_per_run
 def _main(run: Run) -> tuple[str, ...]:
     return tuple(metric for metric in run.busiest_metrics if metric in run.main_metrics)
 
 
 def _last_step(run: Run, busiest: Sequence[str]) -> int | None:
-    """Where the training stands: Run.last_step, but of the metrics that tell of the training."""
+    """Return Run.last_step, computed from training metrics only."""
     if len(busiest) == len(_main(run)):
         return run.last_step
-    curves = [run.curve(metric) for metric in busiest[:_CLOCKS]]
+    curves = [run.curve(metric) for metric in busiest[:_MAX_METRICS]]
     return max((int(curve.steps[-1]) for curve in curves if len(curve) * 4 >= len(curves[0])), default=None)
 
 
-def _clock(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | None, Cadence | None]:
-    """The busiest curve that tells a pace, and that pace; where none does, the busiest.
+def _pace(run: Run, busiest: Sequence[str], updates: Updates) -> tuple[Curve | None, Cadence | None]:
+    """Return the busiest curve that has a pace, and the pace; without any, the busiest curve and None.
 
-    Of a run that logs updates, a curve with one point for each step: its updates come in bursts.
+    If a run logs updates, curves with one point per training step come first, because updates come in bursts.
     """
-    metrics = busiest if updates.each == 1 else (*updates.sparse, *busiest)
-    each = max(updates.each, 1)
-    evaluated = _evaluated(run) // each
-    for metric in metrics[:_CLOCKS]:
+    metrics = busiest if updates.per_step == 1 else (*updates.sparse, *busiest)
+    per_step = max(updates.per_step, 1)
+    evaluated = _evaluated(run) // per_step
+    for metric in metrics[:_MAX_METRICS]:
         curve = run.curve(metric)
-        pace = cadence(curve.steps, curve.wall_times, curve.restarts, evaluated, each)
+        pace = cadence(curve.steps, curve.wall_times, curve.restarts, evaluated, per_step)
         if pace is not None:
             return curve, pace
     return (run.curve(metrics[0]) if metrics else None), None
 
 
 def _evaluated(run: Run) -> Steps:
-    """The steps at which something was validated, by the busiest of such metrics that count steps as the run does."""
-    metric = next((one for one in _main(run) if classify(one).split == "val"), None)
-    return distinct(run.curve(metric).steps[-_EVALUATIONS:]) if metric else np.empty(0, np.int64)
+    """Return the steps of evaluations, from the busiest validation metric."""
+    metric = next((name for name in _main(run) if classify(name).split == "val"), None)
+    return distinct(run.curve(metric).steps[-_MAX_EVALUATIONS:]) if metric else np.empty(0, np.int64)
 
 
-def _epoch(run: Run, told_step: int | None, told: float) -> float:
-    """The epoch as last logged, unless a later step comes with one that was told (a trainer's saved state)."""
-    latest = told_step if told_step is not None else -1
+def _epoch(run: Run, fact_step: int | None, epoch: float) -> float:
+    """Return the epoch of the latest step: that of a metric, or `epoch` from a fact (a trainer's saved state)."""
+    latest = fact_step if fact_step is not None else -1
     for metric in run.metrics:
         if classify(metric).concept == "progress.epoch":
             last = run.curve(metric).last
             if last is not None and last.step > latest:
-                latest, told = last.step, last.value
-    return told
+                latest, epoch = last.step, last.value
+    return epoch
 
 
-def _progress(run: Run) -> tuple[dict[str, Any], str]:
-    """Each item as the best source that tells it told it last (a later fact may name only some of them), where the
-    training stands as told by the source that is the farthest; and who told the total, "" for nobody."""
+def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
+    """Return (items of the progress facts, source of the total or "").
+
+    Each item is the last value of the best source that has it (a later fact may contain only some items), but step and
+    epoch are those of the source that is farthest.
+    """
     by_source: dict[str, dict[str, Any]] = {}
-    for source, fact in run.told("progress"):
+    for source, fact in run.facts_by_source(Topic.PROGRESS):
         known = by_source.setdefault(source, {})
         known |= {key: value for key, value in fact.value.items() if value is not None}
-    told: dict[str, Any] = {}
-    by = ""
+    items: dict[str, Any] = {}
+    total_source = ""
     for source, known in by_source.items():
-        told |= known
-        by = source if "total" in known else by
+        items |= known
+        total_source = source if "total" in known else total_source
     farthest = max(by_source.values(), key=lambda known: _whole(known.get("step")) or 0, default={})
-    return told | {key: farthest[key] for key in ("step", "epoch") if key in farthest}, by
+    return items | {key: farthest[key] for key in ("step", "epoch") if key in farthest}, total_source
 
 
-def _total(config: Mapping[str, Any]) -> int | None:
-    for key in (*_TOTAL_KEYS, *_TOTAL_KEYS_OF_ANYTHING):
-        found = [number for value in _settings(config, key, _DEPTH) if (number := _whole(value)) and number > 0]
-        if found:
-            return found[0]
+def _configured_total(config: Mapping[str, Any]) -> int | None:
+    return _whole(_first_number(config, (*_TOTAL_KEYS, *_AMBIGUOUS_TOTAL_KEYS)))
+
+
+def _first_number(config: Mapping[str, Any], keys: Iterable[str]) -> float | None:
+    """Return the first positive number among the settings with these keys, in the order of the keys."""
+    for key in keys:
+        numbers = map(_number, _settings(config, key, _DEPTH))
+        if number := next((number for number in numbers if number >= 1 and math.isfinite(number)), None):
+            return number
     return None
 
 
 def _settings(config: Mapping[str, Any], key: str, depth: int) -> Iterator[Any]:
-    """Values of a key at any level, the upper ones first; "a/b/key" and "a.b.key" are that key too."""
+    """Yield the values of a key at any level, the upper ones first; "a/b/key" and "a.b.key" are that key, too."""
     for name, value in config.items():
-        *above, last = name.replace(".", "/").split("/")
-        if last == key and not _bounds_itself(key, above):
+        *sections, last = name.replace(".", "/").split("/")
+        if last == key and not _is_other_limit(key, sections):
             yield value
     if depth:
         for name, value in config.items():
-            if isinstance(value, Mapping) and not _bounds_itself(key, [name]):
+            if isinstance(value, Mapping) and not _is_other_limit(key, [name]):
                 yield from _settings(value, key, depth - 1)
 
 
-def _bounds_itself(key: str, above: Iterable[str]) -> bool:
-    """Whether the setting is one of an environment or of a rollout, by the names that it stands below."""
-    return key in _TOTAL_KEYS_OF_ANYTHING and any(map(_BOUNDED_ITSELF.search, above))
+def _is_other_limit(key: str, sections: Iterable[str]) -> bool:
+    """Return whether a setting limits an environment or a rollout, by the names of its sections."""
+    return key in _AMBIGUOUS_TOTAL_KEYS and any(map(_OTHER_LIMIT.search, sections))
 
 
 def _number(value: Any) -> float:

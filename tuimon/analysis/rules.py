@@ -1,13 +1,14 @@
-"""What a curve can be held to: scores for incidents.py. Each reads a bounded stretch before what is new.
+"""Rules for curves: score functions for incidents.py. Each reads a bounded number of points before the new ones.
 
-Above, Below       a limit, kept for so many points
+Threshold          beyond a limit for a number of points
 Spike              far above the usual level of the points before
-Runaway            the level of now far above the usual one
-AgainstStart       the level of now against that of the start
-FromBest           how much of what was won is lost again
-Stuck              no new best for so many points
-Rising             it has done nothing but rise since it began
-Creep              a little more all along a window
+Runaway            the current level is far above the usual one
+AgainstStart       the current level compared with that of the start
+FromBest           the part of the gain that is lost
+Stuck              no new best for a number of points
+Rising             has only risen since the start
+Creep              growth all along a window
+FillsUp            growth all along a window, relative to the room left
 """
 
 from __future__ import annotations
@@ -24,52 +25,44 @@ _TINY = 1e-300
 _STEADY, _UNSTEADY = 4.0, 3.0
 
 
-class Above(Struct, frozen=True):
-    """The value itself. `low`: where it is good again; smooth: the median of nine in its place; skip: first points
-    that are not judged."""
+class Threshold(Struct, frozen=True):
+    """Score: the value, or its median of nine if `smooth`; with the opposite sign if low values are bad (`below`).
 
-    high: float
-    low: float
-    raise_after: int
-    clear_after: int
-    smooth: bool = False
-    skip: int = 0
-
-    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        found = median_of_nine(values, begin) if self.smooth else values[begin:]
-        if begin < self.skip:
-            found = found.copy()
-            found[: self.skip - begin] = np.nan
-        return found, None
-
-
-class Below(Struct, frozen=True):
-    """The same for a limit from below: `limit` raises it, more than `good` clears it."""
+    Values beyond `limit` raise an incident, values on the good side of `good` clear it. The first `skip` points are
+    ignored.
+    """
 
     limit: float
     good: float
     raise_after: int
     clear_after: int
+    below: bool = False
     smooth: bool = False
     skip: int = 0
 
     @property
     def high(self) -> float:
-        return -self.limit
+        return -self.limit if self.below else self.limit
 
     @property
     def low(self) -> float:
-        return -self.good
+        return -self.good if self.below else self.good
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        mirrored = Above(self.high, self.low, self.raise_after, self.clear_after, self.smooth, self.skip)
-        found, _ = mirrored.scores(values, begin, None)
-        return -found, None
+        scores = median_of_nine(values, begin) if self.smooth else values[begin:]
+        scores = -scores if self.below else scores
+        if begin < self.skip:
+            scores = scores.copy()
+            scores[: self.skip - begin] = np.nan
+        return scores, None
 
 
 class Spike(Struct, frozen=True):
-    """1 where a value is `deviations` robust deviations above the usual level, and above `ratio` times it; three times
-    as many where the level is hardly more than its noise, so that a ratio to it says nothing."""
+    """Score: 1 for a value `deviations` robust deviations above the usual level and `ratio` times that level.
+
+    If the level is hardly above its noise, so that a ratio to it means little, three times as many deviations are
+    required.
+    """
 
     deviations: float
     ratio: float
@@ -85,9 +78,12 @@ class Spike(Struct, frozen=True):
 
 
 class Runaway(Struct, frozen=True):
-    """1 where the median of nine is `deviations` above the usual level, above `ratio` times it, above `sudden` times
-    the latest block (what has grown all along is no runaway), and above `floor`, the first `skip` points left out. What
-    was usual when it began is what it is held against until it is over."""
+    """Score: 1 for a median of nine that is far above the usual level.
+
+    It must be `deviations` above that level, `ratio` times it, `sudden` times the latest block (steady growth is not a
+    runaway), and above `floor`. The first `skip` points are ignored. While an incident is active, values are compared
+    with the level that was usual when it began.
+    """
 
     deviations: float
     ratio: float
@@ -103,29 +99,32 @@ class Runaway(Struct, frozen=True):
         level, noise, latest = usual(values, begin)
         now = median_of_nine(values, begin)
         far = np.minimum(_excess(now, level, noise, self.deviations, self.ratio), now / max(self.floor, _TINY))
-        found = np.minimum(far, now / np.maximum(np.abs(latest), _TINY) / self.sudden)
-        found[: max(0, self.skip - begin)] = np.nan
-        return found, None
+        scores = np.minimum(far, now / np.maximum(np.abs(latest), _TINY) / self.sudden)
+        scores[: max(0, self.skip - begin)] = np.nan
+        return scores, None
 
-    def standing(self, values: Floats, begin: int, first: int) -> Floats:
+    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
         level, _ = usual_at(values, first)
         return (median_of_nine(values, begin) - level) / max(abs(level) * (self.ratio - 1), self.floor, _TINY)
 
 
 def _excess(now: Floats, level: Floats, noise: Floats, deviations: float, ratio: float) -> Floats:
+    """Return the smaller of the excess in units of `deviations` and of that in units of `ratio`."""
     with np.errstate(over="ignore", invalid="ignore"):
         size = np.abs(level)
         above = now - level
-        found: Floats = above / np.maximum(noise, np.maximum(1e-3 * size, _TINY))
-        found /= deviations
+        scores: Floats = above / np.maximum(noise, np.maximum(1e-3 * size, _TINY))
+        scores /= deviations
         above /= np.maximum(size, _TINY, out=size)
         above /= ratio - 1
-    return np.minimum(found, above, out=found)
+    return np.minimum(scores, above, out=scores)
 
 
 class AgainstStart(Struct, frozen=True):
-    """The median of nine over the median of the `baseline` points behind the first `skip`; or the other way round,
-    where it is a fall that matters. NaN where the start is not above 0."""
+    """Score: the median of nine divided by the median of `baseline` points after the first `skip`.
+
+    If `falls`, the inverse. NaN if the start is not above 0.
+    """
 
     high: float
     low: float
@@ -143,16 +142,18 @@ class AgainstStart(Struct, frozen=True):
             return np.full(len(values) - begin, np.nan), carried
         now = median_of_nine(values, begin)
         with np.errstate(divide="ignore", over="ignore"):
-            found = carried / np.maximum(now, _TINY) if self.falls else now / carried
+            scores = carried / np.maximum(now, _TINY) if self.falls else now / carried
         if begin < end:
-            found[: end - begin] = np.nan
-        return found, carried
+            scores[: end - begin] = np.nan
+        return scores, carried
 
 
 class FromBest(Struct, frozen=True):
-    """The part of what was won since the start that is lost again, by medians of nine; 1: all of it. Where less than
-    `deviations` of the noise was won, twice as much stands for it, noise being a fortieth of the best level at least.
-    `rises`: higher is better."""
+    """Score: the part of the gain since the start that is lost, by medians of nine; 1: all of it.
+
+    If the gain is less than `deviations` of the noise, twice as many deviations are used instead; the noise is at least
+    a fortieth of the best level. `rises`: higher is better.
+    """
 
     high: float
     low: float
@@ -168,18 +169,20 @@ class FromBest(Struct, frozen=True):
         if np.isnan(start) and len(values) >= NINE:
             start = float(now[max(0, NINE - 1 - begin)])
         highest = np.maximum(np.fmax.accumulate(now), best)
-        won = highest - start
+        gain = highest - start
         noise = usual(values, begin).noise
         with np.errstate(divide="ignore", invalid="ignore"):
-            little = 2 * self.deviations * np.maximum(noise, np.abs(highest) / 40)
-            lost = (highest - now) / np.where(won > self.deviations * noise, won, little)
+            least_gain = 2 * self.deviations * np.maximum(noise, np.abs(highest) / 40)
+            lost = (highest - now) / np.where(gain > self.deviations * noise, gain, least_gain)
             lost[~(highest - now > 0.5 * self.deviations * noise)] = np.nan
         return lost, (start, float(highest[-1])) if len(highest) and not np.isnan(highest[-1]) else (start, best)
 
 
 class Stuck(Struct, frozen=True):
-    """1 while the best median of nine is no better than it was `window` points before; as good counts up to `part` of
-    what was won in all, and up to half the noise."""
+    """Score: 1 while the best median of nine is no better than it was `window` points before, else 0.
+
+    An improvement up to `part` of the whole gain, or up to half the noise, does not count.
+    """
 
     window: int
     rises: bool
@@ -205,7 +208,7 @@ class Stuck(Struct, frozen=True):
 
 
 class Rising(Struct, frozen=True):
-    """1 while no value is below the one before it, and the last is above the first."""
+    """Score: 1 while no value is below the one before it and the last is above the first, else 0."""
 
     raise_after: int
     clear_after: int = 1
@@ -221,9 +224,12 @@ class Rising(Struct, frozen=True):
 
 
 class Creep(Struct, frozen=True):
-    """How much more the last eighth of a window holds on average than the first, as a part of that, where at least
-    four of the seven steps between the eighths take their share, half of a seventh of it (a single step up is another
-    level, and no creep); 0 otherwise. `window`: points, a multiple of 8 blocks. `skip`: first points left out."""
+    """Score: relative growth from the mean of the first eighth of a window to that of the last, if it is spread out.
+
+    At least four of the seven steps between the eighths must contribute half of a seventh of it (a single step up is a
+    new level, not a creep); otherwise the score is 0. `window`: points, a multiple of 8 blocks. `skip`: first points
+    that are ignored.
+    """
 
     high: float
     low: float
@@ -233,36 +239,35 @@ class Creep(Struct, frozen=True):
     clear_after: int = BLOCK
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        """By whole blocks: the score of a row is that of the blocks before its own, carried while that is the same."""
+        """Score a row by the whole blocks before its own; the score is carried until the next block."""
         last, first = (len(values) - 1) // BLOCK, begin // BLOCK
         if carried is not None and carried[0] == last:
             return np.full(len(values) - begin, carried[1]), carried
         most, skip = self.window // BLOCK, -(-self.skip // BLOCK)
         lead = max(skip, first - most)
-        found = np.full(last - first + 1, np.nan)
+        scores = np.full(last - first + 1, np.nan)
         if last > lead:
             means = values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK).mean(axis=1)
             sums = np.concatenate(([0.0], np.cumsum(means)))
             ends = np.arange(max(first, lead + 8), last + 1) - lead
-            each = np.minimum(ends, most) // 8
-            borders = ends[:, None] - each[:, None] * np.arange(8, -1, -1)
+            size = np.minimum(ends, most) // 8
+            borders = ends[:, None] - size[:, None] * np.arange(8, -1, -1)
             eighths = np.diff(sums[borders], axis=1)
             grown = eighths[:, 7] - eighths[:, 0]
             steps = (np.diff(eighths, axis=1) > grown[:, None] / 14).sum(axis=1)
             creeps = (grown > 0) & (eighths[:, 0] > 0) & (steps >= 4)
             with np.errstate(divide="ignore", invalid="ignore"):
-                found[ends + lead - first] = np.where(creeps, self.score(eighths[:, 0], eighths[:, 7]), 0.0)
-        rows = np.repeat(found, BLOCK)[begin - first * BLOCK : len(values) - first * BLOCK]
-        return rows, (last, float(found[-1]))
+                scores[ends + lead - first] = np.where(creeps, self.score(eighths[:, 0], eighths[:, 7]), 0.0)
+        rows = np.repeat(scores, BLOCK)[begin - first * BLOCK : len(values) - first * BLOCK]
+        return rows, (last, float(scores[-1]))
 
     def score(self, before: Floats, now: Floats) -> Floats:
-        """What the growth from the first eighth to the last is held against."""
+        """Return the growth from the first eighth to the last, relative to the first."""
         return (now - before) / before
 
 
 class FillsUp(Creep, frozen=True):
-    """As Creep, but against what is left: 1 where as much again makes it `full`. Growth of less than a hundredth of
-    what is full is none."""
+    """Score: growth divided by the room left until `full`. Growth below 1 % of `full` counts as zero."""
 
     full: float = 1.0
 

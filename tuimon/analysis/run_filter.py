@@ -1,12 +1,12 @@
-"""Which runs a typed filter means: `grpo lr>1e-5 state:running -debug | algo=ppo`.
+"""Filters for runs, as typed by the user: `grpo lr>1e-5 state:running -debug | algo=ppo`.
 
-A filter is alternatives with | between them; an alternative is terms with blanks between them, all of which hold. A
-term is a part of the run's name (* and ? match anything), or a name, a comparison and a value: `=` and `!=` compare
-values, `:` looks for a part, `< <= > >=` compare numbers. "-" or "!" before a term turns it round. A value with blanks
-stands in double quotes.
+A filter is a list of alternatives separated by |; an alternative is a list of terms separated by blanks, all of which
+must match. A term is a part of the run's name or path (* and ? are wildcards), a state (`running`), `alerts`, or a
+name, a comparison and a value: `=` and `!=` compare values, `:` searches for a part, `< <= > >=` compare numbers. "-"
+or "!" before a term negates it. A value with blanks is written in double quotes.
 
-Names are first what every run has (FIELDS), then settings: by their whole name, by its end (`lr` is `optim.lr`), or,
-where none ends so, by a part of its last word (`algo` is `algorithm`). Nothing that is typed is ever evaluated.
+A name is a field that every run has (FIELDS), or a setting: its whole name, its end (`lr` is `optim.lr`), or, if none
+matches, a part of its last word (`algo` is `algorithm`). Input is never evaluated as code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ from msgspec import Struct
 from tuimon.analysis.comparing import flat
 
 FIELDS = ("name", "state", "step", "age", "reward", "loss", "alerts")
-"""What every run has; age in seconds, or with a unit: age<10m."""
+"""Fields of every run; age is in seconds, or has a unit: age<10m."""
+STATES = frozenset(
+    {"running", "finished", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "alert", "alerts"}
+)
+"""Words that find runs by their state, too."""
 _SPLIT = re.compile(r'\||(?:[^\s"|]|"[^"]*"?)+')
 _TERM = re.compile(r"(?P<key>[^=!<>:\s]+)(?P<sign><=|>=|!=|=|<|>|:)(?P<value>.*)", re.DOTALL)
 _ORDER: Mapping[str, Callable[[float, float], bool]] = {
@@ -37,21 +41,21 @@ _DURATION = re.compile(r"(\d+(?:\.\d*)?)(s|m|min|h|d)")
 _ALIASES = {"lr": "learning_rate", "learning_rate": "lr", "bs": "batch_size"}
 
 
-class Told(Protocol):
-    """What a filter is asked about a run."""
+class FilterTarget(Protocol):
+    """A run, as filters see it."""
 
     def field(self, name: str) -> object:
-        """One of FIELDS; NaN or None where it is not known."""
+        """Return the value of one of FIELDS, or a tuple of several; NaN or None if it is unknown."""
         ...
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Its settings."""
+        """Settings of the run."""
         ...
 
 
 class Term(Struct, frozen=True):
-    """One condition. key "" is a part of the name."""
+    """One condition. The key "" is the name of the run."""
 
     key: str
     sign: str
@@ -60,19 +64,19 @@ class Term(Struct, frozen=True):
 
 
 class RunFilter(Struct, frozen=True):
-    """A filter that has been read."""
+    """A parsed filter."""
 
     alternatives: tuple[tuple[Term, ...], ...] = ()
     problem: str = ""
-    """What of it cannot be understood (yet): such a term holds for every run."""
+    """Error message for an incomplete or invalid term, which is ignored; or ""."""
 
-    def holds(self, run: Told) -> bool:
-        """Whether it means this run; an empty filter means all."""
+    def matches(self, run: FilterTarget) -> bool:
+        """Return whether the run matches; an empty filter matches all runs."""
         return not self.alternatives or any(all(_holds(term, run) for term in terms) for terms in self.alternatives)
 
 
 def parse(text: str) -> RunFilter:
-    """Reads a filter. Never raises: it is read again at every key."""
+    """Parse a filter. Never raises, because it is called at every key press."""
     alternatives: list[list[Term]] = [[]]
     problem = ""
     for piece in _SPLIT.findall(text):
@@ -80,8 +84,8 @@ def parse(text: str) -> RunFilter:
             alternatives.append([])
             continue
         negated = len(piece) > 1 and piece[0] in "-!"
-        found = _TERM.fullmatch(piece[negated:])
-        key, sign, value = (found["key"], found["sign"], found["value"]) if found else ("", ":", piece[negated:])
+        match = _TERM.fullmatch(piece[negated:])
+        key, sign, value = (match["key"], match["sign"], match["value"]) if match else ("", ":", piece[negated:])
         value = value.replace('"', "")
         if sign in _ORDER and _number(value) is None:
             problem = f"{key}{sign} needs a number"
@@ -90,23 +94,27 @@ def parse(text: str) -> RunFilter:
     return RunFilter(tuple(tuple(terms) for terms in alternatives if terms), problem)
 
 
-def _holds(term: Term, run: Told) -> bool:
-    return any(_compares(value, term) for value in _values(term.key, run)) != (term.negated != (term.sign == "!="))
+def _holds(term: Term, run: FilterTarget) -> bool:
+    values = _values(term.key, run)
+    if not term.key and term.value in STATES:
+        values += _values("state", run)
+    return any(_compares(value, term) for value in values) != (term.negated != (term.sign == "!="))
 
 
-def _values(key: str, run: Told) -> list[object]:
+def _values(key: str, run: FilterTarget) -> list[object]:
     if not key or key in FIELDS:
-        return [run.field(key or "name")]
+        value = run.field(key or "name")
+        return list(value) if isinstance(value, tuple) else [value]
     settings = [(name.lower().replace("/", "."), value) for name, value in flat(run.config)]
     for wanted in (key, _ALIASES.get(key)):
-        found = [value for name, value in settings if wanted and f".{name}".endswith(f".{wanted}")]
-        if found:
-            return found
+        values = [value for name, value in settings if wanted and f".{name}".endswith(f".{wanted}")]
+        if values:
+            return values
     return [value for name, value in settings if key in name.rpartition(".")[2]]
 
 
 def _compares(value: object, term: Term) -> bool:
-    """As if the sign were "=" where it is "!="."""
+    """Return whether a value meets the condition; "!=" is treated as "=" here and negated in `_holds`."""
     wanted, known = _number(term.value), _number(value)
     if term.sign in _ORDER:
         return wanted is not None and known is not None and _ORDER[term.sign](known, wanted)
@@ -120,15 +128,15 @@ def _compares(value: object, term: Term) -> bool:
 
 
 def _number(value: object) -> float | None:
-    """None for what is no number; NaN is none that could be compared."""
+    """Return the number; None if it is not a number or NaN."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, str):
-        found = _DURATION.fullmatch(value)
-        if found:
-            return float(found[1]) * _SECONDS[found[2]]
+        match = _DURATION.fullmatch(value)
+        if match:
+            return float(match[1]) * _SECONDS[match[2]]
     try:
-        number = float(value)  # type: ignore[arg-type]  # what cannot be one raises
+        number = float(value)  # type: ignore[arg-type]  # raises if it is not a number
     except (TypeError, ValueError, OverflowError):
         return None
     return None if math.isnan(number) else number

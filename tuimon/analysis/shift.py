@@ -1,9 +1,9 @@
-"""Has a metric moved, and with what? The newest points against earlier ones, and two curves beside each other.
+"""Has a metric shifted, and together with which other metric? Compare newest with earlier points, and two curves.
 
-Shift: medians of two windows, with the rank test of Mann & Whitney ("On a test of whether one of two random variables
-is stochastically larger than the other", Annals of Mathematical Statistics 18, 1947; normal approximation, ties
-corrected, continuity corrected). Together: Spearman's rank correlation of the changes from point to point. Two curves
-that both rise are correlated whatever they are; their changes are so only where one goes with the other.
+Shift: the medians of two windows and the rank test of Mann & Whitney ("On a test of whether one of two random variables
+is stochastically larger than the other", Annals of Mathematical Statistics 18, 1947; normal approximation, corrected
+for ties and continuity). Correlation: Spearman's rank correlation of the changes from point to point. Two rising curves
+are always correlated; their changes are correlated only if one moves with the other.
 """
 
 from __future__ import annotations
@@ -17,35 +17,36 @@ from tuimon.analysis.trend import SIGNIFICANT
 from tuimon.model.points import Floats, Steps
 
 WINDOW = 20
-"""Points on each side, at most …"""
+"""Maximum number of points in each window."""
 _FEWEST = 2
-"""… and at the least."""
+"""Minimum number of points in each window."""
 _FEWEST_CHANGES = 10
 
 
 class Shift(Struct, frozen=True):
-    """How the newest points differ from earlier ones."""
+    """Difference of the newest points from earlier ones."""
 
     before: float
-    """Medians of the two windows."""
+    """Median of the earlier window."""
     after: float
+    """Median of the newest window."""
     ratio: float
     """after / before - 1; NaN unless before > 0."""
     p_value: float
-    """How probable such a difference of ranks is without one, two-sided."""
+    """Probability of such a difference of ranks by chance, two-sided."""
     since: int
     """Index of the first point of the earlier window."""
 
     @property
     def significant(self) -> bool:
-        """Whether it stands out from the noise."""
+        """Whether the difference is significant."""
         return self.p_value < SIGNIFICANT
 
 
 def shift(values: Floats, since: int = 0) -> Shift | None:
-    """The newest of the points from index `since` on against the oldest of them: a quarter each, 20 points at most.
+    """Compare the newest points with the oldest from index `since` on: a quarter each, at most 20 points.
 
-    None with fewer than 8 points there, or without a finite one on either side.
+    None with fewer than 8 points, or if a window has no finite point.
     """
     count = len(values) - since
     window = min(WINDOW, count // 4)
@@ -59,13 +60,15 @@ def shift(values: Floats, since: int = 0) -> Shift | None:
     return Shift(low, high, high / low - 1 if low > 0 else math.nan, _rank_test(before, after), since)
 
 
-def together(steps: Steps, values: Floats, other_steps: Steps, other_values: Floats) -> tuple[float, float]:
-    """(Spearman's rho of the changes from one common step to the next, its p-value); (NaN, 1) with fewer than 10.
+def correlation_of_changes(
+    steps: Steps, values: Floats, other_steps: Steps, other_values: Floats
+) -> tuple[float, float]:
+    """Return (Spearman's rho of the changes from one common step to the next, its p-value); steps ascending.
 
-    Steps ascending. The p-value is that of the normal approximation, rho * sqrt(n - 1).
+    (NaN, 1) with fewer than 10 changes. The p-value is that of the normal approximation, rho * sqrt(n - 1).
     """
-    _, here, there = np.intersect1d(steps, other_steps, return_indices=True)
-    a, b = values[here], other_values[there]
+    _, rows, other_rows = np.intersect1d(steps, other_steps, return_indices=True)
+    a, b = values[rows], other_values[other_rows]
     known = np.isfinite(a) & np.isfinite(b)
     a, b = np.diff(a[known]), np.diff(b[known])
     if len(a) < _FEWEST_CHANGES:
@@ -87,12 +90,12 @@ def _rank_test(a: Floats, b: Floats) -> float:
     deviation = math.sqrt(n * m / 12 * (total + 1 - correction))
     if deviation == 0:
         return 1.0
-    away = abs(float(_ranks(both)[:n].sum()) - n * (total + 1) / 2) - 0.5
-    return math.erfc(max(away, 0.0) / deviation / math.sqrt(2))
+    distance = abs(float(_ranks(both)[:n].sum()) - n * (total + 1) / 2) - 0.5
+    return math.erfc(max(distance, 0.0) / deviation / math.sqrt(2))
 
 
 def _ranks(values: Floats) -> Floats:
-    """From 1; equal values share the mean of theirs."""
+    """Return ranks from 1; equal values share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     ranks: Floats = (last - (counts - 1) / 2)[inverse]

@@ -1,10 +1,10 @@
-"""The curve under the noise: an exponential moving average without the bias of its beginning.
+"""smooth(): exponential moving average with bias correction.
 
     m_0 = 0,  m_i = w m_(i-1) + (1 - w) x_i,  smoothed x_i = m_i / (1 - w^i)
 
-The division is the bias correction of Kingma & Ba, "Adam", 2015, section 3; TensorBoard smooths its charts in the same
-way (tensorboard/components/vz_line_chart2, resmoothDataset): the beginning is the mean of the few points there are, not
-a slope from zero. Values that are not finite stand as NaN in the result and do not count in the average.
+The division is the bias correction of Kingma & Ba, "Adam", 2015, section 3, as in TensorBoard's charts
+(tensorboard/components/vz_line_chart2, resmoothDataset): the curve begins at the mean of the first points, not at zero.
+Values that are not finite become NaN and are excluded from the average.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _BLOCK = 64
 
 
 def smooth(values: Floats, weight: float) -> Floats:
-    """float64 (n,) like `values`; weight in [0, 1): 0 smooths nothing, 0.99 over about 100 points.
+    """Return the smoothed values, float64 (n,). weight: from 0 (no smoothing) to below 1 (0.99: about 100 points).
 
-    ValueError for another weight.
+    ValueError for any other weight.
     """
     if not 0.0 <= weight < 1.0:
-        raise ValueError(f"a smoothing weight is at least 0 and below 1, not {weight}")
+        raise ValueError(f"smoothing weight must be at least 0 and below 1, not {weight}")
     finite = np.isfinite(values)
     known = values[finite]
     smoothed = np.full(len(values), np.nan)
@@ -34,11 +34,11 @@ def smooth(values: Floats, weight: float) -> Floats:
 
 
 def _recursive(inputs: Floats, weight: float) -> Floats:
-    """y_i = weight y_(i-1) + inputs_i, y before the first 0.
+    """Return y_i = weight y_(i-1) + inputs_i, where y before the first is 0.
 
-    In blocks: a triangular matrix of powers gives each block's own share; what a block takes over from the one before
-    obeys the same recursion from block end to block end, with the weight to the power of the block's length. All
-    coefficients are positive, so nothing cancels.
+    Computed in blocks: a triangular matrix of powers gives the contribution of each block's own inputs. The
+    contribution of earlier blocks follows the same recursion from block end to block end, with the weight to the power
+    of the block's length. All coefficients are positive, so nothing cancels.
     """
     with np.errstate(under="ignore"):
         powers = np.power(weight, np.arange(_BLOCK + 1))

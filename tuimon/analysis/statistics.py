@@ -1,4 +1,4 @@
-"""How values are spread."""
+"""Mean, deviation, median, quantiles and best value of an array."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from msgspec import Struct
 
 from tuimon.model.points import Floats, Steps
 
-_MAD_TO_DEVIATION = 1.4826
+MAD_TO_DEVIATION = 1.4826
 """1 / Phi^-1(3/4): makes the median absolute deviation estimate the standard deviation of a normal distribution
 (Rousseeuw & Croux, "Alternatives to the Median Absolute Deviation", JASA 88, 1993)."""
 
 
 class Statistics(Struct, frozen=True):
-    """Over the finite values; all NaN when there is none."""
+    """Statistics of the finite values; all NaN without any."""
 
     count: int
-    """Finite values."""
+    """Number of finite values."""
     left_out: int
-    """Values that are not finite."""
+    """Number of values that are not finite."""
     mean: float
     variance: float
-    """Of the sample (divided by count - 1); 0 for one value."""
+    """Sample variance (divided by count - 1); 0 for one value."""
     deviation: float
     median: float
     spread: float
-    """Robust deviation: 1.4826 x the median absolute deviation from the median."""
+    """Robust deviation: 1.4826 times the median absolute deviation from the median."""
     min: float
     max: float
 
 
 def statistics(values: Floats, last: int | None = None) -> Statistics:
-    """Of all values, or of the last `last` of them."""
-    inside = values if last is None else values[max(0, len(values) - last) :]
-    finite = inside[np.isfinite(inside)]
-    left_out = len(inside) - len(finite)
+    """Return the statistics of all values, or of the last `last` of them."""
+    window = values if last is None else values[max(0, len(values) - last) :]
+    finite = window[np.isfinite(window)]
+    left_out = len(window) - len(finite)
     if len(finite) == 0:
         nan = float("nan")
         return Statistics(0, left_out, nan, nan, nan, nan, nan, nan, nan)
     # Scaled, so that squares of values near the largest float do not overflow; by a power of two, which rounds nothing.
     scale = math.ldexp(1.0, math.frexp(float(np.abs(finite).max()))[1] - 1)
     scaled = finite / scale
-    # Equal values do not deviate, though their mean may be rounded.
+    # Equal values have no deviation, although their mean may be rounded.
     deviation = 0.0 if finite.min() == finite.max() else float(scaled.std(ddof=1))
-    median = float(np.median(scaled))
-    spread = _MAD_TO_DEVIATION * float(np.median(np.abs(scaled - median)))
+    middle = float(np.median(scaled))
+    spread = MAD_TO_DEVIATION * float(np.median(np.abs(scaled - middle)))
     with np.errstate(over="ignore"):
         variance = float(np.square(np.float64(deviation) * scale))
     return Statistics(
@@ -55,25 +55,51 @@ def statistics(values: Floats, last: int | None = None) -> Statistics:
         float(scaled.mean()) * scale,
         variance,
         deviation * scale,
-        median * scale,
+        middle * scale,
         spread * scale,
         float(finite.min()),
         float(finite.max()),
     )
 
 
-def best(steps: Steps, values: Floats, direction: str) -> tuple[int, float] | None:
-    """(step, value) of the best finite value, the first of equals; direction: lower | higher is better.
+def median(values: Floats) -> float:
+    """Return the median of some hundred values without NaN, five times as fast as np.median; NaN if empty."""
+    n = len(values)
+    if n == 0:
+        return math.nan
+    ordered = np.sort(values)
+    middle = float(ordered[n // 2])
+    return middle if n % 2 else (float(ordered[n // 2 - 1]) + middle) / 2
 
-    None when no value is finite. ValueError for another direction.
+
+def quantiles(values: Floats, *parts: float) -> tuple[float, ...]:
+    """Return the quantiles (parts from 0 to 1) of at least one value without NaN, five times as fast as np.quantile.
+
+    Linear interpolation (method 7 of Hyndman and Fan, "Sample Quantiles in Statistical Packages", 1996).
+    """
+    ordered = np.sort(values)
+    last = len(ordered) - 1
+    results = []
+    for part in parts:
+        position = part * last
+        row = min(int(position), last)
+        low, high, rest = float(ordered[row]), float(ordered[min(row + 1, last)]), position - row
+        results.append(low + (high - low) * rest if rest < 0.5 else high - (high - low) * (1 - rest))
+    return tuple(results)
+
+
+def best(steps: Steps, values: Floats, direction: str) -> tuple[int, float] | None:
+    """Return (step, value) of the best finite value, the first of equals; None if no value is finite.
+
+    direction: "lower" or "higher" is better. ValueError for any other.
     """
     if direction not in ("lower", "higher"):
-        raise ValueError(f"no direction {direction!r}: lower or higher")
+        raise ValueError(f"direction must be lower or higher, not {direction!r}")
     finite = np.isfinite(values)
     if not finite.any():
         return None
     if direction == "lower":
-        at = int(np.where(finite, values, np.inf).argmin())
+        row = int(np.where(finite, values, np.inf).argmin())
     else:
-        at = int(np.where(finite, values, -np.inf).argmax())
-    return int(steps[at]), float(values[at])
+        row = int(np.where(finite, values, -np.inf).argmax())
+    return int(steps[row]), float(values[row])

@@ -1,12 +1,12 @@
-"""Is a curve rising or falling, how fast, and is that more than noise?
+"""trend(): direction, slope and significance of a trend; change(): last points against those before them.
 
 Slope: Theil & Sen, the median of the slopes between all pairs of points, with its distribution-free interval (Sen,
 "Estimates of the regression coefficient based on Kendall's tau", JASA 63, 1968). Significance: Mann & Kendall, the
 excess of rising over falling pairs against its variance without a trend, ties counted (Kendall, "Rank Correlation
-Methods", 1975). Neither asks for normal noise, and a few spikes do not move them.
+Methods", 1975). Neither assumes normal noise, and a few spikes have little influence.
 
-Neighbouring points of a training curve are not independent, which makes tests of this kind too sure of themselves; a
-long curve is therefore first reduced to the medians of at most 128 stretches, which are nearly so.
+Neighbouring points of a training curve are not independent, so such tests overestimate the significance. A long curve
+is therefore first reduced to the medians of at most 128 segments, which are nearly independent.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ import math
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.middle import median
+from tuimon.analysis.statistics import median
 from tuimon.model.points import Floats, Steps
 
-_STRETCHES = 128
+_SEGMENTS = 128
 _FEWEST = 5
 SIGNIFICANT = 0.01
-"""Below this probability of so much order by chance a trend is called one."""
+"""A trend is significant if its p-value is below this."""
 
 
 class Trend(Struct, frozen=True):
-    """The direction of a curve over a stretch of it."""
+    """Trend of a curve."""
 
     direction: str
-    """rising | falling | flat (no trend that stands out from the noise) | unknown (fewer than 5 finite points)."""
+    """rising | falling | flat (not significant) | unknown (fewer than 5 finite points)."""
     slope: float
-    """Per step; NaN if unknown, as the numbers below."""
+    """Change per step. This and the numbers below are NaN if unknown."""
     slope_low: float
+    """Lower end of the 95 % confidence interval of the slope."""
     slope_high: float
-    """Between them lies the slope with 95 % confidence."""
+    """Upper end of the 95 % confidence interval of the slope."""
     p_value: float
-    """How probable so much order is without a trend, two-sided."""
+    """Probability of such an order of points without a trend, two-sided."""
     change: float
-    """Slope times the steps covered."""
+    """Slope times `steps`."""
     steps: int
-    """From the first to the last point."""
+    """Steps from the first to the last point."""
     count: int
-    """Finite points."""
+    """Number of finite points."""
 
 
 class Change(Struct, frozen=True):
-    """The last points against those before them."""
+    """Difference of the last points from those before them."""
 
     before: float
     """Median of the `count` points before the last `count`."""
@@ -55,17 +56,17 @@ class Change(Struct, frozen=True):
     difference: float
     """after - before."""
     ratio: float
-    """difference / |before|; NaN where before is 0."""
+    """difference / |before|; NaN if `before` is 0."""
     count: int
-    """Finite points on each side."""
+    """Number of finite points on each side."""
 
 
 def trend(steps: Steps, values: Floats, last: int | None = None) -> Trend:
-    """Over all points, or over the last `last` of them; steps ascending, arrays of one length."""
+    """Return the trend of all points, or of the last `last`; steps ascending, arrays of one length."""
     if last is not None:
         steps, values = steps[max(0, len(steps) - last) :], values[max(0, len(values) - last) :]
     finite = np.isfinite(values)
-    # Whole steps are subtracted as such, values scaled: neither precision nor range is lost.
+    # Steps are subtracted as integers, and values scaled, so that neither precision nor range is lost.
     x = (steps[finite] - steps[0]).astype(np.float64) if len(steps) else np.empty(0)
     y = values[finite]
     count = len(y)
@@ -91,7 +92,7 @@ def trend(steps: Steps, values: Floats, last: int | None = None) -> Trend:
 
 
 def change(values: Floats, count: int) -> Change | None:
-    """The median of the last `count` finite values against that of as many before; None when there are not so many."""
+    """Compare the median of the last `count` finite values with that of as many before; None if there are too few."""
     finite = values[np.isfinite(values)]
     if count < 1 or len(finite) < 2 * count:
         return None
@@ -101,21 +102,21 @@ def change(values: Floats, count: int) -> Change | None:
 
 
 def _reduced(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """The medians of at most 128 stretches of equal length; the first takes what is left over."""
-    if len(x) <= _STRETCHES:
+    """Return the medians of at most 128 segments of equal length; the first one also includes the remainder."""
+    if len(x) <= _SEGMENTS:
         return x, y
-    each = -(-len(x) // _STRETCHES)
-    begin = len(x) - (len(x) // each - 1) * each
-    return _medians(x, begin, each), _medians(y, begin, each)
+    size = -(-len(x) // _SEGMENTS)
+    begin = len(x) - (len(x) // size - 1) * size
+    return _medians(x, begin, size), _medians(y, begin, size)
 
 
-def _medians(values: Floats, begin: int, each: int) -> Floats:
-    rest = np.median(values[begin:].reshape(-1, each), axis=1)
+def _medians(values: Floats, begin: int, size: int) -> Floats:
+    rest = np.median(values[begin:].reshape(-1, size), axis=1)
     return np.concatenate(([np.median(values[:begin])], rest))
 
 
 def _kendall_deviation(y: Floats) -> float:
-    """Of the excess of rising pairs, when there is no trend; groups of equal values make it smaller."""
+    """Return the standard deviation of the excess of rising pairs without a trend, corrected for ties."""
     n = len(y)
     _, ties = np.unique(y, return_counts=True)
     variance = n * (n - 1) * (2 * n + 5) - int((ties * (ties - 1) * (2 * ties + 5)).sum())

@@ -1,7 +1,7 @@
-"""What came before a point, for each point of a growing curve: causal, so that it stays true when more points come.
+"""Statistics of the points before each point of a growing curve. Causal: results do not change when points are added.
 
-All take `values`, finite, and `begin`: the answer is for the rows from `begin` on, and reads only a bounded stretch
-before them. What is not known yet is NaN.
+The functions take finite `values` and return one result for each row from `begin` on; they read a bounded number of
+rows before it. A result that is not known yet is NaN.
 """
 
 from __future__ import annotations
@@ -11,50 +11,49 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tuimon.analysis.statistics import MAD_TO_DEVIATION
 from tuimon.model.points import Floats
 
 BLOCK = 16
-"""Points of a block of the usual level; blocks stand at multiples of it."""
+"""Points of a block; blocks begin at multiples of it."""
 BLOCKS = 8
-"""Blocks that make the usual level."""
+"""Blocks from which the usual level is computed."""
 _FEWEST_BLOCKS = 2
-_MAD_TO_DEVIATION = 1.4826
-"""See statistics.py."""
 _NETWORK = (
     (1, 2), (4, 5), (7, 8), (0, 1), (3, 4), (6, 7), (1, 2), (4, 5), (7, 8), (0, 3),
     (5, 8), (4, 7), (3, 6), (1, 4), (2, 5), (4, 7), (4, 2), (6, 4), (4, 2),
 )  # fmt: skip
-"""Exchanges that bring the median of nine to the middle (Paeth, "Median finding on a 3 x 3 grid", Graphics Gems,
+"""Exchanges that move the median of nine to the middle (Paeth, "Median finding on a 3 x 3 grid", Graphics Gems,
 1990)."""
 NINE = 9
 
 
 def median_of_nine(values: Floats, begin: int) -> Floats:
-    """The median of each value and the eight before it."""
+    """Return the median of each value and the eight before it."""
     count = len(values) - begin
     first = begin - (NINE - 1)
     known = np.concatenate((np.full(max(0, -first), np.nan), values[max(0, first) :]))
     lanes = [known[offset : offset + count] for offset in range(NINE)]
     for low, high in _NETWORK:
-        # NaN goes through both, so that what has not nine values is NaN
+        # NaN passes through both, so that the result is NaN without nine values.
         lanes[low], lanes[high] = np.minimum(lanes[low], lanes[high]), np.maximum(lanes[low], lanes[high])
     return lanes[4]
 
 
 class Usual(NamedTuple):
-    """What is usual at each row."""
+    """Usual level and noise at each row."""
 
     level: Floats
-    """The median of the medians of the eight whole blocks of 16 before the block that a value is in; of fewer, two at
-    least, near the beginning. So it is of 1 to 143 points ago, and a burst of four blocks does not move it."""
+    """Median of the medians of the eight whole blocks of 16 before the block of the row (at least two near the start).
+    It covers the points from 1 to 143 before, so a burst of four blocks does not move it."""
     noise: Floats
-    """The median of the robust deviations of these blocks; a trend is no noise."""
+    """Median of the robust deviations inside these blocks, so that a trend does not count as noise."""
     latest: Floats
-    """The median of the last of these blocks."""
+    """Median of the last of these blocks."""
 
 
 def usual(values: Floats, begin: int) -> Usual:
-    """What is usual at the rows from `begin` on."""
+    """Return the usual level and noise at the rows from `begin` on."""
     count = len(values) - begin
     if count <= 0:
         return Usual(np.empty(0), np.empty(0), np.empty(0))
@@ -63,44 +62,44 @@ def usual(values: Floats, begin: int) -> Usual:
     blocks = np.sort(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK), axis=1)
     medians = _middle(blocks)
     with np.errstate(over="ignore", invalid="ignore"):
-        noises = _MAD_TO_DEVIATION * _middle(np.sort(np.abs(blocks - medians[:, None]), axis=1))
+        noises = MAD_TO_DEVIATION * _middle(np.sort(np.abs(blocks - medians[:, None]), axis=1))
     latest = np.concatenate(([np.nan], medians))[first - lead : last - lead + 1]
     rows = np.arange(begin, len(values)) // BLOCK - first
-    level, noise = (_before(numbers, first - lead, last - lead) for numbers in (medians, noises))
+    level, noise = (_median_before(numbers, first - lead, last - lead) for numbers in (medians, noises))
     return Usual(level[rows], noise[rows], latest[rows])
 
 
 def usual_at(values: Floats, row: int) -> tuple[float, float]:
-    """(level, noise) at one row."""
-    found = usual(values[: row + 1], row)
-    return float(found.level[0]), float(found.noise[0])
+    """Return the usual (level, noise) at one row."""
+    result = usual(values[: row + 1], row)
+    return float(result.level[0]), float(result.noise[0])
 
 
 def medians(values: Floats, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], width: int) -> Floats:
-    """The median of the finite values of each stretch values[begin:end], of the last `width` of it; NaN for none."""
+    """Return the median of the finite values in each values[begin:end], at most the last `width`; NaN if none."""
     rows = ends[:, None] + np.arange(-width, 0)
-    found = np.where(rows >= np.maximum(begins, 0)[:, None], values[np.clip(rows, 0, None)], np.nan)
-    found = np.sort(np.where(np.isfinite(found), found, np.nan), axis=1)
-    count = np.isfinite(found).sum(axis=1)
-    line = np.arange(len(found))
-    result: Floats = (
-        0.5 * found[line, np.maximum(count - 1, 0) // 2] + 0.5 * found[line, np.minimum(count // 2, width - 1)]
-    )
+    inside = np.where(rows >= np.maximum(begins, 0)[:, None], values[np.clip(rows, 0, None)], np.nan)
+    ordered = np.sort(np.where(np.isfinite(inside), inside, np.nan), axis=1)
+    count = np.isfinite(ordered).sum(axis=1)
+    line = np.arange(len(ordered))
+    lower, upper = ordered[line, np.maximum(count - 1, 0) // 2], ordered[line, np.minimum(count // 2, width - 1)]
+    result: Floats = 0.5 * lower + 0.5 * upper
     return result
 
 
 def _middle(ordered: Floats) -> Floats:
+    """Return the medians of sorted rows of even length."""
     half = ordered.shape[1] // 2
     return 0.5 * ordered[:, half - 1] + 0.5 * ordered[:, half]
 
 
-def _before(numbers: Floats, first: int, last: int) -> Floats:
-    """For the blocks first … last: the median of the numbers of up to BLOCKS blocks before each."""
-    found = np.full(last - first + 1, np.nan)
+def _median_before(numbers: Floats, first: int, last: int) -> Floats:
+    """Return for each block first … last the median of the numbers of up to BLOCKS blocks before it."""
+    result = np.full(last - first + 1, np.nan)
     for block in range(max(first, _FEWEST_BLOCKS), min(last + 1, BLOCKS)):
-        found[block - first] = np.median(numbers[:block])
+        result[block - first] = np.median(numbers[:block])
     full = max(first, BLOCKS)
     if full <= last:
         windows = np.lib.stride_tricks.sliding_window_view(numbers[full - BLOCKS : last], BLOCKS)
-        found[full - first :] = _middle(np.sort(windows, axis=1))
-    return found
+        result[full - first :] = _middle(np.sort(windows, axis=1))
+    return result

@@ -1,9 +1,7 @@
-"""The command line. One file a subcommand; exit codes live here alone.
+"""The command line: one module per subcommand, with a COMMAND; its name is the name of the module.
 
-    0 ok   1 error   2 usage   3 nothing found   4 an alert stands   5 partly unreadable (--strict)   130 interrupted
-
-A subcommand is found by being a module of this package with a COMMAND, and its name is that of the module: only the one
-that is asked for is imported. It imports nothing heavy at its top: `tuimon -h` must not pay for a screen.
+Only the module of the requested subcommand is imported. These modules import nothing heavy at the top, so that
+`tuimon -h` stays fast. Exit codes are defined in `tuimon.errors.ExitCode`.
 """
 
 from __future__ import annotations
@@ -16,45 +14,43 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, NoReturn
 
 import tuimon
-from tuimon.errors import TuimonError, UsageError
-
-EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_NOTHING, EXIT_ALERT, EXIT_PARTLY, EXIT_INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+from tuimon.errors import ExitCode, TuimonError, UsageError
 
 EXAMPLES = """\
-  tuimon logs/grpo-1.5b          the live dashboard of every log below that directory
-  train.py 2>&1 | tuimon -       the same of what a pipe brings
-  tuimon summary logs/*          what the runs have come to, as text
-  tuimon demo                    a live training run to look at
+  tuimon logs/grpo-1.5b          open the dashboard of every run below that directory
+  train.py 2>&1 | tuimon -       follow the output of a program
+  tuimon summary logs/*          print the state and the metrics of the runs
+  tuimon demo                    start a small training run and watch it
 """
 _NOTES = """\
-With no PATH, the current directory. When standard output is no terminal, the summary is printed instead.
-`tuimon COMMAND -h` tells about a command; a path that is called like a command is written ./summary.
+Without PATH, the current directory. If standard output is not a terminal, the summary is printed instead.
+`tuimon COMMAND -h` shows the options of a command. To open a path with the same name as a command, prefix it: ./summary
 """
 
 
 class Command(NamedTuple):
-    """One subcommand."""
+    """A subcommand."""
 
     name: str
     help: str
-    """One line, lower case."""
+    """One line that starts with a lower-case verb."""
     arguments: Callable[[argparse.ArgumentParser], None]
-    """Adds its arguments to its parser."""
+    """Add the arguments of the subcommand to its parser."""
     run: Callable[[argparse.Namespace], int]
-    """Does it; returns the exit code. Errors are raised as TuimonError."""
+    """Run the subcommand and return the exit code. Raises TuimonError."""
     examples: str = ""
-    """Lines: a command, and what it does."""
+    """Lines with a command and what it does."""
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         from tuimon.text import clean
 
-        raise UsageError(clean(message), f"`{self.prog} -h` shows what there is")
+        raise UsageError(clean(message), f"Run `{self.prog} -h` for the options.")
 
 
 def commands() -> dict[str, Command]:
-    """All subcommands by name."""
+    """Return all subcommands by name."""
     return {name: _command(name) for name in _names()}
 
 
@@ -72,46 +68,102 @@ def _command(name: str) -> Command:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The program. Returns the exit code; prints errors as words on standard error, never a traceback of ours."""
+    """Run the program and return its exit code. Errors of tuimon are printed to stderr without a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if arguments is None:
-        _end_tidily()
+        if not _open_standard_streams():
+            return ExitCode.ERROR
+        _exit_on_signals()
+        # No linear algebra is used; starting OpenBLAS threads costs up to 60 ms on hosts with many cores.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        code = _run(words)
-        sys.stdout.flush()
+        try:
+            code = _run(words)
+            sys.stdout.flush()
+        finally:
+            _report_plugins()
         return code
     except TuimonError as error:
-        from tuimon.commands._stdin import in_words
+        from tuimon.commands._remote import hide_mirrors
+        from tuimon.commands._stdin import hide_spool_path
 
-        print(f"tuimon: {in_words(error.message)}", file=sys.stderr)
+        print(f"tuimon: {hide_mirrors(hide_spool_path(error.message))}", file=sys.stderr)
         if error.hint:
-            print(f"        {in_words(error.hint)}", file=sys.stderr)
+            print(f"        {hide_mirrors(hide_spool_path(error.hint))}", file=sys.stderr)
         return error.exit_code
+    except MemoryError:
+        return _out_of_memory()
+    except (ImportError, RuntimeError, SyntaxError, SystemError) as error:
+        # CPython reports an allocation that fails in the parser as a SyntaxError of a valid module.
+        if not _is_memory_limited():
+            raise
+        return _out_of_memory(error)
     except KeyboardInterrupt:
-        return EXIT_INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # `tuimon summary | head`: the reader has gone, which is no error. Python would complain once more at exit.
+        # As in `tuimon summary | head`; not an error. Without this Python reports it again at exit.
         _drop_standard_output()
-        return EXIT_OK
+        return ExitCode.OK
     except OSError as error:
         from tuimon.text import clean
 
-        if error.filename is None:  # no file was opened: something could not be written
+        if error.filename is None:  # a write failed, not an open
             _drop_standard_output()
-        what = "standard output cannot be written" if error.filename is None else clean(os.fsdecode(error.filename))
+        what = "cannot write to standard output" if error.filename is None else clean(os.fsdecode(error.filename))
         print(f"tuimon: {what}: {error.strerror}", file=sys.stderr)
-        return EXIT_ERROR
+        return ExitCode.ERROR
 
 
-def _end_tidily() -> None:
-    """Who is told to end, or loses its terminal, takes its temporary files along, as it does on ctrl+c."""
+def _report_plugins() -> None:
+    """Name the plug-ins of installed packages that could not be used, if plug-ins were loaded."""
+    from tuimon.registry import problems
+
+    for plugin in problems():
+        print(f"tuimon: {plugin.sentence}", file=sys.stderr)
+
+
+def _exit_on_signals() -> None:
+    """Exit normally on signals that end a program, as on ctrl+c, so that temporary files are removed."""
 
     def end(number: int, _: object) -> NoReturn:
         sys.exit(128 + number)
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # not where nohup has it ignored
+    names = ("TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "XCPU")
+    for number in (getattr(signal, f"SIG{name}") for name in names if hasattr(signal, f"SIG{name}")):
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: leave that
             signal.signal(number, end)
+
+
+def _open_standard_streams() -> bool:
+    """Open the null device in place of closed standard streams, so that no other file gets their descriptors.
+
+    Return False, after a message, if standard output is closed.
+    """
+    has_output = sys.stdout is not None
+    if sys.stdin is None or not has_output or sys.stderr is None:
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) < 3:
+            pass
+        os.close(descriptor)
+        sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115  open for the whole process
+        sys.stdin = sys.stdin or open(0, closefd=False)  # noqa: SIM115
+    if not has_output:
+        print("tuimon: cannot write to standard output: it is closed", file=sys.stderr)
+    return has_output
+
+
+def _is_memory_limited() -> bool:
+    """Return whether the address space is limited, so that a library that cannot be loaded may lack memory."""
+    try:
+        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
+    except (ImportError, MemoryError):  # a module of the standard library that cannot be mapped into memory
+        return True
+    return getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY
+
+
+def _out_of_memory(error: Exception | None = None) -> int:
+    reason = f" ({str(error).strip().splitlines()[0][:80]})" if str(error or "").strip() else ""
+    print(f"tuimon: not enough memory{reason}. Raise the limit (ulimit -v) or name fewer logs.", file=sys.stderr)
+    return ExitCode.ERROR
 
 
 def _drop_standard_output() -> None:
@@ -119,7 +171,7 @@ def _drop_standard_output() -> None:
 
 
 def parser_of(command: Command) -> argparse.ArgumentParser:
-    """What a subcommand takes: for running it, for completions, for the manual."""
+    """Return the argument parser of a subcommand."""
     parser = _Parser(
         prog=f"tuimon {command.name}",
         description=_with_examples(command.help, command.examples),
@@ -133,21 +185,21 @@ def _with_examples(text: str, examples: str) -> str:
     return f"{text}\n\nexamples:\n{examples}" if examples else text
 
 
-def _no_slip(words: Sequence[str], known: Iterable[str]) -> None:
-    """UsageError where the first word is no path, and a command but for a slip of the finger."""
+def _refuse_misspelt_command(words: Sequence[str], known: Iterable[str]) -> None:
+    """Raise UsageError if the first word is not a path but is close to the name of a command."""
     if words and words[0][:1].isalpha() and "--wait" not in words and not os.path.lexists(words[0]):
         from difflib import get_close_matches
 
         from tuimon.text import clean
 
-        if near := get_close_matches(words[0], known, 1, 0.75):
-            raise UsageError(f"there is no {clean(words[0])}", f"`tuimon {near[0]}` is a command")
+        if matches := get_close_matches(words[0], known, 1, 0.75):
+            raise UsageError(f"no such command or path: {clean(words[0])}", f"Did you mean `tuimon {matches[0]}`?")
 
 
 def _run(words: list[str]) -> int:
     if words[:1] in (["-V"], ["--version"]):
         print(f"tuimon {tuimon.__version__}")
-        return EXIT_OK
+        return ExitCode.OK
     known = _names()
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help"]
@@ -155,7 +207,7 @@ def _run(words: list[str]) -> int:
         command, words = _command(words[0]), words[1:]
         parser = parser_of(command)
     else:
-        _no_slip(words, known)
+        _refuse_misspelt_command(words, known)
         command = _command("watch")
         asks_for_help = any(word.startswith("-") and "h" in word for word in words)  # -h, --help, --he
         listed = commands().values() if asks_for_help else ()

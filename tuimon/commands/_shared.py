@@ -1,4 +1,4 @@
-"""What several subcommands need: paths checked, words on standard error."""
+"""Arguments and paths that several subcommands share."""
 
 from __future__ import annotations
 
@@ -6,60 +6,126 @@ import argparse
 import glob
 import math
 import os
+import shutil
 import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tuimon.errors import NothingFound
+from tuimon.commands._remote import add_remote, is_mirror, remote_paths, targets_of
+from tuimon.commands._stderr import print_status
+from tuimon.errors import NothingFound, UsageError
 from tuimon.text import clean
 
-
-def add_paths(parser: argparse.ArgumentParser, many: str = "*") -> None:
-    told = "a log file, a run's directory, or a directory of many runs; - is standard input"
-    parser.add_argument("paths", nargs=many, metavar="PATH", help=told)
+if TYPE_CHECKING:
+    from tuimon.store import Run
 
 
-def positive_seconds(text: str) -> float:
-    """The type of an option that is a time."""
+def add_paths(parser: argparse.ArgumentParser, nargs: str = "*") -> None:
+    text = "a log file, the directory of a run or of many runs, host:path on another machine; - reads standard input"
+    parser.add_argument("paths", nargs=nargs, metavar="PATH", help=text)
+    add_remote(parser)
+
+
+def add_metrics(parser: argparse.ArgumentParser) -> None:
+    help_text = (
+        "only metrics that match, as in the screen's filter: a whole name, words that a name contains, * and ?, or"
+        " re:EXPRESSION; may be repeated"
+    )
+    parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help=help_text)
+
+
+def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run]) -> set[str]:
+    """Return the names of the metrics that match a pattern of --metric.
+
+    Patterns that match nothing are printed to stderr. Raise UsageError if none matches.
+    """
+    from tuimon.analysis.metric_filter import chosen, no_match
+
+    names = list(dict.fromkeys(name for run in runs for name in run.metrics))
+    selected, unmatched = chosen(names, patterns)
+    messages = [no_match(pattern, names) for pattern in unmatched]
+    if not selected:
+        raise UsageError("; ".join(messages), "`tuimon summary` lists all metrics.")
+    for message in messages:
+        print_status(message)
+    return selected
+
+
+def add_interval(parser: argparse.ArgumentParser, default: float, option: str) -> None:
+    help_text = f"poll interval for {option}, in seconds (default: {default:g})"
+    parser.add_argument("--interval", type=_positive_seconds, default=default, metavar="S", help=help_text)
+
+
+def add_json(parser: argparse.ArgumentParser, note: str = "") -> None:
+    parser.add_argument("--json", action="store_true", help=f'print one JSON object with "schema": 1{note}')
+
+
+def add_show_secrets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
+
+
+def add_strict(parser: argparse.ArgumentParser, condition: str = "") -> None:
+    help_text = f"exit with 5 if {condition}a log is damaged or cannot be read"
+    parser.add_argument("--strict", action="store_true", help=help_text)
+
+
+def _positive_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"invalid duration: {text!r}")
     return seconds
 
 
-def checked_paths(paths: Sequence[str], live: bool = False) -> list[str]:
-    """The paths, or the current directory; a pattern that no shell has expanded is. Raises NothingFound naming the
-    first that does not exist. "-" is a file that holds what comes through standard input: all of it, or with `live`
-    what has come, while more is added."""
-    paths = [one for path in paths for one in (_standard_input(live) if path == "-" else _expanded(path))]
+def checked_paths(
+    paths: Sequence[str], live: bool = False, can_wait: bool = False, options: argparse.Namespace | None = None
+) -> list[str]:
+    """Return the paths with quoted patterns expanded, or the current directory. Raise NothingFound if one is missing.
+
+    "-" becomes the path of a file with all of standard input or, with `live`, of a file that is still written to.
+    "host:path" becomes the path of a mirror, which is complete or, with `live`, is still being filled.
+    can_wait: the command has the option --wait, which the error message names. options: those of `add_remote`.
+    """
+    paths = [part for path in resolved_paths(paths, live, options) for part in _expanded(path)]
     for path in paths:
-        if not os.path.lexists(path):
+        if not os.path.lexists(path) and not is_mirror(path):
             parent = os.path.dirname(os.path.abspath(path))
-            near = "" if Path(parent).is_dir() else f"; nor is there a directory {clean(parent)}"
+            missing = "" if os.path.isdir(parent) else f" (the directory {clean(parent)} is missing, too)"  # noqa: PTH112
+            wait = "--wait" if can_wait else "`tuimon --wait PATH`"
             raise NothingFound(
-                f"there is no {clean(path)}{near}",
-                "`tuimon --wait PATH` waits for a run that has not begun to write",
+                f"No such file or directory: {clean(path)}{missing}. Use {wait} to wait until it exists."
             )
     return list(paths) or ["."]
 
 
-def _standard_input(live: bool) -> list[str]:
-    from tuimon.commands._stdin import piped_input
-    from tuimon.monitor.piped import Piped
+def resolved_paths(paths: Sequence[str], live: bool, options: argparse.Namespace | None) -> list[str]:
+    """Return the paths with "-" and targets on other machines replaced as in `checked_paths`; others need not exist."""
+    found: list[str] = []
+    for path in paths:
+        if path == "-":
+            found += _standard_input(live)
+        else:
+            targets = targets_of(path)
+            found += remote_paths(targets, options, live) if targets else [path]
+    return found
 
-    path = piped_input().follow() if live else piped_input().read_to_its_end()
-    return [Piped(path, piped_input().ended)]
+
+def _standard_input(live: bool) -> list[str]:
+    from tuimon.commands._stdin import stdin_spool
+    from tuimon.monitor.piped import StdinPath
+
+    path = stdin_spool().follow() if live else stdin_spool().read_all()
+    return [StdinPath(path, stdin_spool().ended)]
 
 
 def _expanded(path: str) -> list[str]:
-    if os.path.lexists(path) or not glob.has_magic(path):
+    if os.path.lexists(path) or not glob.has_magic(path) or is_mirror(path):
         return [path]
     return sorted(glob.glob(path, recursive=True)) or [path]  # noqa: PTH207  the pattern may be absolute
 
 
-def say(message: str) -> None:
-    """Words for a person: standard error, so that standard output is data alone."""
-    print(message, file=sys.stderr)
+def terminal_width() -> int | None:
+    """Return the columns of the terminal that stdout is, at least 40, or None if stdout is not a terminal."""
+    return max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None

@@ -1,9 +1,8 @@
-"""`-` as a path: what comes through standard input, kept in a private temporary file that is read and followed like any
-other log, and removed at the end.
+"""Spool standard input ("-") to a private temporary file that is read and followed like any log, and then removed.
 
-A screen needs standard input for its keys, so the pipe is moved aside and the terminal put in its place. When the
-screen is left before the pipe has ended, somebody must go on reading it: a training whose output nobody takes is killed
-by its next line (SIGPIPE).
+The dashboard needs standard input for key presses, so the pipe is moved to another descriptor and the terminal takes
+its place. When the dashboard is closed before the pipe has ended, another process must go on reading the pipe:
+otherwise the next line that the training program prints would kill it (SIGPIPE).
 """
 
 from __future__ import annotations
@@ -19,46 +18,46 @@ import tempfile
 import threading
 from pathlib import Path
 
-from tuimon.commands._shared import say
-from tuimon.scratch import scratch
+from tuimon.commands._stderr import print_status
+from tuimon.platform_support import temp_dir
 
-_PIECE = 1 << 16
-_LARGEST = 1 << 28
-"""Bytes of what is looked at whole."""
+_CHUNK = 1 << 16
+_LARGEST_DOCUMENT = 1 << 28
+"""Maximum bytes of an input that is parsed to find out whether it is one JSON document."""
 
 
-class PipedInput:
-    """The file that standard input is written to."""
+class StdinSpool:
+    """The temporary file that standard input is copied to."""
 
     def __init__(self) -> None:
-        self._directory = Path(tempfile.mkdtemp(prefix="tuimon-", dir=scratch()))  # nobody else may look into it
+        self._directory = Path(tempfile.mkdtemp(prefix="tuimon-", dir=temp_dir()))  # mode 0700
         atexit.register(shutil.rmtree, self._directory, ignore_errors=True)
         self._source = os.dup(0)
         self._ended = threading.Event()
         self.path = str(self._directory / "stdin" / "stdin.log")
-        """A console log, until what it holds says otherwise: the run is called stdin."""
+        """A console log unless its content shows otherwise. The name of the run is its directory's, "stdin"."""
         os.mkdir(os.path.dirname(self.path), 0o700)  # noqa: PTH102
-        Path(self.path).touch()  # which is there before the first byte is
+        Path(self.path).touch()  # it must exist before the first byte comes
 
-    def read_to_its_end(self) -> str:
-        """Waits for the end of the input; gives the path, which says whether it is a JSON document."""
-        if not self._ended.is_set():  # `-` may be named twice
+    def read_all(self) -> str:
+        """Copy the whole input and return the path of the file, which ends with .json if it is a JSON document."""
+        if not self._ended.is_set():  # "-" may be given twice
             self._copy()
         if _is_document(self.path):
             self.path = str(Path(self.path).rename(Path(self.path).with_name("stdin.json")))
         return self.path
 
     def follow(self) -> str:
-        """Goes on reading beside whatever else is done; gives the path."""
+        """Copy the input on a background thread and return the path of the file."""
         threading.Thread(target=self._copy, name="stdin", daemon=True).start()
         return self.path
 
     def ended(self) -> bool:
-        """Whether all of the input is in the file."""
+        """Return True once all input is in the file."""
         return self._ended.is_set()
 
-    def keys_from_the_terminal(self) -> bool:
-        """Puts the terminal in the place of standard input. False where there is none."""
+    def read_keys_from_terminal(self) -> bool:
+        """Make the terminal standard input. Return False if there is no terminal."""
         try:
             terminal = os.open("/dev/tty", os.O_RDWR)
         except OSError:
@@ -67,46 +66,46 @@ class PipedInput:
         os.close(terminal)
         return True
 
-    def hand_over(self) -> None:
-        """Leaves the pipe, if it has not ended, to a process that reads it to its end and drops what comes."""
+    def drain_in_background(self) -> None:
+        """Start a process that reads and discards the rest of the pipe, unless the pipe has ended."""
         if self._ended.is_set():
             return
         subprocess.Popen(["cat"], stdin=self._source, stdout=subprocess.DEVNULL, start_new_session=True)
-        say("tuimon: what writes into the pipe goes on; its output is dropped from here (ctrl+c ends it)")
+        print_status("the program that writes to the pipe goes on; its output is discarded (ctrl+c ends the program)")
 
     def _copy(self) -> None:
-        # OSError: the disk is full, or the descriptor has been handed over.
+        # OSError: the disk is full, or the descriptor was passed to another process.
         with contextlib.suppress(OSError), open(self.path, "ab", buffering=0) as file:
-            while piece := os.read(self._source, _PIECE):
-                while piece:
-                    piece = piece[file.write(piece) :]
+            while chunk := os.read(self._source, _CHUNK):
+                while chunk:
+                    chunk = chunk[file.write(chunk) :]
             self._ended.set()
             os.close(self._source)
 
 
-_piped_input: PipedInput | None = None
+_spool: StdinSpool | None = None
 
 
-def piped_input() -> PipedInput:
-    """The one of this process."""
-    global _piped_input
-    if _piped_input is None:
+def stdin_spool() -> StdinSpool:
+    """Return the spool of this process; the first call creates it."""
+    global _spool
+    if _spool is None:
         if sys.stdin is not None and sys.stdin.isatty():
-            say("tuimon: reading what you type; ctrl+d ends it")
-        _piped_input = PipedInput()
-    return _piped_input
+            print_status("reading from the terminal; press ctrl+d to end the input")
+        _spool = StdinSpool()
+    return _spool
 
 
-def in_words(text: str) -> str:
-    """The text, which may name the file, for a person, who has never heard of it."""
-    return text if _piped_input is None else text.replace(_piped_input.path, "standard input")
+def hide_spool_path(text: str) -> str:
+    """Replace the path of the temporary file in a message by "standard input"."""
+    return text if _spool is None else text.replace(_spool.path, "standard input")
 
 
 def _is_document(path: str) -> bool:
-    """Is it one JSON document over several lines, and not one a line?"""
+    """Return True if the file is one JSON document over several lines, rather than JSON lines or other text."""
     with open(path, "rb") as file:
         first = file.readline(1 << 20)
-        if not first.lstrip().startswith((b"{", b"[")) or os.fstat(file.fileno()).st_size > _LARGEST:
+        if not first.lstrip().startswith((b"{", b"[")) or os.fstat(file.fileno()).st_size > _LARGEST_DOCUMENT:
             return False
         return not _is_json(first) and _is_json(first + file.read())
 

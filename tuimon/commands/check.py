@@ -1,4 +1,4 @@
-"""`tuimon check PATH…`: exit 4 when an alert stands; the end of a batch job, a line of CI, a cron job."""
+"""`tuimon check PATH…`: print the active alerts and exit with 4 if there are any, for batch jobs, CI and cron."""
 
 from __future__ import annotations
 
@@ -6,54 +6,69 @@ import argparse
 import sys
 import time
 
-from tuimon.commands import EXIT_ALERT, EXIT_OK, EXIT_PARTLY, Command
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands import Command
+from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths
+from tuimon.errors import ExitCode, NothingFound, UsageError
+from tuimon.text import clean
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     from tuimon.model.alerts import SEVERITIES
 
     add_paths(parser)
-    parser.add_argument(
-        "--rule",
-        action="append",
-        default=[],
-        metavar="RULE",
-        help='one of your own, as often as you like: "reward < 0.1 for 20 steps"',
-    )
-    parser.add_argument(
-        "--severity", choices=SEVERITIES, default="warning", help="the mildest alert that counts (warning)"
-    )
-    parser.add_argument("--past", action="store_true", help="tell incidents that are over, too")
-    parser.add_argument("--json", action="store_true", help='for programs: one object, "schema": 1')
-    parser.add_argument("--strict", action="store_true", help="exit 5 when no alert stands but a log was damaged")
+    rule = 'add an alert rule; may be repeated: "reward < 0.1 for 20 steps"'
+    parser.add_argument("--rule", action="append", default=[], metavar="RULE", help=rule)
+    only_rules = "check the rules of --rule only, without detectors and the rules of the settings file"
+    parser.add_argument("--only-rules", action="store_true", help=only_rules)
+    severity = "lowest severity that counts (default: warning)"
+    parser.add_argument("--severity", choices=SEVERITIES, default="warning", help=severity)
+    parser.add_argument("--past", action="store_true", help="include resolved alerts")
+    add_json(parser)
+    add_strict(parser, "no alert is active but ")
 
 
 def _run(options: argparse.Namespace) -> int:
     from tuimon import config
-    from tuimon.detectors import Checker
+    from tuimon.analysis.progress_inputs import not_understood, progress_of
+    from tuimon.detectors import Checker, all_detectors
+    from tuimon.detectors._user_rules import detector_of, require_metrics
     from tuimon.exports import alerts
     from tuimon.monitor.local import LocalMonitor
 
-    Checker(rules=options.rule, where="--rule")  # a wrong one is said to be of the command line
-    settings = config.load()
-    checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()))
-    monitor = LocalMonitor(checked_paths(options.paths), checker)
+    if options.only_rules and not options.rule:
+        raise UsageError("--only-rules without a rule", 'Add one: --rule "reward < 0.1 for 20 steps".')
+    rules = [detector_of(rule, "--rule") for rule in options.rule]
+    if options.only_rules:
+        checker = Checker(dict.fromkeys((detector.id for detector in all_detectors()), False), options.rule, "--rule")
+    else:
+        settings = config.load()
+        checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()))
+    monitor = LocalMonitor(checked_paths(options.paths, options=options), checker)
     monitor.update()
     monitor.collector.require_something()
     snapshot = monitor.snapshot()
+    if any(run.point_count for run in snapshot.runs):
+        require_metrics(rules, snapshot.runs, "--rule")
+    now = time.time()
     if options.json:
-        sys.stdout.write(alerts.as_json(snapshot, options.severity, time.time()) + "\n")
+        sys.stdout.write(alerts.as_json(snapshot, options.severity, now) + "\n")
     else:
         sys.stdout.write("\n".join(alerts.as_text(snapshot, options.severity, options.past)) + "\n")
-    if alerts.grave(snapshot, options.severity):
-        return EXIT_ALERT
-    return EXIT_PARTLY if options.strict and monitor.collector.partly_unreadable else EXIT_OK
+    if alerts.active_alerts(snapshot, options.severity):
+        return ExitCode.ALERT
+    if not any(run.point_count for run in snapshot.runs):
+        reports = [progress_of(run, now) for run in snapshot.runs]
+        reason = next((report.evidence for report in reports if report.state == "not understood"), "no point yet")
+        raise NothingFound(f"nothing to check: {clean(reason)}", "tuimon doctor names every file and the reason")
+    partly_read = monitor.collector.partly_unreadable or not_understood(snapshot, now)
+    return ExitCode.PARTLY_READ if options.strict and partly_read else ExitCode.OK
 
 
 _EXAMPLES = """\
-  tuimon check RUN || mail -s "look at it" me    at the end of a batch job
+  tuimon check RUN || mail -s "run failed" me    at the end of a batch job
   tuimon check RUN --rule "reward < 0.1 for 20 steps" --severity critical
   tuimon check RUN --json                        for programs
 """
-COMMAND = Command("check", "exit 4 when an alert stands: for batch jobs, CI and cron", _arguments, _run, _EXAMPLES)
+COMMAND = Command(
+    "check", "exit with 4 if an alert is active: for batch jobs, CI and cron", _arguments, _run, _EXAMPLES
+)

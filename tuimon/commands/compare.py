@@ -1,120 +1,127 @@
-"""`tuimon compare PATH…`: runs side by side."""
+"""`tuimon compare PATH…`: compare runs metric by metric."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tuimon.commands import EXIT_OK, Command
-from tuimon.commands._output import add_force, byte_output, directory, text_output
-from tuimon.commands._shared import add_paths, checked_paths, say
-from tuimon.errors import UsageError
+from tuimon.commands import Command
+from tuimon.commands._output import add_force, directory, open_output
+from tuimon.commands._shared import (
+    add_json,
+    add_metrics,
+    add_paths,
+    add_show_secrets,
+    checked_paths,
+    chosen_metrics,
+    terminal_width,
+)
+from tuimon.commands._stderr import count_of, print_status
+from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
-    from tuimon.exports._comparison import Comparison
+    from tuimon.exports.comparison import Comparison
     from tuimon.store import Run
 
-_MOST_PICTURES = 60
+_MAX_PICTURES = 60
 _SMOOTH = 0.9
-"""Weight of the smoothed lines of pictures."""
+"""Smoothing weight of the curves in pictures."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, many="+")
-    parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help="only these; may be repeated")
-    parser.add_argument("--all", action="store_true", help="every metric in full, and the settings that are the same")
-    parser.add_argument("--json", action="store_true", help='for programs: one object, "schema": 1')
-    parser.add_argument("--html", metavar="FILE", help="write it as one HTML file, with the curves over each other")
-    parser.add_argument("--pictures", metavar="DIR", help="write comparison_<metric>.png there (needs matplotlib)")
+    add_paths(parser, nargs="+")
+    add_metrics(parser)
+    parser.add_argument("--all", action="store_true", help="every metric in full, and settings that do not differ")
+    add_json(parser)
+    parser.add_argument("--html", metavar="FILE", help="write one HTML file, with the curves of all runs in each chart")
+    parser.add_argument("--pictures", metavar="DIR", help="write DIR/comparison_<metric>.png (needs matplotlib)")
     add_force(parser)
-    parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
+    add_show_secrets(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.exports._comparison import compare
+    from tuimon.exports.comparison import compare
     from tuimon.monitor.local import open_run
 
-    paths = checked_paths(options.paths)
+    paths = checked_paths(options.paths, options=options)
     runs = in_order(open_run(*paths).runs, paths)
     if len(runs) < 2:
         names = ", ".join(clean(run.name) for run in runs)
         raise UsageError(
-            f"there is nothing to compare: one run is there, {names}", "name two runs, or a directory of them"
+            f"need at least two runs to compare; found one: {names}", "Name two runs, or a directory of several."
         )
-    found = compare(runs, options.metric, options.show_secrets)
-    if not found.metrics and options.metric:
-        raise UsageError(
-            f"no metric is called {clean(', '.join(options.metric))}", "`tuimon summary` names all of them"
-        )
+    selected = chosen_metrics(options.metric, runs) if options.metric else None
+    comparison = compare(runs, selected, options.show_secrets)
     if options.pictures:
-        _pictures(found, options)
+        _write_pictures(comparison, options)
     if options.html:
-        from tuimon.exports.compare_html import as_html
+        from tuimon.exports.html.comparison import as_html
 
-        with text_output(options.html, options.force) as stream:
-            stream.write(as_html(found, time.time()))
-        say(f"tuimon: the comparison is in {clean(options.html)}")
+        with open_output(options.html, options.force) as stream:
+            stream.write(as_html(comparison, time.time()).encode("utf-8", "backslashreplace"))
+        print_status(f"wrote {clean(options.html)}")
     if options.pictures or options.html:
-        return EXIT_OK
+        return ExitCode.OK
     if options.json:
         from tuimon.exports.compare_json import as_json
 
-        sys.stdout.write(as_json(found, time.time()) + "\n")
+        sys.stdout.write(as_json(comparison, time.time()) + "\n")
     else:
         from tuimon.exports.compare import as_text
 
-        width = max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
-        sys.stdout.write("\n".join(as_text(found, time.time(), width, options.all)) + "\n")
-    return EXIT_OK
+        sys.stdout.write("\n".join(as_text(comparison, time.time(), terminal_width(), options.all)) + "\n")
+    return ExitCode.OK
 
 
-def _pictures(found: Comparison, options: argparse.Namespace) -> None:
-    from tuimon.exports._names import SafeNames
-    from tuimon.exports._pictures import Series, draw
+def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None:
+    from tuimon.exports._shared import SafeNames
     from tuimon.exports.files.pictures import base_name
+    from tuimon.exports.pictures import Series, draw
 
     shared = [
         metric
-        for metric in found.metrics
-        # an epoch against its steps tells nothing, unless it is asked for
+        for metric in comparison.metrics
+        # progress metrics (e.g. epoch) are drawn only on request: their curves are the same in all runs
         if metric.shared > 1 and (options.metric or metric.meaning.panel != "progress")
     ]
     names = SafeNames()
-    if not options.metric and len(shared) > _MOST_PICTURES:
-        say(f"tuimon: {_MOST_PICTURES} of {len(shared)} pictures; --metric PATTERN chooses, --metric '*' draws all")
-        shared = shared[:_MOST_PICTURES]
+    if not options.metric and len(shared) > _MAX_PICTURES:
+        print_status(
+            f"writing {_MAX_PICTURES} of {len(shared)} pictures; choose metrics with --metric, all with --metric '*'"
+        )
+        shared = shared[:_MAX_PICTURES]
     for metric in shared:
-        pairs = zip(found.labels, metric.entries, strict=True)
+        pairs = zip(comparison.labels, metric.entries, strict=True)
         series = [Series(label, entry.summary.curve) for label, entry in pairs if entry]
         half = "val_" if metric.meaning.split == "val" else ""
         path = os.path.join(directory(options.pictures), f"comparison_{names.name(half + base_name(metric.name))}.png")
-        with byte_output(path, options.force) as stream:
+        with open_output(path, options.force) as stream:
             draw(series, metric.name, metric.name, stream, "png", _SMOOTH)
-    say(f"tuimon: {len(shared)} picture{'s' * (len(shared) != 1)} in {clean(options.pictures)}")
+    print_status(f"wrote {count_of(len(shared), 'picture')} to {clean(options.pictures)}")
 
 
 def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
-    """The runs in the order in which their paths were named."""
-    from tuimon.monitor.piped import NAME, Piped
+    """Return the runs in the order of the paths they were found below."""
+    from tuimon.monitor.piped import shown_names
 
-    named = [NAME if isinstance(path, Piped) else os.path.abspath(path) for path in paths]
+    roots = shown_names(paths)
 
-    def place(run: Run) -> int:
-        below = (at for at, path in enumerate(named) if run.path == path or f"{run.path}/".startswith(f"{path}/"))
-        return next(below, next((at for at, path in enumerate(named) if path.startswith(f"{run.path}/")), len(named)))
+    def position(run: Run) -> int:
+        inside = (i for i, root in enumerate(roots) if run.path == root or f"{run.path}/".startswith(f"{root}/"))
+        around = (i for i, root in enumerate(roots) if root.startswith(f"{run.path}/"))
+        return next(inside, next(around, len(roots)))
 
-    return sorted(runs, key=place)
+    return sorted(runs, key=position)
 
 
 _EXAMPLES = """\
-  tuimon compare outputs/a outputs/b             who is ahead by more than noise, what differs in their configs
+  tuimon compare outputs/a outputs/b             which run is better by more than noise, which settings differ
   tuimon compare 'outputs/*/training_log.json' --html comparison_report.html
   tuimon compare sweep/ --metric '*reward*' --pictures plots/
 """
-COMMAND = Command("compare", "runs side by side: who is ahead, and what differs", _arguments, _run, _EXAMPLES)
+COMMAND = Command("compare", "compare runs: which is better, and which settings differ", _arguments, _run, _EXAMPLES)

@@ -1,4 +1,4 @@
-"""`tuimon completion bash|zsh|fish`: what a shell needs to complete our commands, made of the parsers themselves."""
+"""`tuimon completion bash|zsh|fish`: print a completion script, generated from the argument parsers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tuimon.commands import EXIT_OK, Command
+from tuimon.commands import Command
+from tuimon.errors import ExitCode
 
 if TYPE_CHECKING:
     from tuimon.commands._described import Described, Option
 
 _FILES = ("FILE", "DIR", "WHERE", "PATH")
-"""Values of options that are paths."""
+"""Placeholders of option values that are paths."""
 _EPILOG = """\
 bash:  tuimon completion bash > ~/.local/share/bash-completion/completions/tuimon
-zsh:   tuimon completion zsh > a directory of your $fpath, as _tuimon
+zsh:   tuimon completion zsh > DIR/_tuimon   (DIR: a directory of your $fpath)
 fish:  tuimon completion fish > ~/.config/fish/completions/tuimon.fish
 """
 
@@ -24,7 +25,7 @@ fish:  tuimon completion fish > ~/.config/fish/completions/tuimon.fish
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -32,11 +33,11 @@ def _run(options: argparse.Namespace) -> int:
 
     make = {"bash": bash, "zsh": zsh, "fish": fish}[options.shell]
     sys.stdout.write("\n".join(make(described())) + "\n")
-    return EXIT_OK
+    return ExitCode.OK
 
 
 def bash(commands: Sequence[Described]) -> Iterator[str]:
-    """For bash 4 and later."""
+    """Yield the lines of a script for bash 4 and later."""
     names = [command.name for command in commands]
     yield "# bash completion of tuimon"
     yield "_tuimon() {"
@@ -79,7 +80,7 @@ def _words(choices: Sequence[str]) -> str:
 
 
 def zsh(commands: Sequence[Described]) -> Iterator[str]:
-    """For zsh's own completion system."""
+    """Yield the lines of a script for the completion system of zsh (compsys)."""
     yield "#compdef tuimon"
     yield "_tuimon() {"
     yield "  local -a commands"
@@ -114,7 +115,7 @@ def _zsh_option(option: Option, flag: str) -> str:
 
 
 def fish(commands: Sequence[Described]) -> Iterator[str]:
-    """For fish 3 and later."""
+    """Yield the lines of a script for fish 3 and later."""
     names = " ".join(command.name for command in commands)
     yield "# fish completion of tuimon"
     for command in commands:
@@ -146,4 +147,4 @@ def _quoted(text: str, fish: bool = False) -> str:
     return "'" + (text.replace("\\", "\\\\").replace("'", "\\'") if fish else text.replace("'", "'\\''")) + "'"
 
 
-COMMAND = Command("completion", "completion of these commands for bash, zsh and fish", _arguments, _run)
+COMMAND = Command("completion", "print the completion script for bash, zsh or fish", _arguments, _run)

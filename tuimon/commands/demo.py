@@ -1,4 +1,4 @@
-"""`tuimon demo`: a real small training run, started in a process of its own, and the dashboard on it."""
+"""`tuimon demo`: start a small training run in a child process and open the dashboard on it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ import tempfile
 import time
 from pathlib import Path
 
-from tuimon.commands import EXIT_OK, Command
-from tuimon.commands._shared import say
+from tuimon.commands import Command
+from tuimon.commands._stderr import print_status
 from tuimon.errors import TuimonError
-from tuimon.scratch import scratch
+from tuimon.platform_support import temp_dir
 from tuimon.text import clean
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", "--output", metavar="DIR", help="where it writes; kept (default: temporary, removed)")
-    parser.add_argument("--steps", type=int, default=400, help="training steps (400)")
-    parser.add_argument("--pace", type=float, default=0.5, metavar="S", help="seconds a step takes at least (0.5)")
-    parser.add_argument("--seed", type=int, default=0, help="of its random numbers (0)")
-    parser.add_argument("--inject", metavar="WHAT@STEP", help="nan@STEP: the learning rate explodes at that step")
-    parser.add_argument("--once", action="store_true", help="train at full speed, print the dashboard once, exit")
+    parser.add_argument("-o", "--output", metavar="DIR", help="keep the logs in DIR (default: a temporary directory)")
+    parser.add_argument("--steps", type=int, default=400, help="training steps (default: 400)")
+    parser.add_argument("--pace", type=float, default=0.5, metavar="S", help="minimum seconds per step (default: 0.5)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random numbers (default: 0)")
+    parser.add_argument("--inject", metavar="WHAT@STEP", help="nan@STEP: let the learning rate explode at that step")
+    parser.add_argument("--once", action="store_true", help="train at full speed, print the dashboard once and exit")
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon_demo.launch import start
+    from tuimon.demo.launch import start
 
-    made = None if options.output else tempfile.mkdtemp(prefix="tuimon-demo-", dir=scratch())
-    output = Path(options.output or made or ".")
+    temporary = None if options.output else tempfile.mkdtemp(prefix="tuimon-demo-", dir=temp_dir())
+    output = Path(options.output or temporary or ".")
     training = start(
         output,
         steps=options.steps,
@@ -41,7 +41,7 @@ def _run(options: argparse.Namespace) -> int:
 
         while not training.run.exists():
             if training.poll() is not None:
-                raise TuimonError("the demo's training did not start", clean(training.errors().strip()[-300:]))
+                raise TuimonError("the training run of the demo did not start", clean(training.errors().strip()[-300:]))
             time.sleep(0.05)
 
         if options.once:
@@ -50,16 +50,16 @@ def _run(options: argparse.Namespace) -> int:
         code = main([str(output), "--wait"])
     finally:
         training.stop()
-        if made is not None:
-            shutil.rmtree(made, ignore_errors=True)
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
     if options.output:
-        say(f"tuimon: the demo's logs stay in {options.output}")
-    return code if code else EXIT_OK
+        print_status(f"the logs of the demo are in {options.output}")
+    return code
 
 
 _EXAMPLES = """\
-  tuimon demo                                    the dashboard on a small training run, which ends with it
-  tuimon demo --inject nan@60                    the learning rate explodes: see what is told
-  tuimon demo -o here/ --steps 100               keep what it writes
+  tuimon demo                                    dashboard of a small training run, which ends with the dashboard
+  tuimon demo --inject nan@60                    let the learning rate explode, to see the alerts
+  tuimon demo -o here/ --steps 100               keep the logs
 """
-COMMAND = Command("demo", "a live training run to look at", _arguments, _run, _EXAMPLES)
+COMMAND = Command("demo", "start a small training run and watch it", _arguments, _run, _EXAMPLES)

@@ -1,119 +1,163 @@
-"""`tuimon doctor PATH`: what was found, read, skipped and why; how growth is noticed; what this terminal can do."""
+"""`tuimon doctor PATH`: print what was found, read and skipped, and what the file system and the terminal support."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tuimon.commands import EXIT_NOTHING, EXIT_OK, EXIT_PARTLY, Command
-from tuimon.commands._shared import add_paths, checked_paths
+from tuimon.commands import Command
+from tuimon.commands._shared import add_paths, add_strict, checked_paths, chosen_metrics
+from tuimon.errors import ExitCode
 from tuimon.text import clean, shown_path
 
 if TYPE_CHECKING:
+    from tuimon.monitor.local import LocalMonitor
+    from tuimon.reader import Collector
     from tuimon.store import Run
 
-SKIPPED = 30
-"""Skipped files that are named without --all."""
+_MAX_SKIPPED = 30
+"""Maximum number of skipped files that are named without --all."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
-    parser.add_argument("--metric", metavar="NAME", help="which sources hold this metric, and whether they agree")
-    parser.add_argument("--all", action="store_true", help="name every file that was skipped")
-    parser.add_argument("--strict", action="store_true", help="exit 5 when a log was damaged or could not be read")
+    parser.add_argument(
+        "--metric", metavar="PATTERN", help="show which sources contain these metrics and where they differ"
+    )
+    parser.add_argument("--all", action="store_true", help="name all skipped files")
+    add_strict(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.commands._stdin import in_words
-    from tuimon.draw.numbers import format_bytes, format_count
     from tuimon.monitor.local import LocalMonitor
-    from tuimon.monitor.piped import Piped
-    from tuimon.sources.filesystem import kind
-    from tuimon.sources.watch import Watcher
-    from tuimon.tui import terminal
 
-    paths = checked_paths(options.paths)
+    paths = checked_paths(options.paths, options=options)
     monitor = LocalMonitor(paths)
     monitor.update()
-    collector, snapshot = monitor.collector, monitor.snapshot()
-    partly = False
+    metrics = chosen_metrics([options.metric], monitor.snapshot().runs) if options.metric else set()
+    partly_read = _print_runs(monitor, metrics)
+    _print_skipped(monitor.collector, options.all)
+    _print_environment(paths, monitor.collector)
+    if not monitor.collector.followed:
+        return ExitCode.NOTHING_FOUND
+    return ExitCode.PARTLY_READ if options.strict and partly_read else ExitCode.OK
+
+
+def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
+    """Print the sources of each run; return True if a log was damaged, unreadable or unsupported."""
+    from tuimon.analysis.progress_inputs import not_understood
+    from tuimon.draw.numbers import format_bytes, format_count
+
+    collector = monitor.collector
+    partly_read = collector.partly_unreadable or bool(collector.problems)
     damage = {followed.found.stream: followed.damage for followed in collector.followed}
+    files = {followed.found.stream: followed.own_source for followed in collector.followed}
+    snapshot = monitor.snapshot()
+    unread = not_understood(snapshot, time.time())
+    partly_read |= bool(unread)
     for run in snapshot.runs:
         print(f"run  {clean(run.name)}   {shown_path(run.path)}")
+        for line in run.join_evidence:
+            print(f"  joined: {clean(line)}")
         for stream in run.streams:
-            status, found = stream.status, stream.found
+            status, info = stream.status, stream.info
             size = format_bytes(status.size) if status else ""
             state = status.state if status else "waiting"
-            print(
-                f"  {state:<12} {clean(found.source)}  [{clean(found.format)}]  "
-                f"{format_count(stream.point_count)} points, {size}"
-            )
+            points = format_count(stream.point_count)
+            source = files.get(info.stream, info.source)
+            joined = f", part of {clean(info.source)}" if source != info.source else ""
+            print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}")
             if status and status.message:
                 print(f"      {clean(status.message)}")
-            for one in damage.get(found.stream, ()):
+            for gap in damage.get(info.stream, ()):
                 print(
-                    f"      damaged at byte {one.offset}: {one.reason}; {one.records} record(s) lost, the others kept"
+                    f"      damaged at byte {gap.offset}: {gap.reason}; {gap.records} record(s) lost, all others read"
                 )
-            partly |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
-        for line in _provenance(run, options.metric) if options.metric else ():
-            print(f"  {line}")
-    partly |= collector.partly_unreadable
+            partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
+        if run.id in unread:
+            print(f"  not understood: {clean(unread[run.id])}")
+        for metric in sorted(metrics.intersection(run.metrics)):
+            for line in _provenance(run, metric):
+                print(f"  {line}")
+    return partly_read
+
+
+def _print_skipped(collector: Collector, all_files: bool) -> None:
+    from tuimon.commands._remote import hide_mirrors
+    from tuimon.commands._stdin import hide_spool_path
+
     if not collector.followed:
-        print("no metric log was found")
-    shown = collector.skipped if options.all else collector.skipped[:SKIPPED]
-    for path, reason in shown:
-        print(f"skipped  {in_words(clean(path))}: {reason}")
-    if len(shown) < len(collector.skipped):
-        print(f"skipped  … and {len(collector.skipped) - len(shown)} more files (--all names them)")
+        print("no metric log found")
+    named = collector.skipped if all_files else collector.skipped[:_MAX_SKIPPED]
+    for path, reason in named:
+        print(f"skipped: {hide_mirrors(hide_spool_path(clean(path)))}: {hide_mirrors(reason)}")
+    if len(named) < len(collector.skipped):
+        print(f"skipped: {len(collector.skipped) - len(named)} more files (--all names them)")
     for problem in collector.problems:
-        print(f"problem  {clean(problem.path)}: {problem.reason}" + (f"; {problem.hint}" if problem.hint else ""))
-        partly = True
+        print(
+            f"problem: {hide_mirrors(clean(problem.path))}: {problem.reason}"
+            + (f"; {problem.hint}" if problem.hint else "")
+        )
+
+
+def _print_environment(paths: list[str], collector: Collector) -> None:
+    from tuimon.commands._remote import keepers
+    from tuimon.monitor.piped import StdinPath
+    from tuimon.monitor.remote_names import remote_among
+    from tuimon.registry import installed
+    from tuimon.sources.filesystem import kind
+    from tuimon.sources.watch import Watcher
+    from tuimon.tui.terminal import capabilities as terminal
+
     watcher = Watcher()
     try:
         watcher.set_directories(collector.directories)
-        print(f"watch    {watcher.detail}")
+        print(f"watching: {watcher.detail}")
     finally:
         watcher.close()
-    for path in (path for path in paths if not isinstance(path, Piped)):
-        system = kind(os.path.abspath(path))
-        print(f"disk     {clean(path)}: {system.type}, {'on a network' if system.remote else 'local'}")
-    drawn = "yes" if terminal.can_draw() else "no: the summary is printed instead of a screen"
-    print(
-        f"screen   TERM={clean(os.environ.get('TERM', ''))}, can draw: {drawn}; "
-        f"symbols {terminal.symbols('auto').value}, theme {terminal.theme('auto')}"
-    )
-    print("symbols  braille ⣀⣤⣶⣿  block ▁▃▅▇█  ascii .-=#" if terminal.symbols("auto") != "ascii" else "symbols  .-=#")
-    print(f"python   {sys.version.split()[0]}")
-    if not collector.followed:
-        return EXIT_NOTHING
-    return EXIT_PARTLY if options.strict and partly else EXIT_OK
+    for keeper in keepers():
+        link = keeper.link
+        detail = f" ({link.detail})" if link.detail else ""
+        print(f"link: {clean(link.target)}: {link.state}{detail}, {link.here} bytes copied")
+    mirrors = remote_among(paths)
+    for path in paths:
+        if not isinstance(path, StdinPath) and path not in mirrors:
+            system = kind(os.path.abspath(path))
+            print(f"file system: {clean(path)}: {system.type}, {'network' if system.remote else 'local'}")
+    print(f"terminal: {'interactive' if terminal.can_draw() else 'not interactive (summary mode)'}")
+    symbols = terminal.symbols("auto")
+    print(f"display: TERM={clean(os.environ.get('TERM', ''))}, symbols {symbols.value}, theme {terminal.theme('auto')}")
+    print("symbols: braille ⣀⣤⣶⣿  block ▁▃▅▇█  ascii .-=#" if symbols != "ascii" else "symbols: .-=#")
+    for plugin in installed():
+        print(plugin.sentence)
+    print(f"python: {sys.version.split()[0]}")
+    textual = terminal.textual_version()
+    patched = textual.startswith(terminal.SUPPORTED_TEXTUAL)
+    print(f"textual: {textual or 'unknown version'}{'' if patched else ', not patched for speed'}")
 
 
 def _provenance(run: Run, metric: str) -> Iterator[str]:
-    """The sources of a metric, the one that is drawn first, and where they disagree."""
-    try:
-        held, curve = run.provenance(metric), run.curve(metric)
-    except KeyError:
-        yield f"{clean(metric)}: no source has it"
-        return
+    """Yield the sources of a metric, the drawn one first, and where they disagree."""
+    sources, curve = run.provenance(metric), run.curve(metric)
     yield f"{clean(curve.metric)}: {len(curve)} points drawn, {curve.superseded} superseded by a later attempt"
-    for index, (source, count) in enumerate(held):
-        use = "drawn" if index == 0 else "kept beside it"
+    for index, (source, count) in enumerate(sources):
+        use = "drawn" if index == 0 else "kept for comparison"
         if index == 1 and curve.filled:
-            use = f"with those below fills {curve.filled} points that the first has not"
+            use = f"fills {curve.filled} points that the first source lacks, together with the sources below"
         yield f"    {clean(source)}: {count} points, {use}"
-    if (found := curve.disagreement) is not None:
+    if (difference := curve.disagreement) is not None:
         yield (
-            f"    they disagree about {found.steps} step(s), first at step {found.step}: {found.here!r} as drawn, "
-            f"{found.there!r} in {clean(found.source)}"
+            f"    the sources disagree at {difference.steps} step(s), first at step {difference.step}: "
+            f"{difference.here!r} (drawn), {difference.there!r} in {clean(difference.source)}"
         )
 
 
 _EXAMPLES = """\
-  tuimon doctor RUN                              every log that was found, and why others are not read
-  tuimon doctor RUN --metric loss                which sources hold it, and whether they agree
+  tuimon doctor RUN                              every log that was found, and why other files are not read
+  tuimon doctor RUN --metric loss                which sources contain the metric, and whether they agree
 """
-COMMAND = Command("doctor", "what was found, read, skipped and why", _arguments, _run, _EXAMPLES)
+COMMAND = Command("doctor", "print what was found, read and skipped, and why", _arguments, _run, _EXAMPLES)

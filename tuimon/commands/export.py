@@ -1,4 +1,4 @@
-"""`tuimon export PATH -o WHERE`: points, tables and pictures of what was logged."""
+"""`tuimon export PATH -o WHERE`: write points, tables and pictures of runs."""
 
 from __future__ import annotations
 
@@ -9,64 +9,60 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from tuimon import config
-from tuimon.commands import EXIT_OK, EXIT_PARTLY, Command
-from tuimon.commands._output import add_force, byte_output, directory
-from tuimon.commands._progress import Progress
-from tuimon.commands._shared import add_paths, checked_paths, say
-from tuimon.errors import UsageError
+from tuimon.commands import Command
+from tuimon.commands._output import add_force, directory, open_output
+from tuimon.commands._shared import add_metrics, add_paths, add_strict, checked_paths, chosen_metrics
+from tuimon.commands._stderr import Progress, count_of, print_status
+from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
-    from tuimon.exports.files import Export, Job
+    from tuimon.exports.files import Export, File, Job
     from tuimon.exports.points import Batch
     from tuimon.monitor.local import LocalMonitor
     from tuimon.reader import Collector
     from tuimon.store import Snapshot
 
+_FILE_SUFFIX = re.compile(r"\.[a-z]{2,7}")
+"""Suffix of what is meant as a file; the ".5b" of a directory grpo-1.5b does not match."""
 _SIZE = (120, 40)
-"""Cells of a drawing, where there is no terminal."""
+"""Columns and rows of text charts if stdout is not a terminal."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     from tuimon.exports.files import all_exports
 
-    known = all_exports()
-    parser.epilog = "formats:\n" + "".join(f"  {one.name:<9} {one.help}\n" for one in known.values()) + _EPILOG
-    add_paths(parser, many="+")
-    parser.add_argument(
-        "--format",
-        action="append",
-        choices=tuple(known),
-        metavar="FORMAT",
-        help=f"{', '.join(known)}; may be repeated",
-    )
-    parser.add_argument(
-        "-o", "--output", default="-", metavar="WHERE", help="a file or a directory; - is standard output (default)"
-    )
+    exports = all_exports()
+    parser.epilog = "formats:\n" + "".join(f"  {e.name:<9} {e.help}\n" for e in exports.values()) + _EPILOG
+    add_paths(parser, nargs="+")
+    formats = f"{', '.join(exports)}; may be repeated"
+    parser.add_argument("--format", action="append", choices=tuple(exports), metavar="FORMAT", help=formats)
+    output = "output file or directory (default: -, standard output)"
+    parser.add_argument("-o", "--output", default="-", metavar="WHERE", help=output)
     add_force(parser)
-    parser.add_argument(
-        "--by-source",
-        action="store_true",
-        help="every point of every source in file order, unmerged; without it one curve a metric and run",
-    )
-    parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help="only these; may be repeated")
-    parser.add_argument("--smooth", type=_weight, default=0.9, metavar="W", help="of pictures: 0 (none) to 0.999 (0.9)")
-    parser.add_argument("--size", type=_cells, metavar="WxH", help="of text and screen, in cells (the terminal's)")
-    parser.add_argument("--strict", action="store_true", help="exit 5 when a log was damaged or could not be read")
+    by_source = "write every point of every source in file order instead of one merged curve per metric and run"
+    parser.add_argument("--by-source", action="store_true", help=by_source)
+    add_metrics(parser)
+    smooth = "smoothing weight of pictures, from 0 (none) to 0.999 (default: 0.9)"
+    parser.add_argument("--smooth", type=_weight, default=0.9, metavar="W", help=smooth)
+    size = "columns and rows of the formats text and screen (default: the terminal's)"
+    parser.add_argument("--size", type=_cells, metavar="WxH", help=size)
+    add_strict(parser)
 
 
 _EPILOG = """
-Without --format: what the suffix of WHERE says, or into a directory history, csv and, with matplotlib, png.
+Without --format, the suffix of WHERE decides. A name without a suffix is a directory, which gets history, csv and, if
+matplotlib is installed, png.
 """
 _EXAMPLES = """\
   tuimon export RUN                              every point as CSV
-  tuimon export RUN -o points.parquet            … as Parquet
+  tuimon export RUN -o points.parquet            every point as Parquet
   tuimon export RUN -o exports/                  tables, points and pictures
-  tuimon export RUN --format png -o plots/ --metric '*reward*'
+  tuimon export RUN -o reward.png --metric reward
 """
 
 
@@ -76,66 +72,89 @@ def _weight(text: str) -> float:
     except ValueError:
         weight = -1.0
     if not 0 <= weight < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no weight from 0 to below 1")
+        raise argparse.ArgumentTypeError(f"{text!r}: must be at least 0 and below 1")
     return weight
 
 
 def _cells(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", text)
-    if not found or not 1 <= int(found[1]) <= 1000 or not 1 <= int(found[2]) <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size like 120x40")
-    return int(found[1]), int(found[2])
+    match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", text)
+    if not match or not 1 <= int(match[1]) <= 1000 or not 1 <= int(match[2]) <= 1000:
+        raise argparse.ArgumentTypeError(f"invalid size: {text!r}; an example is 120x40")
+    return int(match[1]), int(match[2])
 
 
 def _run(options: argparse.Namespace) -> int:
-    chosen = _formats(options)
-    reading = _Reading(options, all(one.once for one in chosen))
+    exports = _formats(options)
+    reading = _Reading(options, exports)
     job = reading.job()
-    if len(chosen) == 1 and chosen[0].suffix and not _is_folder(options.output):
-        for _, write in chosen[0].files(job):
-            with byte_output(options.output, options.force) as stream:
+    files = _single(exports, options.output)
+    if files:
+        for _, write in files(job):
+            with open_output(options.output, options.force) as stream:
                 write(stream)
     else:
-        _into_folder(chosen, job, options)
-    if reading.partly:
-        say("tuimon: some records could not be read; `tuimon doctor` names them")
-    return EXIT_PARTLY if reading.partly and options.strict else EXIT_OK
+        _write_folder(exports, job, options)
+    if reading.partly_read:
+        print_status("some records could not be read; run `tuimon doctor` for details")
+    return ExitCode.PARTLY_READ if reading.partly_read and options.strict else ExitCode.OK
 
 
-def _into_folder(chosen: list[Export], job: Job, options: argparse.Namespace) -> None:
+def _single(exports: list[Export], output: str) -> Callable[[Job], Iterator[File]] | None:
+    """Return the function that yields the only file of the output; None if the output is a directory."""
+    if len(exports) > 1 or _is_folder(output):
+        return None
+    if exports[0].suffix:
+        return exports[0].files
+    return exports[0].one_file if _suffix(output) == f".{exports[0].name}" else None
+
+
+def _write_folder(exports: list[Export], job: Job, options: argparse.Namespace) -> None:
     if options.output == "-":
-        raise UsageError(f"{' and '.join(one.name for one in chosen)}: several files", "name a directory: -o DIR")
+        names = " and ".join(export.name for export in exports)
+        raise UsageError(f"cannot write {names} to standard output: several files", "Name a directory: -o DIR.")
     written = 0
-    for export in chosen:
+    for export in exports:
         for name, write in export.files(job):
             path = os.path.join(options.output, name)
             directory(os.path.dirname(path))
-            with byte_output(path, options.force) as stream:
+            with open_output(path, options.force) as stream:
                 write(stream)
             written += 1
-    say(f"tuimon: {written} file{'s' * (written != 1)} in {clean(options.output)}")
+    if options.metric and not written:
+        raise UsageError(f"nothing to write matches {clean(', '.join(options.metric))}", "Choose another --metric.")
+    print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")
 
 
 def _formats(options: argparse.Namespace) -> list[Export]:
     from tuimon.exports.files import all_exports
 
-    known = all_exports()
+    exports = all_exports()
     if options.format:
-        return [known[name] for name in dict.fromkeys(options.format)]
+        return [exports[name] for name in dict.fromkeys(options.format)]
     if options.output == "-":
-        return [known["csv"]]
-    suffix = os.path.splitext(options.output)[1].lower()
-    fits = [one for one in known.values() if one.suffix == suffix and suffix]
-    if fits and not _is_folder(options.output):
-        return fits[:1]
-    wanted = ["history", "csv"]
-    try:
-        import matplotlib.figure  # noqa: F401  only asks whether it is there
+        return [exports["csv"]]
+    suffix = _suffix(options.output)
+    if suffix and not _is_folder(options.output):
+        whole = [export for export in exports.values() if export.suffix == suffix]
+        charts = [export for export in exports.values() if export.one_file and suffix == f".{export.name}"]
+        if whole or charts:
+            return (whole or charts)[:1]
+        if _FILE_SUFFIX.fullmatch(suffix):
+            known = dict.fromkeys(e.suffix or f".{e.name}" for e in exports.values() if e.suffix or e.one_file)
+            raise UsageError(
+                f"cannot write {clean(options.output)}: no format has the suffix {clean(suffix)}",
+                f"Suffixes: {', '.join(known)}. A name that ends with / is a directory. HTML: `tuimon report`.",
+            )
+    names = ["history", "csv"]
+    if find_spec("matplotlib"):
+        names.append("png")
+    else:
+        print_status("matplotlib is not installed, so no pictures are written (pip install 'tuimon[plots]')")
+    return [exports[name] for name in names]
 
-        wanted.append("png")
-    except ImportError:
-        say("tuimon: no pictures, as matplotlib is not there (pip install 'tuimon[plots]')")
-    return [known[name] for name in wanted]
+
+def _suffix(output: str) -> str:
+    return os.path.splitext(output)[1].lower()
 
 
 def _is_folder(name: str) -> bool:
@@ -143,62 +162,73 @@ def _is_folder(name: str) -> bool:
 
 
 class _Reading:
-    """The logs, read when and how the formats ask for them."""
+    """Reads the logs when the formats ask for them, and in the way they need."""
 
-    def __init__(self, options: argparse.Namespace, once: bool) -> None:
-        """once: nobody asks for more than to go through the points."""
+    def __init__(self, options: argparse.Namespace, exports: list[Export]) -> None:
         self._options = options
-        self._once = once
-        self._paths = checked_paths(options.paths)
+        self._points_only = all(export.points_only for export in exports)
+        self._only_metrics = not any(export.not_metrics for export in exports)
+        self._paths = checked_paths(options.paths, options=options)
         self._monitor: LocalMonitor | None = None
         self._progress = Progress("reading")
-        self.partly = False
+        self.partly_read = False
+        self._selected: set[str] | None = None
+
+    def _wanted(self, name: str) -> bool:
+        """Return whether a metric, or what else has this name, is to be exported. Raise UsageError if none is."""
+        patterns = self._options.metric
+        if not patterns:
+            return True
+        if self._only_metrics:
+            if self._selected is None:
+                self._selected = chosen_metrics(patterns, self._read().snapshot().runs)
+            return name in self._selected
+        from tuimon.analysis.metric_filter import chosen
+
+        return bool(chosen([name], patterns)[0])
 
     def job(self) -> Job:
         from tuimon.exports.files import Job
         from tuimon.model.views import Size
-        from tuimon.tui import terminal
+        from tuimon.tui.terminal import capabilities as terminal
 
         options = self._options
-        patterns: list[str] = options.metric
-        wanted: Callable[[str], bool] = (
-            (lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)) if patterns else lambda name: True
-        )
         width, height = options.size or (shutil.get_terminal_size(_SIZE) if sys.stdout.isatty() else _SIZE)
         return Job(
             snapshot=lambda: self._read().snapshot(),
             checked=self._checked,
-            batches=lambda: self._batches(wanted if patterns else None),
+            batches=self._batches,
             owner="source" if options.by_source else "run",
-            wanted=wanted,
-            every=not patterns,
+            wanted=self._wanted,
+            every=not options.metric,
             smooth=options.smooth,
             size=Size(width, height),
             symbols=terminal.symbols("auto"),
             now=time.time(),
             on_terminal=options.output == "-" and sys.stdout.isatty(),
-            say=say,
+            print_status=print_status,
         )
 
     def _read(self) -> LocalMonitor:
-        """Once."""
         if self._monitor is None:
             from tuimon.monitor.local import LocalMonitor
             from tuimon.store import Spool
 
-            self._monitor = monitor = LocalMonitor(self._paths, spool=Spool() if self._once else None)
-            monitor.read(lambda done, total: self._progress.at(done, total, " bytes"))
+            self._monitor = monitor = LocalMonitor(self._paths, spool=Spool() if self._points_only else None)
+            monitor.read(lambda done, total: self._progress.update(done, total, " bytes"))
             self._progress.close()
             monitor.collector.require_something()
-            self.partly |= monitor.collector.partly_unreadable
+            self.partly_read |= monitor.collector.partly_unreadable
         return self._monitor
 
     def _checked(self) -> Snapshot:
         self._read().check()
         return self._read().snapshot()
 
-    def _batches(self, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
-        """Raises NothingFound at once, before anything is written."""
+    def _batches(self) -> Iterator[Batch]:
+        """Return the points. Raise an error at once rather than at the first iteration."""
+        wanted = self._wanted if self._options.metric else None
+        self._wanted("")
         if not self._options.by_source:
             return self._curves(self._read().snapshot(), wanted)
         from tuimon.reader import Collector
@@ -215,8 +245,8 @@ class _Reading:
         progress = Progress("writing")
         for batch in source_batches(collector.in_file_order(), wanted):
             yield batch
-            progress.at(*collector.progress(), " bytes")
-        self.partly |= collector.partly_unreadable
+            progress.update(*collector.progress(), " bytes")
+        self.partly_read |= collector.partly_unreadable
         progress.close()
 
     def _curves(self, snapshot: Snapshot, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
@@ -227,8 +257,10 @@ class _Reading:
         for batch in curve_batches(snapshot, wanted):
             yield batch
             done += len(batch)
-            progress.at(done, total, " points")
+            progress.update(done, total, " points")
         progress.close()
 
 
-COMMAND = Command("export", "points, tables and pictures: CSV, JSON lines, Parquet, PNG …", _arguments, _run, _EXAMPLES)
+COMMAND = Command(
+    "export", "write points, tables and pictures: CSV, JSON lines, Parquet, PNG …", _arguments, _run, _EXAMPLES
+)

@@ -1,4 +1,4 @@
-"""`tuimon man`: the manual page, made of the parsers themselves."""
+"""`tuimon man`: print the manual page, generated from the argument parsers."""
 
 from __future__ import annotations
 
@@ -8,20 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import tuimon
-from tuimon.commands import EXIT_OK, Command
+from tuimon.commands import Command
+from tuimon.errors import ExitCode
 
 if TYPE_CHECKING:
     from tuimon.commands._described import Described, Option
-
-_EXITS = (
-    ("0", "ok"),
-    ("1", "an error"),
-    ("2", "the command line asks for something that does not exist"),
-    ("3", "there is no such path, or no log below it"),
-    ("4", "an alert stands (check)"),
-    ("5", "something could not be read (with --strict)"),
-    ("130", "interrupted"),
-)
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +23,11 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.commands._described import described
 
     sys.stdout.write("\n".join(page(described())) + "\n")
-    return EXIT_OK
+    return ExitCode.OK
 
 
 def page(commands: Sequence[Described]) -> Iterator[str]:
-    """The lines of the page, for man(7)."""
+    """Yield the lines of the page in the format of man(7)."""
     yield f'.TH TUIMON 1 "" "tuimon {tuimon.__version__}" "User Commands"'
     yield ".SH NAME"
     yield "tuimon \\- a terminal monitor for training runs"
@@ -45,10 +36,10 @@ def page(commands: Sequence[Described]) -> Iterator[str]:
         yield ".PP"
         yield f"\\fBtuimon\\fR {_text(command.usage.removeprefix('tuimon '))}"
     yield ".SH DESCRIPTION"
-    yield "Finds every metric log below the given paths, follows them as they grow, joins the logs of one run, and"
-    yield "shows what matters: reward, loss and KL curves, where a step's time goes, how full each GPU is. Without a"
-    yield "command, the live dashboard; where standard output is no terminal, the summary. A path is a log file, the"
-    yield "directory of a run, or a directory of many runs."
+    yield "Finds every metric log below the given paths, follows the logs as they grow, joins the logs of each run, and"
+    yield "shows reward, loss and KL curves, the time of each phase of a step, and the memory of each GPU. Without a"
+    yield "command, opens the live dashboard, or prints the summary if standard output is not a terminal. A path is a"
+    yield "log file, the directory of a run, a directory of many runs, or \\- for standard input."
     yield ".SH COMMANDS"
     for command in commands:
         yield f".SS {_text(command.name)}"
@@ -58,17 +49,15 @@ def page(commands: Sequence[Described]) -> Iterator[str]:
         if command.examples:
             yield from (".PP", ".nf", *map(_text, command.examples), ".fi")
     yield ".SH EXIT STATUS"
-    for code, meaning in _EXITS:
-        yield ".TP"
-        yield f"\\fB{code}\\fR"
-        yield _text(meaning)
+    for code in ExitCode:
+        yield from (".TP", f"\\fB{code}\\fR", _text(code.meaning))
     yield ".SH ENVIRONMENT"
     yield ".TP"
     yield "\\fBTUIMON_\\fINAME\\fR"
-    yield "A setting of the file below, in capitals: TUIMON_THEME=light."
+    yield "Overrides a setting of the file below; the name is in capitals: TUIMON_THEME=light."
     yield ".TP"
     yield "\\fBNO_COLOR\\fR"
-    yield "No colours."
+    yield "If set, no colours are used."
     yield ".SH FILES"
     yield "$XDG_CONFIG_HOME/tuimon/config.toml"
 
@@ -86,10 +75,10 @@ def _sentence(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Nothing in it is a request or an escape."""
+    """Escape text so that it contains neither a request nor an escape sequence of roff."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
-    text = "".join(one if one.isascii() else f"\\[u{ord(one):04X}]" for one in text)
+    text = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in text)
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
-COMMAND = Command("man", "the manual page", _arguments, _run)
+COMMAND = Command("man", "print the manual page", _arguments, _run)

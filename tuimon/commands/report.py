@@ -1,4 +1,4 @@
-"""`tuimon report PATH… -o report.html`: runs as one HTML file, for which neither network nor script is needed."""
+"""`tuimon report PATH… -o report.html`: write runs to one HTML file that needs neither network nor scripts."""
 
 from __future__ import annotations
 
@@ -6,36 +6,37 @@ import argparse
 import sys
 import time
 
-from tuimon.commands import EXIT_OK, Command
-from tuimon.commands._output import add_force, text_output
-from tuimon.commands._shared import add_paths, checked_paths, say
-from tuimon.errors import UsageError
+from tuimon.commands import Command
+from tuimon.commands._output import add_force, open_output
+from tuimon.commands._shared import add_paths, add_show_secrets, checked_paths
+from tuimon.commands._stderr import print_status
+from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    add_paths(parser, many="+")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="where to; - is standard output (default)")
+    add_paths(parser, nargs="+")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: -, standard output)")
     add_force(parser)
-    parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
+    add_show_secrets(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.exports.report import as_html
+    from tuimon.exports.html.report import as_html
     from tuimon.monitor.local import open_run
 
     if options.output == "-" and sys.stdout.isatty():
-        raise UsageError("a page of HTML is nothing for a terminal", "name a file: -o report.html")
-    snapshot = open_run(*checked_paths(options.paths))
-    with text_output(options.output, options.force) as stream:
-        stream.write(as_html(snapshot, time.time(), options.show_secrets))
+        raise UsageError("refusing to write HTML to a terminal", "Use -o report.html.")
+    snapshot = open_run(*checked_paths(options.paths, options=options))
+    with open_output(options.output, options.force) as stream:
+        stream.write(as_html(snapshot, time.time(), options.show_secrets).encode("utf-8", "backslashreplace"))
     if options.output != "-":
-        say(f"tuimon: the report is in {clean(options.output)}")
-    return EXIT_OK
+        print_status(f"wrote {clean(options.output)}")
+    return ExitCode.OK
 
 
 _EXAMPLES = """\
-  tuimon report RUN -o report.html               curves, phase latency, memory, alerts, config in one file
+  tuimon report RUN -o report.html               curves, phase latency, memory, alerts and settings in one file
   tuimon report sweep/ -o report.html            several runs, one after the other
 """
-COMMAND = Command("report", "runs as one HTML file that needs no network and no script", _arguments, _run, _EXAMPLES)
+COMMAND = Command("report", "write one self-contained HTML file", _arguments, _run, _EXAMPLES)

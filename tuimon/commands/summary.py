@@ -1,4 +1,4 @@
-"""`tuimon summary PATH…`: what the runs have come to, as text or as JSON; --watch: again whenever something changes."""
+"""`tuimon summary PATH…`: print the state and the metrics of runs, as text or JSON."""
 
 from __future__ import annotations
 
@@ -9,51 +9,79 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tuimon.commands import EXIT_OK, EXIT_PARTLY, Command
-from tuimon.commands._shared import add_paths, checked_paths, positive_seconds
+from tuimon.commands import Command
+from tuimon.commands._shared import (
+    add_interval,
+    add_json,
+    add_paths,
+    add_show_secrets,
+    add_strict,
+    checked_paths,
+    terminal_width,
+)
+from tuimon.errors import ExitCode
 
 if TYPE_CHECKING:
     from tuimon.monitor.local import LocalMonitor
 
 _CLEAR = "\x1b[H\x1b[2J\x1b[3J"
-_SECONDS_STILL = 10.0
-"""With --watch a summary is made again so often though nothing was logged: a run that is silent may be stalled."""
+_REFRESH_EVERY = 10.0
+"""Seconds after which --watch makes a new summary even if nothing was logged, as a silent run may be stalled."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
-    parser.add_argument("--json", action="store_true", help='for programs: one object, "schema": 1 (see --schema)')
+    add_json(parser, " (see --schema)")
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema of --json and exit")
-    parser.add_argument("--full", action="store_true", help="of several runs each one in full, below their table")
-    parser.add_argument("--watch", action="store_true", help="print it again whenever something changes")
-    parser.add_argument("--interval", type=positive_seconds, default=1.0, metavar="S", help="of --watch, seconds (1.0)")
-    parser.add_argument("--show-secrets", action="store_true", help="show API keys and passwords of the config")
-    parser.add_argument("--strict", action="store_true", help="exit 5 when a log was damaged or could not be read")
+    parser.add_argument(
+        "--ranks", action="store_true", help="print which rank of a job failed or is slow, and the line"
+    )
+    parser.add_argument("--full", action="store_true", help="print each of several runs in full, below their table")
+    parser.add_argument("--watch", action="store_true", help="print the summary again after each change")
+    add_interval(parser, 1.0, "--watch")
+    add_show_secrets(parser)
+    add_strict(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
     if options.schema:
-        from tuimon.exports.summary_json import schema_text
+        from tuimon.exports.schemas import schema_text
 
-        sys.stdout.write(schema_text())
-        return EXIT_OK
-    paths = checked_paths(options.paths, live=options.watch)
+        sys.stdout.write(schema_text("summary"))
+        return ExitCode.OK
+    paths = checked_paths(options.paths, live=options.watch, options=options)
+    if options.ranks and not options.json:
+        return _print_ranks(paths)
     if options.watch:
         _watch(paths, options)
     return print_summary(paths, options.json, options.strict, options.show_secrets, options.full)
 
 
+def _print_ranks(paths: Sequence[str]) -> int:
+    """Print the verdict about the ranks of each run."""
+    from tuimon.commands._ranks import rank_lines
+    from tuimon.monitor.local import LocalMonitor
+
+    monitor = LocalMonitor(paths)
+    monitor.read_ranks()
+    monitor.collector.require_something()
+    sys.stdout.write("\n".join(rank_lines(monitor.snapshot())) + "\n")
+    return ExitCode.OK
+
+
 def print_summary(
     paths: Sequence[str], as_json: bool, strict: bool = False, show_secrets: bool = False, full: bool = False
 ) -> int:
-    """Prints the summary of all runs below the paths to standard output; returns the exit code."""
+    """Print the summary of all runs below the paths to stdout and return the exit code."""
+    from tuimon.analysis.progress_inputs import not_understood
     from tuimon.monitor.local import LocalMonitor
 
     monitor = LocalMonitor(paths)
     monitor.update()
     monitor.collector.require_something()
     sys.stdout.write(_text(monitor, as_json, show_secrets, full))
-    return EXIT_PARTLY if strict and monitor.collector.partly_unreadable else EXIT_OK
+    partly_read = strict and (monitor.collector.partly_unreadable or not_understood(monitor.snapshot(), time.time()))
+    return ExitCode.PARTLY_READ if partly_read else ExitCode.OK
 
 
 def _text(monitor: LocalMonitor, as_json: bool, show_secrets: bool, full: bool, compact: bool = False) -> str:
@@ -63,27 +91,29 @@ def _text(monitor: LocalMonitor, as_json: bool, show_secrets: bool, full: bool, 
     snapshot = monitor.snapshot()
     if as_json:
         return json_of(snapshot, time.time(), show_secrets, compact) + "\n"
-    width = max(shutil.get_terminal_size().columns, 40) if sys.stdout.isatty() else None
-    return "\n".join(as_text(snapshot, time.time(), show_secrets, width, full)) + "\n"
+    return "\n".join(as_text(snapshot, time.time(), show_secrets, terminal_width(), full)) + "\n"
 
 
 def _watch(paths: Sequence[str], options: argparse.Namespace) -> None:
-    """For ever: on a terminal the newest summary alone; elsewhere one after the other, JSON on one line each."""
+    """Print a summary after each change, until interrupted.
+
+    On a terminal each summary replaces the previous one; elsewhere they follow each other, with JSON on one line each.
+    """
     from tuimon.monitor.local import LocalMonitor
     from tuimon.sources.watch import Watcher
 
     on_terminal = sys.stdout.isatty()
     monitor, watcher = LocalMonitor(paths), Watcher(interval=options.interval)
-    printed, made = "", 0.0
+    printed, printed_at = "", 0.0
     try:
         while True:
             changed = monitor.update()
-            if changed or time.monotonic() - made > _SECONDS_STILL:
+            if changed or time.monotonic() - printed_at > _REFRESH_EVERY:
                 text = _text(monitor, options.json, options.show_secrets, options.full, compact=not on_terminal)
-                made = time.monotonic()
+                printed_at = time.monotonic()
                 if text != printed and monitor.snapshot().runs:
                     separator = "" if options.json or not printed else "\n"
-                    sys.stdout.write(_CLEAR + _screenful(text) if on_terminal else separator + text)
+                    sys.stdout.write(_CLEAR + _first_screen(text) if on_terminal else separator + text)
                     sys.stdout.flush()
                     printed = text
             watcher.set_directories(monitor.collector.directories)
@@ -92,18 +122,18 @@ def _watch(paths: Sequence[str], options: argparse.Namespace) -> None:
         watcher.close()
 
 
-def _screenful(text: str) -> str:
-    """As many lines as the terminal has: the beginning says most."""
+def _first_screen(text: str) -> str:
+    """Return the lines that fit on the terminal; the first lines matter most."""
     lines, rows = text.splitlines(), max(shutil.get_terminal_size().lines - 1, 2)
     if len(lines) > rows:
-        lines = [*lines[: rows - 1], f"… {len(lines) - rows + 1} lines more"]
+        lines = [*lines[: rows - 1], f"… {len(lines) - rows + 1} more lines"]
     return "\n".join(lines) + "\n"
 
 
 _EXAMPLES = """\
-  tuimon summary logs/grpo-1.5b                  state, config, every metric's last, best, mean and trend
-  tuimon summary 'outputs/*/training_log.json'   several runs in one table; --full: each one, too
+  tuimon summary logs/grpo-1.5b                  state, settings, and last, best, mean and trend of every metric
+  tuimon summary 'outputs/*/training_log.json'   several runs in one table; --full: each run, too
   tuimon summary RUN --json | jq '.runs[].state'
-  train.py 2>&1 | tuimon summary - --watch       again whenever something is logged
+  train.py 2>&1 | tuimon summary - --watch       a new summary after each change
 """
-COMMAND = Command("summary", "what the runs have come to, as text or JSON", _arguments, _run, _EXAMPLES)
+COMMAND = Command("summary", "print state and metrics of runs, as text or JSON", _arguments, _run, _EXAMPLES)

@@ -1,4 +1,7 @@
-"""`tuimon [PATH …]`: the live dashboard; what it shows once as text with --once; a summary where there is no screen."""
+"""`tuimon [PATH …]`: open the live dashboard; print it with --once; print the summary if there is no terminal.
+
+--json prints changes instead.
+"""
 
 from __future__ import annotations
 
@@ -12,38 +15,48 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from tuimon import config
-from tuimon.commands import EXIT_NOTHING, EXIT_OK, Command
-from tuimon.commands._shared import add_paths, checked_paths, say
-from tuimon.errors import NothingFound
-from tuimon.lean import without
+from tuimon.commands import Command
+from tuimon.commands._remote import attach, is_mirror
+from tuimon.commands._shared import add_paths, checked_paths, resolved_paths
+from tuimon.commands._stderr import print_status
+from tuimon.errors import ExitCode, NothingFound
+from tuimon.platform_support import hidden_modules
 
 if TYPE_CHECKING:
-    from tuimon.tui.background import Background
+    from tuimon.tui.terminal.background import Background
 
-LATE_ANSWER = 2.0
-"""Seconds for which keys are not heeded where the terminal's answer is still on its way."""
-MOST_CELLS = 1000
-"""Of a side of --once: more than any screen has, and no more memory than a screen takes."""
+LATE_REPLY = 2.0
+"""Seconds during which key events are ignored if the reply of the terminal about its background is still to come."""
+MAX_CELLS = 1000
+"""Maximum width and height of --once, which bounds the memory it takes."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
-    parser.add_argument("--once", action="store_true", help="print the dashboard once, as text, and exit")
-    parser.add_argument("--wait", action="store_true", help="wait for a path that does not exist, or holds no log yet")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--once", action="store_true", help="print the dashboard once, as text, and exit")
+    output.add_argument(
+        "--json", action="store_true", help="print each change as a line of JSON (`tuimon schema watch`)"
+    )
+    parser.add_argument("--new", action="store_true", help="with --json: without the points so far")
+    parser.add_argument("--wait", action="store_true", help="wait until the path exists and contains a log")
     parser.add_argument("--poll", action="store_true", default=None, help="do not use file system events")
-    parser.add_argument("--interval", type=float, metavar="S", help="seconds between two looks at the files (1.0)")
-    parser.add_argument("--symbols", choices=config.SYMBOLS, help="what charts are drawn with (auto)")
-    parser.add_argument("--theme", choices=config.THEMES, help="colours (auto)")
-    parser.add_argument("--fresh", action="store_true", help="not as you left it last time: the view of a path is kept")
-    parser.add_argument("--no-mouse", action="store_true", help="leave the mouse to the terminal")
-    parser.add_argument("--width", type=_cells, metavar="N", help="columns of --once (the terminal's, or 100)")
-    parser.add_argument("--height", type=_cells, metavar="N", help="rows of --once (the terminal's, or 40)")
+    parser.add_argument("--interval", type=float, metavar="S", help="poll interval in seconds (default: 1)")
+    parser.add_argument("--symbols", choices=config.SYMBOLS, help="characters that charts are drawn with")
+    parser.add_argument("--theme", choices=_Themes(config.THEMES), help="colour theme, or one of the settings")
+    parser.add_argument("--fresh", action="store_true", help="ignore the saved view (filter, axis, theme) of this path")
+    parser.add_argument("--no-mouse", action="store_true", help="do not capture the mouse")
+    parser.add_argument(
+        "--samples", action="append", metavar="DIR", help="also search DIR for generated texts (key T); repeatable"
+    )
+    parser.add_argument("--width", type=_cells, metavar="N", help="columns of --once (default: the terminal's, or 100)")
+    parser.add_argument("--height", type=_cells, metavar="N", help="rows of --once (default: the terminal's, or 40)")
 
 
 def _cells(text: str) -> int:
     number = int(text) if re.fullmatch("[0-9]{1,4}", text) else 0
-    if not 1 <= number <= MOST_CELLS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MOST_CELLS}")
+    if not 1 <= number <= MAX_CELLS:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be between 1 and {MAX_CELLS}")
     return number
 
 
@@ -54,38 +67,53 @@ def _run(options: argparse.Namespace) -> int:
         poll=options.poll,
         interval=options.interval,
         mouse=False if options.no_mouse else None,
+        samples=tuple(checked_paths(options.samples)) if options.samples else None,
     )
+    if options.json:
+        from tuimon.commands._watch_json import print_changes
+
+        paths = (
+            resolved_paths(options.paths, True, options)
+            if options.wait
+            else checked_paths(options.paths, live=True, can_wait=True, options=options)
+        )
+        print_changes(paths or ["."], settings.interval, settings.poll, not options.new)
     if "-" in options.paths and not options.once:
         return _watch_standard_input(options, settings)
-    paths = list(options.paths) or ["."] if options.wait else checked_paths(options.paths)
+    from tuimon.tui.terminal import capabilities as terminal
+
+    is_live = not options.once and terminal.can_draw()
+    paths = (
+        resolved_paths(options.paths, is_live, options) or ["."]
+        if options.wait
+        else checked_paths(options.paths, live=is_live, can_wait=True, options=options)
+    )
     if options.once:
         return _once(paths, options, settings)
-    from tuimon.tui import terminal
-
     if not terminal.can_draw():
         from tuimon.commands.summary import print_summary
 
         if options.wait:
             _wait_for_logs(paths, settings.interval)
-        say("tuimon: this is no terminal to draw on; here is the summary (`tuimon --once` prints the charts)")
+        print_status("stdout is not a terminal; printing the summary instead (--once prints the charts)")
         return print_summary(paths, as_json=False)
-    return _watch(paths, settings, options.wait, options.fresh)
+    return _watch(paths, settings, options.wait or any(map(is_mirror, paths)), options.fresh)
 
 
 def _watch_standard_input(options: argparse.Namespace, settings: config.Settings) -> int:
-    """`train.py 2>&1 | tuimon -`: the screen follows the pipe, and its keys come from the terminal."""
-    from tuimon.commands._stdin import piped_input
-    from tuimon.tui import terminal
+    """Follow a pipe on the dashboard and read key presses from the terminal: `train.py 2>&1 | tuimon -`."""
+    from tuimon.commands._stdin import stdin_spool
+    from tuimon.tui.terminal import capabilities as terminal
 
-    drawn_on = sys.stdout.isatty() and not sys.stdin.isatty()
-    if not drawn_on or not piped_input().keys_from_the_terminal() or not terminal.can_draw():
+    is_piped = sys.stdout.isatty() and not sys.stdin.isatty()
+    if not is_piped or not stdin_spool().read_keys_from_terminal() or not terminal.can_draw():
         from tuimon.commands.summary import print_summary
 
         return print_summary(checked_paths(options.paths), as_json=False)
     try:
         return _watch(checked_paths(options.paths, live=True), settings, wait=True, fresh=True)
     finally:
-        piped_input().hand_over()
+        stdin_spool().drain_in_background()
 
 
 def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool) -> int:
@@ -93,23 +121,23 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
 
     patterns = settings.console_patterns
     if patterns:
-        from tuimon.formats.console import with_patterns
+        from tuimon.formats.console.text import with_patterns
 
-        with_patterns(patterns)  # a wrong one is said here, not by a reader that ends
+        with_patterns(patterns)  # report an invalid pattern here rather than in the reader process
     reader = spawn([os.path.abspath(path) for path in paths], settings.poll, settings.interval, patterns)
-    asked = _ask_for_the_background(settings)
-    gc.disable()  # until tui/preparing.py settles: what a start imports and stores stays, and to look for garbage in it
-    with asked or nullcontext():  # costs 50 ms of a long run's first frame
-        with without("ssl"):  # which a screen has no use for
+    background = _query_background(settings)
+    gc.disable()  # objects made at start-up live on; collecting them would delay the first frame by 50 ms. The
+    with background or nullcontext():  # dashboard enables the GC after it (tui/startup.py).
+        with hidden_modules("ssl"):  # asyncio imports it, the dashboard does not need it
             import asyncio  # noqa: F401
-        from tuimon.detectors import Checker  # the reader reads while this is imported
+        from tuimon.detectors import Checker  # the reader process works while this is imported
         from tuimon.monitor.process import ReaderProcess
         from tuimon.tui.launch import run
 
-        if asked is not None:
-            settings = settings.with_changes(theme=asked.theme())
-    chosen = settings.detectors or settings.rules  # what is wrong with them is said before there is a screen
-    checker = Checker(settings.detectors, settings.rules, str(config.config_path())) if chosen else None
+        if background is not None:
+            settings = settings.with_changes(theme=background.theme())
+    configured = settings.detectors or settings.rules  # report invalid ones before the dashboard opens
+    checker = Checker(settings.detectors, settings.rules, str(config.config_path())) if configured else None
     monitor = ReaderProcess(
         paths,
         poll=settings.poll,
@@ -118,22 +146,35 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
         spawned=reader,
         checker=checker,
     )
+    if any(map(is_mirror, paths)):
+        attach(monitor)
     monitor.start(detect=False)
+    ignored = LATE_REPLY if background is not None and background.late else 0.0
     try:
-        code = run(monitor, settings, wait, fresh, deaf_for=LATE_ANSWER if asked is not None and asked.late else 0.0)
+        code = run(monitor, settings, wait, fresh, ignore_input_for=ignored)
     finally:
         gc.enable()
         monitor.close()
-    if code == EXIT_NOTHING:
+    if code == ExitCode.NOTHING_FOUND:
         from tuimon.monitor.local import open_run
 
-        open_run(*paths)  # says what was looked for, and what was met instead
+        open_run(*paths)  # raises NothingFound with the reason
     return code
 
 
-def _ask_for_the_background(settings: config.Settings) -> Background | None:
-    """The question whether the terminal is dark or light, where nobody has said it."""
-    from tuimon.tui import background, terminal
+class _Themes(tuple[str, ...]):
+    """Themes that shells complete. Others are valid, too: the settings, which are loaded later, may define them."""
+
+    __slots__ = ()
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def _query_background(settings: config.Settings) -> Background | None:
+    """Ask the terminal for its background colour, unless the theme is set or the terminal cannot reply."""
+    from tuimon.tui.terminal import background
+    from tuimon.tui.terminal import capabilities as terminal
 
     unknown = settings.theme == "auto" and terminal.theme("auto") != "ansi"
     return background.Background() if unknown and background.worth_asking() else None
@@ -155,7 +196,7 @@ def _wait_for_logs(paths: list[str], interval: float) -> None:
 def _once(paths: list[str], options: argparse.Namespace, settings: config.Settings) -> int:
     from tuimon.exports.dashboard import dashboard
     from tuimon.monitor.local import open_run
-    from tuimon.tui import terminal
+    from tuimon.tui.terminal import capabilities as terminal
 
     if options.wait:
         _wait_for_logs(paths, settings.interval)
@@ -168,7 +209,7 @@ def _once(paths: list[str], options: argparse.Namespace, settings: config.Settin
     symbols = terminal.symbols(settings.symbols)
     for text in dashboard(snapshot, max(1, width), max(1, height), time.time(), symbols):
         print(text)
-    return EXIT_OK
+    return ExitCode.OK
 
 
-COMMAND = Command("watch", "the live dashboard (what `tuimon PATH` does)", _arguments, _run)
+COMMAND = Command("watch", "open the live dashboard (same as `tuimon PATH`)", _arguments, _run)

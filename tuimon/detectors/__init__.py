@@ -1,17 +1,17 @@
-"""What should be looked at: one file a rule, found by being a module of this package with a DETECTOR.
+"""Detectors of problems: one module per rule, registered by defining DETECTOR in this package.
 
-check(run)              the incidents of a run: those that stand first, the gravest of all before the others
-check_all(snapshot)     in all its runs
-Checker                 the same with the user's thresholds and rules
+all_detectors()     every detector with its default thresholds
+Checker             runs them with the thresholds and rules of the user
 
-A detector is a frozen value whose fields are its thresholds: config.toml sets them, or turns it off.
+A detector is a frozen struct whose fields are its thresholds. config.toml sets them, or disables the detector:
 
     [detectors]
     plateau = false
     [detectors.clip_fraction]
     limit = 0.5
 
-It is a pure function of the history, mostly causal (analysis/incidents.py): an incident that was found stays found.
+A detector is a pure function of the history and mostly causal (analysis/incidents.py): an incident that was found is
+not lost when the run grows.
 """
 
 from __future__ import annotations
@@ -24,54 +24,56 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import fields, replace
 
+from tuimon.detectors._collapse import joined
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.registry import discover
 from tuimon.store import Run, Snapshot
 
-__all__ = ["Checker", "Detector", "all_detectors", "check", "check_all"]
+__all__ = ["Checker", "Detector", "all_detectors"]
 
 
-_CLOCK = 5.0
-"""Seconds for which what silence tells of a run that has not changed stands."""
+_CLOCK_INTERVAL = 5.0
+"""Seconds for which a time-based result for an unchanged run is cached."""
+_KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
 
 
 @runtime_checkable
 class Detector(Protocol):
-    """One rule."""
+    """A rule that finds incidents in a run."""
 
     @property
     def id(self) -> str:
-        """Short, stable: the `rule` of its alerts, and its name in config.toml."""
+        """Short, stable name: the `rule` of its alerts, and its key in config.toml."""
         ...
 
     @property
     def title(self) -> str:
-        """For a person."""
+        """Name for display."""
         ...
 
     def check(self, run: Run) -> Iterable[Alert]:
-        """Its incidents. Pure: the same run gives the same."""
+        """Yield the incidents of a run. Pure: the same run gives the same incidents."""
         ...
 
 
 @runtime_checkable
-class ByClock(Protocol):
-    """A detector that silence tells something."""
+class TimeBasedDetector(Protocol):
+    """A detector that also depends on the current time, not only on logged points."""
 
     def check_at(self, run: Run, now: float) -> Iterable[Alert]:
-        """What stands at `now`, seconds since the epoch."""
+        """Yield the incidents that are active at `now`, seconds since the epoch."""
         ...
 
 
 def all_detectors() -> tuple[Detector, ...]:
-    """Every detector there is, with its defaults."""
-    found: tuple[Detector, ...] = discover("tuimon.detectors", "DETECTOR")
-    return found
+    """Return all detectors, with their default thresholds."""
+    detectors: tuple[Detector, ...] = discover("tuimon.detectors", "DETECTOR")
+    return detectors
 
 
 class Checker:
-    """Detectors as a user has set them. What was found in a run that has not changed is kept."""
+    """Runs detectors as the user has configured them. Results of a run are cached until the run changes."""
 
     def __init__(
         self,
@@ -79,115 +81,98 @@ class Checker:
         rules: Sequence[str | Mapping[str, Any]] = (),
         where: str = "config.toml",
     ) -> None:
-        """options: what stands in [detectors]; rules: of the user, texts or tables of [[rules]]. UsageError for what
-        does not exist."""
-        known = {detector.id: detector for detector in all_detectors()}
+        """Configure the detectors.
+
+        options: the table [detectors]. rules: rules of the user, as texts or tables of [[rules]]. where: the origin of
+        both, for error messages. UsageError for unknown detectors or thresholds and for invalid values.
+        """
+        detectors = {detector.id: detector for detector in all_detectors()}
         for name, option in (options or {}).items():
-            if name not in known:
-                raise UsageError(f"{where}: there is no detector {name!r}", f"there are: {', '.join(known)}")
+            if name not in detectors:
+                raise UsageError(f"{where}: no detector {name!r}", f"detectors: {', '.join(detectors)}")
             if option is False:
-                del known[name]
+                del detectors[name]
             elif isinstance(option, Mapping):
-                known[name] = _with(known[name], option, where)
+                detectors[name] = _configured(detectors[name], option, where)
             elif option is not True:
-                raise UsageError(f"{where}: [detectors] {name} is true, false or a table, not {option!r}")
+                raise UsageError(f"{where}: [detectors] {name} must be true, false or a table, not {option!r}")
         if rules:
             from tuimon.detectors._user_rules import detector_of
 
-            for rule in rules:
-                made = detector_of(rule, where)
-                known[made.id] = made
-        self.detectors = tuple(known.values())
-        self._by_clock = tuple(detector for detector in self.detectors if isinstance(detector, ByClock))
+            user_rules = [detector_of(rule, where) for rule in rules]
+            detectors |= {rule.id: rule for rule in user_rules}
+        self.detectors = tuple(detectors.values())
+        self._time_based = tuple(detector for detector in self.detectors if isinstance(detector, TimeBasedDetector))
         self._checked: WeakKeyDictionary[Run, tuple[Alert, ...]] = WeakKeyDictionary()
-        self._found: dict[str, tuple[Alert, ...]] = {}
-        """What `check_within` found last, by the path of the run; the one that was looked at last stands last."""
+        self._last_results: dict[str, tuple[Alert, ...]] = {}
+        """Results of `check_within` by the path of the run, the run that was checked last at the end."""
         self._clock = -math.inf
 
     def check(self, run: Run, now: float = math.nan) -> tuple[Alert, ...]:
-        """Standing ones first, the gravest first; then those that are over, the last first. Without `now`, seconds
-        since the epoch, nothing is said of silence."""
-        found = self._checked.get(run)
-        if found is None:
-            found = tuple(alert for detector in self.detectors for alert in detector.check(run))
-            self._checked[run] = found
+        """Return the active incidents, the most severe first; then those that are over, the latest first.
+
+        now: seconds since the epoch; NaN skips time-based detectors.
+        """
+        alerts = self._checked.get(run)
+        if alerts is None:
+            alerts = joined(run, [alert for detector in self.detectors for alert in detector.check(run)])
+            self._checked[run] = alerts
         if math.isfinite(now):
-            found += tuple(a for d in self._by_clock for a in d.check_at(run, now))
-        return tuple(sorted(found, key=_order))
+            alerts += tuple(alert for detector in self._time_based for alert in detector.check_at(run, now))
+        return tuple(sorted(alerts, key=_order))
 
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
-        """The same of all runs."""
+        """Return the incidents of all runs, in the order of `check`."""
         return tuple(sorted((alert for run in snapshot.runs for alert in self.check(run, now)), key=_order))
 
     def check_within(self, snapshot: Snapshot, now: float, seconds: float) -> tuple[tuple[Alert, ...], bool]:
-        """(the same of all runs, have all been looked at). Looks for about so many seconds at those that have changed:
-        first at those that have waited longest, of these at the one that grew last. Of the others stands what was found
-        before. For who has other things to do as well: a thousand runs take seconds at first."""
-        begun = time.monotonic()
+        """Check runs for about `seconds` and return (incidents of all runs, whether all changed runs were checked).
+
+        Changed runs are checked first that have waited longest, of these the one that grew last; for the others the
+        previous result is returned. A thousand runs take seconds at first, in which the caller has other work.
+        """
+        start = time.monotonic()
         changed = [run for run in snapshot.runs if run not in self._checked]
-        turns = {path: turn for turn, path in enumerate(self._found, 1)}
-        changed.sort(key=lambda run: (turns.get(run.path, 0), -_finite(run.last_wall_time)))
-        looked_at = 0
+        positions = {path: position for position, path in enumerate(self._last_results, 1)}
+        changed.sort(key=lambda run: (positions.get(run.path, 0), -_finite(run.last_wall_time)))
+        checked = 0
         for run in changed:
-            if looked_at and time.monotonic() - begun >= seconds:
+            if checked and time.monotonic() - start >= seconds:
                 break
-            self._found.pop(run.path, None)  # to the end
-            self._found[run.path] = self.check(run, now)
-            looked_at += 1
-        whole = looked_at == len(changed)
-        if whole and not 0 <= now - self._clock < _CLOCK:
+            self._last_results.pop(run.path, None)  # so that it is inserted at the end
+            self._last_results[run.path] = self.check(run, now)
+            checked += 1
+        complete = checked == len(changed)
+        if complete and not 0 <= now - self._clock < _CLOCK_INTERVAL:
             self._clock = now
-            self._found |= {run.path: self.check(run, now) for run in snapshot.runs}
-        found = [alert for run in snapshot.runs for alert in self._found.get(run.path, ())]
-        return tuple(sorted(found, key=_order)), whole
+            self._last_results |= {run.path: self.check(run, now) for run in snapshot.runs}
+        alerts = [alert for run in snapshot.runs for alert in self._last_results.get(run.path, ())]
+        return tuple(sorted(alerts, key=_order)), complete
 
 
 def _finite(number: float) -> float:
     return number if math.isfinite(number) else 0.0
 
 
-def _with(detector: Detector, options: Mapping[str, Any], where: str) -> Detector:
-    """The detector with other thresholds."""
-    chosen: dict[str, Any] = {}
-    known = {one.name: getattr(detector, one.name) for one in fields(detector)}  # type: ignore[arg-type]
-    thresholds = {name: value for name, value in known.items() if name not in ("id", "title")}
+def _configured(detector: Detector, options: Mapping[str, Any], where: str) -> Detector:
+    """Return the detector with other thresholds. UsageError for an unknown threshold or an invalid value."""
+    names = [field.name for field in fields(detector) if field.name not in ("id", "title")]  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
     for name, value in options.items():
-        if name not in thresholds:
-            told = ", ".join(thresholds) or "none; it can be turned off"
-            raise UsageError(f"{where}: {detector.id} has no threshold {name!r}", f"it has: {told}")
-        wanted = type(thresholds[name])
-        if wanted is float and type(value) is int:
+        if name not in names:
+            hint = f"thresholds: {', '.join(names)}" if names else "it has no thresholds; it can be disabled"
+            raise UsageError(f"{where}: {detector.id} has no threshold {name!r}", hint)
+        kind = type(getattr(detector, name))
+        if kind is float and type(value) is int:
             value = float(value)
-        if type(value) is not wanted or (wanted is int and value < 1) or (wanted is float and not math.isfinite(value)):
-            raise UsageError(f"{where}: {detector.id}.{name} must be a {_KINDS[wanted]}, not {value!r}")
-        chosen[name] = value
-    changed: Detector = replace(detector, **chosen)  # type: ignore[type-var]
-    return changed
+        if type(value) is not kind or (kind is int and value < 1) or (kind is float and not math.isfinite(value)):
+            raise UsageError(f"{where}: {detector.id}.{name} must be a {_KINDS[kind]}, not {value!r}")
+        values[name] = value
+    configured: Detector = replace(detector, **values)  # type: ignore[type-var]
+    return configured
 
 
-_KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
-
-
-def _order(alert: Alert) -> tuple[bool, int, int]:
-    if alert.standing:
-        return False, -SEVERITIES.index(alert.severity), 0
-    return True, -(alert.until or 0), 0
-
-
-_default: list[Checker] = []
-
-
-def _defaults() -> Checker:
-    if not _default:
-        _default.append(Checker())
-    return _default[0]
-
-
-def check(run: Run, now: float = math.nan) -> tuple[Alert, ...]:
-    """What all detectors find in a run, with their defaults; see Checker.check."""
-    return _defaults().check(run, now)
-
-
-def check_all(snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
-    """What all detectors find in all runs; see Checker.check."""
-    return _defaults().check_all(snapshot, now)
+def _order(alert: Alert) -> tuple[bool, int]:
+    if alert.active:
+        return False, -SEVERITIES.index(alert.severity)
+    return True, -(alert.until or 0)

@@ -1,37 +1,38 @@
-"""Whether a reward is near its highest: then there is little left to explore, and little to win."""
+"""near_ceiling(): whether the reward has almost reached its maximum, so that little is left to explore or to gain."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tuimon.analysis.concepts import curves
+from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
 
-NEAR = 0.9
-_LATEST = 20
+_NEAR = 0.9
+"""Part of the maximum from which on a reward is near it."""
+_NEWEST = 20
 
 
-def near_ceiling(run: Run, row_step: int | None = None) -> bool:
-    """Whether the latest rewards (up to a step) are 90 % of the highest there can be, as far as that is known: 1 where
-    success is logged, or where all rewards lie between 0 and 1, unless one of them is far below."""
+def near_ceiling(run: Run, until_step: int | None = None) -> bool:
+    """Return whether the median of the newest rewards (up to a step) is at least 90 % of the maximum.
+
+    The maximum is 1 for success rates, and for rewards that all lie between 0 and 1; otherwise it is unknown.
+    """
     for concept in ("success.train", "reward.train"):
         for curve in curves(run, concept):
-            ceiling = 1.0 if concept == "success.train" else _ceiling(curve)
-            latest = _until(curve, row_step)[-_LATEST:]
-            if ceiling is not None and len(latest):
-                return bool(np.median(latest) >= NEAR * ceiling)
+            newest = _finite_until(curve, until_step)[-_NEWEST:]
+            if len(newest) and (concept == "success.train" or _within_unit_range(curve)):
+                return bool(np.median(newest) >= _NEAR)
     return False
 
 
-def _until(curve: Curve, step: int | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _finite_until(curve: Curve, step: int | None) -> Floats:
     end = len(curve) if step is None else int(np.searchsorted(curve.steps, step, "right"))
-    values = curve.values[max(0, end - 4 * _LATEST) : end]
-    found: np.ndarray[tuple[int], np.dtype[np.float64]] = values[np.isfinite(values)]
-    return found
+    values = curve.values[max(0, end - 4 * _NEWEST) : end]
+    finite: Floats = values[np.isfinite(values)]
+    return finite
 
 
-def _ceiling(curve: Curve) -> float | None:
+def _within_unit_range(curve: Curve) -> bool:
     lowest, highest = curve.min, curve.max
-    if lowest is None or highest is None:
-        return None
-    return 1.0 if lowest.value >= 0 and highest.value <= 1 else None
+    return lowest is not None and highest is not None and lowest.value >= 0 and highest.value <= 1

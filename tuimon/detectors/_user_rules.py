@@ -1,26 +1,29 @@
-"""The user's own rules, data only: `reward < 0.1 for 20 steps`.
+"""Rules of the user, as data: `reward < 0.1 for 20 steps`.
 
     NAME  <  |  <=  |  >  |  >=   NUMBER  [for N points | steps | s | min | h]
 
-NAME is a metric as it is logged, with * and ? for any part of it; or the id or the label of a concept of the vocabulary
-(reward.train, reward, grad norm), whose best series are meant then. Without `for`, one point is enough. It is over with
-the first point that is not so; without `for` with the third in a row, as a curve that crosses a limit does so often.
+NAME is a metric as it is logged, in which * and ? match any part; or the id or the label of a concept of the vocabulary
+(reward.train, reward, grad norm), which means its best series; or else a pattern as the screen's filter takes it, which
+means every metric that matches (analysis/metric_filter.py). Without `for`, one point is enough. An incident is over
+at the first point that does not meet the condition; without `for` at the third in a row, because a curve that crosses a
+limit often does so several times.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.concepts import named
+from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.rules import Above, Below
+from tuimon.analysis.metric_filter import chosen, no_match
+from tuimon.analysis.rules import Threshold
 from tuimon.detectors._curves import alert, extreme, incidents, number
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -34,81 +37,88 @@ _RULE = re.compile(
 )
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 _EXAMPLE = (
-    'a rule is like "reward < 0.1 for 20 steps": a name, < <= > or >=, a number, for N points, steps, s, min or h'
+    'example: "reward < 0.1 for 20 steps" (a name, < <= > or >=, a number, optionally for N points, steps, s, min or h)'
 )
 
 
 class UserRule(Struct, frozen=True):
-    """One of them, as a detector."""
+    """A rule of the user, as a detector."""
 
     id: str
-    """The rule as it was written."""
+    """Text of the rule."""
     title: str
     name: str
     below: bool
     limit: float
-    """The last value that fulfils it."""
+    """The extreme value that still meets the condition."""
     count: float
     unit: str
     """points | steps | s."""
     severity: str
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a time and metric."""
-        asked = int(self.count) if self.unit == "points" else 1
-        clear = 3 if self.unit == "points" and asked == 1 else 1
-        rule = (Below if self.below else Above)(self.limit, self.limit, asked, clear)
-        for metric in self._metrics(run):
+        needed = int(self.count) if self.unit == "points" else 1
+        clear = 3 if self.unit == "points" and needed == 1 else 1
+        rule = Threshold(self.limit, self.limit, needed, clear, self.below)
+        for metric in self.metrics(run):
             curve = run.curve(metric)
             for incident in incidents(curve, rule):
                 if self.unit == "points" or _span(curve, incident, self.unit) >= self.count:
-                    yield self._alert(run, curve, incident)
+                    value, step = extreme(curve, incident, highest=not self.below)
+                    message = f"{self.id}: {curve.metric} reached {number(value)} at step {step},"
+                    yield alert(run, curve, incident, self.id, self.severity, message)
 
-    def _alert(self, run: Run, curve: Curve, incident: Incident) -> Alert:
-        value, step = extreme(curve, incident, highest=not self.below)
-        message = f"{self.id}: {curve.metric} came to {number(value)} at step {step},"
-        return alert(run, curve, incident, self.id, self.severity, message)
-
-    def _metrics(self, run: Run) -> list[str]:
+    def metrics(self, run: Run) -> list[str]:
+        """Return the metrics that the rule checks; without any, it can never raise an alert."""
         if self.name in run.metrics:
             return [self.name]
         if "*" in self.name or "?" in self.name:
-            return [metric for metric in run.metrics if fnmatchcase(metric, self.name)]
-        found = []
-        for concept in concepts():
-            if self.name in (concept.id, concept.label):
-                found += named(run, concept.id, "val" if concept.id.endswith(".val") else "train")
-        return found
+            names = [metric for metric in run.metrics if fnmatchcase(metric, self.name)]
+        else:
+            ids = [concept.id for concept in concepts() if self.name in (concept.id, concept.label)]
+            names = [m for id in ids for m in metrics_of(run, id, "val" if id.endswith(".val") else "train")]
+        return names or sorted(chosen(run.metrics, [self.name])[0])
 
 
 def _span(curve: Curve, incident: Incident, unit: str) -> float:
-    """How long it has been: steps, the first counted, or seconds."""
+    """Return the length of an incident in steps, including the first, or in seconds (0 if unknown)."""
     if unit == "steps":
         return float(curve.steps[incident.last] - curve.steps[incident.first]) + 1
     span = float(curve.wall_times[incident.last] - curve.wall_times[incident.first])
     return span if math.isfinite(span) else 0.0
 
 
+def require_metrics(rules: Sequence[UserRule], runs: Sequence[Run], where: str) -> None:
+    """Raise UsageError for the first rule whose name matches no metric of any run."""
+    for rule in rules:
+        if not any(rule.metrics(run) for run in runs):
+            names = dict.fromkeys(name for run in runs for name in run.metrics)
+            labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
+            message = no_match(rule.name, [*labels, *names])
+            raise UsageError(f"{where} {clean(rule.id)}: {message}", "`tuimon summary` lists all metrics.")
+
+
 def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:
-    """The detector of a rule: its text, or a table with `rule` and `severity`. UsageError when it is none."""
+    """Build the detector of a rule: its text, or a table with `rule` and `severity`. UsageError if it is invalid."""
     table = {"rule": rule} if isinstance(rule, str) else rule
     unknown = sorted(set(table) - {"rule", "severity"})
     text, severity = table.get("rule"), table.get("severity", "warning")
-    if unknown or not isinstance(text, str):
-        told = f"no {clean(repr(unknown[0]))} in it" if unknown else "a rule = text in it"
-        raise UsageError(f"{where}: a table of [[rules]] has {told}", "it has rule, and severity if it should")
+    if unknown:
+        raise UsageError(f"{where}: unknown key {clean(repr(unknown[0]))} in [[rules]]", "known keys: rule, severity")
+    if not isinstance(text, str):
+        raise UsageError(f"{where}: a table of [[rules]] needs a text `rule`", _EXAMPLE)
     if severity not in SEVERITIES:
-        raise UsageError(f"{where}: severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
-    found = _RULE.fullmatch(text)
-    if found is None:
-        raise UsageError(f"{where}: no rule: {clean(text)}", _EXAMPLE)
-    below, limit = found["sign"].startswith("<"), float(found["number"])
-    count, unit = float(found["count"] or 1), found["unit"] or "points"
+        raise UsageError(f"{where}: severity must be one of {', '.join(SEVERITIES)}, not {severity!r}")
+    match = _RULE.fullmatch(text)
+    if match is None:
+        raise UsageError(f"{where}: invalid rule: {clean(text)}", _EXAMPLE)
+    below, limit = match["sign"].startswith("<"), float(match["number"])
+    count, unit = float(match["count"] or 1), match["unit"] or "points"
     unit = unit if unit in _SECONDS else unit.rstrip("s") + "s"
     if not math.isfinite(limit) or count <= 0 or (unit == "points" and count != int(count)):
-        raise UsageError(f"{where}: a number out of range: {clean(text)}", _EXAMPLE)
-    if not found["sign"].endswith("="):
+        raise UsageError(f"{where}: number out of range in rule: {clean(text)}", _EXAMPLE)
+    if not match["sign"].endswith("="):
         limit = float(np.nextafter(limit, -np.inf if below else np.inf))
     count, unit = (count * _SECONDS[unit], "s") if unit in _SECONDS else (count, unit)
     name = " ".join(text.split())
-    return UserRule(name, name, found["name"], below, limit, count, unit, severity)
+    return UserRule(name, name, match["name"], below, limit, count, unit, severity)

@@ -1,36 +1,28 @@
-"""Too many tokens at the clip range: the policy moves further in an update than it is allowed to.
+"""Too many tokens are clipped: an update moves the policy further than the clip range allows.
 
 Rule: the clip fraction of the policy ratio is above `limit` for `points` points.
 Source: walkinglabs training-debugging.md: above 0.4 is too high, 0.5 sustained is bad; the number of points is ours.
-RLinf's clipped_ratio is the ratio after clipping, near 1 in every run, and no fraction.
+RLinf's clipped_ratio is left out: it is the ratio after clipping, near 1 in every run, not a fraction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from msgspec import Struct
-
-from tuimon.analysis.concepts import curves
-from tuimon.detectors._limits import Limit
-from tuimon.model.alerts import Alert
-from tuimon.store import Run
-
-_HINT = "lower the learning rate, or make fewer updates of one batch"
+from tuimon.analysis.rules import Threshold
+from tuimon.detectors._limits import LimitDetector, beyond
 
 
-class ClipFraction(Struct, frozen=True):
+class ClipFraction(LimitDetector, frozen=True):
+    concept = "clip_frac"
+    hint = "lower the learning rate, or make fewer updates per batch"
     id: str = "clip_fraction"
     title: str = "Clip fraction"
     limit: float = 0.4
     points: int = 10
 
-    def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a time."""
-        for curve in curves(run, "clip_frac"):
-            if not curve.metric.endswith("/clipped_ratio"):
-                limit = Limit(self.limit, self.limit * 0.75, self.points)
-                yield from limit.alerts(run, curve, self.id, "warning", _HINT)
+    def threshold(self, metric: str) -> Threshold | None:
+        if metric.endswith("/clipped_ratio"):
+            return None
+        return beyond(self.limit, self.limit * 0.75, self.points)
 
 
 DETECTOR = ClipFraction()

@@ -1,8 +1,8 @@
-"""The disk that the logs lie on is nearly full.
+"""The disk that holds the logs is nearly full.
 
-Rule: less than `part` of the file system and less than `gibibytes` are left. A run whose disk is full dies at its next
-checkpoint, or at its next line of log.
-Source: none; a house rule. It asks the machine, not the log, so it speaks only while a run is watched.
+Rule: less than `part` of the file system and less than `gibibytes` are left. A run whose disk is full crashes at its
+next checkpoint, or at its next log line.
+Source: house rule. The free space is measured on the machine, so there is an alert only while a run is watched.
 """
 
 from __future__ import annotations
@@ -23,11 +23,9 @@ class DiskFull(Struct, frozen=True):
     gibibytes: float = LEAST_GIB
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """Nothing: no log tells it."""
         return iter(())
 
     def check_at(self, run: Run, now: float) -> Iterator[Alert]:
-        """One alert while the disk is so."""
         machine = run.machine
         disk = machine.disk_of(run.path) if machine is not None else None
         if disk is not None and disk.nearly_full(self.part, self.gibibytes):

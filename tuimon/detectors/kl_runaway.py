@@ -1,8 +1,8 @@
-"""The policy runs away from its reference: the KL divergence jumps to another level, or is beyond all measure.
+"""The policy moves away from the reference: the KL divergence jumps to another level or is extremely high.
 
-Rules, on the KL to the reference: the median of nine is `ratio` times the usual level (the median of about the last 130
-points), `sudden` times that of the last 16 to 31 points, 6 robust deviations above it and above `floor`, for 4 points,
-the first 64 left out; or it is above `limit` for 5 points. Steady growth is normal and no alert.
+Rules, for the KL to the reference: the median of nine is `ratio` times the usual level (the median of about the last
+130 points), `sudden` times that of the last 16 to 31 points, 6 robust deviations above it and above `floor`, for 4
+points, the first 64 points ignored; or it is above `limit` for 5 points. Steady growth is normal and raises no alert.
 Source: TRL how_to_train FAQ: ideally 0 to 10, summed over a response; rlwatch: z > 3 over 100 points, which fires on
 any growth; the ratio and the floor are ours.
 """
@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
-from tuimon.analysis.rules import Above, Runaway
-from tuimon.detectors._curves import alert, extreme, incidents, number, risen, verb
+from tuimon.analysis.rules import Runaway, Threshold
+from tuimon.detectors._curves import runaway_alerts
+from tuimon.detectors._limits import limit_alerts
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -32,20 +33,11 @@ class KlRunaway(Struct, frozen=True):
     limit: float = 10.0
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a time, of the main KL series."""
+        threshold = Threshold(self.limit, self.limit * 0.8, 5, 10)
+        runaway = Runaway(6.0, self.ratio, self.sudden, self.floor, _SKIP)
         for curve in curves(run, "kl.ref"):
-            far = incidents(curve, Above(self.limit, self.limit * 0.8, 5, 10))
-            for incident in far:
-                peak, step = extreme(curve, incident)
-                message = (
-                    f"{curve.metric} {verb(incident, 'is', 'was')} above {number(self.limit)}"
-                    f" (highest {number(peak)} at step {step})"
-                )
-                yield alert(run, curve, incident, self.id, "warning", message, _HINT)
-            if far:
-                continue
-            for incident in incidents(curve, Runaway(6.0, self.ratio, self.sudden, self.floor, _SKIP)):
-                yield alert(run, curve, incident, self.id, "warning", risen(curve, incident), _HINT)
+            above_limit = list(limit_alerts(run, curve, threshold, self.id, "warning", _HINT))
+            yield from above_limit or runaway_alerts(run, curve, runaway, self.id, _HINT)
 
 
 DETECTOR = KlRunaway()

@@ -1,8 +1,8 @@
-"""Responses that run away in length, or shrink to nothing.
+"""Responses become much longer or much shorter than at the start.
 
 Rule: the median of nine of the mean response length is `ratio` times the median of its first 20 points, or below
-`shrinks` times it, for 5 points. Growth while the reward has risen by more than its noise is only information:
-reasoning is learnt so.
+`shrinks` times it, for 5 points. Growth is only reported as information while the reward has risen by more than its
+noise, because models learn to reason this way.
 Source: walkinglabs training-debugging.md: over twice the baseline is length hacking; the baseline's size and `shrinks`
 are ours.
 """
@@ -15,13 +15,13 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, incidents, level_at, middle, number, verb
+from tuimon.detectors._curves import alert, changes_from_start, median_of_rows, number, usual_level, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 from tuimon.vocabulary import classify
 
 _BASELINE = 20
-_HINT = "read some responses; is length rewarded? Look at truncation and repetition"
+_HINT = "read some responses and check whether the reward favours length; look at truncation and repetition"
 
 
 class Length(Struct, frozen=True):
@@ -31,31 +31,29 @@ class Length(Struct, frozen=True):
     shrinks: float = 0.3
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a time and direction."""
         for curve in curves(run, "length.response"):
             if classify(curve.metric).unit == "steps":
-                continue  # the length of an episode in an environment, which a good policy may stretch
+                continue  # the length of an episode in an environment, which a good policy may extend
             for falls, factor in ((False, self.ratio), (True, 1 / self.shrinks)):
                 rule = AgainstStart(factor, 0.8 * factor, baseline=_BASELINE, falls=falls)
-                for incident in incidents(curve, rule):
-                    start = middle(curve, 0, _BASELINE - 1)
-                    now = middle(curve, incident.raised - 8, incident.raised)
-                    way = verb(incident, "has fallen", "fell") if falls else verb(incident, "has grown", "grew")
+                for incident, start, now in changes_from_start(curve, rule):
+                    changed = verb(incident, "has fallen", "fell") if falls else verb(incident, "has grown", "grew")
                     message = (
-                        f"{curve.metric} {way} to {number(now)}, {now / start:.2g} times its start of {number(start)},"
+                        f"{curve.metric} {changed} to {number(now)}, {now / start:.2g} times its start of"
+                        f" {number(start)},"
                     )
-                    severity = "info" if falls or _pays(run, int(curve.steps[incident.raised])) else "warning"
-                    yield alert(run, curve, incident, self.id, severity, message, _HINT)
+                    harmless = falls or _reward_has_risen(run, int(curve.steps[incident.raised]))
+                    yield alert(run, curve, incident, self.id, "info" if harmless else "warning", message, _HINT)
 
 
-def _pays(run: Run, step: int) -> bool:
-    """Whether the reward had risen until that step."""
+def _reward_has_risen(run: Run, step: int) -> bool:
+    """Return whether the reward had risen by more than its noise until a step."""
     for curve in curves(run, "reward.train"):
         end = int(curve.steps.searchsorted(step, "right"))
         if end < 2 * _BASELINE:
             return False
-        _, noise = level_at(curve, end - 1)
-        return middle(curve, end - 9, end - 1) - middle(curve, 0, 8) > 2 * noise
+        _, noise = usual_level(curve, end - 1)
+        return median_of_rows(curve, end - 9, end - 1) - median_of_rows(curve, 0, 8) > 2 * noise
     return False
 
 

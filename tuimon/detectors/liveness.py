@@ -1,9 +1,11 @@
-"""A run that is silent, or has died.
+"""The run is silent, was stopped before its end, or has crashed.
 
-Rule: the state that the header shows (analysis/progress.py, with its evidence) is "stalled" or "crashed".
-Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, the longest of its pauses and half of it
-again, or 2 minutes, whichever is longest, so that slow starters and long evaluations are no stalls. A log whose last
-point is 20 times as old, and an hour, is an old one, whatever the times of its files say: it may have been copied.
+Rule: the state that the header shows (analysis/progress.py, with its evidence) is "stalled", "stopped" or "crashed".
+A run that has "ended", whose total is not known and whose log no process holds open any more, is no alert: it cannot be
+distinguished from a finished one.
+Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, 1.5 times the longest pause, or 2
+minutes, whichever is longest, so that slow starts and long evaluations are not stalls. If the last point is more than
+20 times as old, and more than an hour, the log is an old one even if its files are new (they may have been copied).
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
 _FRESH = 20.0
-_SEVERITY = {"stalled": "warning", "crashed": "critical"}
+_SEVERITY = {"stalled": "warning", "stopped": "warning", "crashed": "critical"}
+_VERBS = {"stalled": "has stalled", "stopped": "has stopped early", "crashed": "crashed"}
 _HINT = {
-    "stalled": "look at the processes and the console of the run: a collective that waits, a queue, a full disk",
-    "crashed": "the end of its console says more",
+    "stalled": "look at the processes and the console of the run: a waiting collective, a queue, a full disk",
+    "stopped": "the process is gone: see the end of its console log, the scheduler and the kernel log (out of memory)",
+    "crashed": "see the end of its console log",
 }
 
 
@@ -30,19 +34,19 @@ class Liveness(Struct, frozen=True):
     title: str = "Stalled or crashed"
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """Nothing: silence is told by the clock."""
         return iter(())
 
     def check_at(self, run: Run, now: float) -> Iterator[Alert]:
-        """One alert while the run is in such a state."""
         known = progress_inputs(run)
-        said = report(known, now)
-        longest = max(_FRESH * tolerated_silence(known.cadence), 3600.0)
-        if said.state == "stalled" and now - run.last_wall_time > longest:
+        progress = report(known, now)
+        oldest = max(_FRESH * tolerated_silence(known.cadence), 3600.0)
+        silent = progress.state in ("stalled", "stopped") and known.writer != "open"
+        if silent and now - run.last_wall_time > oldest:
             return
-        if said.state in _SEVERITY:
-            message = f"{run.name} {'has ' if said.state == 'stalled' else ''}{said.state}: {said.evidence}"
-            yield Alert(self.id, _SEVERITY[said.state], run.id, "", said.step, message, _HINT[said.state])
+        if progress.state in _SEVERITY:
+            message = f"{run.name} {_VERBS[progress.state]}: {progress.evidence}"
+            hint = _HINT[progress.state]
+            yield Alert(self.id, _SEVERITY[progress.state], run.id, "", progress.step, message, hint)
 
 
 DETECTOR = Liveness()

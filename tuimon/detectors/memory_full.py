@@ -1,9 +1,9 @@
-"""GPU memory that fills up: the run will end for want of it.
+"""GPU memory fills up, and the run will end with an out-of-memory error.
 
-Rule: in a window of up to 512 points the share of a device that is used has crept up (see memory_creep) by as much as
-is left of it, for 16 points; told of the device of which least is left, of the shares that are allocated where those
-are logged: what is reserved may be free. Only for information where the run is over before it is full.
-Source: ours (tuimon has no peer that tells it).
+Rule: in a window of up to 512 points the used share of a device has crept up (see memory_creep) by as much as is left,
+for 16 points. Reported for the device with the least memory left; by the allocated shares if these are logged, because
+reserved memory may be free. Only information if the run ends before the device is full.
+Source: ours (no tool known to us reports this).
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from tuimon.analysis.concepts import named
-from tuimon.analysis.forecast import growth, soon
+from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import FillsUp
-from tuimon.detectors._curves import alert, incidents, levels, percent, verb
+from tuimon.detectors._curves import alert, first_and_last_level, incidents, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import memory_of
 
-_MOST = 64
-"""Series that are looked at."""
-_HINT = "what grows from step to step, longer responses or a leak? A smaller batch or a restart from a checkpoint helps"
+_MAX_SERIES = 64
+"""Series that are examined."""
+_HINT = "look for longer responses or a leak; a smaller batch or a restart from a checkpoint helps"
 
 
 class MemoryFull(Struct, frozen=True):
@@ -33,33 +33,33 @@ class MemoryFull(Struct, frozen=True):
     part: float = 1.0
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert, of the device of which least is left."""
-        found: list[tuple[Curve, Incident, float, float, float]] = []
-        for metric, scale in _shares(run):
+        filling: list[tuple[Curve, Incident, float, float, float]] = []
+        for metric, scale in _used_shares(run):
             curve = run.curve(metric)
-            if told := incidents(curve, FillsUp(self.part, 0.5 * self.part, full=1 / scale)):
-                before, now = levels(curve, told[-1])
-                found.append((curve, told[-1], scale, scale * before, scale * now))
-        if not found:
+            if fills := incidents(curve, FillsUp(self.part, 0.5 * self.part, full=1 / scale)):
+                before, now = first_and_last_level(curve, fills[-1])
+                filling.append((curve, fills[-1], scale, scale * before, scale * now))
+        if not filling:
             return
-        curve, incident, scale, before, now = max(found, key=lambda one: (one[1].cleared is None, one[4]))
-        coming = growth(curve.steps, curve.values, scale) if incident.cleared is None else None
+        curve, incident, scale, before, now = max(filling, key=lambda entry: (entry[1].cleared is None, entry[4]))
+        forecast = growth(curve.steps, curve.values, scale) if incident.cleared is None else None
         left = steps_left(run)
-        in_time = coming is not None and left is not None and coming.soonest > left
-        others = f" (and {len(found) - 1} more series)" if len(found) > 1 else ""
-        full = f", full in {soon(coming)} if it goes on" if coming is not None else ""
+        ends_before = forecast is not None and left is not None and forecast.soonest > left
+        others = f" (and {len(filling) - 1} more series)" if len(filling) > 1 else ""
+        full = f", full in {forecast_text(forecast)} at this rate" if forecast is not None else ""
         message = (
-            f"{curve.metric} {verb(incident, 'fills up', 'filled up')}{full}: from {percent(before)} to {percent(now)}"
-            f" of the device{others}, by more than {verb(incident, 'is', 'was')} left"
+            f"{curve.metric} {verb(incident, 'is filling up', 'filled up')}{full}: from {percent(before)} to"
+            f" {percent(now)} of the device{others}, more than {verb(incident, 'is', 'was')} left,"
         )
-        yield alert(run, curve, incident, self.id, "info" if in_time else "warning", message, _HINT)
+        yield alert(run, curve, incident, self.id, "info" if ends_before else "warning", message, _HINT)
 
 
-def _shares(run: Run) -> list[tuple[str, float]]:
-    """(metric, what makes it a share of 1) of the shares that are allocated, or of all where none of them is logged."""
-    tags = [(name, tag) for name in named(run, "gpu.frac", every=True) if (tag := memory_of(name)) and tag.fraction]
+def _used_shares(run: Run) -> list[tuple[str, float]]:
+    """Return (metric, factor to a share of 1) of the allocated shares, or of all shares if no such metric is logged."""
+    names = metrics_of(run, "gpu.frac", all_names=True)
+    tags = [(name, tag) for name in names if (tag := memory_of(name)) and tag.fraction]
     allocated = [(name, tag.scale) for name, tag in tags if "allocated" in tag.kind]
-    return (allocated or [(name, tag.scale) for name, tag in tags])[:_MOST]
+    return (allocated or [(name, tag.scale) for name, tag in tags])[:_MAX_SERIES]
 
 
 DETECTOR = MemoryFull()

@@ -1,9 +1,10 @@
-"""Validation loss up while the training loss falls: what is learnt now is the training data itself.
+"""The validation loss rises while the training loss falls: the model memorizes the training data.
 
-Rule: at `points` validations in a row the validation loss is above its lowest by more than `part` of it, and by more
-than twice what neighbouring ones differ by, while the training loss stands lower than it did at that lowest.
-Source: SageMaker Debugger Overfit, ratio_threshold 0.1, patience 1; a patience of 1 fires on noise, and a constant
-distance between the two losses is no overfitting, so the rise is what is asked for.
+Rule: at `points` validations in a row the validation loss is above its lowest value by more than `part` of it, and by
+more than twice the typical difference of neighbouring validations, while the training loss is lower than it was then.
+The two are losses of the same name but for the split: val/cls_loss is compared with train/cls_loss.
+Source: SageMaker Debugger Overfit, ratio_threshold 0.1, patience 1. A patience of 1 fires on noise, and a constant
+distance between the two losses is not overfitting, so a rise is required here.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.concepts import curves
-from tuimon.analysis.incidents import Incidents
-from tuimon.analysis.rules import Above
+from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.rules import Threshold
 from tuimon.analysis.windows import medians
 from tuimon.detectors._curves import alert, number, verb
+from tuimon.detectors._validation import newest_validations
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
+from tuimon.vocabulary import classify, pair_key
 
-_LATEST = 1024
-"""Validations that are looked at."""
-_HINT = "the checkpoint of the lowest validation loss is the better model; more data, fewer epochs, more regularisation"
+_LOSSES = ("loss.total", "loss.sft", "loss.part")
+_HINT = "the checkpoint at the lowest validation loss is better; use more data, fewer epochs, more regularisation"
 
 
 class Overfitting(Struct, frozen=True):
@@ -33,38 +34,43 @@ class Overfitting(Struct, frozen=True):
     points: int = 3
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a time and validation loss."""
-        train = next((curve for concept in ("loss.total", "loss.sft") for curve in curves(run, concept)), None)
-        if train is not None:
-            for curve in curves(run, "loss.val", "val"):
-                yield from self._compared(run, train, curve)
+        for validation in metrics_of(run, "loss.val", "val"):
+            train = _counterpart(run, validation)
+            if train is not None:
+                yield from self._compare(run, run.curve(train), run.curve(validation))
 
-    def _compared(self, run: Run, train: Curve, validation: Curve) -> Iterator[Alert]:
-        begin = max(0, len(validation) - _LATEST)
-        val, steps = validation.values[begin:], validation.steps[begin:]
-        if len(val) < self.points + 1 or not np.isfinite(val).all():
+    def _compare(self, run: Run, train: Curve, validation: Curve) -> Iterator[Alert]:
+        newest = newest_validations(train, validation, self.points + 1, higher_is_better=False)
+        if newest is None:
             return
-        ends = np.searchsorted(train.steps, steps, "right")
-        before = np.concatenate(([0], ends[:-1]))
-        losses = medians(train.values, before, ends, 64)
-        lowest = np.minimum.accumulate(val)
-        new = np.concatenate(([True], lowest[1:] < lowest[:-1]))
-        best = np.maximum.accumulate(np.where(new, np.arange(len(val)), 0))
-        risen = val - lowest
-        spread = float(np.median(np.abs(np.diff(val))))
+        values, steps, best, ends = newest.values, newest.steps, newest.best, newest.train_ends
+        losses = medians(train.values, np.concatenate(([0], ends[:-1])), ends, 64)
+        risen = values - values[best]
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where((risen > 2 * spread) & (losses < losses[best]), risen / np.abs(lowest), 0.0)
-        ratio[~np.isfinite(ratio)] = 0.0
-        rule = Above(self.part, 0.5 * self.part, self.points, self.points)
-        for incident in Incidents().extended(ratio, rule).found:
-            at, last = int(best[incident.raised]), incident.last
+            overfits = (risen > 2 * newest.typical_change) & (losses < losses[best])
+            scores = np.where(overfits, risen / np.abs(values[best]), 0.0)
+        rule = Threshold(self.part, 0.5 * self.part, self.points, self.points)
+        for incident, first, last in newest.incidents(scores, rule):
             message = (
-                f"{validation.metric} {verb(incident, 'rises', 'rose')} from {number(val[at])} at step {int(steps[at])}"
-                f" to {number(val[last])} at step {int(steps[last])} while {train.metric}"
-                f" {verb(incident, 'falls', 'fell')} from {number(losses[at])} to {number(losses[last])},"
+                f"{validation.metric} {verb(incident, 'rises', 'rose')} from {number(values[first])} at step"
+                f" {int(steps[first])} to {number(values[last])} at step {int(steps[last])} while {train.metric}"
+                f" {verb(incident, 'falls', 'fell')} from {number(losses[first])} to {number(losses[last])},"
             )
-            moved = incident._replace(first=incident.first + begin, raised=incident.raised + begin, last=last + begin)
-            yield alert(run, validation, moved, self.id, "warning", message, _HINT)
+            yield alert(run, validation, incident, self.id, "warning", message, _HINT)
+
+
+def _counterpart(run: Run, validation: str) -> str | None:
+    """Return the training loss with the same stem; else the first one, unless only one of the two is a part of a loss.
+
+    The validation loss of a data set is compared with the training loss.
+    """
+    losses = [name for concept in _LOSSES for name in metrics_of(run, concept, all_names=True)]
+    key = pair_key(validation)
+    if same := next((name for name in losses if pair_key(name) == key), None):
+        return same
+    if not losses or "component" in classify(validation).facets or "component" in classify(losses[0]).facets:
+        return None
+    return losses[0] if classify(losses[0]).concept != "loss.part" else None
 
 
 DETECTOR = Overfitting()

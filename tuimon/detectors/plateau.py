@@ -1,9 +1,9 @@
-"""The reward has come to a stand: converged, or stuck.
+"""The reward no longer rises: the run has converged or is stuck.
 
-Rule: the best median of nine is no better than it was `points` points before, by more than `part` of what was won in
-all and half the noise; not where the reward is near its highest. Only for information: a log cannot tell which it is.
-Source: SageMaker Debugger LossNotDecreasing (any decrease in 10 steps), far too short for a reward; AgentScope Tuner
-doc calls plateaus ambiguous. The figures are ours.
+Rule: the best median of nine is no better than it was `points` points before, by more than `part` of the whole gain and
+half the noise; not if the reward is near its maximum. Only information: a log does not show which of the two it is.
+Source: SageMaker Debugger LossNotDecreasing (any decrease in 10 steps), far too short for a reward; the AgentScope
+Tuner docs call plateaus ambiguous. The numbers are ours.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
-_HINT = "is the reward too coarse, too hard, or the task solved? Look at zero-variance groups and entropy"
+_HINT = "the reward may be too coarse or too hard, or the task solved; look at zero-variance groups and entropy"
 
 
 class Plateau(Struct, frozen=True):
@@ -29,16 +29,15 @@ class Plateau(Struct, frozen=True):
     part: float = 0.02
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """The plateau that it is on; those that it has left are no news."""
+        """Yield an alert for the plateau that the reward is on now; earlier ones are not reported."""
         for curve in curves(run, "reward.train"):
             for incident in incidents(curve, Stuck(self.points, rises=True, part=self.part))[-1:]:
                 if incident.cleared is not None or near_ceiling(run):
                     continue
-                best, at = extreme_level(curve, 0, incident.last, True)
-                step = int(curve.steps[at])
+                best, row = extreme_level(curve, 0, incident.last, True)
                 message = (
                     f"{curve.metric} has not risen in {self.points} points or more (best level {number(best)} at step"
-                    f" {step})"
+                    f" {int(curve.steps[row])})"
                 )
                 yield alert(run, curve, incident, self.id, "info", message, _HINT)
 

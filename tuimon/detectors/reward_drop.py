@@ -1,9 +1,9 @@
-"""The reward loses what was won: a sudden drop, or a collapse.
+"""The reward falls suddenly, or collapses.
 
-Rule: by medians of nine, `part` of what was won since the start is lost again for 3 points in a row, and at least twice
-the robust deviation of the noise; where less than 4 of these was won, 8 stand for the win. Critical when 90 % is lost.
-Over when less than 60 % of that part is lost for 10 points.
-Source: AgentScope Tuner doc names sudden drops as what to look for; the figures are ours.
+Rule: by medians of nine, `part` of the gain since the start is lost for 3 points in a row, and at least twice the
+robust deviation of the noise; if the gain is less than 4 deviations, 8 deviations are used as the gain. Critical when
+90 % is lost. Over when less than 60 % of that part is lost for 10 points.
+Source: the AgentScope Tuner docs name sudden drops as a warning sign; the numbers are ours.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
+from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import FromBest
-from tuimon.detectors._curves import alert, extreme_level, first_level, incidents, number, percent, verb
+from tuimon.analysis.windows import NINE
+from tuimon.detectors._curves import alert, extreme_level, first_level, incidents, number, percent, raised_level, verb
 from tuimon.model.alerts import Alert
-from tuimon.store import Run
+from tuimon.store import Curve, Run
 
-_ALL = 0.9
-_HINT = "go back to a checkpoint before it; look at KL, entropy, length and the weight sync at that step"
+_CRITICAL = 0.9
+"""Lost part of the gain from which on an alert is critical."""
+_HINT = "go back to an earlier checkpoint; look at KL, entropy, length and the weight sync at that step"
 
 
 class RewardDrop(Struct, frozen=True):
@@ -29,22 +32,31 @@ class RewardDrop(Struct, frozen=True):
     part: float = 0.5
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a time."""
         for concept in ("reward.train", "success.train"):
             for curve in curves(run, concept):
                 for incident in incidents(curve, FromBest(self.part, 0.6 * self.part, rises=True)):
                     start = first_level(curve)
-                    best, at = extreme_level(curve, 0, incident.first, True)
+                    incident = _from_onset(curve, incident)
+                    best, row = extreme_level(curve, 0, max(0, incident.first - 1), True)
                     low, _ = extreme_level(curve, incident.first, incident.last, False)
-                    step = int(curve.steps[at])
                     lost = (best - low) / (best - start) if best > start else math.inf
-                    share = f"{percent(lost)} of what was won" if lost < 1 else "all that was won"
+                    share = f"{percent(lost)} of its gain lost" if lost < 1 else "all of its gain lost"
                     message = (
-                        f"{curve.metric} {verb(incident, 'has fallen', 'fell')} from {number(best)} at step {step} to"
-                        f" {number(low)} ({share})"
+                        f"{curve.metric} {verb(incident, 'has fallen', 'fell')} from {number(best)} at step"
+                        f" {int(curve.steps[row])} to {number(low)} ({share})"
                     )
-                    severity = "critical" if lost >= _ALL else "warning"
+                    severity = "critical" if lost >= _CRITICAL else "warning"
                     yield alert(run, curve, incident, self.id, severity, message, _HINT)
+
+
+def _from_onset(curve: Curve, incident: Incident) -> Incident:
+    """Return the incident from the first low value on: the median of nine, which raises it, falls later."""
+    best, _ = extreme_level(curve, 0, incident.first, True)
+    limit = (best + raised_level(curve, incident)) / 2
+    first = incident.first
+    while first > max(1, incident.first - NINE) and curve.values[first - 1] < limit:
+        first -= 1
+    return incident._replace(first=first)
 
 
 DETECTOR = RewardDrop()

@@ -1,10 +1,10 @@
-"""A loss or a gradient norm that jumps far above its usual level: a bad batch, an unstable update.
+"""A loss or a gradient norm jumps far above its usual level, for example because of a bad batch.
 
 Rule: a value `deviations` robust deviations above the usual level (the median of about the last 130 points) and above
-`ratio` times it (a gradient norm: `gradient_ratio`). Over when `clear_after` points were usual again; a level that
-stays high becomes the usual one, and is told by `divergence`.
-Source: ZClip (arXiv 2504.02507) clips gradients at 2.5 deviations, rlwatch warns at 3; the noise of RL has heavy tails,
-of which a healthy run gives dozens of such values, so 12 deviations and the ratios are ours.
+`ratio` times it (for a gradient norm: `gradient_ratio`). Over when `clear_after` points were usual again; a level that
+stays high becomes the usual one, and `divergence` reports it.
+Source: ZClip (arXiv 2504.02507) clips gradients at 2.5 deviations, rlwatch warns at 3. The noise of RL has heavy tails,
+so a healthy run has dozens of such values; 12 deviations and the ratios are ours.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Spike
-from tuimon.detectors._curves import alert, extreme, incidents, level_at, number, verb
+from tuimon.detectors._curves import alert, extreme, incidents, number, usual_level, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
-_WATCHED = ("loss.total", "loss.sft", "loss.policy", "loss.value", "grad_norm")
+_CONCEPTS = ("loss.total", "loss.sft", "loss.policy", "loss.value", "grad_norm")
+_HINT = "look at the batch and the responses of that step; gradient clipping limits the effect of one step"
 
 
 class Spikes(Struct, frozen=True):
@@ -31,22 +32,19 @@ class Spikes(Struct, frozen=True):
     clear_after: int = 8
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a spike."""
-        for concept in _WATCHED:
+        for concept in _CONCEPTS:
             ratio = self.gradient_ratio if concept == "grad_norm" else self.ratio
             rule = Spike(self.deviations, ratio, clear_after=self.clear_after)
-            for curve in curves(run, concept, every=concept == "grad_norm"):
+            for curve in curves(run, concept, all_names=concept == "grad_norm"):
                 for incident in incidents(curve, rule):
                     peak, step = extreme(curve, incident)
-                    level, _ = level_at(curve, incident.first)
-                    times = f"{peak / level:.3g} times its" if level > 0 else "against a"
+                    usual, _ = usual_level(curve, incident.first)
+                    comparison = f"{peak / usual:.3g} times its" if usual > 0 else "against a"
                     message = (
                         f"{curve.metric} {verb(incident, 'has jumped', 'jumped')} to {number(peak)} at step {step},"
-                        f" {times} usual {number(level)}, unusual"
+                        f" {comparison} usual {number(usual)}; unusual"
                     )
                     yield alert(run, curve, incident, self.id, "warning", message, _HINT)
 
-
-_HINT = "look at the batch and the responses of that step; gradient clipping bounds what one step can do"
 
 DETECTOR = Spikes()

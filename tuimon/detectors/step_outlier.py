@@ -1,10 +1,10 @@
-"""A step that takes far longer than any before it.
+"""One step takes far longer than any before it.
 
 Rule: its time is `deviations` robust deviations above the usual one (the median of about the last 130 steps), above
-`ratio` times it, and above any of the last 256 steps by half: evaluations and checkpoints come again and are no news
-after the first.
-Source: SageMaker Debugger StepOutlier, 5 deviations; the rest is ours. Only for information: it is over when
-it is told.
+`ratio` times it, and 1.5 times as long as any of the last 256 steps: evaluations and checkpoints recur, and only the
+first of them is reported.
+Source: SageMaker Debugger StepOutlier, 5 deviations; the rest is ours. Only information: it is over when it is
+reported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Spike
-from tuimon.detectors._curves import alert, extreme, incidents, level_at, number
+from tuimon.detectors._curves import alert, extreme, incidents, number, usual_level
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Run
@@ -26,32 +26,32 @@ _RECENT = 256
 _HINT = "look at the phases of that step: a slow node, storage, a long response, a checkpoint"
 
 
-class _Unheard(Spike, frozen=True):
-    """A spike that is 1.5 times the highest of the points before it, too."""
+class _UnprecedentedSpike(Spike, frozen=True):
+    """A spike that is also 1.5 times the highest of the points before it."""
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
-        found, _ = Spike.scores(self, values, begin, None)
-        for row in np.flatnonzero(found >= self.high).tolist():
+        scores, _ = Spike.scores(self, values, begin, None)
+        for row in np.flatnonzero(scores >= self.high).tolist():
             before = values[max(0, begin + row - _RECENT) : begin + row]
             if len(before) and values[begin + row] < 1.5 * before.max():
-                found[row] = 0.0
-        return found, None
+                scores[row] = 0.0
+        return scores, None
 
 
 class StepOutlier(Struct, frozen=True):
     id: str = "step_outlier"
-    title: str = "A slow step"
+    title: str = "Slow step"
     deviations: float = 10.0
     ratio: float = 4.0
 
     def check(self, run: Run) -> Iterator[Alert]:
-        """One alert an outlier."""
-        rule = _Unheard(self.deviations, self.ratio, clear_after=1)
+        rule = _UnprecedentedSpike(self.deviations, self.ratio, clear_after=1)
         for curve in curves(run, "time.step"):
             for incident in incidents(curve, rule):
-                took, _ = extreme(curve, incident)
-                level, _ = level_at(curve, incident.first)
-                message = f"{curve.metric} was {number(took)} s, {took / level:.3g} times the usual {number(level)} s,"
+                seconds, _ = extreme(curve, incident)
+                usual, _ = usual_level(curve, incident.first)
+                times = f"{seconds / usual:.3g} times the usual {number(usual)} s"
+                message = f"{curve.metric} was {number(seconds)} s, {times},"
                 yield alert(run, curve, incident, self.id, "info", message, _HINT)
 
 

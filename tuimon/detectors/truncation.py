@@ -1,41 +1,34 @@
-"""Responses that are cut off at the length limit: they are not rewarded for what they would have said.
+"""Many responses are cut off at the length limit, so the end of their answers is not rewarded.
 
-Rule: the share of truncated responses is above `limit` for `points` points; where a log tells the share that ended
-properly (RLinf), that one is below 1 - `limit`.
-Source: DAPO (arXiv 2503.14476), overlong reward shaping; TRL GRPO docs on completions/clipped_ratio. The figures are
+Rule: the share of truncated responses is above `limit` for `points` points; if the log has the share that ended
+properly (RLinf), that share is below 1 - `limit`.
+Source: DAPO (arXiv 2503.14476), overlong reward shaping; TRL GRPO docs on completions/clipped_ratio. The numbers are
 ours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from msgspec import Struct
-
-from tuimon.analysis.concepts import curves
-from tuimon.detectors._limits import Limit
-from tuimon.model.alerts import Alert
-from tuimon.store import Run
+from tuimon.analysis.rules import Threshold
+from tuimon.detectors._limits import LimitDetector, beyond
 
 _COMPLEMENTS = ("properly_ended",)
-_OTHERS = ("num_eos_tokens", "env_timeout")
-_HINT = "the budget of tokens is too small, or the length runs away"
+_NOT_SHARES = ("num_eos_tokens", "env_timeout")
 
 
-class Truncation(Struct, frozen=True):
+class Truncation(LimitDetector, frozen=True):
+    concept = "truncation"
+    hint = "the token budget is too small, or the response length runs away"
     id: str = "truncation"
     title: str = "Truncated responses"
     limit: float = 0.5
     points: int = 10
 
-    def check(self, run: Run) -> Iterator[Alert]:
-        """One alert a time."""
-        for curve in curves(run, "truncation"):
-            if curve.metric.endswith(_OTHERS):
-                continue
-            below = curve.metric.endswith(_COMPLEMENTS)
-            limit, good = (1 - self.limit, 1 - 0.8 * self.limit) if below else (self.limit, 0.8 * self.limit)
-            yield from Limit(limit, good, self.points, below=below).alerts(run, curve, self.id, "warning", _HINT)
+    def threshold(self, metric: str) -> Threshold | None:
+        if metric.endswith(_NOT_SHARES):
+            return None
+        if metric.endswith(_COMPLEMENTS):
+            return beyond(1 - self.limit, 1 - 0.8 * self.limit, self.points, below=True)
+        return beyond(self.limit, 0.8 * self.limit, self.points)
 
 
 DETECTOR = Truncation()

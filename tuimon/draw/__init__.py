@@ -1,12 +1,12 @@
-"""Views -> rows of (text, role) spans. plotext is imported here alone, and draws the frames of charts.
+"""Draw views as rows of (text, role) spans. Only this package imports plotext, which draws the frames of charts.
 
     rows = draw.render(view, Size(66, 14), Symbols.BRAILLE, frames)
 
-draw.chart     how many columns a chart wants, how big its canvas is
-draw.limits    limits of axes that are round and stay
+draw.chart     size of a chart's canvas, number of columns of its envelopes
+draw.limits    round, stable limits of axes
 draw.numbers   numbers, durations, bytes, fractions as text
-draw.diff      which cells changed
-draw.layout    where panels go on a page
+draw.diff      cells that changed between two drawings
+draw.layout    places of the panels on a page
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from tuimon.draw.bars import render_bars
 from tuimon.draw.chart import render_chart
 from tuimon.draw.frames import FrameCache
 from tuimon.draw.heat import render_heat
-from tuimon.draw.rows import clean_row, exactly, title_row
+from tuimon.draw.rows import clean_row, fit_rows, title_row
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Row, Rows, Size, Symbols, TextView, View
 
-__all__ = ["FrameCache", "prepare", "render", "text_chart"]
+__all__ = ["FrameCache", "preload", "render", "text_chart"]
 
 
-def prepare() -> None:
-    """Imports what the first chart needs, which takes a tenth of a second: for a thread of its own, before."""
-    _plotext.prepare()
+def preload() -> None:
+    """Import what the first chart needs (0.1 s), to be called in a separate thread beforehand."""
+    _plotext.preload()
 
 
 def render(view: View, size: Size, symbols: Symbols = Symbols.BRAILLE, frames: FrameCache | None = None) -> Rows:
-    """The rows of a view: exactly size.height rows of exactly size.width cells, for any size (0 included).
+    """Return a view as exactly size.height rows of exactly size.width cells, for any size from 0.
 
-    `frames` keeps the frames of charts from one drawing to the next; a front end has one, for its one drawing thread.
+    frames: caches the frames of charts between drawings; not thread-safe.
     """
     size = Size(max(size.width, 0), max(size.height, 0))
     if not size.width or not size.height:
@@ -50,9 +50,9 @@ def _render_text(view: TextView, size: Size) -> Rows:
     rows.extend(clean_row(row) for row in view.rows[: size.height - len(rows)])
     if view.note and len(rows) < size.height:
         rows.append(clean_row(((view.note, Role.MUTED),)))
-    return exactly(rows, size.width, size.height)
+    return fit_rows(rows, size.width, size.height)
 
 
 def text_chart(view: View, size: Size, symbols: Symbols = Symbols.BRAILLE) -> str:
-    """The same drawing as plain text without colour, for a pipe, a mail or a report."""
+    """Draw a view as plain text without colours, for a pipe, a mail or a report."""
     return "\n".join("".join(text for text, _ in row).rstrip() for row in render(view, size, symbols))

@@ -1,9 +1,9 @@
-"""The one gate to plotext: the frame of a chart (axes, ticks, their labels).
+"""The frame of a chart (axes, ticks, labels), drawn by plotext; the only module that imports it.
 
-What plotext 6.1 must not be given, it is not given: it draws in cell coordinates, whole numbers between 0 and the
-size of the canvas, never in data units and never data. (A NaN in a line or a point far outside the limits ends the
-process, an infinity or the logarithm of 0 raises, automatic ticks are not round and dates are a second off.)
-Its figure is global, so one lock guards it; its size is bound to the terminal's unless told otherwise.
+plotext 6.1 is used in cell coordinates only, whole numbers between 0 and the size of the canvas, and never gets data:
+a NaN in a line or a point far outside the limits ends the process, an infinity or the logarithm of 0 raises, automatic
+ticks are not round, and dates are off by a second. Its figure is global, so a lock guards it; the limit of its size to
+that of the terminal is turned off.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from tuimon.lean import without
+from tuimon.platform_support import hidden_modules
 
 _LOCK = threading.Lock()
 _BLANK = "\u00a0"
-"""A label of spaces is no label to plotext, and raises: it gets no-break spaces."""
-
+"""Replaces spaces in blank labels, for which plotext raises an error."""
 
 _MANUAL = "plotext._doc.doc"
 _TESTS = "plotext._tests.run"
@@ -30,27 +29,27 @@ _TESTS = "plotext._tests.run"
 
 @cache
 def _figure() -> Any:
-    with _some_for_later():
-        import plotext  # a tenth of a second: only when the first chart is drawn
+    with _deferred_imports():
+        import plotext  # takes 0.1 s, so not before the first chart is drawn
 
     plotext.terminal.limit(False, False)
     return plotext.figure
 
 
-def prepare() -> None:
-    """What the first frame does first, for a program that draws nothing but frames by plotext: it is loaded without the
-    libraries of its pictures and films, which take longer than all the rest where they are installed."""
-    with _LOCK, without("PIL", "ffpyplayer", "yt_dlp"):
+def preload() -> None:
+    """Import plotext without its optional image and video libraries, which take longer than the rest if installed."""
+    with _LOCK, hidden_modules("PIL", "ffpyplayer", "yt_dlp"):
         _figure()
 
 
 def frame(
     cells: int, rows: int, y_ticks: Sequence[tuple[int, str]], x_ticks: Sequence[tuple[int, str]], x_axis: bool
 ) -> list[str]:
-    """The text of an empty chart whose canvas has `cells` × `rows` cells.
+    """Return the lines of an empty chart whose canvas has `cells` × `rows` cells.
 
-    y_ticks: (row from the top, label), labels of one width; x_ticks: (cell from the left, label).
-    Returns rows (+ 2 with an x axis: the line, the labels) of label width + 1 + `cells` characters."""
+    y_ticks: (row from the top, label), labels of equal width. x_ticks: (cell from the left, label). The result has
+    `rows` lines (+ 2 with an x axis: the axis and its labels) of label width + 1 + `cells` characters.
+    """
     width = len(y_ticks[0][1]) + 1 + cells
     height = rows + (2 if x_axis else 0)
     with _LOCK:
@@ -77,9 +76,8 @@ def frame(
 
 
 @contextmanager
-def _some_for_later() -> Iterator[None]:
-    """plotext writes a manual of all its methods while it is imported, which takes longer than all the rest of it, and
-    loads unittest for tests of its own."""
+def _deferred_imports() -> Iterator[None]:
+    """Defer the parts of plotext that take most of its import time: a generated manual and its tests."""
     if "plotext" in sys.modules:
         yield
         return
@@ -94,21 +92,21 @@ def _some_for_later() -> Iterator[None]:
 
 
 def _test() -> Any:
-    """`plotext.test` until somebody calls it."""
+    """Stand-in for `plotext.test` that imports the tests when called."""
     return import_module(_TESTS).test()
 
 
 class _Manual:
-    """`plotext.doc` until somebody looks into it."""
+    """Stand-in for `plotext.doc` that imports the manual on first access."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_written(), name)
+        return getattr(_load_manual(), name)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        return _written()(*arguments, **options)
+        return _load_manual()(*arguments, **options)
 
 
-def _written() -> Any:
+def _load_manual() -> Any:
     import plotext
 
     plotext.doc = import_module(_MANUAL).docs

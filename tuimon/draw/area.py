@@ -1,7 +1,7 @@
-"""Filled lines into cells: what lies between an envelope's low and high, layer upon layer, each told by its colour, by
-its texture (a terminal without colours has that alone) and, where it is thick enough, by its name inside it.
+"""Filled lines: the area between the low and high values of an envelope, as layers of a canvas.
 
-A layer's borders are exact to a dot, so layers that share a border leave no gap and do not overlap.
+Layers are distinguished by colour, by texture (for terminals without colours) and, if thick enough, by their label
+inside. Borders are exact to a dot, so layers that share a border neither leave a gap nor overlap.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tuimon.text import cell_width, clean
 
 Bits = npt.NDArray[np.uint8]
 PLAIN_FILLS = "#=+-%~:o"
-"""What layers are filled with where there are only ASCII characters."""
+"""Fill characters of the layers in ASCII."""
 _BLANK = ord(" ")
 _DOTS_LIT = np.array([bin(mask).count("1") for mask in range(256)], np.int8)
 
 
 def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbols) -> None:
-    """Fills the canvas with the filled ones of the lines."""
+    """Draw the filled lines on the canvas."""
     shape = glyphs(symbols)
     rows, cells = canvas.codes.shape
     most = np.zeros((rows, cells), np.int8)
@@ -45,31 +45,30 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
 
 
 def name_areas(canvas: Canvas, lines: Sequence[Line]) -> frozenset[str]:
-    """Writes the labels of the filled lines into their layers, where no curve crosses them; returns those that found
-    room."""
+    """Write the labels of filled lines into their layers where no curve crosses them; return the labels that fit."""
     return frozenset(
         line.label for index, line in enumerate(lines) if line.filled and _name(canvas, index, clean(line.label))
     )
 
 
 def _fill(envelope: Envelope, axis: Axis, rows: int, cells: int, shape: Glyphs) -> Bits:
-    """uint8 (rows, cells): the dots between low and high, the line above high left out."""
+    """Return the dots between low and high as uint8 (rows, cells), without the row of dots above high."""
     columns, dots = cells * shape.columns, rows * shape.rows
-    envelope, at = fit_columns(envelope, columns)
+    envelope, indices = fit_columns(envelope, columns)
     top, bottom = np.full(columns, dots, np.int32), np.full(columns, -1, np.int32)
     full = np.isfinite(envelope.low) & np.isfinite(envelope.high)
-    top[at[full]] = _border(envelope.high[full], axis, dots)
-    bottom[at[full]] = _border(envelope.low[full], axis, dots) - 1
+    top[indices[full]] = _border(envelope.high[full], axis, dots)
+    bottom[indices[full]] = _border(envelope.low[full], axis, dots) - 1
     return masks(top, bottom, rows, shape)
 
 
 def _border(values: Floats, axis: Axis, dots: int) -> npt.NDArray[np.int32]:
-    """How many rows of dots lie above each value."""
+    """Return the number of rows of dots above each value."""
     return np.rint(np.clip(1.0 - unit_height(values, axis), 0.0, 1.0) * dots).astype(np.int32)
 
 
 def _texture(number: int, shape: Glyphs) -> np.uint8:
-    """The dots of a cell that a layer lights: all, every other one, the left ones, every other row; then again."""
+    """Return the dots of a cell that a layer sets: all, every other, the left column, every other row, in rotation."""
     places = [(row, column) for column in range(shape.columns) for row in range(shape.rows)]
     keep = (
         lambda row, column: True,
@@ -81,7 +80,7 @@ def _texture(number: int, shape: Glyphs) -> np.uint8:
 
 
 def _name(canvas: Canvas, index: int, label: str) -> bool:
-    """Writes a label into the longest stretch of a row that belongs to the layer alone. False: no stretch has room."""
+    """Write a label into the longest part of a row that belongs to the layer alone; return False if none fits."""
     need = len(label) + 4
     if not label or cell_width(label) != len(label):
         return False
@@ -89,7 +88,7 @@ def _name(canvas: Canvas, index: int, label: str) -> bool:
     for row, owned in enumerate(canvas.owner == index):
         edges = np.flatnonzero(np.diff(np.concatenate(([False], owned, [False])).astype(np.int8)))
         for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            best = max(best, (end - begin, row, begin), key=lambda found: found[0])
+            best = max(best, (end - begin, row, begin), key=lambda stretch: stretch[0])
     length, row, begin = best
     if length < need:
         return False

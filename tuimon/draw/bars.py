@@ -1,15 +1,14 @@
-"""BarView -> rows: a whole as one stacked bar, and the table of its parts.
+"""BarView -> rows: a whole as one stacked bar, and a table of its parts.
 
-The table has the name of each part and the spans of its detail as columns aligned right. Where the view names two
-columns more than a detail has spans (besides the name) the value and its share of the total come between; where it
-names one more, the value; a view without column heads gets both. Where the table leaves room enough, the waterfall
-stands beside it: each part from where it begins to where it ends.
+The table has the name of each part and the spans of its detail as right-aligned columns. If the view has two more
+column headings than a detail has spans (besides the name), value and share of the total are inserted; with one more,
+the value; without headings, both. If there is room, a waterfall beside the table shows each part from start to end.
 """
 
 from __future__ import annotations
 
 from tuimon.draw.numbers import format_fraction, format_value
-from tuimon.draw.rows import clean_row, exactly, join, paragraph, row_width, title_row
+from tuimon.draw.rows import clean_row, fit_rows, join, row_width, title_row, wrap_row
 from tuimon.model.views import Bar, BarView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
 
@@ -17,29 +16,29 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _ASCII_FILLS = "#=+-%~:o"
 _SHORTEST_NAME = 20
 _WATERFALL_FROM = 18
-"""Cells that a waterfall needs; from twice as many on the last column, what an operation is made of, gives way to it:
-the waterfall shows the same."""
+"""Minimum width of a waterfall. With twice as much, it replaces the last column (the parts of an operation), which it
+shows as well."""
 _LONGEST_WATERFALL = 80
 
 
 def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
-    """The rows of a stacked bar and its table; see tuimon.draw.render."""
+    """Return the rows of a stacked bar and its table."""
     rows: list[Row] = []
     if size.height >= 2:
         rows.append(title_row(view.title, view.headline, size.width))
     rows.append(stacked_bar(view, size.width, symbols))
     room = size.height - len(rows)
-    spare = room - len(view.bars) - bool(view.columns)  # what the table does not need
+    spare = room - len(view.bars) - bool(view.columns)  # rows that the table does not need
     lines = max(spare - bool(view.note), 2 if room >= 3 else 1)
-    foot = paragraph(view.sentence, size.width, lines) if view.sentence and room >= 2 else []
+    foot = wrap_row(view.sentence, size.width, lines) if view.sentence and room >= 2 else []
     if view.note and room - len(foot) > min(len(view.bars) + 1, 4):  # rows of the table are worth more than small print
-        foot += paragraph(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))
+        foot += wrap_row(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))
     table = _table(view, size.width, room - len(foot), symbols)
-    return exactly([*rows, *table, *foot], size.width, size.height)
+    return fit_rows([*rows, *table, *foot], size.width, size.height)
 
 
 def stacked_bar(view: BarView, width: int, symbols: Symbols) -> Row:
-    """One row: each part as wide as its share, exact to a quarter of a cell, its label inside where it fits."""
+    """Return a row with each part as wide as its share, exact to a quarter of a cell, with its label if it fits."""
     total = max(view.total, sum(bar.value for bar in view.bars))
     if not 0 < total < float("inf") or width <= 0:
         return (("." * width if symbols is Symbols.ASCII else "─" * width, Role.FAINT),)
@@ -65,7 +64,7 @@ def stacked_bar(view: BarView, width: int, symbols: Symbols) -> Row:
 
 
 def _soft_ends(text: str, start: float, end: float) -> str:
-    """The bar of one part: its first cell may be half, its last has the eighths that belong to it."""
+    """Refine the ends of a part: its first cell may be half, its last cell is exact to an eighth."""
     if end < 0:
         text = text[:-1] + _EIGHTHS[max(round((1 + end) * 8), 1)]
     if len(text) > 1 and start > 0.25:
@@ -74,7 +73,7 @@ def _soft_ends(text: str, start: float, end: float) -> str:
 
 
 def _with_label(text: str, label: str) -> str:
-    """The label in the middle of a bar that is wide enough to be seen left and right of it."""
+    """Centre the label in a bar, if at least two cells of the bar remain on each side."""
     room = len(text) - 4
     inside = f" {label} "
     if cell_width(label) > room or not label:
@@ -112,30 +111,31 @@ def _table(view: BarView, width: int, height: int, symbols: Symbols) -> list[Row
 def _with_waterfall(
     rows: list[Row], view: BarView, shown: list[int], total: float, width: int, symbols: Symbols, with_head: bool
 ) -> list[Row]:
-    """The rows of the table, each with its part's place in the whole behind it, where there is room. shown: which parts
-    they are."""
+    """Append the waterfall to the rows of the table if there is room. shown: indices of the parts in the rows."""
     used = max(map(row_width, rows))
     room = min(width - used - 2, _LONGEST_WATERFALL)
     if room < _WATERFALL_FROM or not 0 < total < float("inf") or not any(bar.edges for bar in view.bars):
         return rows
-    made = rows[:with_head]
-    for place, row in enumerate(rows[with_head:]):
-        bar = view.bars[shown[place]] if place < len(shown) else None
+    joined = rows[:with_head]
+    for number, row in enumerate(rows[with_head:]):
+        bar = view.bars[shown[number]] if number < len(shown) else None
         gap: Row = ((" " * (used + 2 - row_width(row)), Role.MUTED),)
-        made.append(join(row, gap, _placed(bar, shown[place], total, room, symbols)) if bar and bar.edges else row)
-    return made
+        joined.append(
+            join(row, gap, _waterfall_row(bar, shown[number], total, room, symbols)) if bar and bar.edges else row
+        )
+    return joined
 
 
-def _placed(bar: Bar, index: int, total: float, room: int, symbols: Symbols) -> Row:
-    """One row of a waterfall. What is too short to be seen is a thin line."""
+def _waterfall_row(bar: Bar, index: int, total: float, room: int, symbols: Symbols) -> Row:
+    """Return a row of a waterfall; a part shorter than a cell is a thin line."""
     plain = symbols is Symbols.ASCII
     work, side, thin = (_ASCII_FILLS[index % len(_ASCII_FILLS)], ".", "|") if plain else ("█", "▒", "▏")
-    at = [min(max(edge / total * room, 0.0), room) for edge in bar.edges]
-    first, last = round(at[0]), round(at[-1])
+    edges = [min(max(edge / total * room, 0.0), room) for edge in bar.edges]
+    first, last = round(edges[0]), round(edges[-1])
     if last <= first:
-        cell = min(int(at[0]), room - 1)
+        cell = min(int(edges[0]), room - 1)
         return ((" " * cell, Role.MUTED), (thin, bar.role))
-    inner = (round(at[1]), round(at[2])) if len(at) == 4 else (first, last)
+    inner = (round(edges[1]), round(edges[2])) if len(edges) == 4 else (first, last)
     text = "".join(work if inner[0] <= cell < inner[1] else side for cell in range(first, last))
     return ((" " * first, Role.MUTED), (text, bar.role))
 
@@ -143,14 +143,14 @@ def _placed(bar: Bar, index: int, total: float, room: int, symbols: Symbols) -> 
 def _cells(bar: Bar, total: float, own: int, index: int, symbols: Symbols) -> list[Span]:
     key = _ASCII_FILLS[index % len(_ASCII_FILLS)] if symbols is Symbols.ASCII else "■"
     share = bar.value / total if total > 0 else 0.0
-    mine: list[Span] = [(format_value(bar.value), Role.VALUE), (format_fraction(share), Role.TEXT)]
-    return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *mine[:own], *clean_row(bar.detail)]
+    values: list[Span] = [(format_value(bar.value), Role.VALUE), (format_fraction(share), Role.TEXT)]
+    return [(f"{key if index >= 0 else ' '} {clean(bar.label)}", bar.role), *values[:own], *clean_row(bar.detail)]
 
 
 def _aligned(table: list[list[Span]], width: int, beside: int = 0) -> list[Row]:
-    """Columns aligned right, two blanks apart, as many as leave the names readable; names left, cut if need be.
+    """Align the names left (cut if necessary) and the other columns right; leave out columns that do not fit.
 
-    beside: cells for which the last column is left out, where that is enough to have them.
+    beside: width needed beside the table; the last column is left out if that makes enough room.
     """
     count = max(len(row) for row in table)
     widths = [max((cell_width(row[c][0]) for row in table if c < len(row)), default=0) for c in range(count)]

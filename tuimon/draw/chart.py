@@ -1,7 +1,7 @@
 """ChartView -> rows: title, curves with their marks inside a frame, note.
 
-By size: from 24 cells of width there are y labels in a gutter of fixed width, from 6 rows of height an x axis, from
-9 a row for the note (below that it stands in the title row if it fits), from 16 rows for a table; a single row is a
+Depending on the size: y labels in a gutter of fixed width from 24 cells of width; an x axis from 6 rows of height; a
+row for the note from 9 rows (otherwise it is in the title row if it fits); a table from 16 rows. A single row is a
 sparkline.
 """
 
@@ -16,7 +16,7 @@ from tuimon.draw.area import draw_areas, name_areas
 from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
 from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
 from tuimon.draw.raster import glyphs, masks, points, spans
-from tuimon.draw.rows import clean_row, exactly, fit_row, join, row_width, title_row
+from tuimon.draw.rows import clean_row, fit_row, fit_rows, join, row_width, title_row
 from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Symbols
 from tuimon.text import cell_width, clean, fit
 
@@ -25,30 +25,30 @@ _X_AXIS_FROM = 6
 _NOTE_FROM = 9
 _TABLE_FROM = 16
 _BLANK = ord(" ")
-_SIGNS = 4
-"""Places at which a line has its glyph, where it goes through the whole chart; its end is one more."""
+_GLYPHS_PER_LINE = 4
+"""Number of glyphs along a line through the whole chart, besides the one at its end."""
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 
 
 def plot_columns(width: int, symbols: Symbols = Symbols.BRAILLE) -> int:
-    """How many columns an envelope should have for a chart of `width` cells: the dots across its canvas."""
+    """Return the number of columns of an envelope for a chart of `width` cells: the dots across its canvas."""
     return max(_canvas_width(width) * glyphs(symbols).columns, 1)
 
 
 def plot_cells(size: Size, note: bool = False, table: int = 0) -> tuple[int, int]:
-    """(cells, rows) of the canvas, the part of a chart that holds the curves. note, table: rows that stand below it."""
+    """Return (cells, rows) of the canvas, the part of a chart with the curves. note, table: rows below it."""
     rows = size.height - (size.height >= 2) - 2 * (size.height >= _X_AXIS_FROM and size.width >= _GUTTER_FROM)
     rows -= note and size.height >= _NOTE_FROM
     return _canvas_width(size.width), max(rows - _table_rows(size, table), 0)
 
 
 def _table_rows(size: Size, wanted: int) -> int:
-    """A table takes a third of a high chart at most."""
+    """Return the rows of the table: at most a third of a high chart."""
     return min(wanted, size.height // 3) if size.height >= _TABLE_FROM else 0
 
 
-def place_of(view: ChartView, cell: float, width: int) -> float:
-    """The x value in the middle of a cell of a chart of `width` cells, counted from its left edge, gutter and all."""
+def x_at_cell(view: ChartView, cell: float, width: int) -> float:
+    """Return the x value at the middle of a cell of a chart of `width` cells; cell 0 is the left end of the gutter."""
     cells = _canvas_width(width)
     part = (cell - (width - cells) + 0.5) / max(cells, 1)
     return view.x.low + (view.x.high - view.x.low) * min(max(part, 0.0), 1.0)
@@ -59,11 +59,11 @@ def _canvas_width(width: int) -> int:
 
 
 def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCache) -> Rows:
-    """The rows of a chart; see tuimon.draw.render."""
+    """Return the rows of a chart."""
     note_below = bool(view.note) and size.height >= _NOTE_FROM
     cells, rows = plot_cells(size, note_below, len(view.table))
     if cells <= 0 or rows <= 0:
-        return exactly((), size.width, size.height)
+        return fit_rows((), size.width, size.height)
     if size.height == 1 and size.width >= _GUTTER_FROM:
         return (_sparkline(view, size.width, symbols),)
     framed = FrameKey(cells, rows, view.x, view.y, size.height >= _X_AXIS_FROM, symbols)
@@ -73,19 +73,19 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
         if size.width < _GUTTER_FROM:
             return canvas.rows(), named
         frame = frames.get(framed, build_frame)
-        return [*frames.kept.rows(canvas, frame.left), *(((text, Role.AXIS),) for text in frame.bottom)], named
+        return [*frames.row_cache.rows(canvas, frame.left), *(((text, Role.AXIS),) for text in frame.bottom)], named
 
-    body, named = frames.kept.body(view, (size.width, framed), draw)
-    head = [_head(view, size.width, symbols, "" if note_below else view.note, named)] if size.height >= 2 else []
-    said = fit(" " * (size.width - cells) + clean(view.note), size.width)
-    foot: list[Row] = [((said, Role.MUTED),)] if note_below else []
+    body, labels = frames.row_cache.body(view, (size.width, framed), draw)
+    head = [_head(view, size.width, symbols, "" if note_below else view.note, labels)] if size.height >= 2 else []
+    note = fit(" " * (size.width - cells) + clean(view.note), size.width)
+    foot: list[Row] = [((note, Role.MUTED),)] if note_below else []
     foot += [clean_row(row) for row in view.table[: _table_rows(size, len(view.table))]]
     drawn = (*head, *body)
-    return (*drawn, *exactly(foot, size.width, size.height - len(drawn)))
+    return (*drawn, *fit_rows(foot, size.width, size.height - len(drawn)))
 
 
 def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
-    """Title, curve and last value in one row."""
+    """Return title, curve and last value in one row."""
     title = fit(clean(view.title), min(cell_width(clean(view.title)), width // 3), keep="end")
     value = clean_row(view.headline[:1])
     cells = width - cell_width(title) - row_width(value) - 2
@@ -97,26 +97,28 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
 
 
 def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: frozenset[str]) -> Row:
-    """Title, legend (but for what is named in the chart) and headline; of the headline the last value alone where the
-    legend needs the room."""
+    """Return the title row with legend and headline; labels drawn in the chart are not in the legend.
+
+    If the legend needs the room, the headline is reduced to the last value.
+    """
     several = sum(not line.behind for line in view.lines) > 1
     lines = [line for line in view.lines if (several or line.glyph) and line.label and line.label not in named]
     legend: list[Row] = [((f"{line.glyph or _DOT[symbols]} {line.label}", line.role),) for line in lines]
     small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
     headline = clean_row(view.headline)
-    needed = cell_width(clean(view.title)) + sum(row_width(clean_row(one)) + 2 for one in legend) + 2
+    needed = cell_width(clean(view.title)) + sum(row_width(clean_row(entry)) + 2 for entry in legend) + 2
     if legend and needed + row_width(headline) > width >= needed + row_width(headline[:1]):
         headline = headline[:1]
-    beside = sum(row_width(one) + 2 for one in (headline, small[0]) if one)
+    beside = sum(row_width(row) + 2 for row in (headline, small[0]) if row)
     legend = _few(legend, width - cell_width(clean(view.title)) - beside)
     return title_row(view.title, headline, width, [small[0], *legend, small[1]])
 
 
 def _few(legend: list[Row], room: int) -> list[Row]:
-    """As many as have room; of those that have none, how many they are."""
+    """Return the entries of the legend that fit, followed by the number of the others."""
     if not legend:
         return legend
-    widths = np.cumsum([row_width(clean_row(one)) + 2 for one in legend])
+    widths = np.cumsum([row_width(clean_row(entry)) + 2 for entry in legend])
     if widths[-1] <= room:
         return legend
     shown = int(np.searchsorted(widths, room - len(f"  +{len(legend)}"), "right"))
@@ -124,7 +126,7 @@ def _few(legend: list[Row], room: int) -> list[Row]:
 
 
 def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[Canvas, frozenset[str]]:
-    """The canvas, and the labels written on it."""
+    """Return the canvas and the labels written on it."""
     shape = glyphs(symbols)
     columns = cells * shape.columns
     layers = {line.behind: np.zeros((rows, cells), dtype=np.uint8) for line in view.lines}
@@ -135,7 +137,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         draw_areas(canvas, view.lines, view.y, symbols)
     else:
         canvas.codes[:] = _BLANK
-    for index in _from_the_back(view.lines):
+    for index in _back_to_front(view.lines):
         line = view.lines[index]
         if line.filled:
             continue
@@ -144,7 +146,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         layers[line.behind] |= lit
         owner[lit > 0] = index
         outside.append((index, beyond))
-    for behind in sorted(layers, reverse=True):  # what lies in front hides what lies behind
+    for behind in sorted(layers, reverse=True):  # background first
         dots = layers[behind]
         np.copyto(canvas.codes, shape.codes[dots], where=dots > 0)
     named = name_areas(canvas, view.lines)
@@ -152,7 +154,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         if view.lines[index].markers:
             _draw_points(canvas, view.lines[index], index, view, symbols)
         elif view.lines[index].glyph:
-            _draw_signs(canvas, index, view, symbols)
+            _draw_glyphs(canvas, index, view, symbols)
         if np.count_nonzero(beyond):
             canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
     if view.marks:
@@ -162,30 +164,30 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     return canvas, named
 
 
-def _from_the_back(lines: Sequence[Line]) -> list[int]:
-    """The order of drawing. The first line is the one that matters: it lies on top."""
-    return sorted(range(len(lines)), key=lambda at: (not lines[at].behind, -at))
+def _back_to_front(lines: Sequence[Line]) -> list[int]:
+    """Return the indices of the lines in drawing order; the first line is drawn last, on top of the others."""
+    return sorted(range(len(lines)), key=lambda index: (not lines[index].behind, -index))
 
 
 def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbols: Symbols) -> None:
     shape = glyphs(symbols)
     rows, cells = canvas.codes.shape
     x, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
-    at = y // shape.rows, x // shape.columns
-    canvas.codes[at] = ord(_DOT[symbols])
-    canvas.owner[at] = index
+    cell = y // shape.rows, x // shape.columns
+    canvas.codes[cell] = ord(_DOT[symbols])
+    canvas.owner[cell] = index
 
 
-def _draw_signs(canvas: Canvas, index: int, view: ChartView, symbols: Symbols) -> None:
-    """The glyph of a line at its end and at a few places before, other ones for each line."""
+def _draw_glyphs(canvas: Canvas, index: int, view: ChartView, symbols: Symbols) -> None:
+    """Draw the glyph of a line at its end and at a few places before, which differ between lines."""
     shape, line = glyphs(symbols), view.lines[index]
     rows, cells = canvas.codes.shape
     x, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
     if not len(x):
         return
     offset = (index % len(view.lines)) / len(view.lines)
-    wanted = (np.arange(_SIGNS) + offset) * (cells * shape.columns / _SIGNS)
+    wanted = (np.arange(_GLYPHS_PER_LINE) + offset) * (cells * shape.columns / _GLYPHS_PER_LINE)
     wanted = wanted[(wanted >= x[0]) & (wanted <= x[-1])]
-    at = np.append(np.minimum(np.searchsorted(x, wanted), len(x) - 1), len(x) - 1)
-    canvas.codes[y[at] // shape.rows, x[at] // shape.columns] = ord(line.glyph)
-    canvas.owner[y[at] // shape.rows, x[at] // shape.columns] = index
+    chosen = np.append(np.minimum(np.searchsorted(x, wanted), len(x) - 1), len(x) - 1)
+    canvas.codes[y[chosen] // shape.rows, x[chosen] // shape.columns] = ord(line.glyph)
+    canvas.owner[y[chosen] // shape.rows, x[chosen] // shape.columns] = index

@@ -1,4 +1,4 @@
-"""Which cells of a drawing changed: so that a screen writes those and nothing else."""
+"""Ranges of cells that changed between two drawings, so that only these are written to the terminal."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from tuimon.model.views import Role, Row, Rows
 from tuimon.text import cell_width
 
 _NEAR = 8
-"""Changed ranges with fewer equal cells than this between them are one: moving the cursor costs as many bytes."""
+"""Ranges with fewer unchanged cells than this between them are merged: moving the cursor costs about 8 bytes."""
 _BACKED = frozenset(role for role in Role if role.startswith("heat"))
-"""Roles with a colour behind the text."""
+"""Roles with a background colour."""
 
 
 def changed_spans(old: Rows, new: Rows) -> list[tuple[int, int, int]]:
-    """(row, first cell, cell after the last) of each range of cells of `new` that differs from `old`.
+    """Return (row, first cell, end cell) of each range of cells in `new` that differs from `old`.
 
-    A row that `old` has not, or has in another width, has changed whole. Cells with the same character and role are
-    equal; blanks are equal in any role that has no colour behind it. A wide character is never cut in two."""
+    A row that is missing in `old`, or has another width there, is a range as a whole. Cells are equal if character and
+    role are; blanks are equal in all roles without a background colour. A wide character is never split.
+    """
     changes: list[tuple[int, int, int]] = []
     for y, row in enumerate(new):
         if y < len(old) and (old[y] is row or old[y] == row):
@@ -30,18 +31,18 @@ def changed_spans(old: Rows, new: Rows) -> list[tuple[int, int, int]]:
                 changes.append((y, 0, len(cells)))
             continue
         end = -_NEAR
-        for at, (cell, role, was, role_was) in enumerate(zip(cells, roles, before, roles_before, strict=True)):
+        for x, (cell, role, was, role_was) in enumerate(zip(cells, roles, before, roles_before, strict=True)):
             if cell != was or (role is not role_was and (cell != " " or role in _BACKED or role_was in _BACKED)):
-                if at - end >= _NEAR:
-                    changes.append((y, at, at + 1))
+                if x - end >= _NEAR:
+                    changes.append((y, x, x + 1))
                 else:
-                    changes[-1] = (y, changes[-1][1], at + 1)
-                end = at + 1
+                    changes[-1] = (y, changes[-1][1], x + 1)
+                end = x + 1
     return changes
 
 
 def _cells(row: Row) -> tuple[Sequence[object], list[Role]]:
-    """(what is seen in each cell, its role): equal things look equal."""
+    """Return (content of each cell, its role); cells that look equal have equal content."""
     text = "".join([part for part, _ in row])
     if not text.isascii() and not all(map(_is_narrow, set(text))):
         return _wide_cells(row)
@@ -57,13 +58,13 @@ def _is_narrow(character: str) -> bool:
 
 
 def _wide_cells(row: Row) -> tuple[list[object], list[Role]]:
-    """A wide character takes several cells, each its own part of it; a combining mark none."""
+    """Return the cells of a row with wide characters (one part per cell) or combining marks (no cell)."""
     cells: list[object] = []
     roles: list[Role] = []
     for text, role in row:
         for character in text:
             width = cell_width(character)
-            if width == 0 and cells:  # it changes the look of the cell it stands on
+            if width == 0 and cells:  # part of the preceding cell
                 cells[-1] = (cells[-1], character)
             for part in range(width):
                 cells.append((character, part) if width > 1 else character)

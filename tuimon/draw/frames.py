@@ -1,4 +1,4 @@
-"""The frame of a chart: gutter with y labels, x axis with its ticks; made when limits or size change, then kept."""
+"""Frames of charts: gutter with y labels, x axis with ticks. Cached until limits or size change."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.draw import _plotext
-from tuimon.draw.kept_rows import KeptRows
 from tuimon.draw.raster import dot_rows, glyphs, unit_height
+from tuimon.draw.row_cache import RowCache
 from tuimon.draw.ticks import axis_ticks
 from tuimon.model.views import Axis, Symbols
 from tuimon.text import cell_width, clean, fit
 
 GUTTER = 8
-"""Cells left of the canvas: labels of up to 7 cells and the axis. The same for all charts, so that they align."""
+"""Width left of the canvas: labels of up to 7 cells and the axis. Equal for all charts, so that they align."""
 
 _TO_ASCII = str.maketrans("│┤└┬─…µ", "|+++-.u")
 
 
 class Frame(Struct, frozen=True):
-    """What stands around a canvas."""
+    """The text around a canvas."""
 
     left: tuple[str, ...]
-    """GUTTER cells for each row of the canvas."""
+    """Text of GUTTER cells for each row of the canvas."""
     bottom: tuple[str, ...]
-    """The axis and its labels: two rows of GUTTER + cells, or none."""
+    """The x axis and its labels, two rows of GUTTER + canvas width; () without an x axis."""
 
 
 class FrameKey(Struct, frozen=True):
-    """All that a frame depends on."""
+    """Everything that a frame depends on."""
 
     cells: int
     rows: int
@@ -43,15 +43,15 @@ class FrameKey(Struct, frozen=True):
 
 
 class FrameCache:
-    """The frames used last, and the rows drawn last. For one thread, and best for one chart."""
+    """Least-recently-used cache of frames, and of the rows drawn last. Not thread-safe; best used for one chart."""
 
     def __init__(self, size: int = 16) -> None:
-        self.kept = KeptRows()
+        self.row_cache = RowCache()
         self._frames: OrderedDict[FrameKey, Frame] = OrderedDict()
         self._size = size
 
     def get(self, key: FrameKey, build: Callable[[FrameKey], Frame]) -> Frame:
-        """The frame for the key, built when it is not known."""
+        """Return the frame for the key; build it if it is not cached."""
         frame = self._frames.get(key)
         if frame is None:
             frame = self._frames[key] = build(key)
@@ -66,7 +66,7 @@ class FrameCache:
 
 
 def build_frame(key: FrameKey) -> Frame:
-    """Make the frame: our ticks and labels, plotext's drawing."""
+    """Build a frame: own ticks and labels, drawn by plotext."""
     y_ticks = [(row, fit(label.rjust(GUTTER - 1), GUTTER - 1, keep="end")) for row, label in y_places(key)]
     x_ticks = x_places(key) if key.x_axis else []
     lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)
@@ -78,7 +78,7 @@ def build_frame(key: FrameKey) -> Frame:
 
 
 def y_places(key: FrameKey) -> list[tuple[int, str]]:
-    """(row of the canvas, label) of each y tick: evenly thinned until a row is free between any two."""
+    """Return (row, label) of the y ticks, evenly thinned until there is a free row between any two."""
     shape = glyphs(key.symbols)
     ticks = axis_ticks(key.y, max(2, min(key.rows // 2, 6)))
     rows = dot_rows(np.array([value for value, _ in ticks]), key.y, key.rows * shape.rows) // shape.rows
@@ -92,7 +92,7 @@ def y_places(key: FrameKey) -> list[tuple[int, str]]:
 
 
 def x_places(key: FrameKey) -> list[tuple[int, str]]:
-    """(cell of the canvas, label) of each x tick: as many as stand clear of each other, up to one in ten cells."""
+    """Return (cell, label) of the x ticks: as many as do not touch, at most one in ten cells."""
     for n in range(max(2, min(key.cells // 10, 8)), 0, -1):
         ticks = axis_ticks(key.x, n)
         parts = unit_height(np.array([value for value, _ in ticks]), key.x)
@@ -104,7 +104,7 @@ def x_places(key: FrameKey) -> list[tuple[int, str]]:
 
 
 def _with_label(line: str, label: str) -> str:
-    """The name of the axis, put into the last gap between tick labels that has room for it."""
+    """Insert the name of the axis into the last gap between tick labels that is wide enough."""
     width = cell_width(label)
     if not label:
         return line

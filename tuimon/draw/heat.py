@@ -1,7 +1,7 @@
-"""HeatView -> rows: a grid of fractions, each cell in the role of its level with the number in it.
+"""HeatView -> rows: a grid of fractions as numbers, each cell in the role of its level.
 
-The colour of a cell is its theme's affair; the number is there without any colour. Columns and rows that do not
-fit are left out evenly, never the one that holds the peak, and counted.
+The theme defines the colours of roles. If columns or rows do not fit, they are thinned evenly, always keeping the one
+with the peak, and the number of the others is displayed.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 from bisect import bisect_right
 from itertools import pairwise
 
-from tuimon.draw.rows import exactly, join, paragraph, row_width, title_row
+from tuimon.draw.rows import fit_rows, join, row_width, title_row, wrap_row
 from tuimon.model.views import HEAT_ROLES, HeatView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
 
 THRESHOLDS = (0.3, 0.5, 0.7, 0.85, 0.95)
-"""Fractions at which the next level begins."""
+"""Lower bounds of the levels above the lowest."""
 _WIDEST = 9
 _LEVELS = {False: " ▂▃▅▆█", True: " .:=*#"}
-"""For cells too narrow for their number, by level; in ASCII: True."""
+"""Glyphs by level for cells too narrow for their number; True: ASCII."""
 
 
 def level(fraction: float) -> Role:
-    """The role of a fraction; NaN counts as the lowest."""
+    """Return the role of a fraction; NaN counts as the lowest level."""
     return HEAT_ROLES[bisect_right(THRESHOLDS, fraction) if fraction == fraction else 0]
 
 
 def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
-    """The rows of a heat map; see tuimon.draw.render."""
+    """Return the rows of a heat map."""
     top: list[Row] = [title_row(view.title, view.headline, size.width)] if size.height >= 2 else []
     if not view.rows or not view.columns:
-        return exactly([*top, *_foot(view, size.width, size.height)], size.width, size.height)
+        return fit_rows([*top, *_foot(view, size.width, size.height)], size.width, size.height)
     room = size.height - len(top)
     with_head = room >= 3
     spare = room - with_head - len(view.rows)
@@ -41,17 +41,17 @@ def render_heat(view: HeatView, size: Size, symbols: Symbols) -> Rows:
         grid.append(((f"+{len(view.rows) - len(rows)} more", Role.MUTED),))
     spare = room - len(grid) - len(foot)
     scale = [_scale_line()] if spare > 0 and size.width >= 40 else []
-    return exactly([*top, *grid, *scale, *foot], size.width, size.height)
+    return fit_rows([*top, *grid, *scale, *foot], size.width, size.height)
 
 
 def _foot(view: HeatView, width: int, room: int) -> list[Row]:
-    """Sentence and note, on more than one row each where there is room; the sentence whole before the note."""
-    made = paragraph(view.sentence, width, max(room, 1)) if view.sentence else []
-    return made + paragraph(((view.note, Role.MUTED),), width, max(room - len(made), 1)) if view.note else made
+    """Return sentence and note, wrapped if there is room; the sentence takes precedence."""
+    rows = wrap_row(view.sentence, width, max(room, 1)) if view.sentence else []
+    return rows + wrap_row(((view.note, Role.MUTED),), width, max(room - len(rows), 1)) if view.note else rows
 
 
 def _keep(count: int, room: int, peak: int | None) -> list[int]:
-    """Which of `count` things are shown where there is room for `room`: the first, the last, some between, the peak."""
+    """Return the `room` of `count` indices that are displayed: first, last, evenly spaced ones, and the peak."""
     if room >= count:
         return list(range(count))
     room = max(room, 1)
@@ -71,27 +71,27 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
     digits = max(
         (len(_percent(v)) for r in rows for c in range(count) if (v := _at(view.cells, r, c)) is not None), default=1
     )
-    narrowest = digits + 1  # a blank, or the mark of the peak, before the number
+    narrowest = digits + 1  # plus a blank or the mark of the peak
     elided = space // narrowest < count
     if elided and space >= 4 * narrowest:
-        space -= 4  # for the number of columns left out
+        space -= 4  # for the number of columns that are left out
     columns = _keep(count, max(space // narrowest, 1) if elided else count, view.peak[1] if view.peak else None)
     cell = min(max(space // len(columns), 1), _WIDEST if view.second else 7)
-    made: list[Row] = []
+    grid: list[Row] = []
     if with_head:
         head: list[Span] = [(" " * (name + gap), Role.MUTED)]
         head.extend((_centred(text, cell), Role.MUTED) for text in _short([heads[c] for c in columns], cell - 1))
         more = f" +{count - len(columns)}"
         head.append((more if elided and row_width(head) + len(more) <= width else "", Role.MUTED))
-        made.append(join(head))
+        grid.append(join(head))
     for r in rows:
         cells: list[Span] = [_cell(view, r, c, cell, digits, symbols is Symbols.ASCII) for c in columns]
-        made.append(join(((fit(labels[r], name, keep="end") + " " * gap, Role.TEXT),), cells))
-    return made
+        grid.append(join(((fit(labels[r], name, keep="end") + " " * gap, Role.TEXT),), cells))
+    return grid
 
 
 def _short(heads: list[str], width: int) -> list[str]:
-    """Heads without the beginning that they share (cuda:0 cuda:1 -> 0 1) where they would not fit otherwise."""
+    """Remove the common prefix of headings that do not fit (cuda:0 cuda:1 -> 0 1)."""
     if len(heads) < 2 or all(cell_width(head) <= width for head in heads):
         return heads
     first, last = min(heads), max(heads)

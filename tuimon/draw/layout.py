@@ -1,7 +1,7 @@
-"""Where panels go: pure arithmetic on cells, no widget.
+"""Layout of panels on pages, in cells.
 
-The first page is the dashboard: charts in the order of their relevance, beside or above the panels that explain the
-step (phases, memory). What does not fit goes to further pages. Below 100 columns panels stack.
+The first page is the dashboard: charts by relevance, beside or above the panels about the step (phases, memory). Panels
+that do not fit are placed on further pages. Below 100 columns panels are stacked.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from itertools import pairwise
 from msgspec import Struct
 
 GAP = 2
-"""Blank columns between two panels side by side."""
+"""Blank cells between two panels side by side."""
 
 
 class Box(Struct, frozen=True):
-    """A panel's place, in cells."""
+    """Place of a panel, in cells."""
 
     index: int
     x: int
@@ -25,13 +25,13 @@ class Box(Struct, frozen=True):
     height: int
 
 
-class Wish(Struct, frozen=True):
-    """What a panel asks for."""
+class PanelRequest(Struct, frozen=True):
+    """Space that a panel asks for."""
 
     kind: str
     """chart | bars | heat | text | heading."""
     rows: int = 0
-    """Rows it can use; 0: as many as there are (charts)."""
+    """Number of rows it can use; 0 for any number (charts)."""
 
 
 Page = tuple[Box, ...]
@@ -40,40 +40,42 @@ _LEAST = {"chart": 6, "bars": 5, "heat": 5, "text": 3}
 _LEAST_WIDTH = 22
 _SIDE_BY_SIDE = 100
 _CHART_ROWS = 11
-"""A chart on a large screen has as many rows at least."""
+"""Minimum rows of a chart on a large screen."""
 
 
-def pages(width: int, height: int, wishes: Sequence[Wish], larger: int = 0) -> tuple[Page, ...]:
-    """The panels on as many pages as it takes. Every box lies within width × height; at least one page.
+def pages(width: int, height: int, requests: Sequence[PanelRequest], larger: int = 0) -> tuple[Page, ...]:
+    """Return the pages with all panels, at least one page; every box is within width × height.
 
-    larger: not 0: all pages are grids, of cells larger (> 0) or smaller than they would have. Headings make sections.
+    larger: if not 0, all pages are grids with cells larger (> 0) or smaller than usual. With headings, all pages are
+    divided into sections.
     """
-    if width < 1 or height < 1 or not wishes:
+    if width < 1 or height < 1 or not requests:
         return ((),)
-    if any(wish.kind == "heading" for wish in wishes):
-        return sectioned(width, height, [wish.kind == "heading" for wish in wishes], *grid_of(width, height, larger))
+    headings = [request.kind == "heading" for request in requests]
+    if any(headings):
+        return sectioned(width, height, headings, *grid_shape(width, height, larger))
     if larger:
-        columns, rows = grid_of(width, height, larger)
-        parts = [range(at, min(at + columns * rows, len(wishes))) for at in range(0, len(wishes), columns * rows)]
+        columns, rows = grid_shape(width, height, larger)
+        parts = [range(i, min(i + columns * rows, len(requests))) for i in range(0, len(requests), columns * rows)]
         return tuple(tuple(_cells(0, 0, width, height, part, columns, rows)) for part in parts)
-    charts = [i for i, wish in enumerate(wishes) if wish.kind == "chart"]
-    others = [i for i, wish in enumerate(wishes) if wish.kind != "chart"]
+    charts = [i for i, request in enumerate(requests) if request.kind == "chart"]
+    others = [i for i, request in enumerate(requests) if request.kind != "chart"]
     if width >= 160 and others:
-        first, charts, others = _beside(width, height, wishes, charts, others)
+        first, charts, others = _beside(width, height, requests, charts, others)
     elif width >= _SIDE_BY_SIDE:
-        first, charts, others = _above(width, height, wishes, charts, others)
+        first, charts, others = _above(width, height, requests, charts, others)
     else:
-        first, charts, others = _stacked(width, height, wishes, charts, others)
-    made = [tuple(first)] if first else []
+        first, charts, others = _stacked(width, height, requests, charts, others)
+    result = [tuple(first)] if first else []
     rest = others + charts
     while rest:
-        page, rest = _grid(width, height, wishes, rest)
-        made.append(tuple(page))
-    return tuple(made) or ((),)
+        page, rest = _grid(width, height, requests, rest)
+        result.append(tuple(page))
+    return tuple(result) or ((),)
 
 
-def grid_of(width: int, height: int, larger: int) -> tuple[int, int]:
-    """(columns, rows) of a page of charts; `larger` as in pages."""
+def grid_shape(width: int, height: int, larger: int) -> tuple[int, int]:
+    """Return (columns, rows) of a page of charts. larger: see `pages`."""
     columns = 1 if width < 60 else 2 if width < 120 else 3
     rows = max(1, height // 10 if columns > 1 else height // 8)
     most = max(1, (width + GAP) // (_LEAST_WIDTH + GAP)), max(1, height // _LEAST["chart"])
@@ -81,31 +83,34 @@ def grid_of(width: int, height: int, larger: int) -> tuple[int, int]:
 
 
 def sectioned(width: int, height: int, headings: Sequence[bool], columns: int, rows: int) -> tuple[Page, ...]:
-    """Headings over the whole width, one row high, each with its charts below it; no heading is the last of a page
-    whose charts begin on the next one. Charts of a full page share what is left of its height."""
+    """Return pages of headings (full width, one row), each followed by its charts.
+
+    A heading is not the last row of a page if its charts begin on the next one. Charts of a full page share the
+    remaining height.
+    """
     tall = max(min(_LEAST["chart"], height), (height - 1) // rows)
-    made: list[list[range]] = [[]]
+    result: list[list[range]] = [[]]
     left = height
     for line, next_line in pairwise([*_lines(headings, columns), range(0)]):
         need = 1 if headings[line[0]] else tall
         leads = headings[line[0]] and len(next_line) > 0 and not headings[next_line[0]]
-        if made[-1] and need + (tall if leads else 0) > left:
-            made.append([])
+        if result[-1] and need + (tall if leads else 0) > left:
+            result.append([])
             left = height
-        made[-1].append(line)
+        result[-1].append(line)
         left -= need
-    return tuple(_page(width, height, lines, headings, tall, full=lines is not made[-1]) for lines in made)
+    return tuple(_page(width, height, lines, headings, tall, full=lines is not result[-1]) for lines in result)
 
 
 def _lines(headings: Sequence[bool], columns: int) -> Iterator[range]:
-    """What stands side by side: a heading alone, charts of one section."""
-    at = 0
-    while at < len(headings):
-        end = at + 1
-        while not headings[at] and end < len(headings) and not headings[end] and end - at < columns:
+    """Yield the indices of each row of panels: a heading, or charts of one section."""
+    start = 0
+    while start < len(headings):
+        end = start + 1
+        while not headings[start] and end < len(headings) and not headings[end] and end - start < columns:
             end += 1
-        yield range(at, end)
-        at = end
+        yield range(start, end)
+        start = end
 
 
 def _page(
@@ -128,19 +133,19 @@ def _page(
 Split = tuple[list[Box], list[int], list[int]]
 
 
-def _beside(width: int, height: int, wishes: Sequence[Wish], charts: list[int], others: list[int]) -> Split:
-    """Wide: charts in two columns, the explaining panels in a third."""
+def _beside(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
+    """Place charts in two columns and the other panels in a third (wide screens)."""
     if not charts:
-        boxes, left = _column(0, 0, width, height, wishes, others)
+        boxes, left = _column(0, 0, width, height, requests, others)
         return boxes, [], left
     side = max(56, width * 36 // 100)
-    aside, left = _column(width - side, 0, side, height, wishes, others)
+    aside, left = _column(width - side, 0, side, height, requests, others)
     main = width - side - GAP
     below = max(box.y + box.height for box in aside) + 1
-    free = max(0, height - below)  # what the explaining panels do not need goes to charts
+    free = max(0, height - below)  # charts get the rows that the other panels do not need
     columns = 1 if len(charts) == 1 else 2
     rows = most = max(1, height // _CHART_ROWS)
-    for rows in range(1, most + 1):  # as few rows as hold them all: the higher a chart, the more it tells
+    for rows in range(1, most + 1):  # as few rows as possible: higher charts are easier to read
         if columns * rows + free // max(height // rows, _CHART_ROWS) >= len(charts):
             break
     shown, later = charts[: rows * columns], charts[rows * columns :]
@@ -150,14 +155,14 @@ def _beside(width: int, height: int, wishes: Sequence[Wish], charts: list[int], 
     return _cells(0, 0, main, height, shown, columns, rows) + aside, later[len(more) :], left
 
 
-def _above(width: int, height: int, wishes: Sequence[Wish], charts: list[int], others: list[int]) -> Split:
-    """Medium: charts in rows of three, below them the explaining panels side by side."""
+def _above(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
+    """Place charts in rows of three, and two other panels side by side below them (medium screens)."""
     below = others[:2]
     foot = 0
     if below:
-        wanted = max(wishes[i].rows or 12 for i in below)
+        wanted = max(requests[i].rows or 12 for i in below)
         foot = height if not charts else min(wanted, max(_LEAST["bars"], height * 2 // 5))
-        if foot >= height and charts:  # too low for both: the charts first
+        if foot >= height and charts:  # too low for both: only charts
             below, foot = [], 0
     body = height - foot
     boxes: list[Box] = []
@@ -172,13 +177,13 @@ def _above(width: int, height: int, wishes: Sequence[Wish], charts: list[int], o
     return boxes, charts[len(shown) :], others[len(below) :]
 
 
-def _stacked(width: int, height: int, wishes: Sequence[Wish], charts: list[int], others: list[int]) -> Split:
-    """Narrow: the first chart over the whole width, the next two side by side where they fit, then one other panel."""
+def _stacked(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
+    """Place the first chart over the whole width, pairs of charts if they fit, and one other panel (narrow screens)."""
     boxes: list[Box] = []
     foot = 0
     used: list[int] = []
     if others and height >= 18 and charts:
-        foot = min(wishes[others[0]].rows or 6, max(_LEAST["bars"], height // 4))
+        foot = min(requests[others[0]].rows or 6, max(_LEAST["bars"], height // 4))
         used = others[:1]
     body = height - foot
     pairs = width >= 60
@@ -189,7 +194,7 @@ def _stacked(width: int, height: int, wishes: Sequence[Wish], charts: list[int],
         rows.append(queue[:take])
         queue = queue[take:]
     if not charts:
-        boxes, left = _column(0, 0, width, height, wishes, others)
+        boxes, left = _column(0, 0, width, height, requests, others)
         return boxes, [], left
     if not rows:
         rows, queue, body, used = [charts[:1]], charts[1:], height, []
@@ -206,13 +211,13 @@ def _stacked(width: int, height: int, wishes: Sequence[Wish], charts: list[int],
 
 
 def _column(
-    x: int, y: int, width: int, height: int, wishes: Sequence[Wish], panels: list[int]
+    x: int, y: int, width: int, height: int, requests: Sequence[PanelRequest], panels: list[int]
 ) -> tuple[list[Box], list[int]]:
-    """Panels below each other, each with the rows it can use; those that do not fit are given back."""
+    """Stack panels, each with the rows it can use; return (boxes, panels that do not fit)."""
     shown: list[int] = []
     need = 0
     for index in panels:
-        least = _LEAST[wishes[index].kind]
+        least = _LEAST[requests[index].kind]
         if need + least > height and shown:
             break
         shown.append(index)
@@ -220,17 +225,17 @@ def _column(
     boxes = []
     bottom = y + height
     for number, index in enumerate(shown):
-        later = sum(_LEAST[wishes[i].kind] + 1 for i in shown[number + 1 :])
-        rows = min(wishes[index].rows or bottom - y, max(1, bottom - y - later))
+        later = sum(_LEAST[requests[i].kind] + 1 for i in shown[number + 1 :])
+        rows = min(requests[index].rows or bottom - y, max(1, bottom - y - later))
         boxes.append(Box(index, x, y, width, rows))
         y += rows + (1 if number + 1 < len(shown) else 0)
     return boxes, panels[len(shown) :]
 
 
-def _grid(width: int, height: int, wishes: Sequence[Wish], panels: list[int]) -> tuple[list[Box], list[int]]:
-    """A page of equal cells."""
-    columns, rows = grid_of(width, height, 0)
-    if any(wishes[i].kind != "chart" for i in panels[: columns * rows]):
+def _grid(width: int, height: int, requests: Sequence[PanelRequest], panels: list[int]) -> tuple[list[Box], list[int]]:
+    """Place panels in a page of equal cells; return (boxes, remaining panels)."""
+    columns, rows = grid_shape(width, height, 0)
+    if any(requests[i].kind != "chart" for i in panels[: columns * rows]):
         columns = min(columns, 2)
     shown = panels[: columns * rows]
     columns = min(columns, len(shown))
@@ -239,7 +244,7 @@ def _grid(width: int, height: int, wishes: Sequence[Wish], panels: list[int]) ->
 
 
 def _cells(x: int, y: int, width: int, height: int, panels: Sequence[int], columns: int, rows: int) -> list[Box]:
-    """Panels in rows × columns of equal cells, rows filled first; the last row's panels share its width."""
+    """Place panels in rows × columns of equal cells, row by row; panels in the last row share its width."""
     boxes = []
     for number, index in enumerate(panels):
         row, column = divmod(number, columns)
@@ -252,7 +257,7 @@ def _cells(x: int, y: int, width: int, height: int, panels: Sequence[int], colum
 
 
 def neighbour(page: Page, current: int, direction: str) -> int | None:
-    """The index of the panel that lies next to panel `current` in a direction, None at the edge."""
+    """Return the index of the panel next to panel `current` in a direction, None at the edge."""
     here = next((box for box in page if box.index == current), None)
     if here is None:
         return page[0].index if page else None

@@ -1,7 +1,7 @@
-"""The limits of an axis: round, padded, and steady while a run grows.
+"""Limits of an axis: round, padded, and stable while a run grows.
 
-A chart whose limits stay is redrawn by a few cells; one whose limits slide is redrawn whole. So x ends at a round
-value ahead of the last point, and y grows at once but shrinks only when the curve has left half of it empty.
+If the limits of a chart do not change, few of its cells do. The x axis therefore ends at a round value beyond the last
+point, and y limits are rounded to multiples of a step.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ _FENCE = 3.0
 def y_limits(
     envelopes: Iterable[Envelope], scale: str = "linear", include: Sequence[float] = (), threshold: float = 1.0
 ) -> Limits:
-    """Limits (low < high, finite) that hold every finite value of the envelopes and of `include`.
+    """Return limits (low < high, finite) that include every finite value of the envelopes and of `include`.
 
-    Linear limits are padded to a round value and do not cross zero for the padding's sake. On a log scale only
-    positive values count. Without a value: (0, 1), log (0.1, 1). `threshold`: of a symlog scale."""
+    Linear limits are padded to a round value, but the padding does not cross zero. On a log scale only positive values
+    count. Without values the limits are (0, 1), or (0.1, 1) on a log scale. threshold: of a symlog scale.
+    """
     envelopes = tuple(envelopes)
-    if scale == "linear" and (found := _ends(envelopes, include)) is not None:
-        return _linear_limits(*found)
-    values = np.concatenate([finite_of(envelopes), np.asarray(include, dtype=np.float64)])
+    if scale == "linear" and (ends := _ends(envelopes, include)) is not None:
+        return _linear_limits(*ends)
+    values = np.concatenate([finite_values(envelopes), np.asarray(include, dtype=np.float64)])
     if scale == "log":
         values = values[values > 0]
         return _log_limits(float(values.min()), float(values.max())) if len(values) else (0.1, 1.0)
@@ -43,24 +44,26 @@ def y_limits(
 
 
 def _ends(envelopes: Sequence[Envelope], include: Sequence[float]) -> Limits | None:
-    """The lowest and the highest value, at a third of what it costs to gather them; None where some are not finite."""
-    lows = [float(np.fmin.reduce(one.low, initial=np.nan)) for one in envelopes]
-    highs = [float(np.fmax.reduce(one.high, initial=np.nan)) for one in envelopes]
-    found = *include, *lows, *highs
-    return (min(found), max(found)) if found and all(map(math.isfinite, found)) else None
+    """Return the lowest and highest value, or None if some are not finite (a third of the cost of finite_values)."""
+    lows = [float(np.fmin.reduce(envelope.low, initial=np.nan)) for envelope in envelopes]
+    highs = [float(np.fmax.reduce(envelope.high, initial=np.nan)) for envelope in envelopes]
+    values = *include, *lows, *highs
+    return (min(values), max(values)) if values and all(map(math.isfinite, values)) else None
 
 
-def finite_of(envelopes: Iterable[Envelope]) -> Floats:
-    """The lows and the highs of the columns that have any."""
-    found = [array for e in envelopes for array in (e.low, e.high)]
-    values = np.concatenate(found) if found else np.empty(0)
+def finite_values(envelopes: Iterable[Envelope]) -> Floats:
+    """Return the finite lows and highs of all columns."""
+    arrays = [array for e in envelopes for array in (e.low, e.high)]
+    values = np.concatenate(arrays) if arrays else np.empty(0)
     return values[np.isfinite(values)]
 
 
 def symlog_threshold(envelopes: Iterable[Envelope]) -> float:
-    """Up to where a symlog axis is linear: a power of ten, the smallest value's, at most four decades below the
-    largest's. 1 without a value that is not 0."""
-    sizes = np.abs(finite_of(envelopes))
+    """Return the absolute value up to which a symlog axis is linear; 1 if all values are 0.
+
+    It is a power of ten not above the smallest absolute value, at most four decades below the largest.
+    """
+    sizes = np.abs(finite_values(envelopes))
     sizes = sizes[sizes > 0]
     if not len(sizes):
         return 1.0
@@ -69,10 +72,12 @@ def symlog_threshold(envelopes: Iterable[Envelope]) -> float:
 
 
 def robust_limits(envelopes: Iterable[Envelope], scale: str = "linear") -> Limits | None:
-    """The least and the greatest value that are no outliers: within three times the distance of the quartiles from
-    them (the outer fences of Tukey, "Exploratory Data Analysis", 1977), on a log scale of the logarithms. None where
-    the quartiles coincide, or there is no value."""
-    values = finite_of(envelopes)
+    """Return the lowest and highest value that are not outliers, or None without values or if the quartiles coincide.
+
+    Outliers are farther from the quartiles than three times their distance (the outer fences of Tukey, "Exploratory
+    Data Analysis", 1977). On a log scale the logarithms are used.
+    """
+    values = finite_values(envelopes)
     if scale == "log":
         values = np.log10(values[values > 0])
     if not len(values):
@@ -88,7 +93,7 @@ def robust_limits(envelopes: Iterable[Envelope], scale: str = "linear") -> Limit
 
 
 def _symlog_limits(low: float, high: float, threshold: float) -> Limits:
-    """Both ends at 1, 2 or 5 times a power of ten, at 0 or at the threshold."""
+    """Return limits at 1, 2 or 5 times a power of ten, at 0 or at the threshold."""
 
     def outer(size: float) -> float:
         return threshold if size <= threshold else _power_above(size)
@@ -109,7 +114,7 @@ def _linear_limits(low: float, high: float) -> Limits:
         return 0.0, 1.0
     if not math.isfinite(span):
         return max(-_MOST, min(low * 1.05, low)), min(_MOST, max(high * 1.05, high))
-    if span <= max(abs(low), abs(high)) * 1e-12:  # a constant, or one but for rounding
+    if span <= max(abs(low), abs(high)) * 1e-12:  # a constant, except for rounding
         span = abs(high) * 0.4
         padded = low - span / 2, high + span / 2
     else:
@@ -141,23 +146,24 @@ def _log_limits(low: float, high: float) -> Limits:
 
 
 def _power_below(value: float) -> float:
-    """The largest 1, 2 or 5 times a power of ten that is not above a positive value."""
+    """Return the largest 1, 2 or 5 times a power of ten that is not above a positive value."""
     exponent = math.floor(math.log10(value))
-    found = [v for m in (1, 2, 5) if 0 < (v := float(f"{m}e{exponent}")) <= value * (1 + 1e-9)]
-    return min([*found[-1:], value])
+    candidates = [v for m in (1, 2, 5) if 0 < (v := float(f"{m}e{exponent}")) <= value * (1 + 1e-9)]
+    return min([*candidates[-1:], value])
 
 
 def _power_above(value: float) -> float:
-    """The smallest that is not below."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is not below a positive value."""
     exponent = math.floor(math.log10(value))
-    found = [v for m in (1, 2, 5, 10) if (v := float(f"{m}e{exponent}")) >= value * (1 - 1e-9)]
-    return min(max([*found[:1], value]), _MOST)
+    candidates = [v for m in (1, 2, 5, 10) if (v := float(f"{m}e{exponent}")) >= value * (1 - 1e-9)]
+    return min(max([*candidates[:1], value]), _MOST)
 
 
 def x_limits(first: float, last: float, kind: str = "step") -> Limits:
-    """Limits from the first to a round value ahead of the last x (both finite, first <= last).
+    """Return limits from the first to a round value beyond the last x (both finite, first <= last).
 
-    The upper limit moves in steps of an eighth to a third of the span, so a growing run is an append."""
+    The upper limit moves in steps of an eighth to a third of the span, so a growing run only adds to the drawing.
+    """
     span = last - first
     if not math.isfinite(span):
         return first, last

@@ -1,4 +1,4 @@
-"""What is put over the curves, cell by cell: marks of what happened, and arrows for what lies outside the limits."""
+"""The canvas of a chart, and marks on it: events, the cursor, arrows for values outside the limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tuimon.text import cell_width, clean
 
 _BLANK = ord(" ")
 
-_LOOK: dict[str, tuple[str, str, Role]] = {
+_GLYPHS: dict[str, tuple[str, str, Role]] = {
     "checkpoint": ("◇", "c", Role.MUTED),
     "restart": ("┊", ":", Role.FAINT),
     "evaluation": ("△", "e", Role.MUTED),
@@ -23,29 +23,29 @@ _LOOK: dict[str, tuple[str, str, Role]] = {
     "nan": ("✗", "x", Role.CRITICAL),
     "infinity": ("✗", "x", Role.CRITICAL),
 }
-"""Kind -> glyph, glyph in ASCII, role; in the order of drawing. All glyphs are one cell wide."""
+"""Kind -> (glyph, ASCII glyph, role), in drawing order. All glyphs are one cell wide."""
 
-_QUIET = ("checkpoint", "evaluation")
-"""Kinds that hide nothing."""
+_UNOBTRUSIVE = ("checkpoint", "evaluation")
+"""Kinds that are drawn in blank cells only."""
 _LONGEST_LABEL = 24
 
 
 class Canvas(Struct, eq=False):
-    """Cells that are being drawn: a code point and an owner each; `roles[owner]` is its role, -1 owns a blank."""
+    """A grid of cells, each with a code point and an owner: `roles[owner]` is its role, owner -1 a blank."""
 
     codes: Cells
     owner: Owners
     roles: list[Role]
 
     def put(self, row: int, cell: int, glyph: str, role: Role) -> None:
-        """One glyph of one cell."""
+        """Set the glyph and role of a cell."""
         if role not in self.roles:
             self.roles.append(role)
         self.codes[row, cell] = ord(glyph)
         self.owner[row, cell] = self.roles.index(role)
 
     def write(self, row: int, cell: int, text: str, role: Role) -> None:
-        """A text of narrow characters where there is nothing yet, with a blank at both ends; else nothing."""
+        """Write a text of narrow characters if its cells and the next ones on both sides are blank."""
         end = cell + len(text)
         room = self.codes[row, max(cell, 0) : end + 1]
         if cell >= 0 and end <= self.codes.shape[1] and (room == _BLANK).all():
@@ -53,7 +53,7 @@ class Canvas(Struct, eq=False):
                 self.put(row, cell + offset, character, role)
 
     def draw_outside(self, outside: npt.NDArray[np.int32], index: int, symbols: Symbols) -> None:
-        """Arrows at the edges for columns with values beyond the limits. `outside`: (cells, dots across), see spans."""
+        """Draw arrows at the edges for columns with values outside the limits. outside: (cells, dots across)."""
         arrows = "^v" if symbols is Symbols.ASCII else "▲▼"
         for row, code, arrow in ((0, -1, arrows[0]), (-1, 1, arrows[1])):
             cells = ((outside == code) | (outside == 2)).any(axis=1)
@@ -61,47 +61,47 @@ class Canvas(Struct, eq=False):
             self.owner[row, cells] = index
 
     def rows(self, chosen: npt.NDArray[np.intp] | None = None) -> list[Row]:
-        """The canvas, or the chosen of its rows, as rows of spans; a blank takes the role of what is left of it, so
-        that it costs no span."""
+        """Return the canvas, or some of its rows, as rows of spans; a blank belongs to the span on its left."""
         codes, owner = (self.codes, self.owner) if chosen is None else (self.codes[chosen], self.owner[chosen])
         height, width = codes.shape
         text = codes.astype("<u4").tobytes().decode("utf-32-le")
-        place = np.arange(height * width).reshape(height, width)
-        owned = np.where(codes == _BLANK, place[:, :1], place)
+        indices = np.arange(height * width).reshape(height, width)
+        owned = np.where(codes == _BLANK, indices[:, :1], indices)
         np.maximum.accumulate(owned, axis=1, out=owned)
         owner = owner.take(owned)
         cuts = np.flatnonzero(owner[:, 1:] != owner[:, :-1]) if width > 1 else np.empty(0, dtype=np.intp)
         cut_rows, cut_cells = np.divmod(cuts, max(width - 1, 1))
         bounds = np.searchsorted(cut_rows, np.arange(height + 1))
         cells = (cut_cells + 1).tolist()
-        made: list[Row] = []
+        rows: list[Row] = []
         roles = [*self.roles, Role.AXIS]  # index -1: a row that begins with blanks
         for y in range(height):
             edges = [0, *cells[bounds[y] : bounds[y + 1]], width]
             owners = owner[y, edges[:-1]].tolist()
             line = text[y * width : (y + 1) * width]
-            made.append(tuple((line[a:b], roles[o]) for a, b, o in zip(edges, edges[1:], owners, strict=False)))
-        return made
+            rows.append(tuple((line[a:b], roles[o]) for a, b, o in zip(edges, edges[1:], owners, strict=False)))
+        return rows
 
 
 def glyph_of(kind: str, symbols: Symbols) -> str:
-    """What marks of a kind look like."""
-    return _LOOK[kind][symbols is Symbols.ASCII]
+    """Return the glyph of a kind of marks."""
+    return _GLYPHS[kind][symbols is Symbols.ASCII]
 
 
 def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
-    """Draw the marks of a view that lie within its x limits.
+    """Draw the marks of a view that are within its x limits.
 
-    NaN at the foot of its column, infinity and an alert at the head, a restart as a vertical line behind the curves,
-    the best checkpoint on its curve; checkpoints at the head and evaluations at the foot where no curve is. A label is
-    written where it covers nothing."""
+    NaN is at the bottom of its column, infinity and alerts at the top, a restart is a vertical line in the background,
+    the best checkpoint is on its curve; checkpoints are at the top and evaluations at the bottom if the cell is blank.
+    Labels are written in blank cells only.
+    """
     height, width = canvas.codes.shape
     present = {mark.kind for mark in view.marks}
-    for kind, (glyph, plain, role) in _LOOK.items():
+    for kind, (glyph, plain, role) in _GLYPHS.items():
         if kind not in present:
             continue
         shown = plain if symbols is Symbols.ASCII else glyph
-        for cell, label in _places([mark for mark in view.marks if mark.kind == kind], view, width).items():
+        for cell, label in _label_by_cell([mark for mark in view.marks if mark.kind == kind], view, width).items():
             if kind == "restart":
                 for row in np.flatnonzero(canvas.codes[:, cell] == _BLANK).tolist():
                     canvas.put(row, cell, shown, role)
@@ -110,17 +110,17 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
                 row = 0 if kind in ("alert", "infinity", "checkpoint") else height - 1
                 if kind == "best":
                     row = _row_of_curve(view, cell, width, height, row)
-                if kind not in _QUIET or canvas.codes[row, cell] == _BLANK:
+                if kind not in _UNOBTRUSIVE or canvas.codes[row, cell] == _BLANK:
                     canvas.put(row, cell, shown, role)
             if label and width >= 40:
                 _write_label(canvas, row, cell, label, Role.MUTED if role is Role.FAINT else role)
 
 
 def draw_cursor(canvas: Canvas, view: ChartView, x: float, symbols: Symbols) -> None:
-    """A vertical line at x, over what lies behind the curves but not over them; none where x is outside the limits."""
-    behind = [index for index, line in enumerate(view.lines) if line.behind]
-    for cell in _places([Mark(x, "cursor")], view, canvas.codes.shape[1]):
-        free = (canvas.codes[:, cell] == _BLANK) | np.isin(canvas.owner[:, cell], behind)
+    """Draw a vertical line at x over the background, but not over curves; nothing if x is outside the limits."""
+    background = [index for index, line in enumerate(view.lines) if line.behind]
+    for cell in _label_by_cell([Mark(x, "cursor")], view, canvas.codes.shape[1]):
+        free = (canvas.codes[:, cell] == _BLANK) | np.isin(canvas.owner[:, cell], background)
         for row in np.flatnonzero(free).tolist():
             canvas.put(row, cell, "|" if symbols is Symbols.ASCII else "│", Role.ACCENT)
 
@@ -128,15 +128,15 @@ def draw_cursor(canvas: Canvas, view: ChartView, x: float, symbols: Symbols) -> 
 def _write_label(canvas: Canvas, row: int, cell: int, label: str, role: Role) -> None:
     label = clean(label, _LONGEST_LABEL)
     if cell_width(label) != len(label):
-        return  # wide characters have no place in a grid of single cells
+        return  # the canvas cannot hold wide characters
     if cell + 1 + len(label) < canvas.codes.shape[1]:
         canvas.write(row, cell + 1, label, role)
     else:
         canvas.write(row, cell - len(label), label, role)
 
 
-def _places(marks: Iterable[Mark], view: ChartView, width: int) -> dict[int, str]:
-    """Cell -> label (the first one there) of marks within the x limits."""
+def _label_by_cell(marks: Iterable[Mark], view: ChartView, width: int) -> dict[int, str]:
+    """Return cell -> label of its first mark, for marks within the x limits."""
     marks = [mark for mark in marks if view.x.low <= mark.x <= view.x.high]
     parts = unit_height(np.array([mark.x for mark in marks], dtype=np.float64), view.x)
     cells = np.clip(np.floor(parts * width), 0, width - 1).astype(int).tolist()
@@ -147,13 +147,13 @@ def _places(marks: Iterable[Mark], view: ChartView, width: int) -> dict[int, str
 
 
 def _row_of_curve(view: ChartView, cell: int, width: int, height: int, otherwise: int) -> int:
-    """Row of the curve that a best checkpoint belongs to (the sparse one if there is one) nearest to the cell."""
+    """Return the row of the best checkpoint's curve (the one drawn as dots, if any) nearest to the cell."""
     for line in sorted(view.lines, key=lambda line: not line.markers)[:1]:
         full = np.flatnonzero(np.isfinite(line.envelope.last))
         if len(full):
             columns = len(line.envelope.last)
-            at = (full + 0.5) * width / columns - 0.5
-            nearest = full[[int(np.argmin(np.abs(at - cell)))]]
+            centres = (full + 0.5) * width / columns - 0.5
+            nearest = full[[int(np.argmin(np.abs(centres - cell)))]]
             row = dot_rows(line.envelope.last[nearest], view.y, height * 4)[0] // 4
             return int(min(max(row, 0), height - 1))
     return otherwise

@@ -1,4 +1,4 @@
-"""Numbers as people read them: significant digits right, short, never a wrong zero.
+"""Numbers, bytes, fractions and durations as short text with correct significant digits.
 
 `format_value` keeps 4 significant digits (3 below 0.1 and with a suffix or an exponent); suffixes are the decimal
 ones of the SI (k, M, G, T), bytes are binary (IEC 80000-13: KiB, MiB, GiB, TiB).
@@ -13,12 +13,12 @@ _BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def nonfinite(value: float) -> str:
-    """NaN, Inf or -Inf."""
+    """Return "NaN", "Inf" or "-Inf"."""
     return "NaN" if math.isnan(value) else "Inf" if value > 0 else "-Inf"
 
 
 def format_value(value: float, unit: str = "", width: int = 8) -> str:
-    """A metric's value in at most `width` (>= 8) cells, unit not counted: 0.4523, 1.00e-05, 12.3k, NaN."""
+    """Format a value in at most `width` (>= 8) cells, without the unit: 0.4523, 1.00e-05, 12.3k, NaN."""
     text = _plain(value, width) if math.isfinite(value) else nonfinite(value)
     return f"{text} {unit}" if unit else text
 
@@ -38,7 +38,7 @@ def _plain(value: float, width: int) -> str:
 
 
 def format_count(count: float) -> str:
-    """How many: 950, 12.3 k, 1.2 M."""
+    """Format a count: 950, 12.3 k, 1.2 M."""
     if not math.isfinite(count):
         return nonfinite(count)
     if abs(count) < 1000:
@@ -50,7 +50,7 @@ def format_count(count: float) -> str:
 
 
 def format_bytes(count: float, unit: str = "") -> str:
-    """Bytes in the unit that reads best, or in the one given: 812 MiB, 23.4 GiB."""
+    """Format bytes in the given unit, else in the most suitable one: 812 MiB, 23.4 GiB."""
     if not math.isfinite(count):
         return nonfinite(count)
     group = _BYTE_UNITS.index(unit) if unit else byte_unit(count)
@@ -61,7 +61,7 @@ def format_bytes(count: float, unit: str = "") -> str:
 
 
 def byte_unit(count: float) -> int:
-    """Power of 1024 that `count` bytes are best shown in; 1023.5 and more go to the next."""
+    """Return the exponent of 1024 for displaying `count` bytes; from 1023.5 it is the next one."""
     group = 0
     while group < len(_BYTE_UNITS) - 1 and abs(count) >= 1023.5:
         count /= 1024
@@ -70,12 +70,12 @@ def byte_unit(count: float) -> int:
 
 
 def thousands(count: int) -> str:
-    """A count with its digits in groups: 20 000."""
+    """Format a count with its digits in groups: 20 000."""
     return f"{count:,}".replace(",", " ")
 
 
 def format_fraction(fraction: float) -> str:
-    """A part of a whole: 61 %, 0.4 %, 103 %."""
+    """Format a fraction as a percentage: 61 %, 0.4 %, 103 %."""
     if not math.isfinite(fraction):
         return nonfinite(fraction)
     percent = fraction * 100
@@ -83,7 +83,7 @@ def format_fraction(fraction: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """A span of time in its two largest units: 320 ms, 3.2 s, 42 s, 1 m 37 s, 1 h 12 m, 3 d 4 h."""
+    """Format a duration in its two largest units: 320 ms, 3.2 s, 42 s, 1 m 37 s, 1 h 12 m, 3 d 4 h."""
     if not math.isfinite(seconds):
         return nonfinite(seconds)
     if seconds < 0:

@@ -1,8 +1,8 @@
-"""Curves into cells: envelopes -> dots -> glyphs and the line that owns each cell, by numpy.
+"""Rasterisation of curves by numpy: envelopes -> dots -> glyphs of cells.
 
-A cell is a small grid of dots: braille 2 × 4, block 2 × 2 (quadrants), ASCII 1 × 3. A column of dots shows the span
-from its min to its max, always lit at both ends; the line from the last point of one column to the first of the
-next is split half and half between them, so a curve has no hole and is not thicker than it must be.
+A cell is a grid of dots: braille 2 × 4, block 2 × 2 (quadrants), ASCII 1 × 3. A column of dots covers the span from its
+minimum to its maximum, inclusive. The line from the last point of a column to the first of the next is divided equally
+between the two, so that a curve has no holes and minimal thickness.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Flags = npt.NDArray[np.bool_]
 Number = TypeVar("Number", bound=np.generic)
 
 _FAR = 1.0e6
-"""Rows: what lies further out is drawn as if it lay there."""
+"""Rows to which positions far outside the canvas are clipped."""
 
 
 class Glyphs(Struct, frozen=True, eq=False):
@@ -61,15 +61,16 @@ def glyphs(symbols: Symbols) -> Glyphs:
 
 
 def _within(values: npt.NDArray[Number], low: float, high: float) -> npt.NDArray[Number]:
-    """np.clip at a third of its cost for a hundred values; NaN stays NaN."""
-    found: npt.NDArray[Number] = np.minimum(np.maximum(values, low), high)
-    return found
+    """Clip values (np.clip takes three times as long for a hundred values); NaN stays NaN."""
+    clipped: npt.NDArray[Number] = np.minimum(np.maximum(values, low), high)
+    return clipped
 
 
 def unit_height(values: Floats, axis: Axis) -> Floats:
-    """Values as parts of the axis: 0 at its low end, 1 at its high end, beyond outside; NaN stays NaN.
+    """Return values as fractions of the axis: 0 at its low end, 1 at its high end, others outside; NaN stays NaN.
 
-    Right from denormals to the largest floats: values are scaled by a power of two first, which is exact."""
+    Correct from denormals to the largest floats: values are first scaled by a power of two, which is exact.
+    """
     with np.errstate(all="ignore"):
         if axis.scale == "log":
             low, high = np.log10(max(axis.low, 5e-324)), np.log10(axis.high)
@@ -85,9 +86,7 @@ def unit_height(values: Floats, axis: Axis) -> Floats:
 
 
 def value_at(part: float, axis: Axis) -> float:
-    """The value at a part of an axis, 0 its low end, 1 its high end, others beyond: the inverse of unit_height.
-
-    May be infinite where it lies further out than floats reach."""
+    """Return the value at a fraction of an axis, the inverse of unit_height; infinite if out of the range of floats."""
     with np.errstate(all="ignore"):
         if axis.scale == "log":
             low, high = np.log10(max(axis.low, 5e-324)), np.log10(axis.high)
@@ -101,32 +100,32 @@ def value_at(part: float, axis: Axis) -> float:
 
 
 def _symlog(values: Floats, threshold: float) -> Floats:
-    """x / threshold up to the threshold, 1 + log10(x / threshold) beyond, odd: continuous, and 0 stays 0."""
+    """Return x / threshold up to the threshold, sign(x) * (1 + log10(abs(x) / threshold)) beyond; continuous."""
     size = np.abs(values)
     beyond = 1 + np.log10(size) - np.log10(threshold)
     return np.asarray(np.copysign(np.where(size <= threshold, size / threshold, beyond), values))
 
 
 def dot_rows(values: Floats, axis: Axis, rows: int) -> Floats:
-    """Dot row (whole, 0 at the top, outside the limits < 0 or >= rows) of each value; NaN stays NaN."""
-    parts = _within(1.0 - unit_height(values, axis), -_FAR, _FAR)  # first: the product may overflow
+    """Return the row of dots of each value, 0 at the top, < 0 or >= rows outside the limits; NaN stays NaN."""
+    parts = _within(1.0 - unit_height(values, axis), -_FAR, _FAR)  # clipped before the product, which may overflow
     return np.rint(_within(parts * (rows - 1), -_FAR, _FAR))
 
 
 def fit_columns(envelope: Envelope, columns: int) -> tuple[Envelope, npt.NDArray[np.intp]]:
-    """An envelope with at most `columns` columns, and the dot column of each.
+    """Return an envelope with at most `columns` columns, and the dot column of each.
 
-    More are merged, with nothing lost; fewer are spread out and joined by lines."""
+    If the envelope has more columns, they are merged; if it has fewer, they are spread out and joined by lines.
+    """
     n = len(envelope.low)
     if n <= columns:
-        at = np.arange(n) if n == columns else ((np.arange(n) + 0.5) * columns / n).astype(np.intp)
-        return envelope, at
+        return envelope, np.arange(n) if n == columns else ((np.arange(n) + 0.5) * columns / n).astype(np.intp)
     edges = np.arange(columns) * n // columns
     owner = np.repeat(np.arange(columns), np.diff(np.append(edges, n)))
     full = np.flatnonzero(np.isfinite(envelope.low))
     first = np.full(columns, np.nan)
     last = first.copy()
-    first[owner[full[::-1]]] = envelope.first[full[::-1]]  # the last assignment wins: the earliest column
+    first[owner[full[::-1]]] = envelope.first[full[::-1]]  # the last assignment, of the earliest column, wins
     last[owner[full]] = envelope.last[full]
     gap = np.zeros(columns)
     gap[owner[full]] = envelope.gap_after[full]
@@ -135,20 +134,22 @@ def fit_columns(envelope: Envelope, columns: int) -> tuple[Envelope, npt.NDArray
 
 
 def spans(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dots, Dots, Dots]:
-    """Top and bottom lit dot row of each of `columns` dot columns (top > bottom: none), and what lies outside.
+    """Return (top, bottom, outside) of `columns` dot columns.
 
-    The third array holds -1 where a column has a value above the limits, 1 below, 2 both, else 0."""
-    envelope, at = fit_columns(envelope, columns)
+    top, bottom: first and last dot row; top > bottom if the column is empty. outside: -1 if it has a value above the
+    limits, 1 below, 2 both, else 0.
+    """
+    envelope, indices = fit_columns(envelope, columns)
     top, bottom = np.full(columns, 2 * _FAR), np.full(columns, -2 * _FAR)
     outside = np.zeros(columns, dtype=np.int32)
     full = np.flatnonzero(np.isfinite(envelope.low) & np.isfinite(envelope.high))
     if len(full):
-        x = at[full]
-        chosen = _one_stretch(full)
+        x = indices[full]
+        chosen = _as_slice(full)
         wanted = (envelope.high, envelope.low, envelope.first, envelope.last)
         edges = dot_rows(np.array([values[chosen] for values in wanted]), axis, rows)
-        at_once = _one_stretch(x)
-        top[at_once], bottom[at_once] = edges[0], edges[1]
+        target = _as_slice(x)
+        top[target], bottom[target] = edges[0], edges[1]
         _join(top, bottom, x, edges[2], edges[3], envelope.gap_after[chosen] > 0)
         over, under = edges[0] < 0, edges[1] > rows - 1
         if np.count_nonzero(over) or np.count_nonzero(under):  # any() takes three times as long
@@ -157,15 +158,15 @@ def spans(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dots
     return t.astype(np.int32), b.astype(np.int32), outside
 
 
-def _one_stretch(ascending: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | slice:
-    """Different indices as a slice where they are a stretch without a hole, as most curves are: half the cost."""
+def _as_slice(ascending: npt.NDArray[np.intp]) -> npt.NDArray[np.intp] | slice:
+    """Return contiguous indices as a slice, which halves the cost of indexing for most curves."""
     first, last = int(ascending[0]), int(ascending[-1])
     return slice(first, last + 1) if last - first == len(ascending) - 1 else ascending
 
 
 def _join(top: Floats, bottom: Floats, x: npt.NDArray[np.intp], first: Floats, last: Floats, gap: Flags) -> None:
-    """Stretch the spans, in place, so that each full column x[i] meets the next: from row last[i] to first[i + 1]."""
-    if isinstance(_one_stretch(x), slice) and not np.count_nonzero(gap[:-1]):
+    """Extend the spans in place so that each full column x[i] meets the next: from row last[i] to first[i + 1]."""
+    if isinstance(_as_slice(x), slice) and not np.count_nonzero(gap[:-1]):
         start = last[:-1]
         slope = first[1:] - start
         _meet(
@@ -179,7 +180,7 @@ def _join(top: Floats, bottom: Floats, x: npt.NDArray[np.intp], first: Floats, l
     start = last[leg]
     slope = (first[leg + 1] - start) / (x[leg + 1] - x[leg])
     run = left - x[leg]
-    bare = run > 0  # columns without a point that the line crosses
+    bare = run > 0  # columns without a point, crossed by the line
     if bare.any():
         top[left[bare]] = bottom[left[bare]] = np.rint(start[bare] + slope[bare] * run[bare])
     _meet(top, bottom, left, left + 1, start + slope * (run + 0.5), slope)
@@ -193,7 +194,7 @@ def _meet(
     height: Floats,
     slope: Floats,
 ) -> None:
-    """Stretch the spans left and right of some boundaries to where the line crosses them."""
+    """Extend the spans left and right of column boundaries to the row where the line crosses them."""
     falls = slope >= 0  # rows count downwards
     floor, ceiling = np.floor(height), np.ceil(height)
     far = 2 * _FAR
@@ -204,7 +205,7 @@ def _meet(
 
 
 def masks(top: Dots, bottom: Dots, rows: int, shape: Glyphs) -> npt.NDArray[np.uint8]:
-    """uint8 (rows, columns / dots across): the dots of each cell, from the lit span of each dot column."""
+    """Return the dots of each cell, uint8 (rows, columns / dots across), from the spans of the dot columns."""
     starts = np.arange(rows, dtype=np.int32)[:, None] * shape.rows
     lit: npt.NDArray[np.uint8] = shape.upper.take(top[None, :] - starts, mode="clip")
     lit &= shape.lower.take(bottom[None, :] + 1 - starts, mode="clip")
@@ -214,9 +215,9 @@ def masks(top: Dots, bottom: Dots, rows: int, shape: Glyphs) -> npt.NDArray[np.u
 
 
 def points(envelope: Envelope, axis: Axis, columns: int, rows: int) -> tuple[Dots, Dots]:
-    """Dot columns and dot rows of the last point of each full column that lies within the limits."""
-    envelope, at = fit_columns(envelope, columns)
+    """Return dot columns and dot rows of the last point of each full column within the limits."""
+    envelope, indices = fit_columns(envelope, columns)
     full = np.flatnonzero(np.isfinite(envelope.last))
     row = dot_rows(envelope.last[full], axis, rows)
     inside = (row >= 0) & (row < rows)
-    return at[full][inside].astype(np.int32), row[inside].astype(np.int32)
+    return indices[full][inside].astype(np.int32), row[inside].astype(np.int32)

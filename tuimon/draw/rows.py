@@ -5,22 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tuimon.model.views import Role, Row, Rows, Span
+from tuimon.model.views import HEAT_ROLES, Role, Row, Rows, Span
 from tuimon.text import cell_width, clean, fit
+
+_FILLED = frozenset((Role.WARNING, Role.CRITICAL, Role.ACCENT, *HEAT_ROLES))
+"""Roles to which a theme may give a background, which ends where their text ends."""
 
 
 def clean_row(row: Iterable[Span]) -> Row:
-    """The last guard: every text of the row made safe to show."""
+    """Sanitise every text of a row."""
     return tuple((clean(text), role) for text, role in row)
 
 
 def row_width(row: Iterable[Span]) -> int:
-    """Width of a row in cells."""
+    """Return the width of a row in cells."""
     return sum(cell_width(text) for text, _ in row)
 
 
 def join(*parts: Iterable[Span]) -> Row:
-    """Parts one after the other; neighbours of one role become one span, empty spans go."""
+    """Concatenate rows; adjacent spans with the same role are merged, empty spans removed."""
     joined: list[Span] = []
     for part in parts:
         for text, role in part:
@@ -34,7 +37,7 @@ def join(*parts: Iterable[Span]) -> Row:
 
 
 def fit_row(row: Iterable[Span], width: int) -> Row:
-    """A cleaned row cut (with "…") or filled with blanks to exactly `width` cells."""
+    """Cut a sanitised row (with "…") or pad it with blanks to exactly `width` cells."""
     kept: list[Span] = []
     left = width
     for text, role in row:
@@ -46,41 +49,41 @@ def fit_row(row: Iterable[Span], width: int) -> Row:
         kept.append((text, role))
         left -= taken
     if left:
-        kept.append((" " * left, kept[-1][1] if kept and not kept[-1][1].startswith("heat") else Role.MUTED))
+        kept.append((" " * left, kept[-1][1] if kept and kept[-1][1] not in _FILLED else Role.MUTED))
     return join(kept)
 
 
-def paragraph(row: Iterable[Span], width: int, most: int) -> list[Row]:
-    """A row broken at its blanks into at most `most` rows of `width` cells; the last one is cut where more is left."""
+def wrap_row(row: Iterable[Span], width: int, most: int) -> list[Row]:
+    """Wrap a row at blanks into at most `most` rows of `width` cells; the last row has the rest, even if too long."""
     words: list[list[Span]] = [[]]
     for text, role in clean_row(row):
         for piece in re.findall(r"\S+\s*|\s+", text):
             words[-1].append((piece, role))
             if piece[-1].isspace():
                 words.append([])
-    made: list[list[Span]] = [[]]
+    lines: list[list[Span]] = [[]]
     used = 0
     for word in words:
         wide = row_width(word)
-        if made[-1] and used + cell_width("".join(text for text, _ in word).rstrip()) > width and len(made) < most:
-            made.append([])
+        if lines[-1] and used + cell_width("".join(text for text, _ in word).rstrip()) > width and len(lines) < most:
+            lines.append([])
             used = 0
-        made[-1] += word
+        lines[-1] += word
         used += wide
-    ended = [[*line[:-1], (line[-1][0].rstrip(), line[-1][1])] for line in made if line]
-    return [join(line) for line in ended][: max(most, 0)]
+    stripped = [[*line[:-1], (line[-1][0].rstrip(), line[-1][1])] for line in lines if line]
+    return [join(line) for line in stripped][: max(most, 0)]
 
 
 def _ellipsis(kept: list[Span]) -> str:
-    """Nothing more fits: the last cell that is shown says so."""
+    """Put an ellipsis into the last cell of the spans, and return "" for the span that does not fit."""
     if kept and kept[-1][0]:
         text, role = kept[-1]
         kept[-1] = (fit(text + "…", cell_width(text)), role)
     return ""
 
 
-def sides(left: Iterable[Span], right: Iterable[Span], width: int) -> Row:
-    """`left` and `right` at the two ends of a row of `width` cells; the left is cut where both do not fit."""
+def justify_row(left: Iterable[Span], right: Iterable[Span], width: int) -> Row:
+    """Return `left` and `right` at the two ends of a row of `width` cells; `left` is cut if both do not fit."""
     right = tuple(right)
     space = width - row_width(right)
     if not right or space <= 0:
@@ -89,21 +92,21 @@ def sides(left: Iterable[Span], right: Iterable[Span], width: int) -> Row:
 
 
 def blank(width: int) -> Row:
-    """A row of blanks."""
+    """Return a row of blanks."""
     return ((" " * width, Role.MUTED),) if width > 0 else ()
 
 
-def exactly(rows: Iterable[Row], width: int, height: int) -> Rows:
-    """Rows cut or filled to `height` rows of `width` cells each."""
-    made = [fit_row(row, width) for row in rows][: max(height, 0)]
-    return tuple(made + [blank(width)] * (height - len(made)))
+def fit_rows(rows: Iterable[Row], width: int, height: int) -> Rows:
+    """Cut or pad rows to `height` rows of `width` cells each."""
+    fitted = [fit_row(row, width) for row in rows][: max(height, 0)]
+    return tuple(fitted + [blank(width)] * (height - len(fitted)))
 
 
 def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = ()) -> Row:
-    """Title left, headline right, and between them as many of the extras as there is room for.
+    """Return a row with the title left, the headline right, and between them as many of the extras as fit.
 
-    The title keeps at least half of the row, its end first (the last part of a metric name says most); the headline
-    loses whole spans from its end.
+    The title keeps at least half of the row; if cut, it keeps its end, the most specific part of a metric's name. The
+    headline loses whole spans from its end.
     """
     title, headline = clean(title), clean_row(headline)
     reserved = min(cell_width(title), max((width + 1) // 2, 1))
@@ -119,4 +122,4 @@ def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = ())
             break
         head = join(head, (("  ", Role.MUTED),), extra)
         room -= row_width(extra) + 2
-    return sides(head, headline, width)
+    return justify_row(head, headline, width)

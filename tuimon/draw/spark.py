@@ -1,4 +1,4 @@
-"""A curve in a single row of text, for tables."""
+"""Sparklines: curves in a single row of text, for tables."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ _LARGEST = sys.float_info.max
 
 
 def spark_columns(cells: int, symbols: Symbols) -> int:
-    """How many columns the envelope of a sparkline of `cells` cells should have."""
+    """Return the number of columns of an envelope for a sparkline of `cells` cells."""
     return max(cells, 1) * glyphs(symbols).columns
 
 
 def sparkline(envelope: Envelope, cells: int, symbols: Symbols) -> str:
-    """The curve from its lowest to its highest value in `cells` cells; each column shows its min and its max. Blank
-    where there is no point."""
+    """Draw the range of values of a curve in `cells` cells; columns without points are blank."""
     finite = np.isfinite(envelope.low) & np.isfinite(envelope.high)
     if cells < 1 or not finite.any():
         return " " * max(cells, 0)

@@ -1,7 +1,7 @@
-"""Where an axis has its ticks and what they say: few, round, and with as many decimals as tell them apart.
+"""Ticks of an axis and their labels: few, round, with as many decimals as needed to distinguish them.
 
-Steps are 1, 2 or 5 times a power of ten; whole for training steps; powers of 1024 for bytes; the clock's and the
-calendar's own for times (a tick is on the full minute, the full hour, midnight, in local time; midnight is a date).
+Tick distances are 1, 2 or 5 times a power of ten; whole for training steps; powers of 1024 for bytes; units of clock
+and calendar for times (ticks are at full minutes, full hours or midnight in local time; midnight is labelled by date).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _THOUSANDS = frozenset(unit for unit, _ in _SUFFIXES)
 
 
 def nice_step(span: float, n: int) -> float:
-    """The smallest of 1, 2, 5 × 10^k that cuts `span` > 0 into at most about `n` parts."""
+    """Return the smallest of 1, 2, 5 × 10^k that divides `span` > 0 into at most about `n` parts."""
     raw = max(span / max(n, 1), 5e-324)
     power = 10.0 ** math.floor(math.log10(raw))
     if power == 0.0:
@@ -33,7 +33,7 @@ def nice_step(span: float, n: int) -> float:
 
 
 def clock_step(span: float, n: int) -> float:
-    """Like nice_step, in seconds, minutes, hours and days."""
+    """Return a round number of seconds, minutes, hours or days that divides `span` (s) into at most about `n` parts."""
     raw = span / max(n, 1)
     if raw > _CLOCK[-1]:
         return max(nice_step(span / _DAY, n), 1.0) * _DAY
@@ -41,11 +41,11 @@ def clock_step(span: float, n: int) -> float:
 
 
 def multiples(low: float, high: float, step: float) -> list[float]:
-    """Multiples of `step` from low to high, both counted in where rounding alone keeps them out; at most 1000."""
+    """Return the multiples of `step` from low to high, inclusive up to rounding; [low, high] if more than 1000."""
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     if not step or last - first > 1000 or abs(first) > 2**53 or abs(last) > 2**53:
         return [low, high]
-    if 1e-15 < step < 1:  # k / 10 is nearer to the decimal that is meant than k * 0.1
+    if 1e-15 < step < 1:  # k / 10 is closer to the decimal than k * 0.1
         inverse = round(1 / step)
         if math.isclose(inverse * step, 1.0, rel_tol=1e-12):
             return [k / inverse for k in range(first, last + 1)]
@@ -53,7 +53,7 @@ def multiples(low: float, high: float, step: float) -> list[float]:
 
 
 def nice_ticks(low: float, high: float, n: int, scale: str = "linear", threshold: float = 1.0) -> list[float]:
-    """About `n` round values between low and high (low < high) on an axis of this scale; at least one."""
+    """Return about `n` round values between low and high (low < high) on an axis of this scale; at least one."""
     if scale == "log":
         return _log_ticks(low, high, n)
     if scale == "symlog":
@@ -62,16 +62,16 @@ def nice_ticks(low: float, high: float, n: int, scale: str = "linear", threshold
 
 
 def _at_least_two(low: float, high: float, n: int, step_for: Callable[[float, int], float]) -> list[float]:
-    """About n multiples of a step; where fewer than two lie inside, those of a finer step."""
+    """Return about n multiples of a step, of a finer step if there would be fewer than two."""
     span = high - low
     if not math.isfinite(span):
         return [low, 0.0, high]
-    found: list[float] = []
+    ticks: list[float] = []
     for parts in (n, 2 * n, 4 * n):
-        found = multiples(low, high, step_for(span, parts))
-        if len(found) >= 2:
+        ticks = multiples(low, high, step_for(span, parts))
+        if len(ticks) >= 2:
             break
-    return found or [low]
+    return ticks or [low]
 
 
 def _whole_step(span: float, n: int) -> float:
@@ -93,7 +93,7 @@ def _log_ticks(low: float, high: float, n: int) -> list[float]:
 
 
 def _symlog_ticks(low: float, high: float, n: int, threshold: float) -> list[float]:
-    """0 and powers of ten at both sides of it, from the threshold on; where there are too few, as on a linear axis."""
+    """Return 0 and powers of ten on both sides from the threshold on; linear ticks if these are too few."""
     first = math.ceil(math.log10(threshold) - 1e-9)
     sizes = max(-low, high)
     last = math.floor(math.log10(sizes) + 1e-9) if sizes > 0 else first
@@ -110,7 +110,7 @@ def _power(exponent: int) -> float:
 
 
 def axis_ticks(axis: Axis, n: int) -> list[tuple[float, str]]:
-    """About `n` (value, label) pairs of an axis, by its scale and kind; labels are ASCII."""
+    """Return about `n` (value, label) pairs for an axis, by its scale and kind; labels are ASCII."""
     if axis.scale in ("log", "symlog"):
         ticks = nice_ticks(axis.low, axis.high, n, axis.scale, axis.threshold)
         return [(tick, power_label(tick)) for tick in ticks]
@@ -137,7 +137,7 @@ def axis_ticks(axis: Axis, n: int) -> list[tuple[float, str]]:
 
 
 def tick_labels(ticks: list[float]) -> list[str]:
-    """Labels that share decimals, suffix and exponent: 0.0 0.5 1.0, 0 50k 100k, 0.0e-5 0.5e-5 1.0e-5."""
+    """Return labels with common decimals, suffix and exponent: 0.0 0.5 1.0, 0 50k 100k, 0.0e-5 0.5e-5 1.0e-5."""
     size = max((abs(tick) for tick in ticks), default=0.0)
     step = min((abs(b - a) for a, b in pairwise(ticks)), default=size)
     if size == 0 or not math.isfinite(step) or step == 0:
@@ -152,7 +152,7 @@ def tick_labels(ticks: list[float]) -> list[str]:
     decimals = _decimals(step / unit)
     if unit in _THOUSANDS and decimals >= math.log10(unit) - 1:  # 123456 is shorter than 123.456k
         unit, suffix, decimals = 1.0, "", _decimals(step)
-    if len(ticks) == 1:  # no neighbour tells how many decimals: those that say the value itself
+    if len(ticks) == 1:  # as many decimals as the value itself has
         scaled = ticks[0] / unit
         decimals = next((d for d in range(16) if math.isclose(round(scaled, d), scaled, rel_tol=1e-9)), 16)
     return [f"{tick / unit + 0.0:.{decimals}f}{suffix}" if tick else f"{0:.{decimals}f}" for tick in ticks]
@@ -163,12 +163,15 @@ def _decimals(step: float) -> int:
 
 
 def power_label(value: float) -> str:
-    """A value of a log axis: 1e-5, 0.01, 1, 200, 5k, 1e6."""
+    """Format a value of a log axis: 1e-5, 0.01, 1, 200, 5000, 1e6."""
     if value == 0:
         return "0"
     if 1e-3 <= abs(value) < 1e4:
         return f"{value:.6g}"
-    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    text = f"{value:.2e}"
+    if math.isinf(float(text)):  # rounding would exceed the largest float, 1.7977e308
+        text = f"{math.copysign(1.79e308, value):.2e}"
+    mantissa, _, exponent = text.partition("e")
     return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
 
 
@@ -178,9 +181,9 @@ def _time_ticks(low: float, high: float, n: int) -> list[tuple[float, str]]:
         local = _at_least_two(low + offset, high + offset, n, lambda span, parts: max(clock_step(span, parts), 1.0))
         step = local[1] - local[0] if len(local) > 1 else 1.0
         form = "%H:%M:%S" if step < 60 else "%H:%M" if step < _DAY else "%m-%d"
-        ticks = [tick - time.localtime(tick - offset).tm_gmtoff for tick in local]  # the offset changes twice a year
+        ticks = [tick - time.localtime(tick - offset).tm_gmtoff for tick in local]  # daylight saving time
         return [(tick, _time_label(tick, form)) for tick in ticks if low <= tick <= high]
-    except (OverflowError, ValueError, OSError):  # not a date that the calendar knows
+    except (OverflowError, ValueError, OSError):  # outside the range of the calendar
         return list(zip(ticks := nice_ticks(low, high, n), tick_labels(ticks), strict=True))
 
 

@@ -1,85 +1,59 @@
-"""What `tuimon check` tells: the alerts that stand, as text or as JSON.
+"""The alerts of `tuimon check`, as text or as JSON.
 
 The JSON is one object: {"schema": 1, "severity": …, "standing": n, "runs": [...], "alerts": [...], "past": [...]}.
-`standing` counts the alerts of at least that severity, which are those that decide the exit code; `alerts` are all that
-stand, `past` those that are over. Fields are only added within a schema number.
+`alerts` has all active alerts and `past` the resolved ones. `standing` is the number of active alerts of at least the
+given severity; these decide the exit code. Fields are only added within a schema number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._json import dumps
+from tuimon.exports._shared import dumps, fields
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
 SCHEMA = 1
+_FIELDS = ("run", "rule", "severity", "metric", "step", "until", "message", "hint")
+"""Fields of an alert in the JSON object."""
 
 
-def grave(snapshot: Snapshot, severity: str) -> tuple[Alert, ...]:
-    """The standing alerts of at least that severity."""
+def active_alerts(snapshot: Snapshot, severity: str) -> tuple[Alert, ...]:
+    """Return the active alerts of at least this severity."""
     return tuple(a for a in snapshot.alerts if SEVERITIES.index(a.severity) >= SEVERITIES.index(severity))
 
 
 def as_text(snapshot: Snapshot, severity: str, past: bool = False) -> Iterator[str]:
-    """A line an alert, its hint below it; at the end one that counts."""
-    standing = grave(snapshot, severity)
+    """Yield a line per active alert with its hint below, and a line with the counts. past: add resolved alerts."""
+    active = active_alerts(snapshot, severity)
     several = len(snapshot.runs) > 1
-    for alert in (*standing, *(snapshot.past if past else ())):
+    for alert in (*active, *(snapshot.resolved if past else ())):
         run = f"{clean(snapshot.run(alert.run).name)}: " if several else ""
-        yield f"{alert.severity if alert.standing else 'past':<8}  {run}{clean(alert.message)}"
-        if alert.hint and alert.standing:
+        yield f"{alert.severity if alert.active else 'resolved':<8}  {run}{clean(alert.message)}"
+        if alert.hint and alert.active:
             yield f"{'':<8}  {clean(alert.hint)}"
-    yield _counted(snapshot, len(standing), len(snapshot.alerts) - len(standing), past)
-
-
-def _counted(snapshot: Snapshot, standing: int, milder: int, past: bool) -> str:
     runs = f"{len(snapshot.runs)} runs" if len(snapshot.runs) != 1 else "1 run"
-    stand = "no alert stands" if standing == 0 else "1 alert stands" if standing == 1 else f"{standing} alerts stand"
-    rest = [f"{milder} milder"] if milder else []
-    rest += [f"{len(snapshot.past)} over (--past)"] if snapshot.past and not past else []
-    return f"{stand} in {runs}" + (f"; {', '.join(rest)}" if rest else "")
+    milder = len(snapshot.alerts) - len(active)
+    rest = f"; {milder} below {severity}" if milder else ""
+    rest += f"; {len(snapshot.resolved)} resolved (--past)" if snapshot.resolved and not past else ""
+    yield f"{len(active) or 'no'} active alert{'s' * (len(active) != 1)} in {runs}{rest}"
 
 
 def as_json(snapshot: Snapshot, severity: str, now: float) -> str:
-    """One object; see the module's docstring. now: seconds since the epoch."""
+    """Return the JSON object. now: wall time (s since epoch)."""
     runs = []
     for run in snapshot.runs:
-        said = progress_of(run, now)
-        runs.append(
-            {
-                "id": run.id,
-                "name": run.name,
-                "path": run.path,
-                "state": said.state,
-                "evidence": said.evidence,
-                "step": said.step,
-            }
-        )
+        progress = progress_of(run, now)
+        runs.append(fields(run, "id", "name", "path") | fields(progress, "state", "evidence", "step"))
     return dumps(
         {
             "schema": SCHEMA,
             "severity": severity,
-            "standing": len(grave(snapshot, severity)),
+            "standing": len(active_alerts(snapshot, severity)),
             "runs": runs,
-            "alerts": [document(alert) for alert in snapshot.alerts],
-            "past": [document(alert) for alert in snapshot.past],
+            "alerts": [fields(alert, *_FIELDS) for alert in snapshot.alerts],
+            "past": [fields(alert, *_FIELDS) for alert in snapshot.resolved],
         }
     )
-
-
-def document(alert: Alert) -> dict[str, Any]:
-    """An alert as JSON has it."""
-    return {
-        "run": alert.run,
-        "rule": alert.rule,
-        "severity": alert.severity,
-        "metric": alert.metric,
-        "step": alert.step,
-        "until": alert.until,
-        "message": alert.message,
-        "hint": alert.hint,
-    }

@@ -1,4 +1,4 @@
-"""All metrics of a run around one step: what stood there, before and after it, and what is out of the ordinary."""
+"""The values of all metrics around one step, and which of them are unusual there."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tuimon.analysis.statistics import statistics
 from tuimon.draw.numbers import format_value
-from tuimon.exports._json import dumps
-from tuimon.exports._table import Column, no_room, table
-from tuimon.panels import telling
+from tuimon.exports._shared import dumps
+from tuimon.exports.table import Column, no_room, table
+from tuimon.panels import by_relevance
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 
 SCHEMA = 1
 _BEFORE = 20
+"""Number of points before the step that a value is compared with."""
 _FEWEST = 5
+"""Minimum number of these points."""
 _UNUSUAL = 5.0
-"""Deviations from which a value is called out of the ordinary."""
+"""Robust deviations from the median at which a value counts as unusual."""
 
 
 class Around(Struct, frozen=True):
@@ -29,94 +31,91 @@ class Around(Struct, frozen=True):
 
     name: str
     step: int
-    """Of its last point at or before the step that was asked for."""
+    """Step of the last point at or before the requested step."""
     value: float
     before: float | None
-    """Of the point before that one; None where there is none. So is the next."""
+    """Value of the previous point, or None."""
     after: float | None
+    """Value of the next point, or None."""
     deviations: float
-    """How many robust deviations of the 20 points before it the value lies above their median; NaN with less than 5."""
+    """Distance from the median of the previous 20 points, in their robust deviations; NaN with fewer than 5 points."""
 
     @property
     def unusual(self) -> bool:
-        """Whether the value stands out from those before it."""
+        """True if the value differs clearly from the previous ones, or is not finite."""
         return abs(self.deviations) >= _UNUSUAL or not math.isfinite(self.value)
 
 
 def around(run: Run, step: int) -> tuple[Around, ...]:
-    """Every metric that has a point at or before the step, the most telling first."""
-    return tuple(found for name in telling(run.metrics) if (found := _around(name, run.curve(name), step)) is not None)
+    """Return the metrics with a point at or before the step, the most important first."""
+    entries = (_around(name, run.curve(name), step) for name in by_relevance(run.metrics))
+    return tuple(entry for entry in entries if entry is not None)
 
 
 def _around(name: str, curve: Curve, step: int) -> Around | None:
-    at = int(np.searchsorted(curve.steps, step, "right")) - 1
-    if at < 0:
+    index = int(np.searchsorted(curve.steps, step, "right")) - 1
+    if index < 0:
         return None
     values = curve.values
-    before = float(values[at - 1]) if at else None
-    after = float(values[at + 1]) if at + 1 < len(values) else None
-    return Around(name, int(curve.steps[at]), float(values[at]), before, after, _deviations(curve, at))
+    before = float(values[index - 1]) if index else None
+    after = float(values[index + 1]) if index + 1 < len(values) else None
+    return Around(name, int(curve.steps[index]), float(values[index]), before, after, _deviations(curve, index))
 
 
-def _deviations(curve: Curve, at: int) -> float:
-    told = statistics(curve.values[max(0, at - _BEFORE) : at])
-    away = float(curve.values[at]) - told.median
-    if told.count < _FEWEST or not math.isfinite(away):
+def _deviations(curve: Curve, index: int) -> float:
+    previous = statistics(curve.values[max(0, index - _BEFORE) : index])
+    distance = float(curve.values[index]) - previous.median
+    if previous.count < _FEWEST or not math.isfinite(distance):
         return math.nan
-    if told.spread == 0:
-        return 0.0 if away == 0 else math.copysign(math.inf, away)
-    return away / told.spread
+    if previous.spread == 0:
+        return 0.0 if distance == 0 else math.copysign(math.inf, distance)
+    return distance / previous.spread
 
 
 def as_text(run: Run, step: int, width: int | None = None, unusual: bool = False) -> Iterator[str]:
-    """Lines for a person. unusual: only what is out of the ordinary."""
-    found = [one for one in around(run, step) if one.unusual or not unusual]
+    """Yield lines of at most `width` cells (None: unlimited). unusual: only unusual metrics."""
+    entries = [entry for entry in around(run, step) if entry.unusual or not unusual]
     yield f"{clean(run.name)}  around step {step}"
-    if not found:
-        yield "  nothing out of the ordinary" if unusual and run.metrics else "  no metric has a point so early"
+    if not entries:
+        yield "  nothing unusual" if unusual and run.metrics else "  no metric has a point at or before this step"
         return
     columns = [
-        Column("step", [str(one.step) for one in found]),
-        Column("before", [_shown(one.before) for one in found], need=2),
-        Column("value", [format_value(one.value) for one in found]),
-        Column("after", [_shown(one.after) for one in found], need=4),
-        Column("unusual", [_unusual(one) for one in found], need=3, left=True),
+        Column("step", [str(entry.step) for entry in entries]),
+        Column("before", [_value_text(entry.before) for entry in entries], need=2),
+        Column("value", [format_value(entry.value) for entry in entries]),
+        Column("after", [_value_text(entry.after) for entry in entries], need=4),
+        Column("unusual", [_remark(entry) for entry in entries], need=3, left=True),
     ]
     left_out: list[str] = []
-    yield from table("metric", [clean(one.name) for one in found], columns, width, left_out=left_out.append)
+    yield from table("metric", [clean(entry.name) for entry in entries], columns, width, left_out=left_out.append)
     yield from no_room(left_out, width)
 
 
-def _shown(value: float | None) -> str:
+def _value_text(value: float | None) -> str:
     return "" if value is None else format_value(value)
 
 
-def _unusual(one: Around) -> str:
-    if not one.unusual:
+def _remark(entry: Around) -> str:
+    if not entry.unusual:
         return ""
-    if not math.isfinite(one.value):
+    if not math.isfinite(entry.value):
         return "not finite"
-    if math.isinf(one.deviations):
+    if math.isinf(entry.deviations):
         return "constant before"
-    return f"{one.deviations:+.3g} deviations"
+    return f"{entry.deviations:+.3g} deviations"
 
 
 def as_json(runs: tuple[Run, ...], step: int) -> str:
-    """{"schema": 1, "step": …, "runs": [{"name", "path", "metrics": [{"name", "step", "value", "before", "after",
-    "deviations", "unusual"}]}]}; numbers as in summary_json."""
-    told: list[dict[str, Any]] = []
+    """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […]}]}.
+
+    Each metric has the fields of Around and "unusual". Numbers are written as in summary_json.
+    """
+    documents: list[dict[str, Any]] = []
     for run in runs:
         metrics = [
-            {
-                "name": one.name,
-                "step": one.step,
-                "value": one.value,
-                "before": one.before,
-                "after": one.after,
-                "deviations": None if math.isnan(one.deviations) else one.deviations,
-                "unusual": one.unusual,
-            }
-            for one in around(run, step)
+            structs.asdict(entry)
+            | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
+            for entry in around(run, step)
         ]
-        told.append({"name": run.name, "path": run.path, "metrics": metrics})
-    return dumps({"schema": SCHEMA, "step": step, "runs": told})
+        documents.append({"name": run.name, "path": run.path, "metrics": metrics})
+    return dumps({"schema": SCHEMA, "step": step, "runs": documents})

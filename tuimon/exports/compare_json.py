@@ -1,8 +1,8 @@
-"""Runs side by side for programs: one object with "schema": 1.
+"""A comparison of runs as one JSON object with "schema": 1.
 
-"runs" are the runs in order; every list inside "config" and "metrics" has a place for each of them, null where a run
-has no such setting or metric. Numbers, null and names of what is not finite are as in summary_json. A rank of 1 is the
-best level; "tied" says that noise explains why the run before it is better; level, error and noise are those of
+"verdict" is one sentence, or "". "runs" has the runs in order. Every list in "config" and "metrics" has one item per
+run, null if the run has no such setting or metric. Numbers are written as in summary_json. A rank of 1 is the best
+level; "tied" is true if noise can explain the difference to the next better run. For level, error and noise see
 analysis.level. Fields are only added within a schema number.
 """
 
@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from tuimon.analysis.comparing import MISSING
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._comparison import MISSING, Comparison, Entry, MetricComparison
-from tuimon.exports._json import dumps, known
-from tuimon.exports._settings import opened
+from tuimon.exports._shared import dumps, known, without_secrets
+from tuimon.exports.comparison import Comparison, Entry, MetricComparison
 
 SCHEMA = 1
 
 
-def as_json(found: Comparison, now: float) -> str:
-    """The comparison as one JSON object."""
+def as_json(comparison: Comparison, now: float) -> str:
+    """Return the JSON object. now: wall time (s since epoch)."""
     runs = [
         {
             "id": run.id,
@@ -27,18 +27,24 @@ def as_json(found: Comparison, now: float) -> str:
             "path": run.path,
             "state": progress_of(run, now).state,
             "step": run.last_step,
-            "best_checkpoint": opened(run.best_checkpoint) if run.best_checkpoint else None,
-            "final_metrics": opened(run.final_metrics),
+            "best_checkpoint": without_secrets(run.best_checkpoint) if run.best_checkpoint else None,
+            "final_metrics": without_secrets(run.final_metrics),
         }
-        for run, label in zip(found.runs, found.labels, strict=True)
+        for run, label in zip(comparison.runs, comparison.labels, strict=True)
     ]
     differences = [
         {"setting": name, "values": [None if value is MISSING else value for value in values]}
-        for name, values in found.differences
+        for name, values in comparison.differences
     ]
-    config = {"differences": differences, "same": dict(found.same)}
+    config = {"differences": differences, "same": dict(comparison.same)}
     return dumps(
-        {"schema": SCHEMA, "runs": runs, "config": config, "metrics": [_metric(metric) for metric in found.metrics]}
+        {
+            "schema": SCHEMA,
+            "verdict": comparison.verdict,
+            "runs": runs,
+            "config": config,
+            "metrics": [_metric(metric) for metric in comparison.metrics],
+        }
     )
 
 
@@ -55,21 +61,21 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
 
 
 def _entry(entry: Entry, metric: MetricComparison) -> dict[str, Any]:
-    one, top = entry.summary, entry.summary.best
+    summary, top = entry.summary, entry.summary.best
     return {
-        "name": one.name,
-        "points": len(one.curve),
-        "last": one.last,
-        "last_step": one.last_step,
+        "name": summary.name,
+        "points": len(summary.curve),
+        "last": summary.last,
+        "last_step": summary.last_step,
         "best": {"step": top[0], "value": top[1]} if top else None,
         "at_common_step": known(entry.at_step),
         "at_common_seconds": known(entry.at_time),
-        "mean": known(one.numbers.mean),
-        "deviation": known(one.numbers.deviation),
+        "mean": known(summary.numbers.mean),
+        "deviation": known(summary.numbers.deviation),
         "level": known(entry.level.value),
         "error": known(entry.level.error),
         "noise": known(entry.level.noise),
-        "trend": one.trend.direction,
+        "trend": summary.trend.direction,
         "rank": entry.rank or None,
         "tied": entry.tied,
     }

@@ -1,11 +1,11 @@
-"""The dashboard as rows, for --once and for whoever has no screen: its first page, laid out as on the screen."""
+"""The first page of the dashboard as rows of text, for --once and the format screen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from tuimon.draw import FrameCache, render
-from tuimon.draw.layout import Box, Wish, pages
+from tuimon.draw.layout import Box, PanelRequest, pages
 from tuimon.model.views import Role, Row, Rows, Size, Symbols
 from tuimon.panels import arrange, header_panel
 from tuimon.store import Run, Snapshot
@@ -15,13 +15,13 @@ _HEADER = 2
 
 
 def dashboard(snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols) -> Iterator[str]:
-    """Lines of at most `width` cells: for every run its header, its standing alerts, its panels in `height` rows."""
+    """Yield lines of at most `width` cells: for each run its header, active alerts, and panels in `height` rows."""
     for row in dashboard_rows(snapshot, width, height, now, symbols):
         yield "".join(text for text, _ in row).rstrip()
 
 
 def dashboard_rows(snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols) -> Iterator[Row]:
-    """The same with the role of each piece of text."""
+    """Yield the lines of `dashboard` as rows, with the role of each text."""
     frames = FrameCache()
     for number, run in enumerate(snapshot.runs):
         if number:
@@ -36,7 +36,7 @@ def dashboard_rows(snapshot: Snapshot, width: int, height: int, now: float, symb
 
 def _page(run: Run, size: Size, now: float, symbols: Symbols, frames: FrameCache) -> Iterator[Row]:
     panels = arrange(run)
-    page = pages(size.width, size.height, [Wish(panel.kind, panel.rows) for panel in panels])[0]
+    page = pages(size.width, size.height, [PanelRequest(panel.kind, panel.rows) for panel in panels])[0]
     drawn = []
     for box in page:
         room = Size(box.width, box.height)
@@ -48,13 +48,13 @@ def _page(run: Run, size: Size, now: float, symbols: Symbols, frames: FrameCache
 
 
 def _row(y: int, drawn: Sequence[tuple[Box, Rows]]) -> Row:
-    """One row across the boxes that cross it. Every row of a box is exactly as wide as the box."""
-    found: list[tuple[str, Role]] = []
+    """Return row `y` of the page. Each row of a box is exactly as wide as the box."""
+    row: list[tuple[str, Role]] = []
     end = 0
-    for box, rows in sorted(drawn, key=lambda one: one[0].x):
+    for box, rows in sorted(drawn, key=lambda pair: pair[0].x):
         if box.y <= y < box.y + box.height:
             if box.x > end:
-                found.append((" " * (box.x - end), Role.TEXT))
-            found.extend(rows[y - box.y])
+                row.append((" " * (box.x - end), Role.TEXT))
+            row.extend(rows[y - box.y])
             end = box.x + box.width
-    return tuple(found)
+    return tuple(row)

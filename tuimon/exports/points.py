@@ -1,9 +1,9 @@
-"""Points in batches, on their way to a file: exactly what was logged, streamed, with a few thousand in hand at a time.
+"""Points in batches, for exports that stream them.
 
-Unmerged (`source_batches`) they come in file order, each under its source, and memory does not depend on how many there
-are. As curves (`curve_batches`) restarts are joined and what a later attempt superseded is left out: of a store whose
-points are on disk that takes a metric of several attempts or sources at a time, and of any other a few thousand points
-again. Steps that are a clock (W&B's system metrics) are in seconds.
+`source_batches` yields all points unmerged, in file order, with their source, in constant memory. `curve_batches`
+yields merged curves: attempts are joined and superseded points left out. If the points of the store are on disk, this
+needs memory for one metric if that has several attempts or sources, otherwise for one batch. Steps that are clock ticks
+(the system metrics of W&B) are converted to seconds.
 """
 
 from __future__ import annotations
@@ -15,44 +15,44 @@ import numpy as np
 import orjson
 from msgspec import Struct
 
-from tuimon.model.points import Fact, Floats, Ids, Item, Points, Steps
+from tuimon.model.points import Fact, Floats, Ids, Item, Points, Steps, Topic
 from tuimon.store import Snapshot
 from tuimon.text import clean
 
 ROWS = 1 << 16
-"""Points of a batch, at most."""
+"""Maximum number of points in a batch."""
 
 
 class Batch(Struct, frozen=True, eq=False):
-    """Consecutive points of one owner; arrays of one length, at least 1."""
+    """Consecutive points of one run or source; arrays of equal length, at least 1."""
 
     owner: str
-    """Run or source."""
+    """Name of the run or source."""
     names: Sequence[str]
     metric: Ids
-    """Which of the names each point belongs to."""
+    """Index in `names` of each point."""
     steps: Steps
     values: Floats
     wall_times: Floats
-    """NaN where unknown."""
+    """Seconds since the epoch; NaN if unknown."""
     rates: Mapping[int, float]
-    """Index of a metric whose steps are a clock -> its ticks a second."""
+    """Index of a metric whose steps are clock ticks -> ticks per second."""
 
     def __len__(self) -> int:
         return len(self.steps)
 
     @property
     def seconds(self) -> Floats:
-        """The steps of metrics whose steps are a clock, in seconds; NaN elsewhere."""
-        found = np.full(len(self), np.nan)
+        """Steps that are clock ticks, in seconds; NaN for all other points."""
+        seconds = np.full(len(self), np.nan)
         for index, rate in self.rates.items():
             rows = self.metric == index
-            found[rows] = self.steps[rows] / rate
-        return found
+            seconds[rows] = self.steps[rows] / rate
+        return seconds
 
 
 def source_batches(items: Iterable[tuple[str, Item]], wanted: Callable[[str], bool] | None = None) -> Iterator[Batch]:
-    """Every point of every source, in file order. items: (source, decoded item)."""
+    """Yield every point of every source in file order. items: pairs of a source and a decoded item."""
     clocks: dict[tuple[str, str], float] = {}
     for source, item in items:
         if isinstance(item, Fact):
@@ -60,9 +60,7 @@ def source_batches(items: Iterable[tuple[str, Item]], wanted: Callable[[str], bo
         if not isinstance(item, Points):
             continue
         rates = (
-            {at: clocks[source, name] for at, name in enumerate(item.names) if (source, name) in clocks}
-            if clocks
-            else {}
+            {i: clocks[source, name] for i, name in enumerate(item.names) if (source, name) in clocks} if clocks else {}
         )
         rows = None
         if wanted is not None:
@@ -75,9 +73,9 @@ def source_batches(items: Iterable[tuple[str, Item]], wanted: Callable[[str], bo
 
 
 def curve_batches(snapshot: Snapshot, wanted: Callable[[str], bool] | None = None) -> Iterator[Batch]:
-    """One curve a metric and run, run by run."""
+    """Yield the merged curve of each metric, run by run."""
     for run in snapshot.runs:
-        clocks = {metric: rate for fact in run.facts("metrics") for metric, rate in _clocks(fact)}
+        clocks = {metric: rate for fact in run.facts(Topic.METRICS) for metric, rate in _clocks(fact)}
         for name, steps, values, wall_times in run.points(wanted or (lambda name: True), ROWS):
             rates = {0: clocks[name]} if name in clocks else {}
             yield Batch(run.name, (name,), np.zeros(len(steps), np.uint32), steps, values, wall_times, rates)
@@ -98,8 +96,8 @@ def _cut(
 
 
 def _clocks(fact: Fact) -> Iterator[tuple[str, float]]:
-    """(metric, ticks a second) of the metrics whose steps are a clock."""
-    if fact.topic == "metrics":
+    """Yield (metric, ticks per second) of the metrics whose steps are clock ticks."""
+    if fact.topic == Topic.METRICS:
         for metric, known in fact.value.items():
             if isinstance(known, Mapping) and (rate := known.get("steps_per_second")):
                 yield metric, rate
@@ -109,30 +107,30 @@ def _clocks(fact: Fact) -> Iterator[tuple[str, float]]:
 
 
 class LineForm(Struct, frozen=True):
-    """How a point is written on a line: what stands before, between and behind its numbers."""
+    """The texts before, between and after the numbers of a point in a line-based format."""
 
     head: Callable[[str, str], bytes]
-    """(owner, metric) -> what begins the line, up to the step."""
+    """Return the start of the line, up to the step, for (owner, metric)."""
     value: bytes
-    """Between step and value."""
+    """Text between step and value."""
     wall_time: bytes
-    """Between value and wall time."""
+    """Text between value and wall time."""
     end: bytes
     not_finite: Mapping[str, bytes]
-    """str of the number -> its text, for nan, inf and -inf."""
+    """str(value) -> text, for "nan", "inf" and "-inf"."""
     unknown: bytes
-    """For a wall time that is not known."""
+    """Text of an unknown wall time."""
 
 
 class LineWriter:
-    """Batches -> lines. Numbers are written by orjson: the shortest text that reads back as the same number."""
+    """Convert batches to lines. orjson writes each number as the shortest text that reads back as the same number."""
 
     def __init__(self, form: LineForm) -> None:
         self._form = form
         self._heads: dict[tuple[str, str], bytes] = {}
 
     def lines(self, batch: Batch) -> bytes:
-        """All lines of a batch."""
+        """Return all lines of a batch."""
         form = self._form
         steps = _texts(batch.steps)
         if batch.rates:
@@ -146,9 +144,9 @@ class LineWriter:
         times = _texts(batch.wall_times)
         for row in np.flatnonzero(~np.isfinite(batch.wall_times)).tolist():
             times[row] = form.unknown
-        between, behind, end = form.value, form.wall_time, form.end
+        before_value, before_time, end = form.value, form.wall_time, form.end
         rows_of = zip(self._heads_of(batch), steps, values, times, strict=True)
-        return b"".join([b"%b%b%b%b%b%b%b" % (h, s, between, v, behind, t, end) for h, s, v, t in rows_of])
+        return b"".join([b"%b%b%b%b%b%b%b" % (h, s, before_value, v, before_time, t, end) for h, s, v, t in rows_of])
 
     def _heads_of(self, batch: Batch) -> list[bytes]:
         present = np.unique(batch.metric).tolist()
@@ -168,9 +166,9 @@ def _texts(numbers: Steps | Floats) -> list[bytes]:
 
 
 def csv_cell(text: str, shown: bool = False) -> str:
-    """RFC 4180 quoting, and no formula (CWE-1236): text that a spreadsheet would take for one is led by an apostrophe.
+    """Quote text as in RFC 4180. Text that a spreadsheet would interpret as a formula (CWE-1236) gets an apostrophe.
 
-    For text alone: a number is never harmed. shown: on a terminal, which it must not command.
+    shown: replace control characters, for output to a terminal.
     """
     text = clean(text) if shown else text.encode("utf-8", "backslashreplace").decode()
     if text and text[0] in "=+-@\t\r":
@@ -181,5 +179,5 @@ def csv_cell(text: str, shown: bool = False) -> str:
 
 
 def csv_number(value: float, whole: bool = False) -> str:
-    """A number as a cell: nan, inf and -inf by name; without a point where it is one of whole numbers."""
+    """Return a number as a cell: nan, inf or -inf by name, without a decimal point if `whole`."""
     return str(int(value)) if whole and math.isfinite(value) else repr(value)

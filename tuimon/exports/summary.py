@@ -1,4 +1,4 @@
-"""What runs have come to, as text for people: one run in full, several as one table."""
+"""Summary of runs as text: one run in full, several runs as a table."""
 
 from __future__ import annotations
 
@@ -7,29 +7,31 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration
 from tuimon.draw.numbers import format_count, format_value
-from tuimon.exports._metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
-from tuimon.exports._settings import flat, opened, shown
-from tuimon.exports._table import Column, no_room, table, wrapped
-from tuimon.panels import telling
+from tuimon.exports._shared import setting_text, without_secrets
+from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
+from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.panels import by_relevance
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, shown_path
-from tuimon.vocabulary import Meaning, classify
+from tuimon.vocabulary import Meaning, meaning_in
 
 _CONFIG_LINES = 40
+"""Maximum number of settings that are printed."""
 _ARROWS = {"rising": "↑", "falling": "↓"}
-_MOST_CONCEPTS = 4
-"""Of several runs, so many concepts have a column of their own."""
+_MAX_CONCEPTS = 4
+"""Maximum number of concepts with a column in the table of several runs."""
 
 
 def as_text(
     snapshot: Snapshot, now: float, show_secrets: bool = False, width: int | None = None, full: bool = False
 ) -> Iterator[str]:
-    """Lines for a person, in `width` cells (None: as many as it takes). All foreign text is cleaned.
+    """Yield lines of at most `width` cells (None: unlimited). All foreign text is cleaned.
 
-    full: of several runs each one in full, below their table.
+    full: print each of several runs in full, below their table.
     """
     if len(snapshot.runs) > 1:
         yield from _runs_text(snapshot, now, width)
@@ -60,14 +62,14 @@ def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[st
 
 
 def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
-    """What is told of each run in a table of them: how it stands, and what most of them log."""
+    """Return the columns of a table of runs: state, step, and the metrics that most runs log."""
     runs = snapshot.runs
-    told = [progress_of(run, now) for run in runs]
+    progresses = [progress_of(run, now) for run in runs]
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
-        Column("state", [one.state for one in told], left=True),
-        Column("step", ["" if one.step is None else str(one.step) for one in told]),
-        Column("of", ["" if one.total is None else str(one.total) for one in told], need=3),
+        Column("state", [progress.state for progress in progresses], left=True),
+        Column("step", ["" if p.step is None else str(p.step) for p in progresses]),
+        Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
         Column("points", [format_count(run.point_count) for run in runs], need=4),
         *_concept_columns(runs),
     ]
@@ -77,31 +79,33 @@ def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
 
 
 def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
-    """The last and the best value of what most of the runs log, the most telling first."""
-    leading: dict[tuple[str, str], dict[int, MetricSummary]] = {}
+    """Yield columns with the last and best values of the concepts that most runs log."""
+    leading: dict[tuple[str, str, str], dict[int, MetricSummary]] = {}
     for run in runs:
-        chosen: dict[tuple[str, str], str] = {}
-        for name in telling(run.metrics):
-            meaning = classify(name)
-            if meaning.concept != "other":
-                chosen.setdefault((meaning.concept, meaning.split), name)
-        for key, name in list(chosen.items())[:_MOST_CONCEPTS]:
+        chosen: dict[tuple[str, str, str], str] = {}
+        for name in by_relevance(run.metrics):
+            meaning = meaning_in(run.metrics, name)
+            if meaning.label:
+                chosen.setdefault((meaning.concept, meaning.split, meaning.label), name)
+        for key, name in list(chosen.items())[:_MAX_CONCEPTS]:
             leading.setdefault(key, {})[run.id] = summarise(run, name)
-    found = sorted(leading.values(), key=len, reverse=True)[:_MOST_CONCEPTS]
-    for place, by_run in enumerate(found):
-        meaning = next((one.meaning for one in by_run.values() if one.best), next(iter(by_run.values())).meaning)
+    shared = sorted(leading.values(), key=len, reverse=True)[:_MAX_CONCEPTS]
+    for index, by_run in enumerate(shared):
+        meaning = next(
+            (summary.meaning for summary in by_run.values() if summary.best), next(iter(by_run.values())).meaning
+        )
         head = label_of(meaning)
         last = [format_value(by_run[run.id].last) if run.id in by_run else "" for run in runs]
-        yield Column(head, last, need=place and 10 + 2 * place)
+        yield Column(head, last, need=index and 10 + 2 * index)
         if meaning.direction in BETTER:
-            tops = [one.best if (one := by_run.get(run.id)) else None for run in runs]
-            yield Column("best", [format_value(top[1]) if top else "" for top in tops], need=11 + 2 * place)
+            tops = [summary.best if (summary := by_run.get(run.id)) else None for run in runs]
+            yield Column("best", [format_value(top[1]) if top else "" for top in tops], need=11 + 2 * index)
 
 
 def label_of(meaning: Meaning) -> str:
-    """A concept in a word or two, with its half of the data where that is not the training."""
-    label = meaning.label or meaning.concept
-    return label if meaning.split == "train" or "val" in label else f"val {label}"
+    """Return a short label of a concept, with its split unless that is the training."""
+    label = meaning.label
+    return label if not label or meaning.split == "train" or "val" in label else f"val {label}"
 
 
 # ---------------------------------------------------------------------- one run
@@ -114,9 +118,9 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for alert in snapshot.alerts:
         if alert.run == run.id:
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
-    yield from _block("Configuration", list(flat(opened(run.config, show_secrets))), _CONFIG_LINES)
-    for title, told in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
-        yield from _block(title, list(flat(opened(told or {}, show_secrets))))
+    yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
+    for title, values in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
+        yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
     metrics = metric_summaries(run)
     left_out: list[str] = []
     for title, split in (("Training", "train"), ("Validation", "val")):
@@ -126,8 +130,11 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     yield from no_room(left_out, width)
 
 
-def facts_of(run: Run, now: float) -> Iterator[tuple[str, str]]:
-    """(what, in words) of where a run stands and of what it logged; cleaned."""
+def facts_of(run: Run, now: float, count_entries: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of the state of a run and of what it logged; cleaned.
+
+    count_entries: also how many entries it logged, for which the curves of all metrics are needed.
+    """
     progress = progress_of(run, now)
     yield "state", f"{progress.state}: {clean(progress.evidence)}"
     if progress.step is not None:
@@ -135,20 +142,20 @@ def facts_of(run: Run, now: float) -> Iterator[tuple[str, str]]:
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
         yield "step", f"{progress.step}{of}{epoch}"
     if math.isfinite(progress.seconds_per_step):
-        yield "pace", f"{duration(progress.seconds_per_step)} a step"
+        yield "pace", f"{duration(progress.seconds_per_step)} per step"
     if math.isfinite(progress.eta_seconds):
-        yield "ends in", f"{duration(progress.eta_seconds)}, at {_moment(progress.finish_time, '%Y-%m-%d %H:%M')}"
+        yield "ETA", f"{duration(progress.eta_seconds)}, at {_local_time(progress.finish_time, '%Y-%m-%d %H:%M')}"
     if math.isfinite(run.last_wall_time):
-        yield "last point", _moment(run.last_wall_time, "%Y-%m-%d %H:%M:%S")
+        yield "last point", _local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S")
     for name, split in (("training", "train"), ("validation", "val")):
-        if logged := entries(run, split):
+        if count_entries and (logged := entries(run, split)):
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
             yield name, f"{count}, the last at step {logged.last_step}"
     yield "logged", _logged(run)
 
 
 def _logged(run: Run) -> str:
-    sources = list(dict.fromkeys(stream.found.source for stream in run.streams if stream.point_count))
+    sources = list(dict.fromkeys(stream.info.source for stream in run.streams if stream.point_count))
     damaged = sum(stream.status.damaged for stream in run.streams if stream.status)
     lost = f"; {damaged} damaged records skipped" if damaged else ""
     metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"
@@ -159,11 +166,11 @@ def _logged(run: Run) -> str:
     )
 
 
-def _moment(when: float, form: str) -> str:
+def _local_time(wall_time: float, form: str) -> str:
     try:
-        return time.strftime(form, time.localtime(when))
+        return time.strftime(form, time.localtime(wall_time))
     except (OverflowError, ValueError, OSError):
-        return "a time beyond the clock"
+        return "a time out of range"
 
 
 def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = None) -> Iterator[str]:
@@ -173,7 +180,7 @@ def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = N
     yield f"  {title}"
     for key, value in settings[:most]:
         name = clean(key)
-        yield f"    {name}{' ' * max(1, 28 - cell_width(name))}{shown(value)}"
+        yield f"    {name}{' ' * max(1, 28 - cell_width(name))}{setting_text(value)}"
     if most is not None and len(settings) > most:
         yield f"    … and {len(settings) - most} more (--json has them all)"
 
@@ -203,23 +210,17 @@ def _metric_table(
 
 
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:
-    """Which way it goes and how far: "rising +0.5", in brief "↑ 0.5", "flat"; "" where there are too few points to
-    say."""
-    found = metric.trend
-    if found.direction == "unknown":
-        return ""
-    if found.direction == "flat":
-        return "flat"
+    """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat"; "" with too few points."""
+    trend = metric.trend
+    if trend.direction in ("unknown", "flat"):
+        return "flat" if trend.direction == "flat" else ""
     if brief:
-        return f"{_ARROWS[found.direction]} {format_value(abs(found.change))}"
-    return f"{found.direction} {'+' * (found.change > 0)}{format_value(found.change)}"
+        return f"{_ARROWS[trend.direction]} {format_value(abs(trend.change))}"
+    return f"{trend.direction} {'+' * (trend.change > 0)}{format_value(trend.change)}"
 
 
 def odd_text(metric: MetricSummary) -> str:
-    """What a person should know of its points: "2 NaN, 1 superseded"; "" where there is nothing."""
+    """Return remarks about the points, as "2 NaN, 1 superseded", or ""."""
     curve = metric.curve
     counted = ((curve.nan_count, "NaN"), (curve.infinity_count, "infinite"), (curve.superseded, "superseded"))
     return ", ".join(f"{count} {what}" for count, what in counted if count)
-
-
-__all__ = ["as_text", "facts_of", "label_of", "odd_text", "trend_text"]

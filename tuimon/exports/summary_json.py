@@ -1,47 +1,32 @@
-"""What runs have come to, for programs.
+"""Summary of runs as one JSON object: {"schema": 1, "runs": [...], "alerts": [...], "notices": [...]}.
 
-One object: {"schema": 1, "runs": [...], "alerts": [...], "notices": [...]}; its JSON Schema is summary.schema.json
-beside this file (`tuimon summary --schema` prints it). A value that is not finite is the string "NaN", "Infinity" or
-"-Infinity"; what is unknown is null. Times are seconds since the epoch or seconds. Fields are only added within a
-schema number. Secrets in a config are hidden unless they are asked for.
+Its JSON Schema is schemas/summary.json (`tuimon schema summary` prints it). Non-finite values are
+the strings "NaN", "Infinity" and "-Infinity"; null is unknown. Points in time are seconds since the epoch, durations
+seconds. Fields are only added within a schema number. Secrets in a config are hidden unless requested.
 """
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import Any
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._json import dumps, known
-from tuimon.exports._metrics import Entries, MetricSummary, entries, metric_summaries
-from tuimon.exports._settings import opened
+from tuimon.exports._shared import dumps, fields, known, without_secrets
+from tuimon.exports.metrics import Entries, MetricSummary, entries, metric_summaries
+from tuimon.model.ranks import JobRanks
+from tuimon.redact import redacted_text
 from tuimon.store import Run, Snapshot
+from tuimon.text import clean
 
 SCHEMA = 1
 
 
-def schema_text() -> str:
-    """The JSON Schema of the document."""
-    return files("tuimon.exports").joinpath("summary.schema.json").read_text("utf-8")
-
-
 def as_json(snapshot: Snapshot, now: float, show_secrets: bool = False, compact: bool = False) -> str:
-    """The whole snapshot as one JSON object; see the module's docstring. compact: on one line."""
+    """Return the JSON object of a snapshot. now: wall time (s since epoch). compact: on one line."""
     document = {
         "schema": SCHEMA,
-        "runs": [_run(run, now, show_secrets) for run in snapshot.runs],
-        "alerts": [
-            {
-                "run": alert.run,
-                "rule": alert.rule,
-                "severity": alert.severity,
-                "metric": alert.metric,
-                "step": alert.step,
-                "message": alert.message,
-            }
-            for alert in snapshot.alerts
-        ],
-        "notices": [{"level": n.level, "message": n.message, "hint": n.hint} for n in snapshot.notices],
+        "runs": [_run(run, now, show_secrets) | _ranks(run.ranks) for run in snapshot.runs],
+        "alerts": [fields(alert, "run", "rule", "severity", "metric", "step", "message") for alert in snapshot.alerts],
+        "notices": [fields(notice, "level", "message", "hint") for notice in snapshot.notices],
     }
     return dumps(document, compact)
 
@@ -56,21 +41,18 @@ def _run(run: Run, now: float, show_secrets: bool) -> dict[str, Any]:
         "evidence": progress.evidence,
         "step": progress.step,
         "total_steps": progress.total,
-        "epoch": known(progress.epoch),
-        "seconds_per_step": known(progress.seconds_per_step),
-        "eta_seconds": known(progress.eta_seconds),
-        "first_wall_time": known(run.first_wall_time),
-        "last_wall_time": known(run.last_wall_time),
+        **{name: known(getattr(progress, name)) for name in ("epoch", "seconds_per_step", "eta_seconds")},
+        **{name: known(getattr(run, name)) for name in ("first_wall_time", "last_wall_time")},
         "points": run.point_count,
         "training": _entries(entries(run, "train")),
         "validation": _entries(entries(run, "val")),
-        "config": opened(run.config, show_secrets),
-        "best_checkpoint": opened(run.best_checkpoint, show_secrets) if run.best_checkpoint else None,
-        "final_metrics": opened(run.final_metrics, show_secrets),
+        "config": without_secrets(run.config, show_secrets),
+        "best_checkpoint": without_secrets(run.best_checkpoint, show_secrets) if run.best_checkpoint else None,
+        "final_metrics": without_secrets(run.final_metrics, show_secrets),
         "sources": [
             {
-                "source": stream.found.source,
-                "format": stream.found.format,
+                "source": stream.info.source,
+                "format": stream.info.format,
                 "points": stream.point_count,
                 "state": stream.status.state if stream.status else "waiting",
                 "damaged": stream.status.damaged if stream.status else 0,
@@ -81,8 +63,39 @@ def _run(run: Run, now: float, show_secrets: bool) -> dict[str, Any]:
     }
 
 
-def _entries(found: Entries | None) -> dict[str, int] | None:
-    return {"entries": found.count, "last_step": found.last_step} if found else None
+def _ranks(ranks: JobRanks | None) -> dict[str, Any]:
+    """Return the field "ranks" of a run that several processes wrote."""
+    if ranks is None:
+        return {}
+    cause = ranks.root_cause
+    return {
+        "ranks": {
+            "count": len(ranks.rows),
+            "verdict": ranks.verdict,
+            "root_cause": {
+                "rank": cause.rank,
+                "node": clean(cause.node) or None,
+                "text": redacted_text(clean(cause.text)),
+                "evidence": redacted_text(clean(cause.evidence)) or None,
+                "file": clean(cause.place.path) if cause.place else None,
+                "line": (cause.place.line or None) if cause.place else None,
+                "rule": cause.rule or None,
+                "resolved": cause.resolved,
+            }
+            if cause
+            else None,
+            "stragglers": [straggler.rank for straggler in ranks.stragglers],
+            "straggler_evidence": [
+                fields(straggler, "rank", "excess", "z", "since", "own", "others", "hours_lost")
+                for straggler in ranks.stragglers
+            ],
+            "silent": list(ranks.silent),
+        }
+    }
+
+
+def _entries(logged: Entries | None) -> dict[str, int] | None:
+    return {"entries": logged.count, "last_step": logged.last_step} if logged else None
 
 
 def _metric(metric: MetricSummary) -> dict[str, Any]:
@@ -99,18 +112,9 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "min": {"step": low.step, "value": low.value} if low else None,
         "max": {"step": high.step, "value": high.value} if high else None,
         "best": {"step": metric.best[0], "value": metric.best[1]} if metric.best else None,
-        "mean": known(numbers.mean),
-        "deviation": known(numbers.deviation),
-        "variance": known(numbers.variance),
-        "median": known(numbers.median),
-        "trend": {
-            "direction": trend.direction,
-            "change": known(trend.change),
-            "slope": known(trend.slope),
-            "slope_low": known(trend.slope_low),
-            "slope_high": known(trend.slope_high),
-            "p_value": known(trend.p_value),
-        },
+        **{name: known(getattr(numbers, name)) for name in ("mean", "deviation", "variance", "median")},
+        "trend": {"direction": trend.direction}
+        | {name: known(getattr(trend, name)) for name in ("change", "slope", "slope_low", "slope_high", "p_value")},
         "nan": curve.nan_count,
         "infinite": curve.infinity_count,
         "superseded": curve.superseded,

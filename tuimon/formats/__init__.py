@@ -1,199 +1,273 @@
-"""Log formats: bytes in, points out, one file a format. Decoders do no I/O.
+"""Log formats: bytes in, points out. Decoders do no I/O.
 
-A format is found by being a module of this package with a FORMAT (or FORMATS). Its docstring gives the byte layout
-and the source of what is said there. Three kinds:
+To add a format, add a module to this package or to one of its sub-packages and define FORMAT (or a tuple FORMATS) in
+it. The module's docstring describes the byte layout and names its source. There are four kinds of decoder:
 
-- a stream grows at its end. `feed` takes the next bytes, cut anywhere; the decoder keeps an unfinished record until
-  its rest comes. The points are the same for any cutting.
-- a document is rewritten whole. `load` takes all its bytes and gives what is new since the last load.
-- a database holds several runs. `read` takes a connection to a private copy and gives what is new, run by run.
+- A stream grows at its end. `feed` takes the next bytes, split anywhere; the decoder keeps an incomplete record until
+  the rest arrives. The points do not depend on how the bytes are split.
+- A document is rewritten whole. `load` takes all its bytes and returns what is new since the last call.
+- A journal is a stream that holds several runs. `feed_runs` takes the next bytes and returns the items of each run.
+- A database holds several runs. `read` takes a connection to a private copy and returns what is new in each run.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
 from tuimon.errors import FormatError
+from tuimon.model.log_names import log_name
 from tuimon.model.points import Item
 from tuimon.registry import discover
 
 
 @runtime_checkable
 class StreamDecoder(Protocol):
-    """Decodes a log that grows at its end."""
+    """Decoder of a log that grows at its end. Only `feed` and `flush` must be implemented."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
-        """The next bytes of the log, of any length >= 0. Never raises for what the bytes hold: damage is an Item.
-        While something is skippable, what is ready may be kept for the next feed, be it an empty one, or flush."""
+        """Decode the next bytes of the log (any number, possibly none) and return the items that they complete.
+
+        Never raises because of the content: unreadable bytes become a Damage item. While `skippable` > 0, decoded items
+        may be held back until the next `feed()` (possibly `feed(b"")`) or `flush()`.
+        """
         ...
 
     def flush(self) -> Sequence[Item]:
-        """No more bytes for now: what an unfinished but self-delimiting last record gives (a JSON object without its
-        newline). Feeding may go on afterwards; nothing is given twice."""
+        """Decode a last record that is complete but not terminated, such as a JSON object without its newline.
+
+        Called when the log has stopped growing for now. `feed` may be called afterwards; no item is returned twice.
+        """
         ...
+
+    def end(self) -> Sequence[Item]:
+        """Decode the last line of a log that has ended without a newline, where it can be complete.
+
+        Called at most once, after `flush`, for a file that has not changed for long; only a new decoder is used later.
+        """
+        return ()
 
     @property
     def skippable(self) -> int:
-        """How many of the bytes that come next will be thrown away unread (a big image record)."""
+        """Number of bytes that come next and that the decoder does not need, such as the rest of a large image."""
         return 0
 
-    def skipped(self, count: int) -> None:
-        """The reader has moved on by `count` <= skippable bytes instead of feeding them."""
+    def advance(self, count: int) -> None:
+        """Note that the reader has skipped the next `count` <= `skippable` bytes, or zeros, instead of feeding them."""
         return
 
     @property
-    def withheld(self) -> bool:
-        """Has the last feed, of many bytes, kept whole records for the next one, with whose beginning they are read
-        faster? An empty feed, or a flush, gives them."""
+    def skips_zeros(self) -> bool:
+        """Whether zero bytes that come next change nothing, so that a hole of a sparse file can be skipped."""
         return False
 
     @property
-    def disproved(self) -> bool:
-        """What a flush took for right has turned out otherwise. All points given so far are void, and the reader reads
-        the log again from its beginning with a new decoder. Never so of a log that is read without a flush."""
+    def held_back(self) -> bool:
+        """Whether the last `feed` kept whole records because they decode faster together with the bytes that follow.
+
+        The next `feed()` (possibly `feed(b"")`) or `flush()` returns them.
+        """
+        return False
+
+    @property
+    def must_reread(self) -> bool:
+        """Whether an earlier `flush` decoded an incomplete record wrongly, so that all items returned so far are void.
+
+        The reader then reads the log again from the beginning with a new decoder. Always False if `flush` has not been
+        called.
+        """
         return False
 
 
 @runtime_checkable
 class RestartableDecoder(StreamDecoder, Protocol):
-    """Decodes a log whose writer may write it anew from its beginning with the same records (a table that grows a
-    column). Of other logs, what is written anew is a new segment, read by a new decoder."""
+    """Decoder of a log whose writer may rewrite it from the beginning with the same records (CSV with a new column).
+
+    Other logs that are rewritten are read by a new decoder, as a new segment.
+    """
 
     def restart(self) -> None:
-        """What is fed next are the first bytes of the log again. The decoder gives what is new in them, and a
-        SegmentStart where they are not those that it knows."""
+        """Note that the next bytes are again the first of the log.
+
+        The decoder returns only records that are new, and a SegmentStart if the records differ from those it has read.
+        """
         ...
 
 
 @runtime_checkable
 class DocumentDecoder(Protocol):
-    """Decodes a document that is rewritten whole."""
+    """Decoder of a document that is rewritten whole."""
 
     def load(self, data: bytes) -> Sequence[Item]:
-        """All bytes of the document as it now is. Gives only what is new when the known points are a prefix of the
-        document, else Replaced() and everything. Raises Unfinished for an empty or half-written document, FormatError
-        for one that can never become good; the state is then unchanged."""
+        """Decode the whole document and return what is new.
+
+        If the points returned so far are not a prefix of the document, return Replaced() and then everything. Raises
+        Unfinished for an empty or half-written document, and FormatError for one that cannot become valid by growing;
+        the state is then unchanged.
+        """
         ...
 
 
 @runtime_checkable
 class DatabaseDecoder(Protocol):
-    """Decodes a SQLite database that holds several runs."""
+    """Decoder of a SQLite database that holds several runs."""
 
     def read(self, database: sqlite3.Connection) -> Sequence[tuple[str, Sequence[Item]]]:
-        """(name of a run, what is new of it since the last call) for each run in it, known or new, in their order; no
-        two names are alike, and a run keeps its name. database: a copy of the present state. An sqlite3.Error passes
-        through. Raises FormatError where no run can be read for damage."""
+        """Return (run name, items that are new since the last call) for every run, in the order of the database.
+
+        Names are unique, and a run keeps its name. `database` is open on a copy of the current state. An sqlite3.Error
+        may propagate. Raises FormatError if damage makes all runs unreadable.
+        """
         ...
 
 
+@runtime_checkable
+class JournalDecoder(Protocol):
+    """Decoder of a log that grows at its end and holds several runs."""
+
+    def feed_runs(self, data: bytes) -> Sequence[tuple[str, Sequence[Item]]]:
+        """Decode the next bytes of the log and return (run name, new items) for the runs that have new items. Names are
+        unique. Never raises because of the content."""
+        ...
+
+
+RunsDecoder: TypeAlias = DatabaseDecoder | JournalDecoder
+
+
 class Format(Struct, frozen=True):
-    """What tuimon needs to know of a log format."""
+    """Description of a log format."""
 
     id: str
-    """Short, stable: "tensorboard"."""
+    """Short, stable identifier: "tensorboard"."""
     title: str
-    """For a person: "TensorBoard event file"."""
+    """Name shown to the user: "TensorBoard event file"."""
     writers: str
-    """Who writes it; with a version where files of that version were read back: "W&B 0.17 and 0.31"."""
+    """Programs that write it, with the versions whose files the tests read: "W&B 0.17 and 0.31"."""
     rank: int
-    """Which source of a run is best when several hold a metric: store 50, event file 40, JSON 30, CSV 20, text 10."""
+    """Priority if several sources of a run hold a metric: store 50, event file 40, JSON 30, CSV 20, text 10."""
     matches: Callable[[str, bytes], bool]
-    """(file name, its first bytes: up to 4096, b"" when empty) -> is it this format? Cheap and strict: magic bytes
-    where there are some, else the name and the look of the first bytes. Those of a SQLite database are followed by its
-    schema, as they do not tell which tables it has."""
-    decoder: Callable[[], StreamDecoder] | Callable[[], DocumentDecoder] | Callable[[], DatabaseDecoder]
+    """matches(file name, first bytes): whether the content is of this format. Called only for files that pass
+    `wants_name` or `wants_path`, with up to 4096 bytes (b"" for an empty file). Test magic bytes if the format has any,
+    otherwise the beginning of the content. The first bytes of a SQLite database are followed by its schema."""
+    decoder: Callable[[], StreamDecoder] | Callable[[], DocumentDecoder] | Callable[[], RunsDecoder]
+    """Create a decoder for one file."""
     directory_is_source: bool = False
-    """True: all files of a directory are one source, read in the order of their names (event files)."""
+    """Whether all files of a directory are one source, read in the order of their names (event files)."""
     wants_name: Callable[[str], bool] = lambda name: True
-    """(file name) -> is it worth opening at all? Looked at before a byte is read."""
+    """wants_name(file name): whether the file is worth opening."""
     wants_path: Callable[[str], bool] | None = None
-    """(path) -> the same, in place of wants_name, for files that are known by the place where they lie."""
+    """wants_path(path): whether the file is worth opening. Used instead of `wants_name` if the directory matters."""
     source_path: Callable[[str], str] | None = None
-    """(path) -> path of the source, where the file is one of many that make up one run and none by itself (one metric a
-    file): the file's own, or that of a directory above it."""
+    """source_path(path): path of the source, if a source consists of several files (one metric per file): a directory
+    above the file, or the file itself."""
+    metric_names: Callable[[bytes], frozenset[str]] = lambda head: frozenset()
+    """metric_names(first bytes): names of the metrics of the file, if its beginning contains them (a header)."""
+    joined_source: Callable[[str], str] | None = None
+    """joined_source(path): path of the source that several files are together, each of which is also a source of its
+    own in exports (the monitor files of SB3's environments)."""
+    shown_names: Callable[[str], Mapping[str, str]] = lambda path: {}
+    """shown_names(path): names that replace metric names which say nothing by themselves ("r"), except in exports by
+    source."""
     metric_name: Callable[[str], str | None] | None = None
-    """(path) -> name of the one metric (or setting) that the file holds, where its path tells it, not its bytes. The
-    decoder gives it as ""."""
-    metric_elsewhere: bool = False
-    """True: neither the file nor its path tells the name of its one metric, but a database near it does; see
-    tuimon.reader.naming. The points come under the name ""."""
+    """metric_name(path): name of the only metric (or setting) in the file, if the path contains the name and the
+    content does not. The decoder uses the name ""."""
+    name_in_database: bool = False
+    """Whether the name of the only metric in the file is stored in a database near it (see tuimon.reader.naming). The
+    decoder uses the name ""."""
     rewritten_whole: bool = False
-    """True: when another file takes the place of this one, it is the same log corrected, and the points so far are
-    void. Else it goes on where the first one ended, or is a new segment."""
+    """Whether a new file at the same path (another inode) is a corrected version of the same log, so that all points
+    read so far are void. If False, the new file continues the log or starts a new segment."""
     describes_run: bool = False
-    """True: it tells of the run in whose directory it lies (a config), and is no log where there is none."""
-    largest: int = 1 << 30
-    """Bytes; a larger document is not read."""
+    """Whether the file only describes the run in its directory (a config). Without another log it is not a run."""
+    max_size: int = 1 << 30
+    """Size (bytes) above which a document is not read."""
     unsupported: str = ""
-    """Not empty: the format is recognised, but not read; what to do instead."""
+    """If not empty, the format is recognised but not read, and this text says what the user can do instead."""
     tail: Callable[[bytes, bytes], Sequence[Item]] | None = None
-    """(up to 4096 bytes from the beginning of a stream, some from its end, cut anywhere at their beginning) -> the
-    points that the latter hold, exactly as the decoder will give them once it comes there; those that cannot be told
-    without what lies between are left out. Other items are not looked at."""
+    """tail(first bytes, last bytes): preview of the end of a large stream. The first argument has up to 4096 bytes; the
+    second starts at any byte. Returns points of the last bytes exactly as the decoder will return them later, and omits
+    points that depend on bytes in between. Items other than points are ignored."""
     supersedes: Callable[[str], str] | None = None
-    """(path) -> a key; of the files with one key only the newest is read (the trainer_state.json of checkpoints). Of a
-    format that is told by `wants_name`."""
-
-    def wants(self, path: str) -> bool:
-        """Is the file at this path worth opening at all?"""
-        return self.wants_path(path) if self.wants_path else self.wants_name(posixpath.basename(path))
+    """supersedes(path): a key; of all files with the same key only the newest is read (trainer_state.json of several
+    checkpoints). Requires `wants_name`."""
 
 
-def not_read() -> StreamDecoder:
-    """The decoder of a format that is `unsupported`. Raises FormatError: there is none."""
+def no_decoder() -> StreamDecoder:
+    """Raise FormatError: the `decoder` of an unsupported format."""
     raise FormatError("recognised, but not read")
 
 
 def all_formats() -> tuple[Format, ...]:
-    """Every format there is, by the name of its module."""
+    """Return all formats, sorted by the names of their modules."""
     formats: tuple[Format, ...] = discover("tuimon.formats", "FORMAT")
     return formats
 
 
-def wanting(path: str, formats: Sequence[Format] | None = None) -> Iterator[Format]:
-    """The formats for which the file at this path is worth opening, in their order. formats: see recognise."""
-    by_name = _by_name(posixpath.basename(path))
+def is_candidate(path: str) -> bool:
+    """Return whether at least one format wants to open the file at `path`."""
+    path = log_name(path).live
+    if _wanted_by_name(posixpath.basename(path)):
+        return True
+    return any(wants_path(path) for wants_path in _path_tests())
+
+
+def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -> Format | None:
+    """Return the format of the file at `path` (or with this name) that begins with `head`, or None.
+
+    If several formats match, the one with the highest rank is returned. `formats` replaces `all_formats()`; it must
+    have the same ids. A rotated or compressed file has the format that its content has under the name of the live log.
+    """
+    path = log_name(path).live
+    name = posixpath.basename(path)
+    ids = _wanted_by_name(name)
     known = all_formats() if formats is None else formats
-    return (f for f in known if (f.wants_path(path) if f.wants_path else f.id in by_name))
+    candidates = [f for f in known if (f.wants_path(path) if f.wants_path else f.id in ids)]
+    candidates.sort(key=lambda f: -f.rank)
+    found = next((f for f in candidates if f.matches(name, head)), None)
+    if found is None and (text := plain_text(head)):
+        found = next((f for f in candidates if f.matches(name, text)), None)
+    return found
 
 
-def is_wanted(path: str) -> bool:
-    """Is there a format for which the file at this path is worth opening?"""
-    return bool(_by_name(posixpath.basename(path))) or any(f.wants(path) for f in _by_path())
+def plain_text(head: bytes) -> bytes:
+    """Return the beginning of a text with newlines for lone carriage returns and without the lines that have holes (NUL
+    bytes); b"" if there are neither, or the bytes are not a text with at most a few holes."""
+    if len(_HOLE.findall(head)) > _MAX_HOLES:
+        return b""
+    text = _LONE_RETURN.sub(b"\n", head)
+    text = b"".join(line for line in text.splitlines(keepends=True) if b"\0" not in line)
+    return text if text != head else b""
+
+
+_HOLE = re.compile(rb"\0+")
+_LONE_RETURN = re.compile(rb"\r(?![\r\n])")
+_MAX_HOLES = 4
+"""Runs of NUL bytes at the beginning of a text that has holes; a binary file has many."""
+_KINDS = {"stream": StreamDecoder, "document": DocumentDecoder, "database": DatabaseDecoder, "journal": JournalDecoder}
 
 
 @cache
-def _by_path() -> tuple[Format, ...]:
-    return tuple(f for f in all_formats() if f.wants_path)
+def kind(format_id: str) -> str:
+    """Return the kind of a format: "stream", "document", "database", "journal" or "unsupported"."""
+    log_format = next(f for f in all_formats() if f.id == format_id)
+    if log_format.unsupported:
+        return "unsupported"
+    decoder = log_format.decoder()
+    return next(name for name, contract in _KINDS.items() if isinstance(decoder, contract))
 
 
 @lru_cache(maxsize=4096)
-def _by_name(name: str) -> frozenset[str]:
-    """Ids of the formats that want files of that name, wherever they lie: names come again in each run."""
+def _wanted_by_name(name: str) -> frozenset[str]:
+    """Ids of the formats without `wants_path` that want files of this name. Cached: names recur in every run."""
     return frozenset(f.id for f in all_formats() if not f.wants_path and f.wants_name(name))
 
 
 @cache
-def kind(id: str) -> str:
-    """What a format is, by its id: stream | document | database, or unsupported."""
-    log_format = next(f for f in all_formats() if f.id == id)
-    if log_format.unsupported:
-        return "unsupported"
-    decoder = log_format.decoder()
-    kinds = {"stream": StreamDecoder, "document": DocumentDecoder, "database": DatabaseDecoder}
-    return next(name for name, contract in kinds.items() if isinstance(decoder, contract))
-
-
-def recognise(path: str, head: bytes, formats: Sequence[Format] | None = None) -> Format | None:
-    """The format of a file by its path (or its name alone) and first bytes, see Format.matches; the highest rank wins
-    where several match. formats: those there are, where they are not all_formats(), by the same ids."""
-    name = posixpath.basename(path)
-    best_first = sorted(wanting(path, formats), key=lambda f: -f.rank)
-    return next((f for f in best_first if f.matches(name, head)), None)
+def _path_tests() -> tuple[Callable[[str], bool], ...]:
+    return tuple(f.wants_path for f in all_formats() if f.wants_path)

@@ -1,11 +1,12 @@
 """Trackio: <project>.db (SQLite), by default below ~/.cache/huggingface/trackio, all runs of a project in one file.
 
     metrics          id, run_name, step, timestamp, metrics (JSON, as text or bytes); run_id since 0.24
-    system_metrics   the same without a step: what was measured of the machine
+    system_metrics   the same columns without step: measurements of the machine
     configs          run_name, config (JSON; keys that begin with "_" are Trackio's own)
 
-NaN and infinities are strings ("NaN", "Infinity", "-Infinity"). The timestamp is that of the upload, which many rows
-share. A system metric has the number of its row as step. Source: trackio/sqlite_storage.py, and a file that it wrote.
+NaN and infinities are strings ("NaN", "Infinity", "-Infinity"). The timestamp is the time of the upload, which many
+rows share. The step of a system metric is the number of its row. Source: trackio/sqlite_storage.py, and a file written
+by it.
 """
 
 from __future__ import annotations
@@ -17,76 +18,69 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
-from tuimon.formats._database import DAMAGED, NewRows, RunNames, columns, readable
-from tuimon.formats._json import parse
-from tuimon.formats._row_reader import Names, RowReader
-from tuimon.formats._rows import number, trimmed
+from tuimon.formats._shared.database import DatabaseRuns, NewRows, columns, readable
+from tuimon.formats._shared.json import parse
+from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.rows import number, trimmed
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_name\b)(?=.*\bstep\b)(?=.*\bmetrics\b)', re.IGNORECASE)
-_WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_NON_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class _Run:
-    """What is remembered of a run."""
+    """State of one run."""
 
     def __init__(self) -> None:
         self.names = Names()
-        self.begin()
+        self.reset_readers()
         self.system: set[str] = set()
+        """Names of system metrics that have been reported as such."""
         self.config: Any = None
 
-    def begin(self) -> None:
+    def reset_readers(self) -> None:
         self.readers = {"metrics": RowReader(self.names), "system_metrics": RowReader(self.names)}
 
 
 class TrackioDecoder:
-    """A DatabaseDecoder."""
+    """DatabaseDecoder of a Trackio database."""
 
     def __init__(self) -> None:
         self._tables: dict[str, NewRows] = {}
-        self._broken = False
-        self._run_names = RunNames()
+        self._run_names = DatabaseRuns()
         self._runs: dict[str, _Run] = {}
 
     def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
-        """See DatabaseDecoder."""
-        news: dict[str, list[Item]] = {run: [] for run in self._runs}
+        new: dict[str, list[Item]] = {run: [] for run in self._runs}
         for table in ("metrics", "system_metrics"):
-            there = columns(database, table)
-            if there and table not in self._tables:
-                step = "cast(step as integer)" if "step" in there else "null"
-                wanted = (_run_id(there), "run_name", step, "timestamp", "coalesce(cast(metrics as blob), x'')")
-                self._tables[table] = NewRows(table, wanted)
-        anew = [rows.begun_anew(database) for rows in self._tables.values()]
-        if any(anew):
-            self._begin_anew(news)
-        configs_broken = self._read_configs(database, news)
+            names = columns(database, table)
+            if names and table not in self._tables:
+                step = "cast(step as integer)" if "step" in names else "null"
+                expressions = _run_id(names), "run_name", step, "timestamp", "coalesce(cast(metrics as blob), x'')"
+                self._tables[table] = NewRows(table, expressions)
+        if any(rows.begun_anew(database) for rows in self._tables.values()):
+            self._reread(new)
+        broken = self._read_configs(database, new)
         for table, rows in self._tables.items():
             for batch in rows.read(database):
-                self._read_rows(table, batch, news)
-        broken = configs_broken or any(rows.broken for rows in self._tables.values())
-        if broken and not news:
-            raise FormatError(DAMAGED)
-        if broken and not self._broken:
-            news[next(iter(news))].append(Damage(0, 0, DAMAGED))
-        self._broken = broken
-        return [(self._run_names.name(run, None), items) for run, items in news.items()]
+                self._read_rows(table, batch, new)
+        return self._run_names.named(new, broken or any(rows.broken for rows in self._tables.values()))
 
-    def _begin_anew(self, news: dict[str, list[Item]]) -> None:
+    def _reread(self, new: dict[str, list[Item]]) -> None:
+        """Read all rows of all runs again."""
         for rows in self._tables.values():
             rows.forget()
         for run, known in self._runs.items():
-            known.begin()
-            news[run].append(Replaced())
+            known.reset_readers()
+            new[run].append(Replaced())
 
-    def _read_rows(self, table: str, batch: list[tuple[Any, ...]], news: dict[str, list[Item]]) -> None:
+    def _read_rows(self, table: str, batch: list[tuple[Any, ...]], new: dict[str, list[Item]]) -> None:
         by_run: dict[str, list[dict[str, Any]]] = {}
         for rowid, run, name, step, timestamp, document in batch:
-            self._run(run, name, news)
+            self._run(run, name, new)
             row = _parsed(document)
             if row is None:
-                news[run].append(Damage(rowid, 1, "row of metrics not readable"))
+                new[run].append(Damage(rowid, 1, "row of metrics not readable"))
                 continue
             stamp = {"timestamp": timestamp} if step is None else {"step": step, "timestamp": timestamp}
             for key in stamp:
@@ -96,43 +90,43 @@ class TrackioDecoder:
             known = self._runs[run]
             items = [item for item in known.readers[table].read(rows) if isinstance(item, Points)]
             if table == "system_metrics":
-                found = {points.names[index] for points in items for index in set(points.metric.tolist())}
-                if fresh := sorted(found - known.system):
-                    known.system.update(fresh)
-                    news[run].append(Fact("metrics", {name: {"system": True} for name in fresh}))
-            news[run] += items
+                names = {points.names[index] for points in items for index in set(points.metric.tolist())}
+                if added := sorted(names - known.system):
+                    known.system.update(added)
+                    new[run].append(Fact("metrics", {name: {"system": True} for name in added}))
+            new[run] += items
 
-    def _read_configs(self, database: sqlite3.Connection, news: dict[str, list[Item]]) -> bool:
-        """Is a page of them damaged?"""
-        there = columns(database, "configs")
-        if not there:
+    def _read_configs(self, database: sqlite3.Connection, new: dict[str, list[Item]]) -> bool:
+        """Add the configs that have changed, and return whether a page of the table is damaged."""
+        names = columns(database, "configs")
+        if not names:
             return False
-        query = f"select {_run_id(there)}, run_name, coalesce(cast(config as blob), x'') from configs"
+        query = f"select {_run_id(names)}, run_name, coalesce(cast(config as blob), x'') from configs"
         rows, broken = readable(database, query)
         for run, name, document in rows:
-            known = self._run(run, name, news)
+            known = self._run(run, name, new)
             if document != known.config:
                 known.config = document
                 config = {key: value for key, value in (_parsed(document) or {}).items() if not key.startswith("_")}
                 if config:
-                    news[run].append(Fact("config", trimmed(config)))
+                    new[run].append(Fact("config", trimmed(config)))
         return broken
 
-    def _run(self, run: str, name: object, news: dict[str, list[Item]]) -> _Run:
+    def _run(self, run: str, name: object, new: dict[str, list[Item]]) -> _Run:
         if run not in self._runs:
             self._runs[run] = _Run()
             self._run_names.name(run, name)
-            news[run] = [Fact("writer", {"name": "trackio", "run_name": str(name)})]
+            new[run] = [Fact("writer", {"name": "trackio", "run_name": str(name)})]
         return self._runs[run]
 
 
-def _run_id(there: set[str]) -> str:
-    """The column that tells runs apart."""
-    return f"coalesce(cast({'run_id' if 'run_id' in there else 'run_name'} as text), cast(run_name as text), '')"
+def _run_id(names: set[str]) -> str:
+    """Return the SQL expression that identifies a run, for a table with the columns `names`."""
+    return f"coalesce(cast({'run_id' if 'run_id' in names else 'run_name'} as text), cast(run_name as text), '')"
 
 
 def _parsed(document: bytes) -> dict[str, Any] | None:
-    """An object of JSON without its media; None for anything else."""
+    """Parse a JSON object and remove its media; return None for anything else."""
     try:
         row = parse(document)
     except FormatError:
@@ -145,22 +139,22 @@ def _parsed(document: bytes) -> dict[str, Any] | None:
 
 
 def _numbers(row: dict[str, Any]) -> dict[str, Any]:
-    """A row, or a part of it, without texts and lists: whatever is said beside them, its numbers were logged."""
+    """Return `row` without texts and lists, so that RowReader does not take it for a sample."""
     kinds = set(map(type, row.values()))
     if str not in kinds and list not in kinds and dict not in kinds:
         return row
-    found: dict[str, Any] = {}
+    numbers: dict[str, Any] = {}
     for key, value in row.items():
         kind = type(value)
         if kind is dict:
-            found[key] = _numbers(value)
+            numbers[key] = _numbers(value)
         elif kind is str:
-            value = _WORDS.get(value, number(value, key))
+            value = _NON_FINITE.get(value, number(value, key))
             if value is not None:
-                found[key] = value
+                numbers[key] = value
         elif kind is not list:
-            found[key] = value
-    return found
+            numbers[key] = value
+    return numbers
 
 
 FORMAT = Format(

@@ -1,11 +1,11 @@
-"""The values that travel through tuimon. All frozen, none knows where it came from or where it goes.
+"""Immutable values that are passed between packages.
 
-points   what a decoder gives: points, segment starts, facts, damage
-events   what a reader tells: streams, columns, status, progress
-views    what a panel gives and what a drawing is made of
-alerts   what a detector finds
+points   output of a decoder: points, segment starts, facts, damage
+events   output of the reader: streams, columns, status, progress
+views    output of a panel, input of a drawing
+alerts   output of a detector
 
-Values are Structs of msgspec, here and elsewhere: the class is made in a thirtieth of the time that a dataclass takes,
-and a start makes nearly two hundred of them; a value in an eighth. What a person sets, and what is kept for the next
-start, are dataclasses: their fields say more than a type.
+Values are msgspec Structs, here and elsewhere: a class is created in a thirtieth of a dataclass's time, and nearly two
+hundred are created at start-up; an instance takes an eighth. Settings and saved state are dataclasses, whose fields
+carry more than a type.
 """

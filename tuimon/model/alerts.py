@@ -1,4 +1,4 @@
-"""What a detector finds."""
+"""Alerts, the output of detectors."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 SEVERITIES = ("info", "warning", "critical")
-"""The mildest first."""
+"""In ascending order."""
 
 
 class AlertKey(NamedTuple):
-    """What makes an incident itself, however its words change while it goes on."""
+    """Identity of an incident, which stays the same while its message changes."""
 
     run: int
     rule: str
@@ -20,7 +20,7 @@ class AlertKey(NamedTuple):
 
 
 class Alert(Struct, frozen=True):
-    """One incident: raised once, cleared once."""
+    """One incident: raised once, resolved once."""
 
     rule: str
     """Id of the detector."""
@@ -28,19 +28,19 @@ class Alert(Struct, frozen=True):
     """info | warning | critical."""
     run: int
     metric: str
-    """"" when it is about the run as a whole."""
+    """"" if the alert is about the run as a whole."""
     step: int | None
-    """Where it began."""
+    """Step at which the incident began."""
     message: str
     """One sentence with its evidence: "grad_norm is NaN since step 36 (1 of 36 points)"."""
     hint: str = ""
-    """What to look at."""
+    """Advice: what the user should check."""
     until: int | None = None
-    """The last step of an incident that is over; None while it stands."""
+    """Last step of a resolved incident; None while it is active."""
 
     @property
-    def standing(self) -> bool:
-        """Whether it goes on."""
+    def active(self) -> bool:
+        """Whether the incident goes on."""
         return self.until is None
 
     @property

@@ -1,4 +1,4 @@
-"""What a reader tells whoever listens: a store in the same process, or one at the other end of a pipe."""
+"""Events that the reader sends to a store, in the same process or at the other end of a pipe."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from tuimon.model.machine import Machine
 from tuimon.model.points import Fact, Floats, Ids, Steps
+from tuimon.model.ranks import JobRanks
 
 
 class RunFound(Struct, frozen=True):
@@ -15,40 +16,49 @@ class RunFound(Struct, frozen=True):
 
     run: int
     name: str
-    """What a person calls it: the shortest tail of its path that tells it from its neighbours."""
+    """The shortest tail of its path that distinguishes it from the other runs."""
     path: str
-    """Absolute; "-" for standard input."""
+    """Absolute; "-" for standard input; "host:path" for a run on another machine."""
+    directory: str = ""
+    """Path of its files on this machine if it differs from `path`."""
 
 
 class CheckpointsFound(Struct, frozen=True):
-    """The steps of all checkpoints that a run now has on disk. Told when they change."""
+    """Steps of all checkpoints that a run has on disk. Sent when they change."""
 
     run: int
     steps: tuple[int, ...]
     """Ascending."""
 
 
+class RanksSeen(Struct, frozen=True):
+    """The ranks of the job that wrote a run. Sent when something about them has changed."""
+
+    run: int
+    ranks: JobRanks
+
+
 class StreamFound(Struct, frozen=True):
-    """One file that is followed. Several streams can be one source (the event files of a directory)."""
+    """A file that is followed. Several streams can be one source (the event files of a directory)."""
 
     stream: int
     run: int
     source: str
-    """The name of the source as exports print it: path below PATH, of the file, or the directory of an event file."""
+    """Name of the source in exports: path below PATH, of the file or, for an event file, of its directory."""
     path: str
     """Absolute path of the file."""
     format: str
-    """Id of the format: "tensorboard", "jsonl", "training_log" …"""
+    """Id of the format: for example "tensorboard" or "jsonl"."""
     rank: int
-    """Preference between sources of one run that hold the same metric: the highest is drawn."""
+    """Preference among sources of one run that hold the same metric: the highest is drawn."""
     prefix: str
-    """"" or "<sub-run>/": put before metric names when sub-directories of one run hold the same names."""
+    """"" or "<sub-run>/", prepended to metric names if sub-directories of one run hold the same names."""
     order: int
-    """Streams of one source in the order in which they were begun."""
+    """Sort key of the streams of one source: the order in which they began."""
 
 
 class MetricsFound(Struct, frozen=True):
-    """New metric names of a stream; their ids are first, first + 1, …"""
+    """New metric names of a stream; their ids count up from `first`."""
 
     stream: int
     first: int
@@ -70,12 +80,14 @@ class Columns(Struct, frozen=True, eq=False):
 
 
 class Preview(Struct, frozen=True, eq=False):
-    """The last points of a stream whose history is still being read. They stand for the end of its curves until then,
-    and are never added to them: the history brings them again. A preview takes the place of the one before; an empty
-    one ends it."""
+    """The last points of a stream whose history is still being read.
+
+    They are shown as the end of its curves until then but never added to them, as the history contains them again. A
+    preview replaces the previous one; an empty one removes it.
+    """
 
     columns: Columns
-    """Its metric ids index `names`, and are none of the stream's own."""
+    """Its metric ids are indices in `names`, not ids of the stream."""
     names: tuple[str, ...]
 
     @property
@@ -84,7 +96,7 @@ class Preview(Struct, frozen=True, eq=False):
 
 
 class SegmentStarted(Struct, frozen=True):
-    """See model.points.SegmentStart."""
+    """The writer of a stream started again; step and purge are those of model.points.SegmentStart."""
 
     stream: int
     step: int | None
@@ -92,74 +104,83 @@ class SegmentStarted(Struct, frozen=True):
 
 
 class StreamReplaced(Struct, frozen=True):
-    """All points of the stream so far are void; what follows takes their place."""
+    """All points of the stream so far are void, as in model.points.Replaced."""
 
     stream: int
 
 
 class FactFound(Struct, frozen=True):
+    """Information in a log that is not a point."""
+
     stream: int
     fact: Fact
 
 
 class StreamStatus(Struct, frozen=True):
-    """How a stream stands. Sent when it changes, not on every read."""
+    """Status of a stream. Sent when it changes, not on every read."""
 
     stream: int
     state: str
     """waiting (empty so far) | reading | current (read to its end) | writing (a half-written document) |
     gone (deleted) | superseded (another file repeats it) | unreadable | unsupported."""
     message: str
-    """Why, for a person; "" when there is nothing to say."""
+    """Reason, for the user; may be ""."""
     size: int
     """Bytes on disk."""
     read: int
-    """Bytes read or passed over."""
+    """Bytes read or skipped."""
     modified: float
     """Time of the last change on disk, seconds since the epoch; NaN if unknown."""
     damaged: int
     """Records lost to damage so far."""
+    writer: str = "unknown"
+    """open (a process of this machine holds the file open for writing) | closed (none does) | unknown."""
+    process: str = ""
+    """Name and id of the process that holds the file open: "python (pid 4711)"."""
+    copied: bool = False
+    """Whether the whole file was written at once, as by a copy or a checkout: its time says nothing about the run."""
 
 
 class Progress(Struct, frozen=True):
-    """How far the reader is with what was there when it looked."""
+    """Progress of the reader through the files that it found."""
 
     read: int
     total: int
     caught_up: bool
-    """True once everything found has been read to its end."""
+    """True once all files found have been read to their ends."""
 
 
 class Watching(Struct, frozen=True):
-    """How growth is noticed."""
+    """The way in which the reader notices growth."""
 
     mode: str
     """events | poll."""
     detail: str
-    """For a person: "poll every 2 s (nfs4)"."""
+    """For the user: "poll every 2 s (nfs4)"."""
 
 
 class Notice(Struct, frozen=True):
-    """Something a person should know that is not tied to a metric."""
+    """A message for the user that does not concern a metric."""
 
     level: str
     """info | warning | error."""
     message: str
     hint: str = ""
     about: str = ""
-    """It takes the place of an earlier notice about the same: what is over is told as over. "" replaces none."""
+    """Subject of the notice, which replaces earlier ones with the same subject; "" replaces none."""
 
 
 class MachineSeen(Struct, frozen=True):
-    """How the machine that the logs lie on stands. Sent when it differs from what was last told."""
+    """Status of the machine that the logs lie on. Sent when it has changed."""
 
     machine: Machine | None
-    """None once there is nothing to tell: no log has grown for long."""
+    """None if no log has grown for a long time."""
 
 
 Event: TypeAlias = (
     RunFound
     | CheckpointsFound
+    | RanksSeen
     | StreamFound
     | MetricsFound
     | Columns

@@ -1,8 +1,9 @@
-"""What a decoder gives, in the order in which the log holds it."""
+"""Items that a decoder returns, in the order of the log."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,81 +13,107 @@ from msgspec import Struct, field
 Ids: TypeAlias = npt.NDArray[np.uint32]
 Steps: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
+Indices: TypeAlias = npt.NDArray[np.int64]
 
 
 class Points(Struct, frozen=True, eq=False):
     """A batch of points of one stream, in file order. All arrays have the same length n >= 1.
 
-    NaN and infinities are values like any other. A missing value (null) is no point and never appears.
+    NaN and infinities are values like any other. A missing value (null) is not a point.
     """
 
     names: Sequence[str]
-    """Metric names exactly as written; `metric[i]` indexes it. Append-only: a decoder gives the same growing list."""
+    """Metric names exactly as written, indexed by `metric[i]`. Append-only; a decoder always returns the same list."""
     metric: Ids
-    """uint32 (n,): which metric each point belongs to."""
+    """uint32 (n,): metric of each point."""
     steps: Steps
     """int64 (n,): training step as logged; not necessarily ascending."""
     values: Floats
     """float64 (n,)."""
     wall_times: Floats
-    """float64 (n,): seconds since the epoch, NaN where the log does not say."""
+    """float64 (n,): seconds since the epoch, NaN if the log does not say."""
 
     def __len__(self) -> int:
         return len(self.steps)
 
+    def select(self, index: slice | npt.NDArray[np.bool_]) -> Points:
+        """Return the points of a slice or mask."""
+        return Points(self.names, self.metric[index], self.steps[index], self.values[index], self.wall_times[index])
+
 
 class SegmentStart(Struct, frozen=True):
-    """The writer began again here (a restart, a resume). What follows is a new segment of every series."""
+    """The writer started again here (a restart, a resume): a new segment of every series begins."""
 
     step: int | None
-    """The step it begins from, where the log says so."""
+    """First step of the segment, or None if the log does not say."""
     purge: bool
-    """True: points of this source with a step >= `step` written before are void (TensorBoard's purge_step)."""
+    """Whether earlier points of this source with a step >= `step` are void (TensorBoard's purge_step)."""
 
 
 class Replaced(Struct, frozen=True):
-    """All points that this stream has given so far are void: the document was rewritten with other content."""
+    """All points of this stream so far are void: the document was rewritten with other content."""
+
+
+class Topic(StrEnum):
+    """Topics of facts, with the keys of each one's value. All values are plain JSON."""
+
+    CONFIG = "config"
+    """Settings of the job, nested as the log nests them."""
+    HPARAMS = "hparams"
+    """Settings that TensorBoard's hparams plugin logged."""
+    BEST_CHECKPOINT = "best_checkpoint"
+    """The best checkpoint, as the log describes it."""
+    FINAL_METRICS = "final_metrics"
+    """Results, as the log names them."""
+    STATE = "state"
+    """Keys "state" ("finished", "crashed" or "running"), "evidence" (str), and "cause" (str) where it is known."""
+    PROGRESS = "progress"
+    """Keys "step", "total", "epoch" and "total_epochs" where known."""
+    METRICS = "metrics"
+    """Metric name or pattern -> "title", "range", "system", "folder", "step_metric" and "steps_per_second" where
+    known; comes before the first points of these metrics. system: measured on the machine, whose steps are not training
+    steps; steps_per_second: the steps are a clock with this frequency."""
+    TEXT = "text"
+    """Keys "tag" and "text"."""
+    CONSOLE = "console"
+    """Keys "lines" (list of str), and "times" (seconds since the epoch or None for each line) where known."""
+    WRITER = "writer"
+    """Keys "name" and "version" of the program that wrote the log, and what else it says about itself."""
+    INPUT = "input"
+    """{"ended": True} once the pipe that the stream comes from has ended."""
 
 
 class Fact(Struct, frozen=True):
-    """Something the log says that is not a point."""
+    """Information in a log that is not a point."""
 
     topic: str
-    """config | best_checkpoint | final_metrics | hparams | text | progress | state | writer | console | metrics |
-    input."""
+    """A Topic, or the same as a plain string."""
     value: Mapping[str, Any]
-    """Plain JSON values. progress: {"step", "total", "epoch", "total_epochs"} where known;
-    state: {"state": "finished" | "crashed" | "running", "evidence": str, "cause": str where it is known};
-    text: {"tag", "text"};
-    metrics: {metric or pattern: {"title", "range", "system", "folder", "step_metric", "steps_per_second"}} where known,
-    told before their first points (system: measured of the machine, its steps are none of the training;
-    steps_per_second: its steps are a clock that ticks so often);
-    input: {"ended": True} once the pipe that it comes through has ended;
-    console: {"lines": [str, ...], "times": [seconds or None, ...] where known}; writer: {"name", "version", ...}."""
+    """Plain JSON values; the keys depend on the topic."""
     step: int | None = None
     wall_time: float | None = None
 
 
 class Damage(Struct, frozen=True):
-    """Bytes that could not be read. The good records around them were kept."""
+    """Bytes that could not be decoded. The intact records around them are kept."""
 
     offset: int
-    """Where in the stream, in bytes."""
+    """Offset in the stream, in bytes."""
     length: int
-    """How many bytes were passed over."""
+    """Number of bytes skipped."""
     reason: str
     """Short, lower case, no foreign text: "data checksum wrong", "not JSON"."""
     records: int = 1
-    """How many records are known to be lost (1 when it cannot be known)."""
+    """Number of records lost; 1 if it cannot be known."""
 
 
 Item: TypeAlias = Points | SegmentStart | Replaced | Fact | Damage
 
 
 class PointsBuilder(Struct):
-    """Collects single points where a format cannot be vectorised; `take` gives them as one batch.
+    """Collects single points, for formats that cannot be vectorised; `take` returns them as one batch.
 
-    `names` is the decoder's name table and outlives the batches.
+    `names` is the decoder's name table and is kept from batch to batch.
     """
 
     names: list[str] = field(default_factory=list)
@@ -97,12 +124,16 @@ class PointsBuilder(Struct):
     _wall_times: list[float] = field(default_factory=list)
 
     def metric_id(self, name: str) -> int:
-        """The id of a metric name, made on first sight."""
-        found = self._ids.get(name)
-        if found is None:
-            found = self._ids[name] = len(self.names)
+        """Return the id of a metric name, a new one for a new name."""
+        metric = self._ids.get(name)
+        if metric is None:
+            metric = self._ids[name] = len(self.names)
             self.names.append(name)
-        return found
+        return metric
+
+    def has(self, name: str) -> bool:
+        """Return True if the metric has, or had, a point."""
+        return name in self._ids
 
     def add(self, name: str, step: int, value: float, wall_time: float = float("nan")) -> None:
         self._metric.append(self.metric_id(name))
@@ -113,7 +144,7 @@ class PointsBuilder(Struct):
     def extend(
         self, metric: Sequence[int], steps: Sequence[int], values: Sequence[float], wall_times: Sequence[float]
     ) -> None:
-        """Columns of one length; metric: ids of `metric_id`."""
+        """Add points from columns of equal length; metric: ids returned by `metric_id`."""
         self._metric += metric
         self._steps += steps
         self._values += values
@@ -123,7 +154,7 @@ class PointsBuilder(Struct):
         return len(self._steps)
 
     def take(self) -> list[Item]:
-        """The batch so far as [Points], or [] when there is none; the builder is empty afterwards."""
+        """Return the batch as [Points], or [] if it is empty; the builder is empty afterwards."""
         if not self._steps:
             return []
         points = Points(

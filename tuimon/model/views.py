@@ -1,7 +1,7 @@
-"""What a panel gives and a drawing is made of: plain data, already reduced to the width of the screen.
+"""Views: the output of panels and the input of drawings, as plain data reduced to the width of the screen.
 
-A panel turns a snapshot into a view, `draw` turns a view into rows, a front end turns rows into its own strips
-or prints them. A row is a tuple of spans; the cells of a row sum to the width asked for.
+A panel turns a snapshot into a view, `draw` turns a view into rows, and a front end displays or prints the rows. A row
+is a tuple of spans, whose cells sum to the requested width.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tuimon.model.points import Floats
 
 
 class Role(StrEnum):
-    """What a piece of text is, never how it looks: a theme decides that."""
+    """Meaning of a piece of text; the theme decides how it looks."""
 
     TEXT = "text"
     TITLE = "title"
@@ -52,7 +52,7 @@ Rows: TypeAlias = tuple[Row, ...]
 
 
 class Symbols(StrEnum):
-    """What charts are drawn with; chosen by the terminal's locale, or by the user."""
+    """Symbols that charts are drawn with, chosen by the terminal's locale or by the user."""
 
     BRAILLE = "braille"
     BLOCK = "block"
@@ -60,14 +60,14 @@ class Symbols(StrEnum):
 
 
 class Size(Struct, frozen=True):
-    """In cells."""
+    """Size in cells."""
 
     width: int
     height: int
 
 
 class Axis(Struct, frozen=True):
-    """The limits of a chart along x or y, in data units; low < high, both finite."""
+    """Limits of a chart along x or y, in data units; low < high, both finite."""
 
     low: float
     high: float
@@ -76,18 +76,18 @@ class Axis(Struct, frozen=True):
     kind: str = "number"
     """number | step | time (seconds since the epoch) | duration (seconds) | fraction | bytes."""
     label: str = ""
-    """The unit or the name of the axis; "" draws none."""
+    """Unit or name of the axis; "" draws no label."""
     threshold: float = 1.0
-    """> 0; of a symlog axis."""
+    """Limit of the linear range of a symlog axis; > 0."""
 
 
 class Envelope(Struct, frozen=True, eq=False):
-    """A curve reduced to columns: what falls into column i lies between low[i] and high[i].
+    """A curve reduced to bins: the values in bin i lie between low[i] and high[i].
 
-    All float64 of the same length; NaN in a column without a finite point. first and last are the first and
-    last finite value of the column in x order: neighbours are joined from last[i] to first[j].
-    `gap_after[i]` is true when a non-finite point or a segment border follows column i's last point, so no line
-    may be drawn from it to the next non-empty column.
+    All arrays are float64 of the same length; NaN in a bin without a finite point. first and last are the first and
+    last finite value of the bin in x order: neighbours are joined from last[i] to first[j]. `gap_after[i]` is true if a
+    non-finite point or a segment border follows bin i's last point, so that no line may be drawn from it to the next
+    non-empty bin.
     """
 
     low: Floats
@@ -105,19 +105,19 @@ class Line(Struct, frozen=True, eq=False):
     role: Role
     envelope: Envelope
     markers: bool = False
-    """True: mark each column that has a point (sparse series such as validation), joined by the line."""
+    """Whether each bin with a point is marked (sparse series such as validation)."""
     filled: bool = False
-    """True: the area between the envelope's low and high is filled; layers upon each other make a stacked area."""
+    """Whether the area between the envelope's low and high is filled; several such lines make a stacked area."""
     behind: bool = False
-    """True: lies behind the other lines, whose cells hide it: raw values behind their average, superseded points."""
+    """Whether other lines are drawn on top: raw values under their average, superseded points."""
     metric: str = ""
-    """The metric it shows, as logged; "" unknown."""
+    """Name of the metric as logged; "" if unknown."""
     glyph: str = ""
-    """What tells it from others without colour: one cell wide, in the legend and here and there on the line."""
+    """Symbol that distinguishes the line without colour: one cell wide, in the legend and at points of the line."""
 
 
 class Mark(Struct, frozen=True):
-    """Something that happened at an x position."""
+    """An event at an x position."""
 
     x: float
     kind: str
@@ -130,7 +130,7 @@ class ChartView(Struct, frozen=True, eq=False):
 
     title: str
     headline: Row
-    """What stands beside the title: last value, change, unit."""
+    """Text beside the title: last value, change, unit."""
     x: Axis
     y: Axis
     lines: tuple[Line, ...]
@@ -138,13 +138,13 @@ class ChartView(Struct, frozen=True, eq=False):
     note: str = ""
     """Small print: "600 of 20 000 points", "2 NaN"."""
     columns: int = 0
-    """How many columns each envelope has: it spans x.low to x.high evenly."""
+    """Number of bins of each envelope, which span x.low to x.high evenly."""
     cursor: float | None = None
-    """Where a vertical line marks the place that is read off; None: nowhere."""
+    """x position of the vertical cursor line, or None."""
     extent: tuple[float, float] | None = None
-    """Where the data begin and end along x, which may lie outside the limits; None without a point."""
+    """x of the first and last point, which may lie outside the limits; None without points."""
     table: Rows = ()
-    """What is said below the chart where there is room."""
+    """Rows below the chart, shown if there is room."""
 
 
 class Bar(Struct, frozen=True):
@@ -155,10 +155,10 @@ class Bar(Struct, frozen=True):
     """In the unit of the view; finite, >= 0."""
     role: Role
     detail: Row = ()
-    """What the table says beside it: share, p50, p95, drift."""
+    """Table cells of the part: share, p50, p95, drift."""
     edges: tuple[float, ...] = ()
-    """Where it lies in the whole, for a waterfall: begin and end, in the unit of the view; four of them: begin, end of
-    its first side, begin of its last side, end (a phase with its onload and its offload); () for none."""
+    """Position in a waterfall, in the unit of the view: begin and end, or begin, end of its first side, begin of its
+    last side and end (a phase with its onload and offload); () outside waterfalls."""
 
 
 class BarView(Struct, frozen=True):
@@ -169,30 +169,30 @@ class BarView(Struct, frozen=True):
     bars: tuple[Bar, ...]
     total: float
     columns: tuple[str, ...] = ()
-    """Heads of the table's columns."""
+    """Headings of the table."""
     sentence: Row = ()
     note: str = ""
 
 
 class HeatView(Struct, frozen=True):
-    """A table of fractions: rows × columns, each cell drawn by its level. None: not logged."""
+    """A table of fractions, each cell drawn as a level; None is a cell that was not logged."""
 
     title: str
     headline: Row
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     cells: tuple[tuple[float | None, ...], ...]
-    """fractions 0..1 (they may exceed 1); cells[r][c]."""
+    """Fractions 0..1 (they may exceed 1) as cells[row][column]."""
     second: tuple[tuple[float | None, ...], ...] = ()
-    """A second number a cell, drawn where there is room (allocated beside reserved)."""
+    """A second fraction for each cell, drawn if there is room (allocated beside reserved)."""
     peak: tuple[int, int] | None = None
-    """Row and column of the highest cell."""
+    """(row, column) of the highest cell."""
     sentence: Row = ()
     note: str = ""
 
 
 class TextView(Struct, frozen=True):
-    """Rows that a panel has laid out itself; they are cut or filled to the width."""
+    """Rows that a panel has laid out itself; they are cut or padded to the width."""
 
     title: str
     rows: Rows

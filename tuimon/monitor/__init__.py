@@ -1,31 +1,10 @@
-"""The pipeline, whole: from paths to snapshots, in this process or with the reader in one of its own.
+"""The whole pipeline from paths to snapshots: `local` reads in this process, `process` reads in a child process.
 
-    for snapshot in follow("logs/grpo-1.5b"): ...       live
-    snapshot = open_run("logs/grpo-1.5b")               what is there now
+    from tuimon.monitor.local import follow, open_run
 
-LocalMonitor reads in this process (commands, tests, scripts); ReaderProcess reads in another and calls back when the
-store has changed (the screen). Both give snapshots of the same store.
+    snapshot = open_run("logs/grpo-1.5b")               read everything once
+    for snapshot in follow("logs/grpo-1.5b"): ...       read, then yield a snapshot after each change
+
+Commands and tests use `LocalMonitor`, the dashboard uses `ReaderProcess`. This package imports neither of them: the
+reader process is spawned before numpy and Textual are loaded.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from tuimon.monitor.local import LocalMonitor, follow, open_run
-    from tuimon.monitor.process import ReaderProcess
-
-__all__ = ["LocalMonitor", "ReaderProcess", "follow", "open_run"]
-
-
-def __getattr__(name: str) -> Any:
-    """Loaded when asked for (PEP 562): the reader's process is started before the rest is imported."""
-    if name == "ReaderProcess":
-        from tuimon.monitor.process import ReaderProcess
-
-        return ReaderProcess
-    if name in __all__:
-        from tuimon.monitor import local
-
-        return getattr(local, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

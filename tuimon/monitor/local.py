@@ -1,4 +1,4 @@
-"""Reading in this process: for commands, scripts and tests."""
+"""Read logs in this process, for commands, scripts and tests."""
 
 from __future__ import annotations
 
@@ -9,55 +9,74 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tuimon import config
 from tuimon.detectors import Checker
-from tuimon.errors import NothingFound
 from tuimon.monitor.piped import Pipes
+from tuimon.monitor.remote_names import remote_among
 from tuimon.reader import Collector
+from tuimon.reader.rank_watch import RankWatch
 from tuimon.sources.watch import Watcher
 from tuimon.store import Snapshot, Spool, Store
 from tuimon.vocabulary import merge_key
 
 
 class LocalMonitor:
-    """Collector and store in one process; `update` reads what is new."""
+    """A collector and a store in one process; `update` reads what was appended."""
 
     def __init__(
         self, paths: Sequence[str | os.PathLike[str]], checker: Checker | None = None, spool: Spool | None = None
     ) -> None:
-        """Patterns of console lines are those of the user's settings, as are the detectors unless they are given.
-        spool: where the points are put, for who goes through them once."""
+        """Read `paths` with the console patterns of the user's settings.
+
+        checker: the detectors; by default those of the user's settings. spool: keep the points in this file instead of
+        in memory, for a caller that iterates over them once.
+        """
         settings = config.load()
+        mirrors = remote_among(paths)
         self.collector = Collector([os.fspath(path) for path in paths], settings.console_patterns)
         self._pipes = Pipes(paths)
+        self._ranks = RankWatch(self.collector.paths_of_runs, live=False)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
-        self.store = Store(merge_key, spool)
+        self.store = Store(merge_key, spool, mirrors)
 
-    def update(self, told: Callable[[int, int], None] | None = None) -> bool:
-        """Looks for new logs, reads every known one to its present end, and checks the runs. True when something
-        changed.
-
-        told: is called now and then with the bytes read and the bytes on disk."""
+    def update(self) -> bool:
+        """Find new logs, read each known log to its current end, run the detectors. Return True if anything changed."""
         before = self.store.version
-        self.read(told)
+        self.read()
+        self._apply_ranks()
         self.check()
         return self.store.version != before
 
-    def read(self, told: Callable[[int, int], None] | None = None) -> None:
-        """The same without a check: what detectors work out of every curve is not made, and takes no memory."""
+    def read(self, on_progress: Callable[[int, int], None] | None = None) -> None:
+        """Find and read logs without running the detectors, which saves the memory of their per-curve results.
+
+        on_progress: is called repeatedly with the number of bytes read and the number of bytes on disk.
+        """
         ended = self._pipes.ended()
         for event in self.collector.find():
             self.store.apply(self._pipes.renamed(event))
         while True:
             for event in self.collector.read():
                 self.store.apply(self._pipes.renamed(event))
-            if told is not None:
-                told(*self.collector.progress())
+            if on_progress is not None:
+                on_progress(*self.collector.progress())
             if not self.collector.behind:
                 break
-        for event in (*self.collector.flush(), *self._pipes.told(ended)):
+        for event in (*self.collector.flush(), *self.collector.find_writers(), *self._pipes.end_events(ended)):
             self.store.apply(self._pipes.renamed(event))
+        while self.store.join_runs():
+            pass
+
+    def read_ranks(self) -> None:
+        """Find runs and read what their logs say about ranks, but no points."""
+        for event in self.collector.find():
+            self.store.apply(self._pipes.renamed(event))
+        self._apply_ranks()
+
+    def _apply_ranks(self) -> None:
+        for event in self._ranks.events():
+            self.store.apply(event)
 
     def check(self) -> None:
-        """Ask the detectors."""
+        """Run the detectors on the current snapshot."""
         self.store.set_alerts(self.checker.check_all(self.store.snapshot(), time.time()))
 
     def snapshot(self) -> Snapshot:
@@ -65,7 +84,7 @@ class LocalMonitor:
 
 
 def open_run(*paths: str | os.PathLike[str]) -> Snapshot:
-    """What the logs below the paths hold now. Raises NothingFound when there is no path, or no log below it."""
+    """Read all logs below the paths once. Raise NothingFound if a path does not exist or no log is found."""
     monitor = LocalMonitor(paths)
     monitor.update()
     monitor.collector.require_something()
@@ -75,7 +94,10 @@ def open_run(*paths: str | os.PathLike[str]) -> Snapshot:
 def follow(
     *paths: str | os.PathLike[str], interval: float = 1.0, poll: bool = False, stop: threading.Event | None = None
 ) -> Iterator[Snapshot]:
-    """A snapshot now and one after every change, until `stop` is set. Waits for paths that do not exist yet."""
+    """Yield a snapshot now and after each change until `stop` is set. Wait for paths that do not exist yet.
+
+    interval: seconds between two polls. poll: do not use file system events.
+    """
     monitor = LocalMonitor(paths)
     stop = stop or threading.Event()
     watcher = Watcher(poll=poll, interval=interval)
@@ -90,6 +112,3 @@ def follow(
                 yield monitor.snapshot()
     finally:
         watcher.close()
-
-
-__all__ = ["LocalMonitor", "NothingFound", "follow", "open_run"]

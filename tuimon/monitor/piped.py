@@ -1,6 +1,7 @@
-"""Standard input as a path: what comes through a pipe lies in a private file, which nobody shall see the name of.
+"""Standard input as a path.
 
-Its run is at "-", and once the pipe has ended no time of that file says whether the run lives.
+The input is spooled to a private temporary file whose name is never shown to the user: the path of its run is "-". Once
+the input has ended, the modification time of the file no longer says whether the run is alive, so an event reports it.
 """
 
 from __future__ import annotations
@@ -10,58 +11,78 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from tuimon.model.events import Event, FactFound, RunFound, StreamFound
-from tuimon.model.points import Fact
+from tuimon.model.events import Event, FactFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.links import RemotePath
+from tuimon.model.points import Fact, Topic
+from tuimon.monitor.remote_names import remote_among, renamed
 
 NAME = "-"
 
 
-class Piped(str):
-    """A path of a file that holds what has come through standard input."""
+class StdinPath(str):
+    """The path of the temporary file that standard input is copied to."""
 
     ended: Callable[[], bool]
-    """Whether all of it has come."""
+    """Return True once all input is in the file."""
 
-    def __new__(cls, path: str, ended: Callable[[], bool]) -> Piped:
-        made = super().__new__(cls, path)
-        made.ended = ended
-        return made
+    def __new__(cls, path: str, ended: Callable[[], bool]) -> StdinPath:
+        self = super().__new__(cls, path)
+        self.ended = ended
+        return self
+
+
+def shown_names(paths: Sequence[str]) -> list[str]:
+    """Return the paths as the user sees them: absolute, "-" for standard input, "host:path" on another machine."""
+    names = (
+        NAME if isinstance(path, StdinPath) else path.shown if isinstance(path, RemotePath) else "" for path in paths
+    )
+    return [name or os.path.abspath(path) for name, path in zip(names, paths, strict=True)]
 
 
 class Pipes:
-    """What is told of the runs of pipes."""
+    """Rewrite the events of runs read from standard input or from mirrors, and report the end of the input once."""
 
     def __init__(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        self._waiting: dict[str, Callable[[], bool]] = {p: p.ended for p in paths if isinstance(p, Piped)}
-        """Of those that have not ended, as far as has been told."""
-        self._names = tuple(f"{os.path.dirname(path)}/" for path in self._waiting)
+        self._open: dict[str, Callable[[], bool]] = {p: p.ended for p in paths if isinstance(p, StdinPath)}
+        """Path -> StdinPath.ended, for inputs whose end has not been reported yet."""
+        self._names = tuple(f"{os.path.dirname(path)}/" for path in self._open)
         self._streams: dict[str, int] = {}
+        self._mirrors = remote_among(paths)
 
     def renamed(self, event: Event) -> Event:
-        """The event as others shall know it."""
+        """Return `event` without the paths of the temporary file and of mirrors, and without the writer of an input
+        that is open."""
+        if self._mirrors:
+            event = renamed(event, self._mirrors)
         if self._names:
             if isinstance(event, RunFound) and f"{event.path}/".startswith(self._names):
                 return replace(event, path=NAME)
-            if isinstance(event, StreamFound) and event.path in self._waiting:
+            if isinstance(event, StreamFound) and event.path in self._open:
                 self._streams[event.path] = event.stream
+            if isinstance(event, StreamStatus) and event.stream in self._open_streams():
+                # The state of the temporary file says nothing about the program that writes into the pipe.
+                return replace(event, writer="unknown", process="", copied=False)
         return event
+
+    def _open_streams(self) -> set[int]:
+        return {self._streams[path] for path in self._open if path in self._streams}
 
     @property
     def waiting(self) -> bool:
-        """Whether any has not been told to have ended."""
-        return bool(self._waiting)
+        """True while the end of at least one input has not been reported."""
+        return bool(self._open)
 
-    def have_news(self) -> bool:
-        """Whether `told` has something to tell."""
+    def has_pending(self) -> bool:
+        """Return True if `end_events` would yield an event."""
         return any(path in self._streams for path in self.ended())
 
     def ended(self) -> list[str]:
-        """Those of which all has come and that have not been told yet. To be asked before what they hold is read."""
-        return [path for path, ended in self._waiting.items() if ended()]
+        """Return the paths whose input has ended but is not reported yet. Call this before reading the files."""
+        return [path for path, ended in self._open.items() if ended()]
 
-    def told(self, ended: Sequence[str]) -> Iterator[Event]:
-        """That they have; once. To be told after it was read."""
+    def end_events(self, ended: Sequence[str]) -> Iterator[Event]:
+        """Yield one event for each path in `ended`, once. Call this after the files have been read."""
         for path in ended:
             if path in self._streams:
-                del self._waiting[path]
-                yield FactFound(self._streams[path], Fact("input", {"ended": True}))
+                del self._open[path]
+                yield FactFound(self._streams[path], Fact(Topic.INPUT, {"ended": True}))

@@ -1,8 +1,7 @@
-"""The reader in a process of its own, and the store that one receiving thread fills from it.
+"""Run the reader in a child process and store what it sends, on one receiver thread.
 
-Parsing never takes the interpreter from a key press, and a reader that dies takes nothing with it: it is started
-again, reads everything anew into a second store, and the two are exchanged once the new one has caught up, so no point
-is lost or doubled and the screen never goes blank.
+Parsing never competes with key presses for the GIL. If the reader dies it is started again and reads everything into a
+second store, which replaces the first once it has caught up: no point is lost or duplicated, and the screen stays.
 """
 
 from __future__ import annotations
@@ -13,47 +12,51 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 
 from tuimon.detectors import Checker
 from tuimon.errors import TuimonError
-from tuimon.heap import Heap
 from tuimon.model.events import Notice, Progress, StreamFound
-from tuimon.monitor.piped import NAME, Piped, Pipes
+from tuimon.model.links import Link
+from tuimon.monitor.health import HealthCheck
+from tuimon.monitor.piped import Pipes, shown_names
+from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.spawn import Spawned, spawn
+from tuimon.platform_support import HeapTrimmer
 from tuimon.store import Snapshot, Store
 from tuimon.text import clean
 from tuimon.vocabulary import merge_key
 from tuimon.wire import FrameDecoder
 
 CHECK_EVERY = 1.0
-"""Seconds between two rounds of the detectors, at least."""
+"""Minimum seconds between two rounds of the detectors."""
 CLOCK_EVERY = 15.0
-"""Seconds until they look again though nothing was logged: silence tells something, too."""
+"""Seconds between two rounds while nothing is logged, for detectors that depend on the time (e.g. a stalled run)."""
 _SLICE = 0.1
-"""Seconds for which a round of the detectors goes on, and from its end to the next one where runs are left: what is new
-is stored in between."""
-RESTART_AFTER = (0.2, 1.0, 5.0, 30.0)
-"""Seconds before the first, second … start of a reader that keeps dying."""
-_LOOK = 0.05
-"""Seconds from one look whether detectors may begin to the next."""
-_PIPE_LOOK = 1.0
-"""The same whether standard input has ended."""
-_WAY = 1.0
-"""Seconds for which the receiving thread gives way to a drawing, at most."""
-_TURN = 0.005
-"""… and from one look into the pipe meanwhile to the next."""
-_PIECE = 1 << 20
-"""Bytes that are read at once, at most: what the pipe holds."""
-_MOST_AHEAD = 64
-"""Pieces that wait to be stored."""
+"""Time budget of one round in seconds, and the pause before the next if runs are left; new points are stored in it."""
+RESTART_AFTER = (0.2, 0.5, 1.0, 1.0, 1.0, 5.0, 30.0)
+"""Seconds to wait before restarting the reader after its first, second, ... death in a row before it had read all."""
+_HEALTH_POLL = 1.2
+"""Seconds without a frame after which the state of the reader process is checked, repeatedly."""
+_STARTUP_POLL = 0.05
+"""Seconds between two checks whether the detectors may start."""
+_STDIN_POLL = 0.25
+"""Seconds between two checks whether standard input has ended."""
+_LONGEST_PAUSE = 1.0
+"""Maximum seconds for which `pause_writes` holds back the receiver."""
+_PAUSED_POLL = 0.005
+"""Seconds between two reads from the pipe while writes are paused."""
+_CHUNK = 1 << 20
+"""Maximum bytes of one read: the capacity of the pipe."""
+_MAX_QUEUED = 64
+"""Maximum number of chunks kept in memory while writes are paused."""
 _READER = "reader"
 
 
 class ReaderProcess:
-    """Starts the reader, receives its frames, keeps it alive. `on_change` is called on the receiving thread."""
+    """Start the reader, store its frames, restart it if it dies. `on_change` is called on the receiver thread."""
 
     def __init__(
         self,
@@ -66,76 +69,104 @@ class ReaderProcess:
         checker: Checker | None = None,
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """spawned: a reader of these paths that has been started already. checker: detectors as set by the user."""
+        """spawned: a running reader of these paths. checker: the detectors; by default all, with default settings."""
         self.on_change = on_change
         self._on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
-        self._looked = False
+        self._has_checked = False
         self._checker = checker
-        self._said: SimpleQueue[Notice] = SimpleQueue()
-        self.paths = [NAME if isinstance(path, Piped) else os.path.abspath(path) for path in paths]
+        self._posted: SimpleQueue[Notice] = SimpleQueue()
+        self.paths = shown_names(paths)
+        self._mirrors = remote_among(paths)
+        self.log_in: Callable[[], None] = lambda: None
+        """Connect again where the user has to log in; the terminal is the user's meanwhile."""
+        self._hinting = threading.Lock()
         self._arguments = ([os.path.abspath(path) for path in paths], poll, interval, console_patterns)
         self._reader = spawned
-        self._piped = paths
+        self._given_paths = paths
         self._pipes = Pipes(paths)
-        self._store = Store(merge_key)
+        self._store = Store(merge_key, mirrors=self._mirrors)
         self._closing = threading.Event()
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._keep_running, name="receiver", daemon=True)
         self._detecting = threading.Event()
         self._may_store = threading.Event()
         self._may_store.set()
-        self._drawing = 0
-        self._checked = 0.0
+        self._pauses = 0
+        self._checked_at = 0.0
         self._unchecked = False
-        self._more_to_check = False
-        """Has the last round left runs out?"""
+        self._runs_left = False
+        """True if the last round of the detectors ran out of time before the last run."""
         self._notices: list[Notice] = []
-        self._heap = Heap()
+        self._heap = HeapTrimmer()
+        self._has_caught_up = False
+        """True once the present reader has read everything."""
+        self._health = HealthCheck()
 
     def start(self, detect: bool = True) -> None:
-        """To be called before the screen takes the terminal. detect: False: detectors do not look before `detect`."""
+        """Start the reader and the receiver thread. detect: start the detectors, too, rather than in `detect()`.
+
+        Must be called before the dashboard takes over the terminal.
+        """
         if self._reader is None:
             self._reader = spawn(*self._arguments)
         if detect:
             self.detect()
-        self._checked = time.monotonic()
+        self._checked_at = time.monotonic()
         self._thread.start()
 
     @contextmanager
-    def undisturbed(self) -> Iterator[None]:
-        """What comes inside is not stored before its end: of two threads that work in turns each takes twice as long,
-        and a screen is drawn of what there is. On the event loop's thread; contexts may overlap."""
-        self._drawing += 1
+    def pause_writes(self) -> Iterator[None]:
+        """Hold back the receiver's writes inside the context, so that drawing does not compete with it for the GIL.
+
+        For the UI thread; contexts may be nested.
+        """
+        self._pauses += 1
         self._may_store.clear()
         try:
             yield
         finally:
-            self._drawing -= 1
-            if not self._drawing:
+            self._pauses -= 1
+            if not self._pauses:
                 self._may_store.set()
 
+    def hint(self, paths: Iterable[str], names_changed: bool) -> None:
+        """Notify the reader that files of a mirror have changed; thread-safe. names_changed: some are new or gone."""
+        reader = self._reader
+        if reader is None or reader.process.stdin is None or self._closing.is_set():
+            return
+        mark = b"+" if names_changed else b"-"
+        lines = b"".join(mark + os.fsencode(path) + b"\n" for path in paths)
+        with self._hinting, suppress(OSError, ValueError):  # a reader that ends is started again and reads everything
+            reader.process.stdin.write(lines)
+            reader.process.stdin.flush()
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The links to other machines."""
+        return tuple(path.link for path in self._mirrors)
+
     def detect(self) -> None:
-        """Detectors look from now on: a screen has drawn first, without them beside it."""
+        """Let the detectors run from now on; the dashboard calls this after its first frame."""
         self._detecting.set()
 
     def wait_for_first(self, timeout: float) -> bool:
-        """Waits until the reader has found a log, or has looked everywhere. False: the time is up."""
+        """Wait until the reader has found a log or searched all paths. Return False after `timeout` seconds."""
         return self._first.wait(timeout)
 
     def snapshot(self) -> Snapshot:
         return self._store.snapshot()
 
     @property
-    def has_read(self) -> bool:
-        """Whether all that there was has been read; costs nothing."""
-        return self._store.has_read
+    def caught_up(self) -> bool:
+        """True once the existing part of all logs has been read. Cheap."""
+        return self._store.caught_up
 
     @property
     def process_id(self) -> int | None:
         return self._reader.process.pid if self._reader else None
 
     def close(self) -> None:
-        """Ends the reader and the thread."""
+        """Stop the reader process and the receiver thread."""
         self._closing.set()
         self._may_store.set()
         reader = self._reader
@@ -147,29 +178,29 @@ class ReaderProcess:
             _release(reader)
 
     def _keep_running(self) -> None:
-        deaths = 0
+        deaths = -1
         while True:
             reader = self._reader
             assert reader is not None
-            started = time.monotonic()
+            started, self._has_caught_up = time.monotonic(), False
             try:
                 self._receive(reader.process)
-                problem = _last_words(reader)
+                problem = _failure_reason(reader)
             except TuimonError as error:
                 problem = error.message
-            except Exception as error:  # noqa: BLE001  the thread's border: it becomes a visible notice
+            except Exception as error:  # noqa: BLE001  top of the thread: reported as a notice
                 problem = f"{type(error).__name__}: {error}"
             _close(reader.process)
             if self._closing.is_set():
                 return
             _release(reader)
-            deaths = 0 if time.monotonic() - started > 60 else deaths + 1
+            deaths = 0 if self._has_caught_up or time.monotonic() - started > 60 else deaths + 1
             pause = RESTART_AFTER[min(deaths, len(RESTART_AFTER) - 1)]
-            self._say(
+            self._show_notice(
                 Notice(
                     "error",
-                    clean(f"The reader stopped: {problem}. It is started again in {pause:g} s; what is shown stays."),
-                    "Should it keep stopping, `tuimon doctor` reads the same logs and names the file.",
+                    clean(f"The reader stopped: {problem}. Restarting in {pause:g} s; the data shown so far is kept."),
+                    "If this repeats, run `tuimon doctor` on the same paths: it names the file that fails.",
                     _READER,
                 )
             )
@@ -177,98 +208,104 @@ class ReaderProcess:
                 return
             self._reader = spawn(*self._arguments)
 
-    def tell_alerts(self, listener: Callable[[Snapshot], None]) -> None:
-        """`listener` is called on the receiving thread after each round of the detectors, and now with what they have
-        found if they have looked."""
+    def listen_to_alerts(self, listener: Callable[[Snapshot], None]) -> None:
+        """Call `listener` on the receiver thread after each round of the detectors, and now if there was one."""
         self._on_alerts = listener
-        if self._looked:
+        if self._has_checked:
             listener(self._store.snapshot())
 
-    def say(self, notice: Notice) -> None:
-        """Something that a person should know; from any thread."""
-        self._said.put(notice)
+    def post_notice(self, notice: Notice) -> None:
+        """Show a notice to the user; thread-safe."""
+        self._posted.put(notice)
 
-    def _say(self, notice: Notice) -> None:
+    def _show_notice(self, notice: Notice) -> None:
         self._notices.append(notice)
         self._store.apply(notice)
         self.on_change()
 
     def _receive(self, process: subprocess.Popen[bytes]) -> None:
-        """Fills a store from one reader until it ends. The first reader fills the store that is shown."""
+        """Store the frames of one reader until it ends. The first reader writes to the store that is shown."""
         assert process.stdout is not None
-        fresh = Store(merge_key) if self._store.version else self._store
-        decoder, pipes = FrameDecoder(), Pipes(self._piped)
+        fresh = Store(merge_key, mirrors=self._mirrors) if self._store.version else self._store
+        decoder, pipes = FrameDecoder(), Pipes(self._given_paths)
         if fresh is self._store:
             self._pipes = pipes
         pipe = process.stdout.fileno()
-        ahead: deque[bytes] = deque()
+        queued: deque[bytes] = deque()
         while True:
             every = CHECK_EVERY if self._unchecked else CLOCK_EVERY
-            due = self._checked + (_SLICE if self._more_to_check else every)
-            if not ahead and not select.select([pipe], [], [], self._patience(due, pipes))[0]:
-                if self._detecting.is_set() and (time.monotonic() >= due or pipes.have_news()):
+            due = self._checked_at + (_SLICE if self._runs_left else every)
+            if not queued and not select.select([pipe], [], [], self._select_timeout(due, pipes))[0]:
+                for notice in self._health.notices(process.pid):
+                    self._show_notice(notice)
+                if self._detecting.is_set() and (time.monotonic() >= due or pipes.has_pending()):
                     self._check()
                 continue
-            data = ahead.popleft() if ahead else os.read(pipe, _PIECE)
+            data = queued.popleft() if queued else os.read(pipe, _CHUNK)
             if not data:
                 return
             events = decoder.feed(data)
-            if not events:  # a part of a frame: nothing to tell
+            if not events:  # part of a frame
                 continue
+            for notice in self._health.alive():
+                self._show_notice(notice)
             for event in events:
-                self._give_way(pipe, ahead)
+                self._has_caught_up |= isinstance(event, Progress) and event.caught_up
+                self._wait_while_paused(pipe, queued)
                 fresh.apply(pipes.renamed(event))
             if fresh is not self._store:
                 if not any(isinstance(event, Progress) and event.caught_up for event in events):
                     continue
                 for notice in self._notices[-3:]:
                     fresh.apply(notice)
-                fresh.apply(Notice("info", "The reader stopped and was started again: nothing is lost.", about=_READER))
+                fresh.apply(Notice("info", "The reader stopped and was restarted; no data was lost.", about=_READER))
                 self._store, self._pipes = fresh, pipes
             self._unchecked = True
             if not self._first.is_set() and any(isinstance(event, StreamFound | Progress) for event in events):
                 self._first.set()
             self.on_change()
 
-    def _give_way(self, pipe: int, ahead: deque[bytes]) -> None:
-        """Returns once nothing is drawn. Until then it only takes what the reader writes, who need not wait as well."""
-        until = time.monotonic() + _WAY
-        while not self._may_store.wait(_TURN):
+    def _wait_while_paused(self, pipe: int, queued: deque[bytes]) -> None:
+        """Return when writes are no longer paused. Meanwhile queue what the reader sends, so that it need not wait."""
+        until = time.monotonic() + _LONGEST_PAUSE
+        while not self._may_store.wait(_PAUSED_POLL):
             if time.monotonic() >= until:
                 self._may_store.set()
-            ended = bool(ahead) and not ahead[-1]
-            if not ended and len(ahead) < _MOST_AHEAD and select.select([pipe], [], [], 0)[0]:
-                ahead.append(os.read(pipe, _PIECE))
+            ended = bool(queued) and not queued[-1]
+            if not ended and len(queued) < _MAX_QUEUED and select.select([pipe], [], [], 0)[0]:
+                queued.append(os.read(pipe, _CHUNK))
 
-    def _patience(self, due: float, pipes: Pipes) -> float:
-        """Seconds that it may wait for the reader, when the detectors are to look next at `due`."""
+    def _select_timeout(self, due: float, pipes: Pipes) -> float:
+        """Return how long to wait for the reader (s) if the detectors are to run next at the monotonic time `due`."""
         if not self._detecting.is_set():
-            return _LOOK
-        left = max(0.0, due - time.monotonic())
-        return min(left, _PIPE_LOOK) if pipes.waiting else left
+            return _STARTUP_POLL
+        left = min(max(0.0, due - time.monotonic()), _HEALTH_POLL)
+        return min(left, _STDIN_POLL) if pipes.waiting else left
 
     def _check(self) -> None:
-        """The detectors look, at most once a second, not at a history that has been read in part; what others have to
-        say is taken in."""
-        while not self._said.empty():
-            self._say(self._said.get())
-        for event in self._pipes.told(self._pipes.ended()):
+        """Show posted notices, report the end of pipes and, once the history has been read, run the detectors."""
+        while not self._posted.empty():
+            self._show_notice(self._posted.get())
+        before = self._store.version
+        for event in self._pipes.end_events(self._pipes.ended()):
             self._store.apply(event)
-        self._unchecked = self._more_to_check = False
-        before, snapshot = self._store.version, self._store.snapshot()
+        self._unchecked = self._runs_left = False
+        if self._store.caught_up:
+            self._store.join_runs()
+        snapshot = self._store.snapshot()
         if snapshot.progress.caught_up:
-            self._heap.has_read(snapshot.progress.read)
+            self._heap.trim(snapshot.progress.read)
             if self._checker is None:
-                self._checker = Checker()  # thirty modules, which the first curves need not wait for
-            alerts, whole = self._checker.check_within(snapshot, time.time(), _SLICE)
+                self._checker = Checker()  # imports thirty modules, so not before the first curves are shown
+            alerts, complete = self._checker.check_within(snapshot, time.time(), _SLICE)
             self._store.set_alerts(alerts)
-            self._more_to_check = not whole
-            self._looked = self._looked or whole
-            if self._looked:
+            self._runs_left = not complete
+            self._has_checked = self._has_checked or complete
+            if self._has_checked:
                 self._on_alerts(self._store.snapshot())
         if self._store.version != before:
             self.on_change()
-        self._checked = time.monotonic()
+        self._checked_at = time.monotonic()
 
 
 def _close(process: subprocess.Popen[bytes]) -> None:
@@ -287,8 +324,8 @@ def _release(reader: Spawned) -> None:
     reader.errors.close()
 
 
-def _last_words(reader: Spawned) -> str:
-    """Why a reader ended: the last line of its standard error, or its exit status."""
+def _failure_reason(reader: Spawned) -> str:
+    """Return why a reader ended: the last line of its standard error, or its exit status."""
     status = reader.process.wait()
     reader.errors.seek(0, os.SEEK_END)
     reader.errors.seek(max(0, reader.errors.tell() - 4096))

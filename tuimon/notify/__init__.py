@@ -1,13 +1,13 @@
-"""Telling a person who is not looking: one message an incident, from a thread of its own.
+"""Notifications for a user who is not watching: one message per incident, sent from a thread.
 
     [notify]
-    severity = "warning"                # the mildest alert that is told: info | warning | critical
+    severity = "warning"                # the mildest alert that is sent: info | warning | critical
     bell = true                         # the terminal's bell
     terminal = "auto"                   # a notification of the terminal: auto | 9 | 777 | 99 (the OSC sequences)
-    command = ["notify-send", "tuimon"] # a program, no shell; what happened is in its environment and standard input
+    command = ["notify-send", "tuimon"] # a program, started without a shell; see command.py
     webhook = "https://example.org/x"   # a JSON object is sent there by POST
 
-Nothing is told unless the user's own config.toml says so. What cannot be told becomes a notice on the screen.
+Nothing is sent unless the user's own config.toml says so. A message that cannot be sent becomes a notice on the screen.
 """
 
 from __future__ import annotations
@@ -27,35 +27,40 @@ from tuimon.store import Snapshot
 
 __all__ = ["Channel", "Message", "Notifier", "channels_of"]
 
-_TOLD_APART = 3
-"""More new alerts at once than that are one message that counts the others."""
+_MAX_SEPARATE = 3
+"""More new alerts than this at once are sent as one message with a count."""
 
 
 class Channel(Protocol):
-    """A way to tell."""
+    """A way to send messages."""
 
     @property
     def name(self) -> str: ...
 
-    def tell(self, message: Message) -> None:
-        """May take its time; TuimonError says why it could not."""
+    def send(self, message: Message) -> None:
+        """Send a message; may block. Raises TuimonError on failure."""
         ...
 
 
 class Channels(Struct, frozen=True):
-    """What the user has chosen."""
+    """Channels that the user has configured, and the mildest severity that is sent."""
 
     severity: str
     channels: tuple[Channel, ...]
 
 
 def channels_of(options: Mapping[str, Any], write: Callable[[str], None], where: str = "config.toml") -> Channels:
-    """From what stands in [notify]. write: to the terminal, from any thread. UsageError for what does not exist."""
+    """Build the channels of the table [notify]. write: writes to the terminal, from any thread.
+
+    UsageError for an unknown channel or an invalid value.
+    """
+    if not options:
+        return Channels("warning", ())
     from tuimon.notify.command import Command
     from tuimon.notify.terminal import Bell, TerminalNotification
     from tuimon.notify.webhook import Webhook
 
-    makers: dict[str, Callable[[Any], Channel | None]] = {
+    factories: dict[str, Callable[[Any], Channel | None]] = {
         "bell": lambda value: Bell.of(value, write),
         "terminal": lambda value: TerminalNotification.of(value, write),
         "command": Command.of,
@@ -63,32 +68,32 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None], where:
     }
     severity = options.get("severity", "warning")
     if severity not in SEVERITIES:
-        raise UsageError(f"{where}: [notify] severity is one of {', '.join(SEVERITIES)}, not {severity!r}")
-    found = []
+        raise UsageError(f"{where}: [notify] severity must be one of {', '.join(SEVERITIES)}, not {severity!r}")
+    channels = []
     for name, value in options.items():
         if name == "severity":
             continue
-        if name not in makers:
-            raise UsageError(f"{where}: [notify] has no {name!r}", f"it has: severity, {', '.join(makers)}")
+        if name not in factories:
+            raise UsageError(f"{where}: [notify] has no key {name!r}", f"keys: severity, {', '.join(factories)}")
         try:
-            channel = makers[name](value)
+            channel = factories[name](value)
         except ValueError as error:
             raise UsageError(f"{where}: [notify] {name} {error}") from error
         if channel is not None:
-            found.append(channel)
-    return Channels(severity, tuple(found))
+            channels.append(channel)
+    return Channels(severity, tuple(channels))
 
 
 class Notifier:
-    """Tells every incident once. `update` and `close` may be called from any thread, and never wait."""
+    """Sends one message per incident. `update` and `close` may be called from any thread; `update` never blocks."""
 
-    def __init__(self, chosen: Channels, complain: Callable[[Notice], None]) -> None:
-        """complain: what could not be told, on the notifier's thread."""
+    def __init__(self, chosen: Channels, on_error: Callable[[Notice], None]) -> None:
+        """Start the thread. on_error is called there for each message that could not be sent."""
         self._severity = SEVERITIES.index(chosen.severity)
         self._channels = chosen.channels
-        self._complain = complain
+        self._on_error = on_error
         self._known: set[AlertKey] = set()
-        self._watching = False
+        self._caught_up = False
         self._lock = threading.Lock()
         self._queue: SimpleQueue[Message | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="notifier", daemon=True)
@@ -96,23 +101,23 @@ class Notifier:
             self._thread.start()
 
     def update(self, snapshot: Snapshot) -> None:
-        """What is new in a snapshot is told. What was there when the logs had first been read is no news."""
+        """Send the new alerts of a snapshot; alerts of the initial read of the logs are not sent."""
         if not self._channels:
             return
         with self._lock:
             new = [
                 alert
-                for alert in (*snapshot.alerts, *snapshot.past)
+                for alert in (*snapshot.alerts, *snapshot.resolved)
                 if alert.key not in self._known and SEVERITIES.index(alert.severity) >= self._severity
             ]
             self._known.update(alert.key for alert in new)
-            if self._watching:
+            if self._caught_up:
                 for message in _messages(snapshot, new):
                     self._queue.put(message)
-            self._watching = self._watching or snapshot.progress.caught_up
+            self._caught_up = self._caught_up or snapshot.progress.caught_up
 
     def close(self, timeout: float = 2.0) -> None:
-        """What is on its way may still arrive, for so many seconds."""
+        """Stop after sending queued messages; wait at most `timeout` seconds for that."""
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join(timeout)
@@ -121,14 +126,13 @@ class Notifier:
         while (message := self._queue.get()) is not None:
             for channel in self._channels:
                 try:
-                    channel.tell(message)
+                    channel.send(message)
                 except TuimonError as error:
-                    self._complain(
-                        Notice("warning", f"An alert was not told by {channel.name}: {error.message}", error.hint)
-                    )
+                    text = f"Could not send an alert by {channel.name}: {error.message}"
+                    self._on_error(Notice("warning", text, error.hint))
 
 
 def _messages(snapshot: Snapshot, new: list[Alert]) -> list[Message]:
-    if len(new) > _TOLD_APART:
+    if len(new) > _MAX_SEPARATE:
         return [message_of(snapshot, new[0], len(new) - 1)]
     return [message_of(snapshot, alert) for alert in new]

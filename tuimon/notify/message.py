@@ -1,8 +1,9 @@
-"""What is told: an alert in words that are safe anywhere, and as data."""
+"""Message of an alert, as text without control characters and as data."""
 
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from tuimon.model.alerts import Alert
 from tuimon.store import Snapshot
@@ -12,7 +13,7 @@ SCHEMA = 1
 
 
 class Message(Struct, frozen=True):
-    """All texts are free of control characters."""
+    """Message of an alert. Texts contain no control characters."""
 
     run: str
     path: str
@@ -23,32 +24,20 @@ class Message(Struct, frozen=True):
     message: str
     hint: str
     more: int = 0
-    """Other alerts that were raised at the same moment."""
+    """Number of other alerts that were raised at the same time."""
 
     @property
     def text(self) -> str:
-        """The whole in a line: "grpo-1.5b: grad_norm is NaN since step 36 (and 2 more)"."""
+        """Whole message in one line: "grpo-1.5b: grad_norm is NaN since step 36 (and 2 more)"."""
         return f"{self.run}: {self.message}" + (f" (and {self.more} more)" if self.more else "")
 
     def document(self) -> dict[str, str | int | None]:
-        """As a JSON object has it; `text` is what chat services show."""
-        return {
-            "schema": SCHEMA,
-            "text": self.text,
-            "run": self.run,
-            "path": self.path,
-            "rule": self.rule,
-            "severity": self.severity,
-            "metric": self.metric,
-            "step": self.step,
-            "message": self.message,
-            "hint": self.hint,
-            "more": self.more,
-        }
+        """Return the message as a JSON object; `text` is the key that chat services display."""
+        return {"schema": SCHEMA, "text": self.text, **asdict(self)}
 
 
 def message_of(snapshot: Snapshot, alert: Alert, more: int = 0) -> Message:
-    """The message of an alert."""
+    """Build the message of an alert. more: number of other alerts raised at the same time."""
     run = snapshot.run(alert.run)
     return Message(
         clean(run.name),

@@ -1,152 +1,165 @@
-"""What is shown of a run: each panel is data and a pure function from a run to a view.
+"""Panels of the dashboard: each is a pure function from a run to a view.
 
-A panel is a module of this package with a PANEL (or PANELS). A curve panel is a few lines:
+A panel is a module of this package with a PANEL (or PANELS) that implements the Panel protocol. A panel that draws
+metrics as curves is one line in curves.py:
 
-    PANEL = CurvePanel("kl", "KL", 30, ("kl.ref", "kl.old"))
+    CurvePanel("kl", "KL", 30, ("kl.ref", "kl.old"))
 
-    for panel in arrange(run):                         those that say something about this run, the telling ones first
+    for panel in arrange(run):                         the panels that are relevant for this run
         view = panel.view(run, Size(66, 14), time.time(), Symbols.BRAILLE)
-    metric_panel("any/metric").view(…)                 any metric at all as a chart
+    metric_panel("any/metric").view(…)                 a chart of any single metric
 
-Rows of runs, metrics and settings are made by tuimon.panels.lists.
+tuimon.panels.lists makes rows of runs, metrics and settings. Modules that begin with "_" are helpers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Protocol, runtime_checkable
 
 from tuimon.model.views import Size, Symbols, View
-from tuimon.panels._briefs import seedless_of
-from tuimon.panels._chart import chart_of
-from tuimon.panels._curves import SINGLE, CurvePanel, metric_panel, metric_panel_of
-from tuimon.panels._groups import drawn_over
-from tuimon.panels._look import PLAIN, SMOOTHINGS, Y_RANGES, Y_SCALES, Look, passing
-from tuimon.panels._marks import alerted
-from tuimon.panels._order import ASIDE, telling
-from tuimon.panels._over import Over
-from tuimon.panels._select import is_side, leftovers
+from tuimon.panels._charts.chart import chart_of
+from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
+from tuimon.panels._charts.marks import with_alert_marks
+from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
+from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
+from tuimon.panels._link import link_row
+from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_secondary, is_total, leftovers
+from tuimon.panels._text import plural
 from tuimon.registry import discover
 from tuimon.store import Run
-from tuimon.vocabulary import classify, memory_of, phase_of
+from tuimon.vocabulary import classify, meanings, memory_of, pair_key, phase_of
 
 __all__ = [
-    "ASIDE",
-    "PLAIN",
-    "SINGLE",
+    "DEFAULTS",
+    "SECONDARY_PANELS",
+    "SINGLE_METRIC",
     "SMOOTHINGS",
     "Y_RANGES",
     "Y_SCALES",
+    "ChartOptions",
     "CurvePanel",
-    "Look",
-    "Over",
+    "OverlayLine",
     "Panel",
-    "alerted",
     "all_panels",
     "arrange",
+    "by_relevance",
     "chart_of",
-    "drawn_over",
     "header_panel",
-    "is_side",
+    "is_secondary",
+    "link_row",
     "metric_panel",
-    "metric_panel_of",
-    "passing",
-    "prepare",
-    "remaining",
-    "seedless_of",
-    "telling",
+    "metric_panel_by_id",
+    "overlay_lines",
+    "plural",
+    "preload",
+    "seed_group_key",
+    "transient",
+    "unshown_metrics",
+    "with_alert_marks",
 ]
 
 HEADER = "header"
-MOST_SINGLE = 40
-"""Charts of single metrics in an arrangement; the others are reached by name, through `remaining`."""
+MAX_SINGLE = 40
+"""Maximum number of charts of single metrics in an arrangement; `unshown_metrics` has the names of all."""
 
 
 @runtime_checkable
 class Panel(Protocol):
-    """One thing that is shown."""
+    """A part of the dashboard.
+
+    A panel may also have `fitted(run)`, which returns the same panel with the rows that it can use for this run.
+    """
 
     @property
     def id(self) -> str:
-        """Short, stable: "reward"."""
+        """Short, stable name: "reward"."""
         ...
 
     @property
     def title(self) -> str:
-        """For a person."""
+        """Title on the screen."""
         ...
 
     @property
     def order(self) -> int:
-        """Panels with less come first."""
+        """Position in the arrangement, ascending."""
         ...
 
     @property
     def kind(self) -> str:
-        """chart | bars | heat | text: what room it wants."""
+        """Kind of view, which determines the layout: chart | bars | heat | text."""
         ...
 
     @property
     def rows(self) -> int:
-        """Rows it can use; 0: as many as there are."""
+        """Number of rows it can use; 0 for any number."""
         ...
 
     def relevant(self, run: Run) -> bool:
-        """Whether it has something to say about this run. Cheap: asked at every new metric."""
+        """Whether the panel has something to display for this run. Cheap, as it is called for every new metric."""
         ...
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> View:
-        """What it says, reduced to `size`. `now`: seconds since the epoch. Any size >= 0 × 0 will do.
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> View:
+        """Return the view, reduced to `size` (any size from 0 × 0).
 
-        look: how charts are looked at; what a panel has no use for it does not mind.
+        now: seconds since the epoch. options: display options of charts; a panel ignores those it does not use.
         """
         ...
 
 
+@cache
 def all_panels() -> tuple[Panel, ...]:
-    """Every panel there is, in order."""
-    return _sorted_panels()
-
-
-@lru_cache(maxsize=1)
-def _sorted_panels() -> tuple[Panel, ...]:
+    """Return all panels, in order."""
     return tuple(sorted(discover("tuimon.panels", "PANEL"), key=lambda panel: (panel.order, panel.id)))
 
 
-def prepare() -> None:
-    """Loads the panels and what they know of names, which the first drawing would wait for."""
+def preload() -> None:
+    """Load the panels and the vocabulary, which the first drawing would otherwise wait for."""
     all_panels()
     classify(""), phase_of(""), memory_of("")
 
 
 def arrange(run: Run) -> tuple[Panel, ...]:
-    """The panels for this run (but the header), the telling ones first; then charts of metrics that belong to none."""
-    relevant = _relevant(run)
-    fitted = tuple(_fitted(panel, run) for panel in relevant if panel.id != HEADER)
-    return fitted + tuple(metric_panel(name) for name in _beside(run, relevant)[:MOST_SINGLE])
+    """Return the panels for this run without the header, in order, then charts of metrics that no panel displays."""
+    fitted = tuple(_fitted(panel, run) for panel in all_panels() if panel.id != HEADER and panel.relevant(run))
+    singles = tuple(metric_panel(*names) for names in _charts(run)[:MAX_SINGLE])
+    return tuple(sorted(fitted + singles, key=lambda panel: panel.order))
+
+
+def _charts(run: Run) -> list[tuple[str, ...]]:
+    """Return the metrics of the charts after the panels: a training metric shares the chart of its validation metric.
+
+    Sizes and totals that were logged once, at the end, have no chart.
+    """
+    known = meanings(run.metrics)
+    names = [name for name in unshown_metrics(run) if not is_total(run, name, known[name])]
+    keys = {name: (pair_key(name), known[name].facets.get("q")) for name in names}
+    validation = {keys[name]: name for name in reversed(names) if known[name].split == "val"}
+    charts: list[tuple[str, ...]] = []
+    for name in names:
+        counterpart = validation.get(keys[name]) if known[name].split != "val" else None
+        if counterpart is not None:
+            del validation[keys[name]]
+            charts.append((name, counterpart))
+        else:
+            charts.append((name,))
+    drawn = {names[1] for names in charts if len(names) > 1}
+    return [names for names in charts if len(names) > 1 or names[0] not in drawn]
 
 
 def _fitted(panel: Panel, run: Run) -> Panel:
-    """A panel whose use of rows depends on the run has `fitted(run)`: the same panel with the rows that it can use; the
-    same object for the same number."""
     fit: Callable[[Run], Panel] | None = getattr(panel, "fitted", None)
     return panel if fit is None else fit(run)
 
 
 def header_panel() -> Panel:
-    """The first thing a person reads: what run this is, how it stands, when it ends."""
+    """Return the panel with the run's name, state and estimated end."""
     return next(panel for panel in all_panels() if panel.id == HEADER)
 
 
-def remaining(run: Run) -> tuple[str, ...]:
-    """Names of the metrics that no panel shows: unknown ones first."""
-    return _beside(run, _relevant(run))
-
-
-def _relevant(run: Run) -> tuple[Panel, ...]:
-    return tuple(panel for panel in all_panels() if panel.relevant(run))
-
-
-def _beside(run: Run, relevant: tuple[Panel, ...]) -> tuple[str, ...]:
+def unshown_metrics(run: Run) -> tuple[str, ...]:
+    """Return the names of the metrics that no panel displays, the unclassified ones first."""
+    relevant = (panel for panel in all_panels() if panel.relevant(run))
     return leftovers(run.metrics, frozenset(c for panel in relevant for c in getattr(panel, "concepts", ())))

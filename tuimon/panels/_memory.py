@@ -1,4 +1,4 @@
-"""The memory tags of a run as a table: phases down, devices across."""
+"""GPU memory tags of a run as a table (phases by devices), and when a device will be full."""
 
 from __future__ import annotations
 
@@ -8,98 +8,155 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from tuimon.panels._select import by_concept
+from tuimon.analysis.forecast import Growth, forecast_text, growth
+from tuimon.model.views import Role, Span
+from tuimon.panels._metrics import by_concept, curve_or_none
+from tuimon.store import Run
 from tuimon.vocabulary import MemoryTag, memory_of, phase_of
 
 _GPU = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used")
-WHOLE = ""
-"""The phase of tags that name none."""
 
 
 class MemoryTable(Struct, frozen=True):
-    """Which tags there are. `metric_of` has (phase, column, kind) -> metric, of each the most telling snapshot."""
+    """The memory tags of a run by phase, device and kind."""
 
     phases: tuple[str, ...]
-    """As written, in the order of the step."""
+    """Phases as logged, in the order of the step; "" of tags without a phase."""
     columns: tuple[str, ...]
-    """Devices: "0", "1" …; "node 1:0" on several machines; "all" where tags name none."""
+    """Devices: "0", "1" …; "node 1:0" on several machines; "all" if tags have no device."""
     kinds: tuple[str, ...]
     metric_of: Mapping[tuple[str, str, str], str]
+    """(phase, column, kind) -> metric, of the snapshot that is closest to the peak of the phase."""
     scale_of: Mapping[str, float]
-    """By metric."""
+    """Metric -> factor to fractions or GiB."""
 
     def has(self, *kinds: str) -> bool:
         """Whether any of these kinds was logged."""
         return any(kind in self.kinds for kind in kinds)
 
 
-MOMENTS = (("start", "offload"), ("start", "onload"), ("end", "onload"), ("end", "offload"))
-"""(snapshot, load) of ROLL's operations in their order: before, with the state loaded, work done, state moved back."""
+STAGES = (("start", "offload"), ("start", "onload"), ("end", "onload"), ("end", "offload"))
+"""(snapshot, load) at the stages of ROLL's operations, in order: before, loaded, done, offloaded."""
 
 
 @lru_cache(maxsize=64)
-def moments_of(metrics: tuple[str, ...]) -> Mapping[tuple[str, str, int, str], str]:
-    """(phase, column, index into MOMENTS, kind) -> metric, of the tags in GiB that name a moment."""
-    known = by_concept(metrics)
-    found = [(name, tag) for concept in _GPU for name in known.get(concept, ()) if (tag := memory_of(name))]
-    machines = len({tag.node for _, tag in found if tag.node is not None})
+def stage_metrics(metrics: tuple[str, ...]) -> Mapping[tuple[str, str, int, str], str]:
+    """Map (phase, column, index into STAGES, kind) to the metric, for tags in GiB that name a stage."""
+    tags, several_nodes = _gpu_tags(metrics)
     return MappingProxyType(
         {
-            (tag.phase, _column(tag, machines > 1), MOMENTS.index((tag.snapshot, tag.load)), tag.kind): name
-            for name, tag in found
-            if (tag.snapshot, tag.load) in MOMENTS and not tag.fraction
+            (tag.phase, _column(tag, several_nodes), STAGES.index((tag.snapshot, tag.load)), tag.kind): name
+            for name, tag in tags
+            if (tag.snapshot, tag.load) in STAGES and not tag.fraction
         }
     )
 
 
 @lru_cache(maxsize=64)
 def gpu_table(metrics: tuple[str, ...]) -> MemoryTable:
-    """The GPU memory tags among a run's metrics."""
-    known = by_concept(metrics)
-    found = [(name, tag) for concept in _GPU for name in known.get(concept, ()) if (tag := memory_of(name))]
-    machines = len({tag.node for _, tag in found if tag.node is not None})
+    """Return the table of the GPU memory tags among the metrics."""
+    tags, several_nodes = _gpu_tags(metrics)
     best: dict[tuple[str, str, str], tuple[int, str]] = {}
     columns: dict[str, tuple[int, int]] = {}
-    for name, tag in found:
-        column = _column(tag, machines > 1)
+    for name, tag in tags:
+        column = _column(tag, several_nodes)
         columns[column] = (tag.node or 0, -1 if tag.device is None else tag.device)
         key = (tag.phase, column, tag.kind)
-        best[key] = max(best.get(key, (-1, "")), (_moment(tag), name))
+        best[key] = max(best.get(key, (-1, "")), (_peak_rank(tag), name))
     return MemoryTable(
-        tuple(sorted({tag.phase for _, tag in found}, key=phase_order)),
+        tuple(sorted({tag.phase for _, tag in tags}, key=phase_order)),
         tuple(sorted(columns, key=columns.__getitem__)),
-        tuple(dict.fromkeys(tag.kind for _, tag in found)),
+        tuple(dict.fromkeys(tag.kind for _, tag in tags)),
         MappingProxyType({key: name for key, (_, name) in best.items()}),
-        MappingProxyType({name: tag.scale for name, tag in found}),
+        MappingProxyType({name: tag.scale for name, tag in tags}),
     )
 
 
-def _column(tag: MemoryTag, machines: bool) -> str:
+def _gpu_tags(metrics: tuple[str, ...]) -> tuple[list[tuple[str, MemoryTag]], bool]:
+    """Return ((metric, tag) of the GPU memory tags, whether they are of several machines)."""
+    known = by_concept(metrics)
+    tags = [(name, tag) for concept in _GPU for name in known.get(concept, ()) if (tag := memory_of(name))]
+    return tags, len({tag.node for _, tag in tags if tag.node is not None}) > 1
+
+
+def _column(tag: MemoryTag, several_nodes: bool) -> str:
     if tag.device is None:
         return "all"
-    return f"node {tag.node}:{tag.device}" if machines and tag.node is not None else str(tag.device)
+    return f"node {tag.node}:{tag.device}" if several_nodes and tag.node is not None else str(tag.device)
 
 
-def _moment(tag: MemoryTag) -> int:
-    """How much a snapshot tells of the peak of a phase: the end with the state loaded, then the start with it."""
+def _peak_rank(tag: MemoryTag) -> int:
+    """Rank a snapshot by its closeness to the peak of the phase: the end with the state loaded, then the start."""
     return 2 * (tag.load == "onload") + (tag.snapshot == "end")
 
 
 def phase_title(phase: str) -> str:
-    """A phase of memory tags as a person reads it."""
+    """Return the display name of a phase of memory tags."""
     return phase.replace("/", ".") or "whole step"
 
 
 def short_titles(phases: Sequence[str]) -> tuple[str, ...]:
-    """What the phases are about ("actor train"), where that tells them apart; else as above."""
-    found = [phase_of(f"time/{phase}/total") for phase in phases]
-    labels = [one.label if one is not None and one.id != "other" else "" for one in found]
+    """Return the short names of the phases ("actor train") if these are distinct, else their full names."""
+    known = [phase_of(f"time/{phase}/total") for phase in phases]
+    labels = [phase.label if phase is not None and phase.id != "other" else "" for phase in known]
     if not all(labels) or len(set(labels)) < len(labels):
         return tuple(map(phase_title, phases))
     return tuple(labels)
 
 
 def phase_order(phase: str) -> tuple[int, str]:
-    """Where a phase of memory tags stands in the step."""
-    found = phase_of(f"time/{phase}/total") if phase else None
-    return (found.order if found else -1, phase)
+    """Return a sort key for phases of memory tags: their order in the step."""
+    known = phase_of(f"time/{phase}/total") if phase else None
+    return (known.order if known else -1, phase)
+
+
+class Forecast(Struct, frozen=True):
+    """A device that is predicted to be full."""
+
+    row: int
+    """Index of the phase."""
+    column: str
+    growth: Growth
+
+
+def soonest_full(
+    run: Run,
+    table: MemoryTable,
+    cells: Sequence[Sequence[float | None]],
+    phases: Sequence[str],
+    columns: Sequence[str],
+    kind: str,
+    left: int | None,
+) -> Forecast | None:
+    """Return the first device to be full, of the fullest of each phase; None if none will be before the run ends.
+
+    cells: newest fractions by phase and column. left: steps until the end of the run, None if unknown.
+    """
+    best: Forecast | None = None
+    for index, (phase, row) in enumerate(zip(phases, cells, strict=True)):
+        known = [(value, column) for value, column in zip(row, columns, strict=True) if value is not None]
+        if not known:
+            continue
+        column = max(known)[1]
+        metric = table.metric_of.get((phase, column, kind))
+        curve = curve_or_none(run, metric) if metric else None
+        trend = growth(curve.steps, curve.values, table.scale_of[curve.metric]) if curve is not None else None
+        if trend is None or (left is not None and trend.soonest > left):
+            continue
+        if best is None or trend.steps < best.growth.steps:
+            best = Forecast(index, column, trend)
+    return best
+
+
+def forecast_words(forecast: Forecast, name: str) -> Span:
+    """Return "; critic.train_step on device 5 is full in 35 steps (30 to 41) at 0.15 points a step".
+
+    name: of the phase; "" to continue a sentence about it.
+    """
+    where = (
+        "" if not name else f"; {name} is" if forecast.column == "all" else f"; {name} on device {forecast.column} is"
+    )
+    return (
+        f"{where or ','} full in {forecast_text(forecast.growth)} at {forecast.growth.slope * 100:.2g} points a step",
+        Role.WARNING,
+    )

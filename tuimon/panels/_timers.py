@@ -1,4 +1,4 @@
-"""The timers of a run as a tree: parts of the step, what lies inside them, and what an operation is made of."""
+"""Timers of a run as a tree: phases of the step, nested timers, and the parts of an operation."""
 
 from __future__ import annotations
 
@@ -10,48 +10,52 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.shift import Shift, shift
-from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Phase, is_nested, phase_of
 
 RECENT = 100
-"""Points of a timer that its median and its 95th percentile are taken over, and its second drift."""
+"""Number of points for the median, the 95th percentile and the recent drift of a timer."""
 _SPARSE = 1.5
-"""A timer is sparse when its points lie this much farther apart than those of most timers."""
+"""A timer is sparse if the distance of its points exceeds the usual distance by this factor."""
 
 
 class Timer(Struct, frozen=True):
-    """A timer of a whole phase, and where it stands among the others."""
+    """A timer of a whole phase, with its place in the tree."""
 
     metric: str
     phase: Phase
     parent: str
-    """Metric of the timer around it; "" for a part of the step."""
+    """Metric of the enclosing timer; "" for a phase of the step."""
     parts: tuple[tuple[str, str], ...]
-    """(part, metric) of what it is made of: execute, onload, offload."""
+    """(part, metric) of its parts: execute, onload, offload."""
 
 
 @lru_cache(maxsize=64)
 def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
-    """The timers among a run's metrics, in the order of the step; each child directly behind its parent."""
-    found = [(name, phase) for name in by_concept(metrics).get("time.phase", ()) if (phase := phase_of(name))]
+    """Return the timers among the metrics in the order of the step, each child directly after its parent."""
+    phases = [(name, phase) for name in by_concept(metrics).get("time.phase", ()) if (phase := phase_of(name))]
     parts: dict[tuple[str, str], list[tuple[str, str]]] = {}
     totals: dict[tuple[str, str], tuple[str, Phase]] = {}
-    for name, phase in found:
+    for name, phase in phases:
         key = (phase.domain, phase.name)
         if phase.part == "total":
             totals.setdefault(key, (name, phase))
         elif phase.part != "statistic":
             parts.setdefault(key, []).append((phase.part, name))
-    around = {
+    enclosing = {
         name: [(other, outer) for other, outer in totals.values() if other != name and is_nested(phase, outer)]
         for name, phase in totals.values()
     }
     tree: dict[str, list[Timer]] = {}
     for key, (name, phase) in totals.items():
-        # Of several timers around it, a part of the step itself, the first of them: not the order of the log decides.
-        outer = min(around[name], key=lambda one: (len(around[one[0]]), one[1].order, one[1].name), default=("", None))
-        tree.setdefault(outer[0], []).append(Timer(name, phase, outer[0], tuple(parts.get(key, ()))))
+        # Of several enclosing timers the parent is the outermost, and of these the first in the step.
+        parent = min(
+            enclosing[name],
+            key=lambda timer: (len(enclosing[timer[0]]), timer[1].order, timer[1].name),
+            default=("", None),
+        )[0]
+        tree.setdefault(parent, []).append(Timer(name, phase, parent, tuple(parts.get(key, ()))))
     ordered: list[Timer] = []
 
     def add(parent: str) -> None:
@@ -64,40 +68,40 @@ def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
 
 
 class Drift(Struct, frozen=True):
-    """How much longer a phase takes than it did."""
+    """Change of the duration of a phase."""
 
     ratio: float
-    """0.38: 38 % longer."""
+    """Relative change; 0.38 is 38 % longer."""
     since: int
-    """The step that it is compared with."""
+    """First step of the comparison."""
     sure: bool
-    """Whether it stands out from the noise."""
+    """Whether the change is significant against the noise."""
 
 
-class Reading(Struct, frozen=True):
-    """What a timer says at the step that is shown."""
+class TimerReading(Struct, frozen=True):
+    """Values of a timer at the displayed step."""
 
     timer: Timer
     now: float
-    """Seconds at that step; the last known for a sparse timer that has no point there; NaN unknown."""
+    """Seconds at that step; the last known value for a sparse timer without a point there; NaN if unknown."""
     present: bool
-    """Whether it has a point at that step."""
+    """Whether the timer has a point at that step."""
     p50: float
     p95: float
     drift: Drift | None
-    """How much longer it takes than when the run began; None when there is too little to tell."""
-    lately: Drift | None
-    """The same over its last hundred points; None where there are not more."""
+    """Change since the start of the run; None if there are too few points."""
+    recent_drift: Drift | None
+    """Change over the last hundred points; None if there are no more points than that."""
     every: int
-    """A sparse timer has a point every so many steps; 0 for one that is not, -1 for one that ran once, steps ago."""
+    """Steps between two points of a sparse timer; 0 if not sparse, -1 if it ran once, before the displayed step."""
     parts: Mapping[str, float]
-    """Seconds of its parts at that step."""
+    """Part -> seconds at that step."""
 
 
-def read_timers(run: Run) -> tuple[int, tuple[Reading, ...]] | None:
-    """(step, readings): the newest step that all frequent timers have reached; None without a timer.
+def read_timers(run: Run) -> tuple[int, tuple[TimerReading, ...]] | None:
+    """Return (step, readings) for the newest step that all frequent timers have reached; None if there are no timers.
 
-    Sparse timers (a checkpoint every tenth step) keep their own last value.
+    Sparse timers (a checkpoint every tenth step) keep their last value.
     """
     curves = [(timer, curve) for timer in timers_of(run.metrics) if (curve := curve_or_none(run, timer.metric))]
     if not curves:
@@ -113,20 +117,20 @@ def read_timers(run: Run) -> tuple[int, tuple[Reading, ...]] | None:
 
 
 def _gap(curve: Curve) -> float:
-    """Usual number of steps between two points; 0.0 unknown."""
+    """Return the median number of steps between two points; 0.0 if it is unknown."""
     gaps = np.diff(curve.steps[-RECENT:])
     gaps = gaps[gaps > 0]
     return float(np.median(gaps)) if len(gaps) else 0.0
 
 
-def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: float) -> Reading:
+def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: float) -> TimerReading:
     end = int(np.searchsorted(curve.steps, step, "right"))
     present = end > 0 and int(curve.steps[end - 1]) == step
-    seen = curve.values[max(end - RECENT, 0) : end]
-    finite = seen[np.isfinite(seen)]
+    recent = curve.values[max(end - RECENT, 0) : end]
+    finite = recent[np.isfinite(recent)]
     p50, p95 = np.percentile(finite, (50, 95)).tolist() if len(finite) else (float("nan"), float("nan"))
     drift = _drift(curve, shift(curve.values[:end]))
-    lately = _drift(curve, shift(curve.values[:end], end - RECENT)) if end > RECENT else None
+    recent_drift = _drift(curve, shift(curve.values[:end], end - RECENT)) if end > RECENT else None
     now = float(curve.values[end - 1]) if end else float("nan")
     every = round(gap / usual) if usual and gap > usual * _SPARSE else 0
     if usual and gap == 0.0 and not present:
@@ -135,10 +139,10 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     for part, metric in timer.parts:
         inner = curve_or_none(run, metric)
         if inner is not None and end:
-            at = int(np.searchsorted(inner.steps, curve.steps[end - 1], "right")) - 1
-            if at >= 0 and inner.steps[at] == curve.steps[end - 1] and np.isfinite(inner.values[at]):
-                parts[part] = float(inner.values[at])
-    return Reading(timer, now, present, p50, p95, drift, lately, every, MappingProxyType(parts))
+            index = int(np.searchsorted(inner.steps, curve.steps[end - 1], "right")) - 1
+            if index >= 0 and inner.steps[index] == curve.steps[end - 1] and np.isfinite(inner.values[index]):
+                parts[part] = float(inner.values[index])
+    return TimerReading(timer, now, present, p50, p95, drift, recent_drift, every, MappingProxyType(parts))
 
 
 def _drift(curve: Curve, moved: Shift | None) -> Drift | None:

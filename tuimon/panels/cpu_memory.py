@@ -1,4 +1,4 @@
-"""Memory of the processes: resident set of each phase, to see it creep."""
+"""Memory of the training processes: the resident set in each phase, to detect leaks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import ChartView, Size, Symbols
-from tuimon.panels._chart import chart_of
-from tuimon.panels._curves import MAX_LINES
-from tuimon.panels._look import PLAIN, Look
+from tuimon.panels._charts.chart import chart_of
+from tuimon.panels._charts.curve_panel import MAX_LINES
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._memory import phase_order
-from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Run
 from tuimon.vocabulary import classify, memory_of
 
@@ -30,8 +30,8 @@ class CpuMemory(Struct, frozen=True):
         """Whether the run logs memory of its processes."""
         return "cpu.memory" in by_concept(run.metrics)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> ChartView:
-        """A line for each of the phases whose processes are largest; the note has what else was logged."""
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
+        """Return a line for each of the phases with the largest processes; the note has the virtual memory."""
         resident: list[tuple[float, tuple[int, str], str]] = []
         virtual = 0.0
         for name in by_concept(run.metrics).get("cpu.memory", ()):
@@ -46,9 +46,9 @@ class CpuMemory(Struct, frozen=True):
         chosen = [name for *_, name in sorted(resident)]
         curves = [(name, classify(name), run.curve(name)) for name in chosen[:MAX_LINES]]
         left = len(chosen) - len(curves)
-        view = chart_of(run, TITLE, curves, size, symbols, left=left, look=look, label=_label, panel=self.id)
-        said = [f"virtual {format_value(virtual, 'GiB')}"] if virtual else []
-        return replace(view, note=", ".join(filter(None, [*said, view.note])))
+        view = chart_of(run, TITLE, curves, size, symbols, left=left, options=options, label=_label, panel=self.id)
+        virtual_note = [f"virtual {format_value(virtual, 'GiB')}"] if virtual else []
+        return replace(view, note=", ".join(filter(None, [*virtual_note, view.note])))
 
 
 def _label(name: str) -> str:

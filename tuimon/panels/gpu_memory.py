@@ -1,4 +1,4 @@
-"""How full each GPU was in each phase: reserved against allocated, the peak, and the odd device out."""
+"""GPU memory by phase and device: reserved and allocated fractions, the peak, outliers among the devices."""
 
 from __future__ import annotations
 
@@ -11,10 +11,17 @@ from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_fraction, format_value
 from tuimon.model.views import HeatView, Role, Row, Size, Span, Symbols, TextView
-from tuimon.panels._look import PLAIN, Look
-from tuimon.panels._memory import MemoryTable, gpu_table, phase_title, short_titles
-from tuimon.panels._memory_growth import Forecast, forecast_words, soonest_full
-from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._memory import (
+    Forecast,
+    MemoryTable,
+    forecast_words,
+    gpu_table,
+    phase_title,
+    short_titles,
+    soonest_full,
+)
+from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Run
 from tuimon.vocabulary import phase_of
 
@@ -22,11 +29,11 @@ TITLE = "GPU memory"
 FRACTIONS = ("max_reserved_frac", "max_allocated_frac")
 _GIB = ("max_reserved", "max_allocated", "reserved", "allocated", "used")
 _MAD_TO_SIGMA = 1.4826
-_ODD_DEVIATIONS = 3.0
-_ODD_POINTS = 0.05
-"""A device is odd when it is both so many deviations and so much of its memory away from the median device."""
+_OUTLIER_DEVIATIONS = 3.0
+_OUTLIER_POINTS = 0.05
+"""Minimum distances of an outlier from the median device: robust deviations, and fraction of the memory."""
 _FEWEST_DEVICES = 3
-_OF_ROLL = "means over ranks, by each process's own device index"
+_ROLL_NOTE = "means over ranks, by each process's own device index"
 
 Cells = list[list[float | None]]
 
@@ -40,12 +47,14 @@ class GpuMemory(Struct, frozen=True):
     concepts: tuple[str, ...] = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used")
 
     def relevant(self, run: Run) -> bool:
-        """Whether the run has memory tags, or is of a kind that could have had them."""
+        """Whether the run has memory tags, or is a ROLL run, which could log them."""
         known = by_concept(run.metrics)
         return any(concept in known for concept in self.concepts) or is_roll(run)
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> HeatView | TextView:
-        """Fractions as a heat map; a table of GiB where the log has no fractions; else why there is nothing."""
+    def view(
+        self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS
+    ) -> HeatView | TextView:
+        """Return a heat map of fractions, a table of GiB if the log has no fractions, or a hint how to log them."""
         table = gpu_table(run.metrics)
         if not table.phases:
             hint: Row = (("ROLL writes memory only with ROLL_DEBUG=1", Role.TEXT),) if is_roll(run) else ()
@@ -87,7 +96,7 @@ def _fractions(run: Run, table: MemoryTable, size: Size) -> HeatView:
     shown = "reserved" if first == FRACTIONS[0] else "allocated"
     notes = [f"% of the device {shown} at most" + (" / allocated" if second else "")]
     if any(phases):
-        notes.append(_OF_ROLL)
+        notes.append(_ROLL_NOTE)
     return HeatView(
         TITLE,
         headline,
@@ -106,7 +115,7 @@ def _cells(run: Run, table: MemoryTable, phases: Sequence[str], columns: Sequenc
 
 
 def _last(run: Run, table: MemoryTable, phase: str, column: str, kind: str) -> float | None:
-    """The newest finite value in the table's unit; None where there is none."""
+    """Return the newest finite value in the table's unit, or None."""
     metric = table.metric_of.get((phase, column, kind))
     curve = curve_or_none(run, metric) if metric else None
     last = curve.last if curve else None
@@ -122,47 +131,49 @@ def _sentence(
 ) -> Row:
     if peak is None:
         return ()
-    at, column = float(values[peak]), columns[peak[1]]
+    highest, column = float(values[peak]), columns[peak[1]]
     where = "" if column == "all" else f" on device {column}"
     during = f" in {names[peak[0]]}" if len(names) > 1 else ""
-    role = Role.CRITICAL if at >= 0.98 else Role.WARNING if at >= 0.95 else Role.TEXT
-    said: list[Span] = [(f"peak {format_fraction(at)}{where}{during}", role)]
+    role = Role.CRITICAL if highest >= 0.98 else Role.WARNING if highest >= 0.95 else Role.TEXT
+    spans: list[Span] = [(f"peak {format_fraction(highest)}{where}{during}", role)]
     if forecast is not None:
         here = (forecast.row, columns.index(forecast.column)) == peak
-        said.append(forecast_words(forecast, "" if here else names[forecast.row]))
-    odd = odd_device(values)
-    if odd is not None and odd[:2] == peak:
-        said.append((f", {abs(odd[2]) * 100:.0f} points above the median device", Role.WARNING))
-    if odd is not None and odd[:2] != peak:
-        row, place, away = odd
-        side = "above" if away > 0 else "below"
-        text = f"; device {columns[place]} is {abs(away) * 100:.0f} points {side} the median device in {names[row]}"
-        said.append((text, Role.WARNING))
-    return tuple(said)
+        spans.append(forecast_words(forecast, "" if here else names[forecast.row]))
+    outlier = outlier_device(values)
+    if outlier is not None and outlier[:2] == peak:
+        spans.append((f", {abs(outlier[2]) * 100:.0f} points above the median device", Role.WARNING))
+    if outlier is not None and outlier[:2] != peak:
+        row, index, distance = outlier
+        side = "above" if distance > 0 else "below"
+        text = f"; device {columns[index]} is {abs(distance) * 100:.0f} points {side} the median device in {names[row]}"
+        spans.append((text, Role.WARNING))
+    return tuple(spans)
 
 
-def odd_device(values: np.ndarray) -> tuple[int, int, float] | None:
-    """(row, column, difference from the row's median) of the device that is farthest off, None when none stands out.
+def outlier_device(values: np.ndarray) -> tuple[int, int, float] | None:
+    """Return (row, column, difference from the row's median) of the largest outlier among the devices, or None.
 
-    values: float64 (phases, devices), NaN where unknown. Standing out: by more than 3 robust deviations (the median
-    absolute deviation, times 1.4826 for a normal spread) and by more than 5 points.
+    values: float64 (phases, devices), NaN if unknown. An outlier differs by more than 3 robust deviations (median
+    absolute deviation times 1.4826, the standard deviation of normal values) and by more than 5 percentage points.
     """
     best: tuple[int, int, float] | None = None
     for row, line in enumerate(values):
         known = line[np.isfinite(line)]
         if len(known) < _FEWEST_DEVICES:
             continue
-        away = line - np.median(known)
+        distances = line - np.median(known)
         spread = np.median(np.abs(known - np.median(known))) * _MAD_TO_SIGMA
-        column = int(np.nanargmax(np.abs(away)))
-        far = float(away[column])
-        if abs(far) > max(_ODD_DEVIATIONS * spread, _ODD_POINTS) and (best is None or abs(far) > abs(best[2])):
-            best = (row, column, far)
+        column = int(np.nanargmax(np.abs(distances)))
+        distance = float(distances[column])
+        if abs(distance) > max(_OUTLIER_DEVIATIONS * spread, _OUTLIER_POINTS) and (
+            best is None or abs(distance) > abs(best[2])
+        ):
+            best = (row, column, distance)
     return best
 
 
 def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
-    """A row for each phase and kind, a number for each device; levels are of the highest number."""
+    """Return a row for each phase and kind, a number for each device, coloured relative to the highest number."""
     lines: list[tuple[str, list[float | None]]] = []
     for phase in table.phases:
         for kind in _GIB:
@@ -194,7 +205,7 @@ def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
 
 
 def _idle(run: Run, table: MemoryTable) -> float:
-    """GiB that a device's allocator holds at most without use, by the newest numbers."""
+    """Return the highest amount of memory (GiB) that is reserved but not allocated, by the newest values."""
     most = 0.0
     for phase in table.phases:
         for column in table.columns:

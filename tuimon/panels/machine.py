@@ -1,7 +1,6 @@
-"""The machine beside the log: its GPUs with their memory, load, power and heat and whose they are, its cores, memory,
-and what is left on the disk that the log lies on (a full disk is a common death of runs).
+"""The machine that the logs are on: GPUs (memory, load, power, temperature, processes), CPU, memory, free disk space.
 
-Shown of a run that lives, on a machine with GPUs, or where memory or disk run short.
+Displayed for an active run, if the machine has GPUs or runs out of memory or disk space (a common cause of crashes).
 """
 
 from __future__ import annotations
@@ -11,24 +10,25 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.middle import median
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.statistics import median
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_bytes, format_fraction
 from tuimon.model.machine import Disk, Gpu, GpuProcess, Machine
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
-from tuimon.panels._look import PLAIN, Look
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 TITLE = "machine"
 MEMORY_SHORT = 0.95
+"""Fraction of the machine's memory in use at which a warning is displayed."""
 _HOT = 85.0
-"""Degrees Celsius: data-centre GPUs begin to slow down a few degrees above."""
+"""Degrees Celsius; data-centre GPUs throttle a few degrees above."""
 _BAR = 10
 _WORKING, _IDLE = 0.5, 0.05
-"""Utilisation from which GPUs are at work, and below which one is not."""
-_LIVES = ("running", "stalled", "waiting")
+"""Median utilisation at which GPUs count as working, and utilisation below which a GPU counts as idle."""
+_ACTIVE = ("running", "stalled", "waiting")
 _GAP: Span = ("  ", Role.MUTED)
 
 
@@ -39,24 +39,24 @@ class MachinePanel(Struct, frozen=True):
     kind: str = "text"
     rows: int = 10
     live: bool = True
-    """Shows the present moment: it changes although the run does not."""
+    """The view depends on the current time, not only on the run."""
     concepts: tuple[str, ...] = ()
 
     def relevant(self, run: Run) -> bool:
-        """Whether the run lives, and there is something to tell."""
+        """Whether the run is active, and the machine has GPUs or is short of memory or disk space."""
         machine = run.machine
         if machine is None:
             return False
         disk = machine.disk_of(run.path)
         if not (machine.gpus or short_of_memory(machine) or (disk is not None and disk.nearly_full())):
             return False
-        return progress_of(run, machine.time).state in _LIVES
+        return progress_of(run, machine.time).state in _ACTIVE
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> TextView:
-        """A row for each GPU, and one for the rest."""
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
+        """Return a row for each GPU, and one for CPU, memory and disk."""
         machine = run.machine
         if machine is None:
-            return TextView(TITLE, (), note="not seen yet")
+            return TextView(TITLE, (), note="no data yet")
         host = _host(machine, machine.disk_of(run.path))
         room = max(size.height - 2, 1)
         gpus = list(_gpus(machine.gpus, size.width, symbols))
@@ -67,18 +67,18 @@ class MachinePanel(Struct, frozen=True):
 
 
 def short_of_memory(machine: Machine) -> bool:
-    """Whether the machine's own memory is nearly used up."""
+    """Whether the memory of the machine (not its GPUs) is nearly used up."""
     return (machine.memory_used or 0) > (machine.memory_total or 0) * MEMORY_SHORT > 0
 
 
 def _headline(gpus: Sequence[Gpu]) -> Row:
-    """What they are, where all are the same, and how busy together."""
+    """Return the mean utilisation, and the model if all GPUs have the same."""
     names = {_model(gpu) for gpu in gpus}
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
-    said: list[Span] = [(f"{format_fraction(sum(known) / len(known))} busy", Role.VALUE)] if known else []
+    spans: list[Span] = [(f"{format_fraction(sum(known) / len(known))} busy", Role.VALUE)] if known else []
     if len(names) == 1:
-        said.append((f"  {len(gpus)} × {names.pop()}" if len(gpus) > 1 else f"  {names.pop()}", Role.MUTED))
-    return tuple(said)
+        spans.append((f"  {len(gpus)} × {names.pop()}" if len(gpus) > 1 else f"  {names.pop()}", Role.MUTED))
+    return tuple(spans)
 
 
 def _model(gpu: Gpu) -> str:
@@ -97,12 +97,12 @@ def _host(machine: Machine, disk: Disk | None) -> Row:
         role = Role.WARNING if disk.nearly_full() else Role.TEXT
         left = f"{format_bytes(disk.free)} of {format_bytes(disk.total)} left"
         parts.append((("disk ", Role.MUTED), (left, role)))
-    parts.sort(key=lambda part: part[1][1] is not Role.WARNING)  # what is wrong is not cut off
+    parts.sort(key=lambda part: part[1][1] is not Role.WARNING)  # warnings first: they are not cut off
     return tuple(span for number, part in enumerate(parts) for span in ((_GAP,) if number else ()) + part)
 
 
 def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
-    """Columns aligned; those to the right are left out where there is no room: the processes, then the heat."""
+    """Yield rows with aligned columns; the rightmost are left out if they do not fit (processes, then temperature)."""
     several = len({_model(gpu) for gpu in gpus}) > 1
     known = [gpu.utilisation for gpu in gpus if gpu.utilisation is not None]
     working = bool(known) and median(np.array(known)) > _WORKING
@@ -123,7 +123,7 @@ def _gpus(gpus: Sequence[Gpu], width: int, symbols: Symbols) -> Iterator[Row]:
 
 
 def _cells(gpu: Gpu, symbols: Symbols, named: bool, working: bool) -> tuple[Span, ...]:
-    """named: with its model; working: most of the others are at work, so that one that is not stands out."""
+    """Return the cells of a GPU. named: with its model; working: most GPUs are busy, so an idle one is highlighted."""
     part = gpu.memory_used / gpu.memory_total if gpu.memory_total else 0.0
     full, empty = ("#", ".") if symbols is Symbols.ASCII else ("█", "░")
     bar = round(min(part, 1.0) * _BAR)
@@ -141,9 +141,9 @@ def _cells(gpu: Gpu, symbols: Symbols, named: bool, working: bool) -> tuple[Span
     )
 
 
-def _process(one: GpuProcess) -> str:
-    name = fit(clean(one.name), min(cell_width(clean(one.name)), 24))
-    return f"{name} {one.pid}".strip()
+def _process(process: GpuProcess) -> str:
+    name = clean(process.name)
+    return f"{fit(name, min(cell_width(name), 24))} {process.pid}".strip()
 
 
 def _percent(part: float | None) -> str:
@@ -151,7 +151,7 @@ def _percent(part: float | None) -> str:
 
 
 def _of(used: int, total: int) -> str:
-    """71.0/80.0 GiB"""
+    """Return "71.0/80.0 GiB"."""
     unit = format_bytes(total).rpartition(" ")[2]
     return f"{format_bytes(used, unit).removesuffix(f' {unit}')}/{format_bytes(total)}"
 

@@ -1,4 +1,4 @@
-"""Where the time of the steps went, over the whole run: the phases as layers of a stacked area."""
+"""Duration of the phases over the whole run, as layers of a stacked area."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tuimon.draw.limits import x_limits, y_limits
 from tuimon.draw.numbers import format_duration, thousands
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
-from tuimon.panels._chart import cursor_of
-from tuimon.panels._look import PLAIN, Look
-from tuimon.panels._marks import marks_of
-from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.panels._charts.axes import cursor_x
+from tuimon.panels._charts.marks import marks_of
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import plural
 from tuimon.panels._timers import timers_of
 from tuimon.store import Curve, Run
@@ -23,7 +23,7 @@ from tuimon.store import Curve, Run
 TITLE = "phase history"
 _MOST_LAYERS = 7
 _LONGEST = 1e12
-"""Seconds; what is more was not measured."""
+"""Longest plausible duration (s); larger values are clipped."""
 _KINDS = {"time": "time", "duration": "duration"}
 
 
@@ -36,35 +36,36 @@ class PhaseHistory(Struct, frozen=True):
     concepts: tuple[str, ...] = ()
 
     def relevant(self, run: Run) -> bool:
-        """Whether the run has timers of more than one part of the step."""
+        """Whether the run has timers of several phases of the step."""
         return sum(not timer.parent for timer in timers_of(run.metrics)) > 1
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> ChartView:
-        """Each column holds what the phases took when last measured in it; a line tops it where one took more.
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
+        """Return the stacked durations; a column has the last value of each phase, and a line marks higher values.
 
-        The layers lie in the order of the step and in the colours of the phase latency. Phases beyond seven, the
-        smallest, are one layer.
+        The layers have the order and colours of the phase latency. If there are more than seven phases, the smallest
+        are merged into one layer.
         """
         named = [(timer.phase.name, timer.metric) for timer in timers_of(run.metrics) if not timer.parent]
         curves = [(name, curve) for name, metric in named if (curve := curve_or_none(run, metric)) is not None]
-        axis = look.axis_of(run)
+        axis = options.axis_of(run)
         along = run.scale(axis)
         kind = _KINDS.get(axis, "step" if axis == "step" else "number")
         spans = [span for _, curve in curves if (span := curve.limits(along)) is not None]
         if not spans:
             return ChartView(TITLE, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), note="no points yet")
         first, last = min(a for a, _ in spans), max(b for _, b in spans)
-        low, high = look.window.limits(last, kind) if look.window is not None else x_limits(first, last, kind)
+        low, high = options.window.limits(last, kind) if options.window is not None else x_limits(first, last, kind)
         columns = plot_columns(max(size.width, 1), symbols)
         measured = [curve.envelope(low, high, columns, along) for _, curve in curves]
         clock = max(range(len(curves)), key=lambda i: len(curves[i][1]))
         steps = np.cumsum(np.isfinite(measured[clock].last))
-        layers = _merged([(name, _held(one.last, steps)) for (name, _), one in zip(curves, measured, strict=True)])
-        lines, top = _stacked(layers)
-        peak = top + np.fmax.reduce([_excess(one, steps) for one in measured])
+        lasts = [(name, _hold(envelope.last, steps)) for (name, _), envelope in zip(curves, measured, strict=True)]
+        layers = _merge_smallest(lasts)
+        lines, top = _stack(layers)
+        peak = top + np.fmax.reduce([_excess(envelope, steps) for envelope in measured])
         lines.append(Line("", Role.MUTED, _flat(np.where(peak > top * 1.001, peak, np.nan))))
         y_low, y_high = y_limits([_flat(np.append(peak, 0.0))], "linear")
-        y_low, y_high = look.fixed_limits(self.id) or (min(y_low, 0.0), y_high)
+        y_low, y_high = options.fixed_limits(self.id) or (min(y_low, 0.0), y_high)
         densest = curves[clock][1]
         marks = marks_of(run, [densest], along, low, high, columns, ())
         return ChartView(
@@ -76,44 +77,44 @@ class PhaseHistory(Struct, frozen=True):
             marks,
             _note(densest, measured[clock]),
             columns,
-            cursor=cursor_of(run, along, densest, look),
+            cursor=cursor_x(run, along, densest, options),
             extent=(first, last),
         )
 
 
-def _held(values: Floats, steps: np.ndarray) -> Floats:
-    """Values of columns held to the next step of the run; 0 where the phase did not run, NaN outside the run's steps.
+def _hold(values: Floats, steps: np.ndarray) -> Floats:
+    """Hold the values of columns until the next step; 0 if the phase did not run, NaN outside the run's steps.
 
-    steps (columns,): how many columns with a step there were so far. The last one is as wide as the one before it.
+    steps: int (columns,), number of columns with a step so far. The last step is as wide as the one before it.
     """
     known = np.flatnonzero(np.isfinite(values))
-    at = np.zeros(int(steps[-1]) + 1) if len(steps) else np.zeros(1)
-    at[steps[known]] = np.clip(values[known], 0.0, _LONGEST)
+    by_step = np.zeros(int(steps[-1]) + 1) if len(steps) else np.zeros(1)
+    by_step[steps[known]] = np.clip(values[known], 0.0, _LONGEST)
     starts = np.flatnonzero(np.diff(steps, prepend=0))
     end = 2 * starts[-1] - starts[-2] if len(starts) > 1 else len(steps)
     inside = (steps > 0) & (np.arange(len(steps)) < end)
-    return np.where(inside, at[steps], np.nan)
+    return np.where(inside, by_step[steps], np.nan)
 
 
 def _excess(envelope: Envelope, steps: np.ndarray) -> Floats:
-    """By how much the highest value of a column is above its last one."""
-    return np.nan_to_num(_held(envelope.high, steps) - _held(envelope.last, steps))
+    """Return the excess of the highest value of each column over its last value."""
+    return np.nan_to_num(_hold(envelope.high, steps) - _hold(envelope.last, steps))
 
 
-def _merged(layers: Sequence[tuple[str, Floats]]) -> list[tuple[str, Role, Floats]]:
-    """At most so many layers: of more, the smallest as one."""
+def _merge_smallest(layers: Sequence[tuple[str, Floats]]) -> list[tuple[str, Role, Floats]]:
+    """Return (name, role, values) of at most seven layers; the smallest ones are summed up."""
     roles = [SERIES_ROLES[i % len(SERIES_ROLES)] for i in range(len(layers))]
-    found = [(name, role, values) for (name, values), role in zip(layers, roles, strict=True)]
-    if len(found) <= _MOST_LAYERS:
-        return found
-    by_size = sorted(range(len(found)), key=lambda i: -float(np.nansum(found[i][2])))
+    coloured = [(name, role, values) for (name, values), role in zip(layers, roles, strict=True)]
+    if len(layers) <= _MOST_LAYERS:
+        return coloured
+    by_size = sorted(range(len(layers)), key=lambda i: -float(np.nansum(layers[i][1])))
     kept, rest = sorted(by_size[: _MOST_LAYERS - 1]), by_size[_MOST_LAYERS - 1 :]
-    others = np.sum([found[i][2] for i in rest], axis=0)
-    return [*(found[i] for i in kept), (f"{len(rest)} others", Role.MUTED, others)]
+    others = np.sum([layers[i][1] for i in rest], axis=0)
+    return [*(coloured[i] for i in kept), (f"{len(rest)} others", Role.MUTED, others)]
 
 
-def _stacked(layers: Sequence[tuple[str, Role, Floats]]) -> tuple[list[Line], Floats]:
-    """A filled line for each layer, and how high they come together."""
+def _stack(layers: Sequence[tuple[str, Role, Floats]]) -> tuple[list[Line], Floats]:
+    """Return a filled line for each layer, and the sum of the layers."""
     lines: list[Line] = []
     base = np.zeros(len(layers[0][2]))
     for name, role, values in layers:
@@ -129,7 +130,7 @@ def _flat(values: Floats) -> Envelope:
 
 
 def _headline(run: Run, top: Floats) -> Row:
-    """The newest step, by its own timer where there is one."""
+    """Return the duration of the newest step, by its own timer if there is one."""
     for metric in by_concept(run.metrics).get("time.step", ())[:1]:
         curve = curve_or_none(run, metric)
         if curve is not None and curve.last is not None:

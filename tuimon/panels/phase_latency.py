@@ -1,5 +1,4 @@
-"""Where the time of a step goes: the newest step as one stacked bar, its phases in their order as a table, with the
-waterfall of the step beside it where there is room, and the bottleneck named."""
+"""Duration of the phases of the newest step: a stacked bar, a table with a waterfall if it fits, the bottleneck."""
 
 from __future__ import annotations
 
@@ -13,20 +12,21 @@ from msgspec import Struct
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
 from tuimon.panels._bottleneck import SLOWER, bottleneck, phase_name, spent
-from tuimon.panels._look import PLAIN, Look
-from tuimon.panels._select import by_concept, curve_or_none
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent
-from tuimon.panels._timers import Drift, Reading, read_timers, timers_of
+from tuimon.panels._timers import Drift, TimerReading, read_timers, timers_of
 from tuimon.store import Run
 
 TITLE = "phase latency"
 _UNATTRIBUTED = 0.005
-"""Unattributed time of less than this part of a step is rounding."""
+"""Unattributed time below this fraction of a step is ignored as rounding."""
 _OVERLAP = 0.01
+"""Phases overlap if their sum exceeds the step by this fraction."""
 _FIXED_ROWS = 5
-"""Title, bar, head of the table, sentence, note."""
+"""Title, bar, table heading, sentence, note."""
 _MORE_ROWS = 2
-"""What nobody timed, and a sentence that is long."""
+"""Unattributed time, and the second line of a long sentence."""
 
 
 class PhaseLatency(Struct, frozen=True):
@@ -38,24 +38,24 @@ class PhaseLatency(Struct, frozen=True):
     concepts: tuple[str, ...] = ("time.phase",)
 
     def relevant(self, run: Run) -> bool:
-        """Whether the run has timers of phases; a single one is a curve like any other."""
+        """Whether the run has timers of several phases; a single one is drawn as a curve."""
         return len(timers_of(run.metrics)) > 1
 
     def fitted(self, run: Run) -> PhaseLatency:
-        """With no more rows than the run's phases can use: what is left is for charts."""
+        """Return the panel with only the rows that the run's phases can use; charts get the rest."""
         return _of_rows(min(self.rows, _FIXED_ROWS + _MORE_ROWS + len(timers_of(run.metrics))))
 
-    def view(self, run: Run, size: Size, now: float, symbols: Symbols, look: Look = PLAIN) -> BarView:
-        """The newest complete step. The bar holds the parts of the step; what lies inside them is in the table only."""
-        found = read_timers(run)
-        if found is None:
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> BarView:
+        """Return the newest complete step. Nested timers are in the table only, not in the bar."""
+        newest = read_timers(run)
+        if newest is None:
             return BarView(TITLE, (), (), 0.0, note="no points yet")
-        step, readings = found
+        step, readings = newest
         top = [reading for reading in readings if not reading.timer.parent]
         timed = sum(spent(reading) for reading in top)
         step_time = step_seconds(run, step)
         whole = step_time if isfinite(step_time) and step_time > 0 else timed
-        hundred = any(reading.lately for reading in readings)
+        hundred = any(reading.recent_drift for reading in readings)
         bars = _bars(readings, whole, size, symbols, hundred)
         if whole - timed > whole * _UNATTRIBUTED:
             rest = _plain_detail(whole - timed, whole, hundred)
@@ -73,30 +73,30 @@ def _of_rows(rows: int) -> PhaseLatency:
 
 
 def step_seconds(run: Run, step: int) -> float:
-    """What the run's own timer of a whole step says about `step`; NaN when it says nothing.
+    """Return the duration of a step in seconds by the run's own timer of whole steps; NaN if it is unknown.
 
-    ROLL's RLVR pipeline logs the time of the step before, and 0 at the first: it is read one point later, and for the
-    newest step it is not known yet.
+    ROLL's RLVR pipeline logs the time of the previous step, and 0 at the first: it is read one point later, and is
+    unknown for the newest step.
     """
     for metric in by_concept(run.metrics).get("time.step", ()):
         curve = curve_or_none(run, metric)
         if curve is None:
             continue
-        at = int(np.searchsorted(curve.steps, step, "right")) - 1
-        if at < 0 or int(curve.steps[at]) != step:
+        index = int(np.searchsorted(curve.steps, step, "right")) - 1
+        if index < 0 or int(curve.steps[index]) != step:
             continue
         if curve.values[0] == 0:
-            at += 1
-        if at < len(curve) and isfinite(curve.values[at]) and curve.values[at] > 0:
-            return float(curve.values[at])
+            index += 1
+        if index < len(curve) and isfinite(curve.values[index]) and curve.values[index] > 0:
+            return float(curve.values[index])
     return nan
 
 
-def _bars(readings: Sequence[Reading], whole: float, size: Size, symbols: Symbols, hundred: bool) -> list[Bar]:
-    """A bar a part of the step; one without length for what lies inside a part, where there are rows enough.
+def _bars(readings: Sequence[TimerReading], whole: float, size: Size, symbols: Symbols, hundred: bool) -> list[Bar]:
+    """Return a bar for each phase of the step, and bars without length for nested timers if there are enough rows.
 
-    In the waterfall each part begins where the one before it ends: the logs tell how long a phase took, in what order
-    they come is the vocabulary's.
+    In the waterfall each phase begins at the end of the previous one: logs have only durations, the order is the
+    vocabulary's.
     """
     top = [reading for reading in readings if not reading.timer.parent]
     with_children = size.height - _FIXED_ROWS > len(readings)
@@ -115,8 +115,8 @@ def _bars(readings: Sequence[Reading], whole: float, size: Size, symbols: Symbol
     return bars
 
 
-def _edges(reading: Reading, begin: float) -> tuple[float, ...]:
-    """Where a phase begins and ends in the step; with the end of its onload and the start of its offload between."""
+def _edges(reading: TimerReading, begin: float) -> tuple[float, ...]:
+    """Return (start, end) of a phase in the step; (start, end of onload, start of offload, end) if these are timed."""
     end = begin + spent(reading)
     if end == begin:
         return ()
@@ -126,21 +126,21 @@ def _edges(reading: Reading, begin: float) -> tuple[float, ...]:
     return (begin, begin + onload, end - offload, end)
 
 
-def _detail(reading: Reading, whole: float, hundred: bool) -> Row:
+def _detail(reading: TimerReading, whole: float, hundred: bool) -> Row:
     share = format_fraction(reading.now / whole) if reading.present and whole > 0 else ""
     return (
         (_seconds(reading.now), Role.VALUE if reading.present else Role.MUTED),
         (share, Role.TEXT),
-        _drifted(reading.drift),
-        *((_drifted(reading.lately),) if hundred else ()),
+        _drift_span(reading.drift),
+        *((_drift_span(reading.recent_drift),) if hundred else ()),
         (_seconds(reading.p50), Role.MUTED),
         (_seconds(reading.p95), Role.MUTED),
-        (_made_of(reading), Role.MUTED),
+        (_parts_text(reading), Role.MUTED),
     )
 
 
-def _drifted(drift: Drift | None) -> Span:
-    """Coloured only where it is more than noise."""
+def _drift_span(drift: Drift | None) -> Span:
+    """Return a drift, coloured if it is significant."""
     if drift is None:
         return "", Role.MUTED
     bad, good = drift.sure and drift.ratio >= SLOWER, drift.sure and drift.ratio <= -SLOWER
@@ -156,8 +156,8 @@ def _seconds(seconds: float) -> str:
     return format_duration(seconds) if isfinite(seconds) else "NaN"
 
 
-def _made_of(reading: Reading) -> str:
-    """How often a sparse timer ran, else what the operation is made of."""
+def _parts_text(reading: TimerReading) -> str:
+    """Return how often a sparse timer ran, else the parts of the operation."""
     if reading.every > 1:
         return f"every {reading.every} steps"
     if reading.every < 0:

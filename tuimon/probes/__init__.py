@@ -1,12 +1,12 @@
-"""The machine that the logs lie on, looked at: its cores, memory and disk (psutil), its GPUs (NVML, where it is).
+"""Measurements of this machine: CPU, memory and disks (psutil), GPUs (NVML, if installed).
 
     probe = Probe()
-    probe.look(["/logs/run"])      a Machine; of its cores, what they did since the last look, or since Probe() was made
+    probe.sample(["/logs/run"])      a Machine; its CPU load is the average since the previous sample (or since Probe())
 
-Hardware that is absent, and numbers that a driver does not give, are absent in the answer: never an error. It only
-reads; the GPUs' settings are never touched.
+Missing hardware and values that a driver does not report are absent from the result and never raise an error. GPU
+settings are only read.
 
-host.py     cores, memory, disks
+host.py     CPU, memory, disks
 nvml.py     GPUs
 """
 
@@ -23,16 +23,16 @@ __all__ = ["Probe"]
 
 
 class Probe:
-    """Keeps what must be kept from one look to the next. For one thread."""
+    """Samples the machine and keeps the state between samples. Not thread-safe."""
 
     def __init__(self) -> None:
         self._host = Host()
         self._nvml = Nvml()
 
-    def look(self, paths: Sequence[str], local: bool = True) -> Machine:
-        """How the machine stands now. paths: whose file systems are asked for what is left on them.
+    def sample(self, paths: Sequence[str], local: bool = True) -> Machine:
+        """Measure the machine, and the free space of the file systems of `paths`.
 
-        local: False where these are written by other machines: then only the disks are told.
+        local: False if the logs at `paths` are written by other machines; then only the disks are measured.
         """
         cpu, cores, used, total = self._host.load() if local else (None, 0, None, None)
         gpus = self._nvml.gpus() if local else ()

@@ -1,6 +1,6 @@
-"""GPUs by NVIDIA's management library (nvidia-ml-py, the extra `gpu`). It reads counters; no process runs on a GPU.
+"""GPUs by NVIDIA's management library NVML (nvidia-ml-py, the extra `gpu`); only counters are read.
 
-The library's answers are turned into plain numbers in one place, `read`; what becomes of them, `gpu_of`, is pure.
+`read` converts the library's results to plain values; `gpu_of`, which makes a Gpu of them, is pure.
 """
 
 from __future__ import annotations
@@ -12,37 +12,37 @@ import psutil
 
 from tuimon.model.machine import Gpu, GpuProcess
 
-AGAIN = 60
-"""Looks between two tries to reach a library that could not be reached: a driver may be loaded later."""
-_MOST_PROCESSES = 4
+RETRY_AFTER = 60
+"""Number of samples before NVML is tried again after a failure, as a driver may be loaded later."""
+_MAX_PROCESSES = 4
 
 
 class Nvml:
-    """The library while it can be reached."""
+    """The connection to NVML, reopened after failures."""
 
     def __init__(self) -> None:
         self._nvml: Any = None
         self._wait = 0
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """All of this machine; none where there is none, no driver, or no nvidia-ml-py."""
+        """Return the GPUs of this machine; () without a GPU, driver or nvidia-ml-py."""
         if self._nvml is None:
             self._wait -= 1
             if self._wait >= 0:
                 return ()
-            self._wait = AGAIN
+            self._wait = RETRY_AFTER
             self._nvml = _library()
             if self._nvml is None:
                 return ()
         try:
             return tuple(gpu_of(values, _name_of) for values in read(self._nvml))
-        except self._nvml.NVMLError:  # a driver that was unloaded, a GPU that was lost
+        except self._nvml.NVMLError:  # driver unloaded, or GPU lost
             self._nvml = None
             return ()
 
 
 def _library() -> Any:
-    """pynvml, ready to be asked; None where it is not installed or finds no driver."""
+    """Return pynvml, initialised; None if it is not installed or finds no driver."""
     try:
         import pynvml
     except ImportError:
@@ -55,37 +55,39 @@ def _library() -> Any:
 
 
 def read(nvml: Any) -> Iterator[Mapping[str, Any]]:
-    """What the library tells of each GPU, as it tells it: bytes, percent, milliwatts, degrees; None for what its driver
-    does not tell. Raises NVMLError when a GPU cannot be reached at all."""
+    """Yield the values of each GPU in NVML's units: bytes, percent, milliwatts, degrees Celsius.
 
-    def told(ask: Callable[..., Any], *about: Any) -> Any:
+    Values that the driver does not report are None. Raises NVMLError if a GPU cannot be reached.
+    """
+
+    def value_or_none(query: Callable[..., Any], *arguments: Any) -> Any:
         try:
-            return ask(*about)
+            return query(*arguments)
         except nvml.NVMLError:  # not supported by this GPU, or not permitted
             return None
 
     for index in range(nvml.nvmlDeviceGetCount()):
         handle = nvml.nvmlDeviceGetHandleByIndex(index)
         memory = nvml.nvmlDeviceGetMemoryInfo(handle)
-        rates = told(nvml.nvmlDeviceGetUtilizationRates, handle)
-        processes = told(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or []
+        rates = value_or_none(nvml.nvmlDeviceGetUtilizationRates, handle)
+        processes = value_or_none(nvml.nvmlDeviceGetComputeRunningProcesses, handle) or []
         yield {
             "index": index,
-            "name": told(nvml.nvmlDeviceGetName, handle) or "",
+            "name": value_or_none(nvml.nvmlDeviceGetName, handle) or "",
             "used": int(memory.used),
             "total": int(memory.total),
             "percent": None if rates is None else rates.gpu,
-            "milliwatts": told(nvml.nvmlDeviceGetPowerUsage, handle),
-            "milliwatts_limit": told(nvml.nvmlDeviceGetEnforcedPowerLimit, handle),
-            "celsius": told(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
-            "processes": [(one.pid, one.usedGpuMemory) for one in processes],
+            "milliwatts": value_or_none(nvml.nvmlDeviceGetPowerUsage, handle),
+            "milliwatts_limit": value_or_none(nvml.nvmlDeviceGetEnforcedPowerLimit, handle),
+            "celsius": value_or_none(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU),
+            "processes": [(process.pid, process.usedGpuMemory) for process in processes],
         }
 
 
 def gpu_of(values: Mapping[str, Any], name_of: Callable[[int], str]) -> Gpu:
-    """One GPU from what the library tells of it. name_of: the name of a process by its id."""
+    """Convert the values of `read` to a Gpu. name_of: process id -> name of the process."""
     name = values["name"]
-    held = sorted(values["processes"], key=lambda one: -(one[1] or 0))
+    processes = sorted(values["processes"], key=lambda process: -(process[1] or 0))
     return Gpu(
         values["index"],
         name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name),
@@ -95,7 +97,7 @@ def gpu_of(values: Mapping[str, Any], name_of: Callable[[int], str]) -> Gpu:
         _scaled(values["milliwatts"], 0.001),
         _scaled(values["milliwatts_limit"], 0.001),
         _scaled(values["celsius"], 1.0),
-        tuple(GpuProcess(pid, name_of(pid), memory) for pid, memory in held[:_MOST_PROCESSES]),
+        tuple(GpuProcess(pid, name_of(pid), memory) for pid, memory in processes[:_MAX_PROCESSES]),
     )
 
 

@@ -1,18 +1,26 @@
-"""Reading: finds logs, follows them, decodes them and tells what they hold, as events.
+"""Read log files: find them, follow them, and turn their content into events. No screen, store or chart is involved.
 
-    collect.py      which files there are, and one Followed for each
-    recognition.py  what a file is
-    superseding.py  of files that repeat one another the newest
-    strays.py       files without metrics among runs that have some
-    follow.py       one file: its tail and its decoder
-    naming.py       what the one metric of a file is called, where the file does not say it
-    database.py     a database that holds several runs
-    notices.py      what is said of that which cannot be read
-    events.py       decoded items -> events
-    log_text.py     the text of a console log for a log view, from its file
-    process.py      the same as a process that writes frames to its standard output
+The steps from a file on disk to events, in the order of the modules to read:
 
-The public names are Collector and Followed. Nothing here knows a screen, a store or a chart.
+    process.py       the reader process: events as frames on standard output; polls again after events or time
+    collect.py       Collector: the two steps below, for commands, tests and the process
+      1. find
+    discovery.py     scan the paths (tuimon.sources) and recognise the format of each candidate
+    recognition.py     format of a file, by its first bytes; reasons why files are not read
+    supersession.py    of files that repeat one another only the newest is read
+    database.py        a database with several runs, as if each were a file
+    assembly.py      group the logs into runs, and begin to follow them as streams
+    checkpoints.py     checkpoints of the runs, by their names
+    notices.py         notices about files and directories that cannot be read
+      2. read
+    polling.py       choose the logs to poll in this round
+    follow.py        Followed: one log, its status, and the preview of its end
+    item_sources.py    a file and its decoder: bytes in, items out
+    naming.py          name of the metric of a file that does not state it
+    events.py        EventEncoder: items in, events out
+
+Two modules are independent of these: machine.py watches the machine, and log_text.py reads the text of a console log
+for the log view of the screen. The public names are Collector and Followed.
 """
 
 from importlib import import_module
@@ -24,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Collector", "Followed"]
 
-_HOMES = {"Collector": "tuimon.reader.collect", "Followed": "tuimon.reader.follow"}
+_MODULES = {"Collector": "tuimon.reader.collect", "Followed": "tuimon.reader.follow"}
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is asked for: a screen needs log_text alone, at every start."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    """Import on first use: at start-up the UI process needs only log_text."""
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

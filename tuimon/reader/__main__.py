@@ -1,10 +1,10 @@
-"""`python -m tuimon.reader PATH…`: see process.py."""
+"""Run the reader process: `python -m tuimon.reader PATH…`."""
 
 import sys
 
-from tuimon.lean import without
+from tuimon.platform_support import hidden_modules
 
-with without("typing_extensions"):  # of which msgspec needs nothing that this Python has not
+with hidden_modules("typing_extensions"):  # msgspec needs it only for older versions of Python
     import msgspec  # noqa: F401
 
 from tuimon.reader.process import main

@@ -1,4 +1,4 @@
-"""The checkpoints that a run has on disk, told by the names of their directories or files: none is opened."""
+"""The checkpoints of each run on disk, by the names of their directories or files; none is opened."""
 
 from __future__ import annotations
 
@@ -14,52 +14,53 @@ _STEP = re.compile(
     re.IGNORECASE,
 )
 """checkpoint-40 of transformers, global_step_40 of verl, iter_0000040 of Megatron, epoch=3-step=40.ckpt of Lightning,
-40 of Orbax, checkpoint_40.pt and model-step-40.safetensors of scripts; not parts of a model, what counts epochs …"""
+40 of Orbax, checkpoint_40.pt and model-step-40.safetensors of scripts; not parts of a model, nor numbers of epochs."""
 _DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?:[0-2]\d[0-5]\d(?:[0-5]\d)?)?")
-"""… nor a date."""
+"""Numbers that are dates rather than steps."""
 
 
 def step_of(path: str) -> int | None:
-    """The training step that the name of a checkpoint's directory or file tells; None where it tells none."""
-    found = _STEP.search(os.path.basename(path))
-    number = (found[1] or found[2]) if found else ""
+    """The training step in the name of a checkpoint's directory or file, or None."""
+    match = _STEP.search(os.path.basename(path))
+    number = (match[1] or match[2]) if match else ""
     return int(number) if number and not _DATE.fullmatch(number) else None
 
 
 class Checkpoints:
-    """Which run has checkpoints of which steps. What was told is not told again."""
+    """The steps of the checkpoints of each run; reports only changes."""
 
     def __init__(self) -> None:
-        self._looked_at: tuple[Sequence[str], int] = ((), 0)
-        self._told: dict[int, tuple[int, ...]] = {}
+        self._input: tuple[Sequence[str], int] = ((), 0)
+        self._reported: dict[int, tuple[int, ...]] = {}
 
-    def news(self, paths: Sequence[str], runs: Mapping[str, int]) -> Iterator[CheckpointsFound]:
-        """paths: of all checkpoints there are, absolute. runs: the id of each by its path."""
-        looked_at = paths, len(runs)
-        if looked_at == self._looked_at:
+    def changes(self, paths: Sequence[str], runs: Mapping[str, int]) -> Iterator[CheckpointsFound]:
+        """Yield the steps of each run whose checkpoints have changed.
+
+        paths: absolute paths of all checkpoints. runs: ids by path of the run."""
+        if (paths, len(runs)) == self._input:
             return
-        self._looked_at = looked_at
+        self._input = paths, len(runs)
         owners: dict[str, int | None] = {}
-        steps: dict[int, set[int]] = {run: set() for run in self._told}
+        steps: dict[int, set[int]] = {run: set() for run in self._reported}
         for path in paths:
             step = step_of(path)
             if step is None:
                 continue
-            above = os.path.dirname(path)
-            if above not in owners:
-                owners[above] = _owner(above, runs)
-            run = owners[above]
+            directory = os.path.dirname(path)
+            if directory not in owners:
+                owners[directory] = _owner(directory, runs)
+            run = owners[directory]
             if run is not None:
                 steps.setdefault(run, set()).add(step)
-        for run, known in steps.items():
-            told = tuple(sorted(known))
-            if told != self._told.get(run, ()):
-                self._told[run] = told
-                yield CheckpointsFound(run, told)
+        for run, unsorted in steps.items():
+            ascending = tuple(sorted(unsorted))
+            if ascending != self._reported.get(run, ()):
+                self._reported[run] = ascending
+                yield CheckpointsFound(run, ascending)
 
 
 def _owner(directory: str, runs: Mapping[str, int]) -> int | None:
-    """The run that saves there: the nearest that holds the directory, else the only one beside it."""
+    """Id of the run that saves there: the nearest that contains the directory, else the only one next to it."""
     above = directory
     while above not in runs and above != os.path.dirname(above):
         above = os.path.dirname(above)
@@ -67,5 +68,5 @@ def _owner(directory: str, runs: Mapping[str, int]) -> int | None:
         return runs[above]
     while is_facet(os.path.basename(directory)):
         directory = os.path.dirname(directory)
-    beside = [run for path, run in runs.items() if path.startswith(directory.rstrip("/") + "/")]
-    return beside[0] if len(beside) == 1 else None
+    siblings = [run for path, run in runs.items() if path.startswith(directory.rstrip("/") + "/")]
+    return siblings[0] if len(siblings) == 1 else None

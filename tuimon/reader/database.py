@@ -1,93 +1,97 @@
-"""One database that holds several runs: copied when it has changed, its news dealt out to the runs.
+"""Follow a database that holds several runs: read a copy when it has changed, and distribute the items to the runs.
 
-A run of a database is followed under a path of its own, <database>/<run>/metrics, as if it were a file in a directory:
-so runs are told apart and named as others are.
+Each run is followed under the path <database>/<run>/metrics, as if it were a file in a directory, so that grouping and
+naming need no special case.
 """
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 from msgspec.structs import replace
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import DatabaseDecoder, Format
-from tuimon.model.points import Item
-from tuimon.sources.files import explain, is_gone
+from tuimon.formats import DatabaseDecoder, Format, JournalDecoder, kind
+from tuimon.model.points import Item, Replaced
+from tuimon.sources.files import FileStatus
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
+from tuimon.sources.tail import Tail
 from tuimon.text import clean
 
 LEISURE = 20
-"""A database is copied so rarely that copying takes at most one part in so many of the time."""
+"""Minimum pause between two copies of a database, as a multiple of the time that the last copy took."""
 
 
-class Database:
-    """Follows the database at `path`."""
+class _NoDatabase:
+    def read(self, database: sqlite3.Connection) -> Sequence[tuple[str, Sequence[Item]]]:
+        return ()
+
+
+class Database(FileStatus):
+    """The database at `path`. Its state is waiting, current, gone or unreadable; its size includes the -wal."""
 
     def __init__(self, path: str, decoder: DatabaseDecoder) -> None:
-        self.path = path
+        super().__init__(path, remote=False)
         self.state = "waiting"
-        """waiting | current | gone | unreadable."""
-        self.message = ""
-        self.size = 0
-        """Bytes of the database and its -wal."""
         self.read = 0
         """`size` when it was last read."""
-        self.modified = float("nan")
         self.runs: dict[str, None] = {}
-        """Paths of its runs, in their order."""
+        """Paths of its runs, in the order of the database."""
         self._decoder = decoder
-        self._news: dict[str, list[Item]] = defaultdict(list)
+        self._items: dict[str, list[Item]] = defaultdict(list)
+        """Items that were read and not taken, by path of the run."""
         self._read: DatabaseSignature | None = None
-        self._next = 0.0
-        """Not copied before, on the monotonic clock."""
+        self._next_copy = 0.0
+        """Monotonic time of the earliest next copy."""
 
     def poll(self) -> None:
-        """Read what is new, if anything is."""
+        """Read the database if it has changed."""
         try:
             now = database_signature(self.path)
-            self._seen(now)
+            self._update(now)
             if now == self._read:
                 return
-            began = time.monotonic()
-            if began < self._next:
+            begin = time.monotonic()
+            if begin < self._next_copy:
                 return
             with private_copy(self.path) as connection:
-                news = self._decoder.read(connection)
+                runs = self._decoder.read(connection)
             self._read, self.read = now, self.size
-            ended = time.monotonic()
-            self._next = ended + LEISURE * (ended - began)
+            end = time.monotonic()
+            self._next_copy = end + LEISURE * (end - begin)
         except OSError as error:
-            self.state = "gone" if is_gone(error) else "unreadable"
-            self.message = "no such file" if is_gone(error) else explain(error)
+            self._failed(error)
             return
         except Unfinished as error:
             self.message = error.message
             return
         except FormatError as error:
             self.state, self.message = "unreadable", error.message
-            self._read = now  # it is tried again once it has changed
+            self._read = now  # do not retry before it has changed
             return
         self.state, self.message = "current", ""
-        for run, items in news:
+        for run, items in runs:
             path = self._run_path(run)
             self.runs.setdefault(path)
             if items:
-                self._news[path] += items
+                self._items[path] += items
 
-    def has_news(self, path: str) -> bool:
-        """Is there something of this run that has not been taken?"""
-        return path in self._news
+    def has_items(self, path: str) -> bool:
+        """Are there items of the run at `path` that have not been taken?"""
+        return path in self._items
 
     def take(self, path: str) -> list[Item]:
-        """What is new of a run since the last call."""
-        return self._news.pop(path, [])
+        """The items of the run at `path` that are new since the last call."""
+        return self._items.pop(path, [])
 
-    def _seen(self, now: DatabaseSignature) -> None:
+    def _update(self, now: DatabaseSignature) -> None:
         parts = [part for part in now if part]
         self.size = sum(part[0] for part in parts)
         self.modified = max(part[1] for part in parts) / 1e9
@@ -95,27 +99,57 @@ class Database:
             self.state = "current" if self.read else "waiting"
 
     def _run_path(self, run: str) -> str:
-        name = run.replace("/", "%2F")
+        name = run.replace("/", "%2F").replace("\0", "\ufffd")
         return os.path.join(self.path, name if name.strip(".") else f"run {name}", "metrics")
 
 
+class Journal(Database):
+    """A log that grows and holds several runs, which are followed like those of a database."""
+
+    def __init__(self, path: str, new_decoder: Callable[[], JournalDecoder]) -> None:
+        super().__init__(path, _NoDatabase())
+        self._new_decoder = new_decoder
+        self._journal = new_decoder()
+        self._tail = Tail(path)
+
+    def poll(self) -> None:
+        for chunk in self._tail.read_new(sys.maxsize):
+            if chunk.restarted:
+                self._journal = self._new_decoder()
+                for path in self.runs:
+                    self._items[path] = [Replaced()]
+            for run, items in self._journal.feed_runs(chunk.data):
+                path = self._run_path(run)
+                self.runs.setdefault(path)
+                if items:
+                    self._items[path] += items
+        self.read, self.size, self.modified = self._tail.offset, self._tail.size, self._tail.modified
+        self.state, self.message = self._tail.state, self._tail.message
+        if self.state == "current" and not self.size:
+            self.state = "waiting"
+
+
 class Databases:
-    """All databases that were found, and their runs."""
+    """All databases and their runs."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Database, Format, FoundFile]] = {}
-        """By path."""
         self._by_run: dict[str, Database] = {}
-        """By the path under which a run is followed."""
+        """The database of each run, by path of the run."""
 
     def __contains__(self, path: str) -> bool:
         return path in self._known
 
-    def add(self, file: FoundFile, log_format: Format, decoder: DatabaseDecoder) -> None:
-        self._known[file.path] = Database(file.path, decoder), log_format, file
+    def add(self, file: FoundFile, log_format: Format) -> None:
+        database: Database
+        if kind(log_format.id) == "journal":
+            database = Journal(file.path, cast("Callable[[], JournalDecoder]", log_format.decoder))
+        else:
+            database = Database(file.path, cast(DatabaseDecoder, log_format.decoder()))
+        self._known[file.path] = database, log_format, file
 
     def new_runs(self) -> Iterator[tuple[FoundFile, Format]]:
-        """The runs that were not there at the last call, each as if it were a file."""
+        """The runs that are new since the last call, each as if it were a file."""
         for database, log_format, file in self._known.values():
             database.poll()
             for path in database.runs:
@@ -123,21 +157,21 @@ class Databases:
                     self._by_run[path] = database
                     yield replace(file, path=path), log_format
 
-    def of(self, run: str) -> Database | None:
-        """The database that holds the run at this path; None for what is none."""
-        return self._by_run.get(run)
+    def of(self, path: str) -> Database | None:
+        """The database containing the run at `path`, or None if `path` is not a run in a database."""
+        return self._by_run.get(path)
 
     def at(self, path: str) -> Database | None:
-        """The database in this file, or that this -wal belongs to."""
-        found = self._known.get(path.removesuffix("-wal"))
-        return found[0] if found else None
+        """The database in the file at `path` (the database or its -wal), or None."""
+        known = self._known.get(path.removesuffix("-wal"))
+        return known[0] if known else None
 
-    def silent(self) -> Iterator[tuple[str, str]]:
-        """(path, why) of those in which no run was found."""
+    def without_runs(self) -> Iterator[tuple[str, str]]:
+        """(path, reason) of databases in which no run was found."""
         for path, (database, log_format, _) in self._known.items():
             if not database.runs:
                 yield path, clean(f"{log_format.title}, {database.message or 'no run in it yet'}")
 
     def unreadable(self) -> Iterator[tuple[str, str]]:
-        """(path, why) of those of them that cannot be read."""
-        return ((path, why) for path, why in self.silent() if self._known[path][0].state == "unreadable")
+        """(path, reason) of databases without runs that cannot be read."""
+        return (item for item in self.without_runs() if self._known[item[0]][0].state == "unreadable")

@@ -1,48 +1,48 @@
-"""Decoded items of one stream as events: names announced before they are used, points grouped by metric."""
+"""Convert the decoded items of a stream to events: names before they are used, points grouped by metric."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
 from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart
 
-_MOST = 1 << 18
-"""Points of one event, unless a batch has more."""
-_SMALL = 0xFFFF
-"""numpy sorts 16-bit numbers by their digits, several times as fast as longer ones."""
+MAX_POINTS = 1 << 18
+"""Maximum number of points in one event, unless a single batch has more."""
 
 
-class Announcer:
-    """Turns items into events; remembers which metric names have been told.
+class EventEncoder:
+    """Converts the items of one stream to events, and assigns ids to its metric names.
 
-    A decoder that begins anew has another table of names, in another order perhaps: a name keeps the id that it was
-    told with, so that what is logged of it after a restart is known to be of the same metric.
+    A decoder that starts again has another table of names, possibly in another order. A name keeps the id that it was
+    announced with, so that points logged after a restart belong to the same metric.
     """
 
-    def __init__(self, stream: int) -> None:
+    def __init__(self, stream: int, shown_names: Mapping[str, str] | None = None) -> None:
+        """shown_names: names by which others are replaced."""
         self.stream = stream
-        self._told: dict[str, int] = {}
-        """The id of each name."""
+        self._shown_names = shown_names or {}
+        self._id_of: dict[str, int] = {}
         self._names: Sequence[str] = ()
+        """The table of names of the current decoder."""
         self._ids: list[int] = []
-        """Of the names in the table, as far as it has been looked at …"""
-        self._places: Ids | None = None
-        """… as an array; None where each is its name's place in the table, as it is of the first one."""
+        """Ids of the names in the table, as far as they were announced."""
+        self._id_array: Ids | None = None
+        """`_ids` as an array; None if each id equals the name's index in the table, as for the first decoder."""
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
-        """Damage gives no event of its own: it is counted in the stream's status."""
-        for item in together(items):
+        """Yield the events of the items. Damage has none: it is counted in the status of the stream."""
+        for item in join_batches(items):
             match item:
                 case Points():
                     if item.names is not self._names:
-                        self._names, self._ids, self._places = item.names, [], None
+                        self._names, self._ids, self._id_array = item.names, [], None
                     if len(item.names) > len(self._ids):
-                        yield from self._tell(item.names[len(self._ids) :])
-                    ids = item.metric if self._places is None else self._places[item.metric]
-                    yield grouped(self.stream, item, ids)
+                        yield from self._announce(item.names[len(self._ids) :])
+                    ids = item.metric if self._id_array is None else self._id_array[item.metric]
+                    yield group_by_metric(self.stream, item, ids)
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
@@ -51,29 +51,31 @@ class Announcer:
                     yield FactFound(self.stream, item)
 
     @property
-    def metrics(self) -> int:
-        """How many have been told."""
-        return len(self._told)
+    def metric_count(self) -> int:
+        """Number of metrics announced."""
+        return len(self._id_of)
 
-    def _tell(self, names: Sequence[str]) -> Iterator[MetricsFound]:
-        """The next names of the table: those that are new."""
-        first, place = len(self._told), len(self._ids)
-        new = tuple(dict.fromkeys(name for name in names if name not in self._told))
-        self._told.update(zip(new, range(first, first + len(new)), strict=True))
-        ids = [self._told[name] for name in names]
+    def _announce(self, names: Sequence[str]) -> Iterator[MetricsFound]:
+        """Announce the new ones of the next names in the table."""
+        if self._shown_names:
+            names = [self._shown_names.get(name, name) for name in names]
+        first, index = len(self._id_of), len(self._ids)
+        new = tuple(dict.fromkeys(name for name in names if name not in self._id_of))
+        self._id_of.update(zip(new, range(first, first + len(new)), strict=True))
+        ids = [self._id_of[name] for name in names]
         self._ids += ids
-        if self._places is not None or ids != list(range(place, place + len(ids))):
-            self._places = np.array(self._ids, np.uint32)
+        if self._id_array is not None or ids != list(range(index, index + len(ids))):
+            self._id_array = np.array(self._ids, np.uint32)
         if new:
             yield MetricsFound(self.stream, first, new)
 
 
-def together(items: Iterable[Item]) -> Iterator[Item]:
-    """Batches of points that follow each other as one: whoever takes them does much for each metric of each batch."""
+def join_batches(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items, with consecutive batches of points joined: each batch costs the store work for each metric."""
     waiting: list[Points] = []
     count = 0
     for item in items:
-        if isinstance(item, Points) and waiting and item.names is waiting[0].names and count + len(item) <= _MOST:
+        if isinstance(item, Points) and waiting and item.names is waiting[0].names and count + len(item) <= MAX_POINTS:
             waiting.append(item)
             count += len(item)
             continue
@@ -89,24 +91,24 @@ def together(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def _joined(batches: Sequence[Points]) -> Points:
-    """Batches that share one table of names."""
+    """Join batches that share one table of names."""
     if len(batches) == 1:
         return batches[0]
     return Points(
         batches[0].names,
-        np.concatenate([one.metric for one in batches]),
-        np.concatenate([one.steps for one in batches]),
-        np.concatenate([one.values for one in batches]),
-        np.concatenate([one.wall_times for one in batches]),
+        np.concatenate([batch.metric for batch in batches]),
+        np.concatenate([batch.steps for batch in batches]),
+        np.concatenate([batch.values for batch in batches]),
+        np.concatenate([batch.wall_times for batch in batches]),
     )
 
 
-def grouped(stream: int, points: Points, ids: Ids) -> Columns:
-    """Points in file order as columns grouped by metric; order within a metric is kept. ids: the metric of each."""
-    if len(ids) == 1 or (ids[1:] >= ids[:-1]).all():  # one metric, or one step of many in their order
+def group_by_metric(stream: int, points: Points, ids: Ids) -> Columns:
+    """Points in file order as columns grouped by metric; the order within a metric is kept. ids: uint32 (n,)."""
+    if len(ids) == 1 or (ids[1:] >= ids[:-1]).all():  # one metric, or a single step of several metrics
         steps, values, wall_times = points.steps, points.values, points.wall_times
     else:
-        small = ids.astype(np.uint16) if ids.max() <= _SMALL else ids
+        small = ids.astype(np.uint16) if ids.max() <= 0xFFFF else ids  # radix sort, several times as fast
         order = np.argsort(small, kind="stable")
         ids, steps = ids[order], points.steps[order]
         values, wall_times = points.values[order], points.wall_times[order]
@@ -116,10 +118,10 @@ def grouped(stream: int, points: Points, ids: Ids) -> Columns:
 
 
 def preview(stream: int, items: Iterable[Item]) -> Preview:
-    """The points among the items, which share one table of names, as a preview; an empty one where there are none."""
+    """A preview with the points among the items, which share one table of names; possibly empty."""
     batches = [item for item in items if isinstance(item, Points)]
     if not batches:
-        none = np.empty(0, np.uint32)
-        return Preview(Columns(stream, none, none, np.empty(0, np.int64), np.empty(0), np.empty(0)), ())
+        empty = np.empty(0, np.uint32)
+        return Preview(Columns(stream, empty, empty, np.empty(0, np.int64), np.empty(0), np.empty(0)), ())
     points = _joined(batches)
-    return Preview(grouped(stream, points, points.metric), tuple(points.names))
+    return Preview(group_by_metric(stream, points, points.metric), tuple(points.names))

@@ -1,81 +1,79 @@
-"""The text of a console log for a log view, from the file itself: of any size, growing, in bounded time and memory.
+"""Text of a console log for the log view, read from the file itself in bounded time and memory, whatever its size.
 
-Lines are addressed by the byte at which they begin, as `less` does it, so the end of a huge file is there at once.
-Nothing is kept but how many lines each block of the file has, once `index` has counted them. What a line shows is said
-in formats/_console/_shown.py; the step of a line is found by reading the lines before it as the decoder does.
-A line of more than MAX_RAW bytes is shown as several.
+Lines are addressed by the byte offset at which they begin, as in `less`, so the end of a huge file is shown at once.
+Nothing is cached. The displayed text of a line is determined by formats/console, and the step of a line by decoding the
+lines before it. A line of more than MAX_RAW bytes is displayed as several.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from math import isnan
 
 from msgspec import Struct
 
-from tuimon.formats.console import ERROR, LineSteps, level, shown, stamp
+from tuimon.formats.console.text import ERROR_PATTERN, LineSteps, display_line, parse_timestamp, severity
+from tuimon.redact import redacted_text
 from tuimon.sources.files import open_regular
 
 MAX_RAW = 1 << 20
-"""Bytes of one line; progress bars that are redrawn for hours make lines without end."""
+"""Maximum number of bytes in a line; a progress bar that is redrawn for hours is one endless line."""
 BUDGET = 64 << 20
-"""Bytes that one search looks through, unless it is told otherwise."""
+"""Default number of bytes that one search looks through."""
 _WINDOW = 1 << 16
-_BLOCK = 1 << 16
-"""Bytes that share an entry of the index of line numbers."""
+"""Number of bytes read at a time."""
 _STEP_WINDOWS = (1 << 15, 1 << 17, 1 << 20)
-"""How far back a line's step is looked for, in bytes."""
+"""Bytes before a line in which its step is looked for, in turn."""
 _STEP_REACH = 1 << 20
-"""How far on a row of metrics is looked for."""
+"""Bytes after an offset in which a row of metrics is looked for."""
 _HEAD = 256
+"""Bytes at the beginning of the file that identify it."""
 
 
 class LogLine(Struct, frozen=True):
-    """One line as it is shown. The text is foreign: it has to pass text.clean."""
+    """A line as displayed, without secrets. The text comes from the file and must pass text.clean."""
 
     offset: int
-    """Of its first byte in the file."""
+    """Offset of its first byte in the file."""
     end: int
-    """Of the line behind it."""
+    """Offset of the next line."""
     text: str
     level: str
     """error | warning | ""."""
     time: float | None
-    """Seconds since the epoch, where the line begins with a time stamp."""
+    """Time stamp at the beginning of the line (s since the epoch), if there is one."""
 
 
-class Found(Struct, frozen=True):
-    """How a search ended."""
+class SearchResult(Struct, frozen=True):
+    """Result of a search."""
 
     line: LogLine | None
+    """The line that matches, or None."""
     reached: int
-    """Where to go on, with the same direction."""
+    """Offset at which to continue in the same direction."""
     done: bool
-    """The end of the file (backwards its beginning) was reached, or a line was found."""
+    """A line matches, or the end of the file (backwards: its beginning) was reached."""
 
 
 class LogText:
-    """The lines of the file at `path`. A file that cannot be read is an empty one, with the reason in `message`."""
+    """The lines of the file at `path`. A file that cannot be read has no lines, and `message` says why."""
 
     def __init__(self, path: str, console_patterns: Sequence[str] = ()) -> None:
-        """console_patterns: of a user's own lines, as the reader of the log has them."""
+        """console_patterns: the user's patterns of console lines, as for the reader of the log."""
         self.path = path
         self.size = 0
-        """Bytes, when last looked at."""
+        """Bytes at the last refresh."""
         self.message = ""
         self.generation = 0
-        """Grows when the file is another one, or was truncated: offsets of before mean nothing then."""
+        """Incremented when the file was replaced or truncated, so that earlier offsets are invalid."""
         self._patterns = tuple(console_patterns)
         self._head = b""
-        self._counts = [0]
-        """Lines that end before each block that has been counted."""
         self.refresh()
 
     def refresh(self) -> bool:
-        """Look whether the file has changed."""
+        """Look at the file; return whether it has changed."""
         before = self.size, self.generation
         try:
             descriptor, status = open_regular(self.path)
@@ -89,46 +87,46 @@ class LogText:
         self.message = ""
         if status.st_size < self.size or not head.startswith(self._head):
             self.generation += 1
-            self._counts = [0]
         self.size, self._head = status.st_size, head
         return (self.size, self.generation) != before
 
     # ------------------------------------------------------------------ lines
 
     def lines(self, offset: int, count: int) -> list[LogLine]:
-        """Up to `count` lines from the one on, in which the byte at `offset` lies. Fewer at the end of the file, whose
-        last line need not have ended."""
-        found: list[LogLine] = []
-        at = self._start_of(offset) if offset < self.size else self.size
-        while len(found) < count and (data := self._whole_lines(at, _WINDOW)):
-            for start, raw in _split(data, at):
-                self._add(found, start, raw)
-                if len(found) == count:
+        """Up to `count` lines, beginning with the line that contains the byte at `offset`.
+
+        The last line of the file need not have ended."""
+        lines: list[LogLine] = []
+        position = self._start_of(offset) if offset < self.size else self.size
+        while len(lines) < count and (data := self._whole_lines(position, _WINDOW)):
+            for start, raw in _split(data, position):
+                lines += self._displayed(start, raw)
+                if len(lines) == count:
                     break
-            at += len(data)
-        return found
+            position += len(data)
+        return lines
 
     def before(self, offset: int, count: int) -> list[LogLine]:
-        """The last `count` lines before the one in which the byte at `offset` lies (the last of all: offset = size)."""
-        found: list[LogLine] = []
+        """The last `count` lines before the one that contains the byte at `offset`; offset = size: the last lines."""
+        lines: list[LogLine] = []
         end = self._start_of(offset) if offset < self.size else self.size
-        while end > 0 and len(found) < count:
+        while end > 0 and len(lines) < count:
             start = self._start_of(max(0, end - _WINDOW))
-            here: list[LogLine] = []
-            for at, raw in _split(self._whole_lines(start, end - start), start):
-                self._add(here, at, raw)
-            found = here + found
+            pieces = _split(self._whole_lines(start, end - start), start)
+            lines = [line for piece in pieces for line in self._displayed(*piece)] + lines
             end = start
-        return found[-count:] if count else []
+        return lines[-count:] if count else []
 
-    def _add(self, found: list[LogLine], offset: int, raw: bytes) -> None:
-        text = shown(raw.removesuffix(b"\n"))
-        if text is not None:
-            time = stamp(text)
-            found.append(LogLine(offset, offset + len(raw), text, level(text), None if isnan(time) else time))
+    def _displayed(self, offset: int, raw: bytes) -> list[LogLine]:
+        """The line at `offset`, or nothing if it is not displayed."""
+        text = display_line(raw.removesuffix(b"\n"))
+        if text is None:
+            return []
+        time, text = parse_timestamp(text), redacted_text(text)
+        return [LogLine(offset, offset + len(raw), text, severity(text), None if isnan(time) else time)]
 
     def _whole_lines(self, start: int, least: int) -> bytes:
-        """The lines that begin in the `least` bytes from a line's start on, whole unless too long."""
+        """The lines that begin in the `least` bytes after the start of a line; whole unless too long."""
         data = self._read(start, least)
         if data and not data.endswith(b"\n") and start + len(data) < self.size:
             more = self._read(start + len(data), MAX_RAW)
@@ -136,18 +134,18 @@ class LogText:
         return data
 
     def _end_of(self, start: int) -> int:
-        """Where the line behind the one that begins at `start` begins."""
+        """Offset of the line after the one that begins at `start`."""
         return start + len(next(_split(self._whole_lines(start, 1), start), (start, b""))[1])
 
     def _start_of(self, offset: int) -> int:
-        """Where the line begins in which the byte at `offset` lies; where it is too long, somewhere before."""
+        """Start of the line that contains the byte at `offset`; some offset within the line if that is too long."""
         offset = min(max(0, offset), self.size)
         reach = 0
         for window in (_WINDOW, MAX_RAW):
             reach = max(0, offset - window)
-            found = self._read(reach, offset - reach).rfind(b"\n")
-            if found >= 0:
-                return reach + found + 1
+            newline = self._read(reach, offset - reach).rfind(b"\n")
+            if newline >= 0:
+                return reach + newline + 1
             if not reach:
                 break
         return reach
@@ -165,137 +163,105 @@ class LogText:
 
     # ------------------------------------------------------------------ searching
 
-    def search(self, text: str, offset: int, backwards: bool = False, budget: int = BUDGET) -> Found:
-        """The next line from `offset` on (backwards: the last one before it) that holds the text; case counts if the
-        text has a capital. Looks through at most about `budget` bytes; go on at `reached` unless it is `done`."""
+    def search(self, text: str, offset: int, backwards: bool = False, budget: int = BUDGET) -> SearchResult:
+        """Find the first line after `offset` (backwards: the last line before it) that contains the text.
+
+        The search is case-sensitive if the text has a capital. It looks through about `budget` bytes; continue at
+        `reached` unless it is `done`."""
         exact = text != text.lower()
 
-        def holds(line: str) -> bool:
+        def matches(line: str) -> bool:
             return text in (line if exact else line.lower())
 
-        wanted = re.compile(re.escape(text.encode()), 0 if exact else re.IGNORECASE)
-        return self._search(wanted, holds, offset, backwards, budget)
+        pattern = re.compile(re.escape(text.encode()), 0 if exact else re.IGNORECASE)
+        return self._search(pattern, matches, offset, backwards, budget)
 
-    def next_error(self, offset: int, backwards: bool = False, budget: int = BUDGET) -> Found:
-        """The same for a line that tells of an error."""
-        return self._search(_ERROR, lambda line: level(line) == "error", offset, backwards, budget)
+    def next_error(self, offset: int, backwards: bool = False, budget: int = BUDGET) -> SearchResult:
+        """Find the first line after `offset` (backwards: the last line before it) that reports an error."""
+        return self._search(_ERROR, lambda line: severity(line) == "error", offset, backwards, budget)
 
     def _search(
-        self, wanted: re.Pattern[bytes], holds: Callable[[str], bool], offset: int, backwards: bool, budget: int
-    ) -> Found:
-        at = self._start_of(offset) if offset < self.size else self.size
-        if not backwards and at < offset:  # within a line: the next one is meant
-            at = self._end_of(at)
+        self, pattern: re.Pattern[bytes], matches: Callable[[str], bool], offset: int, backwards: bool, budget: int
+    ) -> SearchResult:
+        """pattern: a necessary condition on the bytes of the line. matches: the condition on the displayed text."""
+        position = self._start_of(offset) if offset < self.size else self.size
+        if not backwards and position < offset:  # within a line: begin with the next one
+            position = self._end_of(position)
         window = _WINDOW
-        while budget > 0 and (at > 0 if backwards else at < self.size):
-            start = self._start_of(max(0, at - window)) if backwards else at
-            data = self._whole_lines(start, at - start if backwards else window)
+        while budget > 0 and (position > 0 if backwards else position < self.size):
+            start = self._start_of(max(0, position - window)) if backwards else position
+            data = self._whole_lines(start, position - start if backwards else window)
             if not data:
                 break
-            if wanted.search(data):
+            if pattern.search(data):
                 pieces = list(_split(data, start))
-                for where, raw in reversed(pieces) if backwards else pieces:
-                    found: list[LogLine] = []
-                    if wanted.search(raw):
-                        self._add(found, where, raw)
-                    if found and holds(found[0].text):
-                        return Found(found[0], where if backwards else found[0].end, True)
+                for line_start, raw in reversed(pieces) if backwards else pieces:
+                    for line in self._displayed(line_start, raw) if pattern.search(raw) else ():
+                        if matches(line.text):
+                            return SearchResult(line, line_start if backwards else line.end, True)
             budget -= len(data)
-            at = start if backwards else start + len(data)
+            position = start if backwards else start + len(data)
             window = min(4 * window, MAX_RAW)
-        return Found(None, at, at <= 0 if backwards else at >= self.size)
+        return SearchResult(None, position, position <= 0 if backwards else position >= self.size)
 
     # ------------------------------------------------------------------ steps
 
     def step_of(self, offset: int) -> int | None:
-        """The training step that the line at `offset` belongs to: that of the last row of metrics up to it; None where
-        there is none near, or where the log counts nothing."""
+        """Training step of the line at `offset`: that of the last row of metrics up to it, or None if none is near."""
         end = self._end_of(self._start_of(offset))
         for window in _STEP_WINDOWS:
             start = self._start_of(max(0, end - window))
             steps = LineSteps(self._patterns)
             steps.feed(self._read(start, end - start))
-            if steps.marks:
-                return steps.marks[-1][1]
+            if steps.rows:
+                return steps.rows[-1][1]
             if not start:
                 break
         return None
 
     def offset_of(self, step: int) -> int | None:
-        """Where the line of this step begins, or of the last step before it; None where the log tells no step. Steps
-        are taken to ascend: of a run that was resumed within one log, one of its attempts is found."""
+        """Offset of the line of this step or of the last step before it; None if the log has no steps.
+
+        Steps are assumed to ascend; in a log with several attempts of a run, the result is in one of them."""
         low, high = 0, self.size
+        end = high  # no row follows it within _STEP_REACH bytes: a log without steps is decoded once, not at each probe
         while high - low > _STEP_WINDOWS[0]:
             middle = self._start_of((low + high) // 2)
-            marks = self._marks_from(middle)
             if middle <= low:
                 break
+            marks = self._marks_from(middle, end=end)
+            if not marks:
+                end = middle
             if marks and marks[0][1] <= step:
                 low = middle
             else:
                 high = middle
-        found: tuple[int, int] | None = None
-        for at, marked in self._marks_from(low, 2 * _STEP_WINDOWS[0]):
-            if marked > step and found is not None:
+        best: tuple[int, int] | None = None
+        for offset, marked in self._marks_from(low, 2 * _STEP_WINDOWS[0], end):
+            if marked > step and best is not None:
                 break
-            if found is None or found[1] < marked <= step:
-                found = at, marked
-        return found[0] if found else None
+            if best is None or best[1] < marked <= step:
+                best = offset, marked
+        return best[0] if best else None
 
-    def _marks_from(self, start: int, least: int = 1) -> list[tuple[int, int]]:
-        """(offset, step) of rows in the `least` bytes from a line's start on, and of the next rows behind them."""
+    def _marks_from(self, start: int, least: int = 1, end: int | None = None) -> list[tuple[int, int]]:
+        """(offset, step) of rows in the `least` bytes after `start`, and of the next rows after those, before `end`."""
         steps = LineSteps(self._patterns)
-        for at in range(start, start + _STEP_REACH, _WINDOW // 4):
-            data = self._read(at, _WINDOW // 4)
+        for position in range(start, min(start + _STEP_REACH, end if end is not None else self.size), _WINDOW // 4):
+            data = self._read(position, _WINDOW // 4)
             steps.feed(data)
-            if not data or (steps.marks and at + len(data) >= start + least):
+            if not data or (steps.rows and position + len(data) >= start + least):
                 break
-        return [(start + at, step) for at, step in steps.marks]
-
-    # ------------------------------------------------------------------ numbers of lines
-
-    def index(self, budget: int = BUDGET) -> bool:
-        """Count lines in up to `budget` more bytes; True once all whole blocks are counted."""
-        while budget > 0:
-            start = (len(self._counts) - 1) * _BLOCK
-            data = self._read(start, min(budget, 64 * _BLOCK) // _BLOCK * _BLOCK or _BLOCK)
-            blocks = len(data) // _BLOCK
-            if not blocks:
-                return True
-            for block in range(blocks):
-                lines = data.count(b"\n", block * _BLOCK, (block + 1) * _BLOCK)
-                self._counts.append(self._counts[-1] + lines)
-            budget -= blocks * _BLOCK
-        return self.size - (len(self._counts) - 1) * _BLOCK < _BLOCK
-
-    def number_of(self, offset: int) -> int | None:
-        """How many lines end before the one in which the byte at `offset` lies; None until `index` has come so far."""
-        start = self._start_of(offset)
-        block = start // _BLOCK
-        if block >= len(self._counts):
-            return None
-        return self._counts[block] + self._read(block * _BLOCK, start - block * _BLOCK).count(b"\n")
-
-    def offset_of_line(self, number: int) -> int | None:
-        """Where line `number` (from 0) begins; None where it has not been counted, or there is none."""
-        block = bisect_right(self._counts, max(0, number) - 1) - 1 if number > 0 else 0
-        missing = max(0, number) - self._counts[block]
-        data = self._read(block * _BLOCK, _BLOCK)
-        at = 0
-        for _ in range(missing):
-            at = data.find(b"\n", at) + 1
-            if not at:
-                return None
-        return block * _BLOCK + at
+        return [(start + offset, step) for offset, step in steps.rows]
 
 
 def _split(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """(offset, bytes with their newline) of the lines in the bytes that begin at offset `start`."""
-    at = 0
-    while at < len(data):
-        end = data.find(b"\n", at, at + MAX_RAW) + 1 or min(at + MAX_RAW, len(data))
-        yield start + at, data[at:end]
-        at = end
+    """(offset, bytes with the newline) of each line in `data`, which begins at offset `start` of the file."""
+    position = 0
+    while position < len(data):
+        end = data.find(b"\n", position, position + MAX_RAW) + 1 or min(position + MAX_RAW, len(data))
+        yield start + position, data[position:end]
+        position = end
 
 
-_ERROR = re.compile(ERROR.encode(), re.MULTILINE)
+_ERROR = re.compile(ERROR_PATTERN.encode(), re.MULTILINE)

@@ -1,5 +1,5 @@
-"""The machine, looked at now and then on a thread of its own: a GPU that is lost, or a disk that is gone, may hold a
-look for ever, and must not hold the reading.
+"""Sample the state of the machine from time to time, on a thread: a lost GPU or disk can block a sample for ever,
+and must not block the reading of logs.
 """
 
 from __future__ import annotations
@@ -11,69 +11,69 @@ from collections.abc import Callable, Sequence
 
 from tuimon.model.events import MachineSeen
 from tuimon.model.machine import Gpu, Machine
-from tuimon.sources.filesystem import kind
+from tuimon.sources.filesystem import is_mirrored, kind
 
 EVERY = 5.0
-"""Seconds between two looks."""
+"""Interval (s) between two samples."""
 _FIRST = 0.5
-"""Seconds before the first, over which the load of the cores is measured."""
+"""Delay (s) of the first sample, over which the CPU load is measured."""
 ALIVE = 3600.0
-"""Seconds since a log last grew, after which nobody asks how the machine is."""
+"""Time (s) after the last change of any log at which sampling stops."""
 
 
 class MachineWatch:
-    """Looks while the logs grow. `news` is what the reader has not told yet."""
+    """Samples the machine while logs grow."""
 
     def __init__(self, roots: Sequence[str], newest: Callable[[], float], every: float = EVERY) -> None:
-        """newest: when the newest log was last changed, seconds since the epoch; asked on the reader's thread.
-        every: seconds between two looks."""
-        self._roots = [os.path.abspath(root) for root in roots]
+        """newest: returns the time of the last change of any log (s since the epoch); called on the reader's thread.
+        every: interval between two samples (s)."""
+        self._roots = [root for root in map(os.path.abspath, roots) if not is_mirrored(root)]
         self._newest = newest
         self._every = every
         self._alive = threading.Event()
         self._stopped = threading.Event()
         self._started = False
-        self._asked = float("-inf")
-        self._seen: Machine | None = None
-        self._told: Machine | None = None
+        self._polled = float("-inf")
+        self._sample: Machine | None = None
+        self._reported: Machine | None = None
 
-    def news(self) -> MachineSeen | None:
-        """To be asked once everything is read, and again and again; starts the looking while a log grows."""
+    def poll(self) -> MachineSeen | None:
+        """The state of the machine if it has changed since the last call, else None. Starts sampling if a log grows."""
         now = time.monotonic()
-        if now - self._asked < self._every / 4:
+        if now - self._polled < self._every / 4 or not self._roots:
             return None
-        self._asked = now
+        self._polled = now
         alive = time.time() - self._newest() < ALIVE
         if alive:
             self._alive.set()
             if not self._started:
                 self._started = True
-                threading.Thread(target=self._look, name="machine", daemon=True).start()
+                threading.Thread(target=self._run, name="machine", daemon=True).start()
         else:
             self._alive.clear()
-        seen = self._seen if alive else None
-        if at_rest(seen, self._told):
+        sample = self._sample if alive else None
+        if is_similar(sample, self._reported):
             return None
-        self._told = seen
-        return MachineSeen(seen)
+        self._reported = sample
+        return MachineSeen(sample)
 
     def close(self) -> None:
-        """Ends the looking after the look that is under way."""
+        """Stop sampling; a sample in progress is completed."""
         self._stopped.set()
         self._alive.set()
 
-    def _look(self) -> None:
-        from tuimon.probes import Probe  # not before there is something to look at
+    def _run(self) -> None:
+        from tuimon.probes import Probe  # imported late: not needed for runs that have ended
 
         probe = Probe()
         local = not all(kind(root).remote for root in self._roots)
-        while not self._stopped.wait(self._every if self._seen is not None else _FIRST):
+        while not self._stopped.wait(self._every if self._sample is not None else _FIRST):
             self._alive.wait()
-            self._seen = probe.look(self._roots, local)
+            self._sample = probe.sample(self._roots, local)
 
 
-def at_rest(a: Machine | None, b: Machine | None) -> bool:
-    """Whether one is as the other but for the noise of counters: it is no news, and nothing is drawn for it."""
+def is_similar(a: Machine | None, b: Machine | None) -> bool:
+    """Are the two states equal except for noise, so that the second is not reported or drawn?"""
     if a is None or b is None:
         return a is b
     return (
@@ -82,14 +82,14 @@ def at_rest(a: Machine | None, b: Machine | None) -> bool:
         and _near(a.cpu, b.cpu, 0.05)
         and _near(a.memory_used, b.memory_used, 0.01 * (b.memory_total or 0))
         and len(a.gpus) == len(b.gpus)
-        and all(_as_before(x, y) for x, y in zip(a.gpus, b.gpus, strict=True))
+        and all(_is_similar_gpu(x, y) for x, y in zip(a.gpus, b.gpus, strict=True))
     )
 
 
-def _as_before(a: Gpu, b: Gpu) -> bool:
+def _is_similar_gpu(a: Gpu, b: Gpu) -> bool:
     return (
         (a.index, a.name) == (b.index, b.name)
-        and {one.pid for one in a.processes} == {one.pid for one in b.processes}
+        and {process.pid for process in a.processes} == {process.pid for process in b.processes}
         and _near(a.memory_used, b.memory_used, 0.005 * b.memory_total)
         and _near(a.utilisation, b.utilisation, 0.05)
         and _near(a.watts, b.watts, 15.0)
@@ -97,5 +97,5 @@ def _as_before(a: Gpu, b: Gpu) -> bool:
     )
 
 
-def _near(a: float | None, b: float | None, grain: float) -> bool:
-    return a is b or (a is not None and b is not None and abs(a - b) <= grain)
+def _near(a: float | None, b: float | None, tolerance: float) -> bool:
+    return a is b or (a is not None and b is not None and abs(a - b) <= tolerance)

@@ -1,35 +1,34 @@
-"""What a person is told of files and directories that cannot be read: once, and once more when that is over."""
+"""Notices about files and directories that cannot be read: one each, and another when a problem is resolved."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
 
-from tuimon.formats import Format
 from tuimon.model.events import Notice
+from tuimon.reader.assembly import UnassignedFile
 from tuimon.reader.follow import Followed
-from tuimon.reader.strays import Stray
 from tuimon.sources.scan import Problem
 from tuimon.text import clean
 
 GRACE = 60.0
-"""Seconds in which a run that has begun may write its first metrics."""
+"""Time (s) after which a run directory without metrics is reported: a new run needs a moment to write its first."""
 
 
 class Notices:
-    """Remembers what has been said."""
+    """Creates each notice once."""
 
     def __init__(self) -> None:
         self._problems: set[Problem] = set()
         self._unread: set[str] = set()
-        """Ids of formats, and paths of databases."""
+        """Ids of formats and paths of databases that were reported."""
 
     def of_problems(self, problems: Iterable[Problem]) -> Iterator[Notice]:
-        """All there are now, of what could not be looked at."""
+        """Notices for new and resolved problems. problems: all that exist now."""
         now = dict.fromkeys(problems)
-        standing = {problem.path for problem in now}
+        paths = {problem.path for problem in now}
         for problem in self._problems.difference(now):
-            if problem.path not in standing:
+            if problem.path not in paths:
                 path = clean(problem.path)
                 yield Notice("info", f"{path}: no longer {problem.reason}", about=path)
         for problem in now:
@@ -39,21 +38,24 @@ class Notices:
         self._problems = set(now)
 
     def of_unread(
-        self, streams: Iterable[Followed], strays: Iterable[tuple[str, Stray]], databases: Iterable[tuple[str, str]]
+        self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], databases: Iterable[tuple[str, str]]
     ) -> Iterator[Notice]:
-        """What is recognised but not read, once a format; later where metrics may yet appear beside it.
+        """Notices for logs that are recognised but not read: one per format, or per database.
 
-        strays: with their paths; databases: (path, why)."""
+        A file that describes a run is reported after GRACE, as metrics may appear next to it.
+        databases: (path, reason) of those that cannot be read."""
         now = time.time()
-        lost: list[tuple[str, Format]] = [(one.path, one.format) for one in streams if one.format.unsupported]
-        for path, stray in strays:
-            if stray.format.unsupported and (not stray.format.describes_run or now - stray.file.modified > GRACE):
-                lost.append((path, stray.format))
-        for path, why in databases:
+        unread = [(followed.path, followed.format) for followed in streams if followed.format.unsupported]
+        unread += [
+            (item.member.path, item.format)
+            for item in unassigned
+            if item.format.unsupported and (not item.format.describes_run or now - item.file.modified > GRACE)
+        ]
+        for path, reason in databases:
             if path not in self._unread:
                 self._unread.add(path)
-                yield Notice("warning", f"{clean(path)}: {why}")
-        for path, log_format in lost:
+                yield Notice("warning", f"{clean(path)}: {reason}")
+        for path, log_format in unread:
             if log_format.id not in self._unread:
                 self._unread.add(log_format.id)
                 yield Notice("warning", f"{clean(path)}: {log_format.title}, not read", log_format.unsupported)

@@ -1,7 +1,7 @@
-"""The reader as a process: frames to standard output, until standard input closes.
+"""The reader as a process: writes events as frames to standard output until standard input closes.
 
-Standard input is a lifeline: whoever started the reader holds its other end, and when that one dies, however it dies,
-the reader ends too. Standard output is nothing but frames; standard error is for a last traceback.
+The parent process holds the other end of standard input; when it ends for any reason, the reader ends too. Standard
+output carries nothing but frames, standard error only a final traceback.
 """
 
 from __future__ import annotations
@@ -10,20 +10,26 @@ import argparse
 import os
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tuimon import wire
-from tuimon.heap import Heap
-from tuimon.model.events import Event, Progress, Watching
+from tuimon.model.events import Event, Notice, Progress, Watching
+from tuimon.platform_support import HeapTrimmer
 from tuimon.reader.collect import Collector
+from tuimon.reader.item_sources import ENDED_AFTER
 from tuimon.reader.machine import MachineWatch
-from tuimon.reader.pace import STILL
+from tuimon.reader.polling import STILL
+from tuimon.reader.rank_watch import RankWatch
+from tuimon.registry import problems
 from tuimon.sources.watch import Watcher
 
-TOGETHER = 1 << 16
-"""Bytes of frames that are written at once, at least."""
-FLUSH_AFTER = 1.0
-"""Seconds of quiet after which a last record without its end is taken for whole."""
+MIN_WRITE = 1 << 16
+"""Minimum number of bytes per write() while there are more frames."""
+_RANKS_EVERY = 0.5
+"""Seconds of reading logs after which ranks have a turn."""
+FLUSH_AFTER = 1.0, ENDED_AFTER + 1.0
+"""Times (s) without growth after which last records without their ends are decoded, the second time because their logs
+have probably ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.nice(5)  # the training comes first
     watcher = Watcher(poll=options.poll, interval=options.interval)
     stop = threading.Event()
-    threading.Thread(target=_lifeline, args=(stop, watcher), name="lifeline", daemon=True).start()
+    threading.Thread(target=_wait_for_parent, args=(stop, watcher), name="parent", daemon=True).start()
     try:
         _Session(Collector(options.roots, options.console_pattern), watcher, options.interval).run(stop)
     except BrokenPipeError:
@@ -46,9 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _lifeline(stop: threading.Event, watcher: Watcher) -> None:
-    while os.read(0, 4096):
-        pass
+def _wait_for_parent(stop: threading.Event, watcher: Watcher) -> None:
+    """Pass on the hints of the parent until it ends: paths of files in mirrors, after "+" if names have changed."""
+    rest = b""
+    while data := os.read(0, 1 << 16):
+        *lines, rest = (rest + data).split(b"\n")
+        watcher.hint([os.fsdecode(line[1:]) for line in lines], any(line.startswith(b"+") for line in lines))
     stop.set()
     watcher.wake()
 
@@ -62,96 +71,117 @@ class _Session:
         self._interval = interval
         self._progress: Progress | None = None
         self._watching: Watching | None = None
-        self._grown = time.monotonic()
+        self._last_growth = time.monotonic()
         self._newest = 0.0
-        """When the newest of the logs was last changed, as of this look: of hundreds that takes a while to say."""
-        self._heap = Heap()
+        """Time of the last change of any log (s since the epoch); computed once per poll, as there may be hundreds."""
+        self._heap = HeapTrimmer()
+        self._reported_plugins = 0
         self._machine = MachineWatch(collector.roots, lambda: self._newest)
+        self._ranks = RankWatch(collector.paths_of_runs)
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
-        self._look_for_logs(hurry=True)
+        self._find(hurry=True)
         next_find = time.monotonic() + 2 * self._interval
-        flushed = False
+        flushes = 0
         while not stop.is_set():
-            busy = self._tell(collector.read())
+            self._send(self._ranks.events())
+            busy = self._send(self._with_ranks(collector.read()))
             while collector.behind and not stop.is_set():
-                self._tell_progress(False)
-                busy |= self._tell(collector.read())
+                self._send_progress(False)
+                busy |= self._send(self._with_ranks(collector.read()))
             if not collector.searched:
-                self._tell_progress(False)
+                self._send_progress(False)
                 self._find()
+                self._watch()
                 continue
             if busy or self._progress is None or not self._progress.caught_up:
-                self._tell_progress(True)
-            if self._watching is None:  # not before, as nobody waits for events while there is so much to read
+                self._send_progress(True)
+            if self._watching is None:  # events are not needed before everything has been read
                 self._watch()
             now, self._newest = time.monotonic(), collector.newest_change()
             if busy:
-                self._grown, flushed = now, False
-            elif not flushed and now - self._grown >= FLUSH_AFTER:
-                flushed = True
-                self._tell(collector.flush())
-            if (news := self._machine.news()) is not None:
-                self._tell([news])
-            timeout = min(self._patience(now), max(0.0, next_find - now))
-            if not flushed:
-                timeout = min(timeout, FLUSH_AFTER)
+                self._last_growth, flushes = now, 0
+            elif flushes < len(FLUSH_AFTER) and now - self._last_growth >= FLUSH_AFTER[flushes]:
+                flushes += 1
+                self._send(collector.flush())
+            self._send(collector.find_writers())
+            if (machine := self._machine.poll()) is not None:
+                self._send([machine])
+            timeout = min(self._poll_interval(now), max(0.0, next_find - now), self._ranks.wait(now))
+            if not flushes:
+                timeout = min(timeout, FLUSH_AFTER[0])
             hints = watcher.wait(timeout)
             collector.hint(hints.closed)
-            if (
-                hints.structure_changed or time.monotonic() >= next_find - self._interval / 4
-            ):  # not a second wake for it soon
+            # a search that is due soon is done now, to save a wake-up
+            if hints.structure_changed or time.monotonic() >= next_find - self._interval / 4:
                 self._find()
-                next_find = time.monotonic() + max(2 * self._interval, self._patience(now))
-            elif hints.paths:
-                self._tell(collector.read(hints.paths))
+                self._watch()
+                next_find = time.monotonic() + max(2 * self._interval, self._poll_interval(now))
+            if hints.paths:
+                self._send(collector.read(hints.paths))
 
-    def _patience(self, now: float) -> float:
-        """Seconds until the next look, if the system tells of nothing: three times as long where it tells of most
-        directories and nothing has grown for a while, so that a screen that is left open costs little."""
-        if self._watcher.mode != "events" or now - self._grown < self._interval:
+    def _with_ranks(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield the events of logs and, in between, those about ranks: reading hundreds of logs once takes seconds."""
+        looked = time.monotonic()
+        for event in events:
+            yield event
+            if time.monotonic() - looked >= _RANKS_EVERY:
+                yield from self._ranks.events()
+                looked = time.monotonic()
+
+    def _poll_interval(self, now: float) -> float:
+        """Time (s) until the next poll if there is no event.
+
+        Three times the configured interval if most directories have events and no log has grown for a while, so that
+        an idle screen costs little."""
+        if self._watcher.mode != "events" or now - self._last_growth < self._interval:
             return self._interval
         return self._interval * (3 if time.time() - self._newest >= STILL else 1)
 
-    def _find(self) -> None:
-        self._look_for_logs()
-        self._watch()
+    def _find(self, hurry: bool = False) -> None:
+        self._send(self._collector.find(hurry))
+        self._send(self._plugin_notices())
+        self._send(self._collector.preview())
 
-    def _look_for_logs(self, hurry: bool = False) -> None:
-        self._tell(self._collector.find(hurry))
-        self._tell(self._collector.preview())
+    def _plugin_notices(self) -> Iterator[Notice]:
+        """Yield a notice for each format of an installed package that could not be loaded, once."""
+        for plugin in problems()[self._reported_plugins :]:
+            self._reported_plugins += 1
+            yield Notice("warning", plugin.sentence, "Update or remove the package.", plugin.name)
 
     def _watch(self) -> None:
         self._watcher.set_directories(self._collector.directories)
         watching = Watching(self._watcher.mode, self._watcher.detail)
         if watching != self._watching:
             self._watching = watching
-            self._tell([watching])
+            self._send([watching])
 
-    def _tell_progress(self, caught_up: bool) -> None:
+    def _send_progress(self, caught_up: bool) -> None:
         read, total = self._collector.progress()
         progress = Progress(read, total, caught_up)
         if caught_up:
-            self._heap.has_read(read)
+            self._heap.trim(read)
         if self._progress is None or progress.caught_up != self._progress.caught_up or not caught_up:
             self._progress = progress
-            self._tell([progress])
+            self._send([progress])
 
-    def _tell(self, events: Iterable[Event]) -> bool:
-        """Frames that come together are written together: the screen draws once for them."""
+    def _send(self, events: Iterable[Event]) -> bool:
+        """Write the events as frames; return whether there were any.
+
+        Frames are written together, so that the screen is drawn once for all of them."""
         frames: list[bytes] = []
-        size, told = 0, False
+        size, sent = 0, False
         for event in events:
             frames.append(wire.encode(event))
             size += len(frames[-1])
-            told = True
-            if size >= TOGETHER:
+            sent = True
+            if size >= MIN_WRITE:
                 _write(b"".join(frames))
                 frames, size = [], 0
         if frames:
             _write(b"".join(frames))
-        return told
+        return sent
 
 
 def _write(frame: bytes) -> None:

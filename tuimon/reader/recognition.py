@@ -1,4 +1,4 @@
-"""What the files that were found are: opened, looked at, and those that are no logs remembered with the reason."""
+"""Recognise the format of a file by its first bytes, and remember why other files are not read."""
 
 from __future__ import annotations
 
@@ -6,61 +6,85 @@ import os
 from collections.abc import Sequence
 
 from tuimon.errors import FormatError, NothingFound
-from tuimon.formats import Format, all_formats, console, recognise
+from tuimon.formats import Format, all_formats, plain_text, recognise
+from tuimon.formats.console import text as console
+from tuimon.model.log_names import log_name
+from tuimon.reader import plausibility
+from tuimon.reader.compression import decompressed_head
+from tuimon.reader.encoding import utf8
 from tuimon.sources.files import explain, open_regular
-from tuimon.sources.runs import GroupedFile
+from tuimon.sources.grouped_files import GroupedFile
 from tuimon.sources.scan import FoundFile, Problem
 from tuimon.sources.sqlite_copy import MAGIC, schema
 from tuimon.text import clean
 
 HEAD = 4096
-"""Bytes by which a format is recognised."""
-
+"""Number of bytes by which a format is recognised."""
+_ZEROS_READ, _MAX_ZEROS = 1 << 20, 256 << 20
+"""Bytes read at a time, and at most, in search of the beginning of a log that begins with zeros. Holes of sparse files
+are skipped."""
 COMPANION = 10
-"""Formats up to this rank (console text) belong to the run they lie beside, and make none of their own there."""
+"""Maximum rank of formats (console text) that belong to the run in their directory and are not a run of their own."""
 
 
-def as_grouped(path: str, log_format: Format) -> GroupedFile:
-    """What grouping into runs asks of a file."""
+def as_grouped(
+    path: str, log_format: Format, modified: float = 0.0, metric_names: frozenset[str] = frozenset()
+) -> GroupedFile:
+    """The properties of a file that grouping into runs depends on."""
     source = log_format.source_path(path) if log_format.source_path else ""
-    companion = log_format.rank <= COMPANION
+    companion = log_format.rank <= COMPANION or log_format.describes_run
+    live = log_name(path).live
+    joined = log_format.joined_source(live) if log_format.joined_source else live if live != path else ""
     return GroupedFile(
-        path, log_format.id, log_format.directory_is_source, companion, log_format.describes_run, source=source
+        path,
+        log_format.id,
+        log_format.directory_is_source,
+        companion,
+        log_format.describes_run,
+        source,
+        modified,
+        metric_names=metric_names,
+        joined="" if log_format.directory_is_source else joined,
     )
 
 
 class Recognition:
-    """Tells formats; a file that is not recognised is looked at again once it has changed."""
+    """Recognises formats. A file that is not recognised is examined again once it has changed."""
 
     def __init__(self, console_patterns: Sequence[str] = ()) -> None:
-        """console_patterns: of a user's own console lines."""
+        """console_patterns: the user's patterns of console lines. Raises UsageError if one is invalid."""
         self._formats = all_formats()
         if console_patterns:
             own = console.with_patterns(console_patterns)
             self._formats = tuple(own if known is console.FORMAT else known for known in self._formats)
+        self.metric_names: dict[str, frozenset[str]] = {}
+        """Names of the metrics, by path of a file whose beginning contains them."""
         self._left_out: dict[str, str] = {}
         self._undecided: dict[str, tuple[int, float]] = {}
-        """Path -> (size, time of change) when it was last not recognised."""
+        """(size, time of change) at the last look, by path of a file that is not recognised."""
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
-        """(path, reason) of files that looked like a log by their name and are not read."""
+        """(path, reason) of files whose names look like logs and that are not read."""
         return list(self._left_out.items())
 
     def format_of(self, file: FoundFile) -> Format | None:
-        """What a file is, None for what is no log, or not one yet."""
+        """The format of a file, or None if it is not a log, or not one yet."""
         look = (file.size, file.modified)
         try:
-            if file.path in self._undecided:  # an empty file, say: a scan does not see it grow
+            if file.path in self._undecided:  # e.g. an empty file; a rescan does not notice its growth
                 status = os.stat(file.path)
                 look = (status.st_size, status.st_mtime)
                 if self._undecided[file.path] == look:
                     return None
             descriptor, status = open_regular(file.path)
             try:
-                head = os.pread(descriptor, HEAD, 0)
+                head = _head(descriptor)
             finally:
                 os.close(descriptor)
+            if log_name(file.path).compressed:
+                head = decompressed_head(head, HEAD)
+            head = utf8(head)
             if head.startswith(MAGIC):
                 head += schema(file.path)
         except OSError as error:
@@ -69,40 +93,68 @@ class Recognition:
         except FormatError as error:
             self.skip(file, error.message, look)
             return None
-        found = recognise(file.path, head, self._formats)
-        if found is None:
+        log_format = recognise(file.path, head, self._formats)
+        if log_format is None:
             self.skip(file, "empty" if status.st_size == 0 else "not a metric log", look)
+        elif plausibility.is_doubtful(file.path, file.root, log_format, head, status.st_size):
+            log_format = None
+            self.skip(file, plausibility.REASON, look)
         else:
+            if names := log_format.metric_names(plain_text(head) or head):
+                self.metric_names[file.path] = names
             self._undecided.pop(file.path, None)
             self.forgive(file.path)
-        return found
+        return log_format
 
     def skip(self, file: FoundFile, reason: str, look: tuple[int, float] | None = None) -> None:
-        """Remember that a file is not read as long as it stays as it is. look: (size, time of change)."""
+        """Note that a file is not read while it is unchanged. look: its (size, time of change)."""
         self._left_out[file.path] = reason
         self._undecided[file.path] = look or (file.size, file.modified)
 
     def leave_out(self, path: str, reason: str) -> None:
-        """Say that a file is left out, though it is known what it is."""
+        """Note that a file is not read although its format is known."""
         self._left_out[path] = reason
 
     def forgive(self, path: str) -> None:
-        """A file is no longer left out."""
+        """Note that a file is read after all."""
         self._left_out.pop(path, None)
+
+
+def _head(descriptor: int) -> bytes:
+    """Return the first bytes of a file; the first after the zeros, if it begins with more of them.
+
+    A log begins with zeros if it was truncated while its writer did not append."""
+    head = os.pread(descriptor, HEAD, 0)
+    if len(head) < HEAD or head.strip(b"\0"):
+        return head
+    offset, limit = HEAD, _MAX_ZEROS
+    while offset < limit:
+        try:
+            start = os.lseek(descriptor, offset, os.SEEK_DATA)
+        except (OSError, AttributeError):  # no data after it, or not known here
+            start = offset
+        limit += start - offset
+        if not (piece := os.pread(descriptor, _ZEROS_READ, start)):
+            break
+        if begun := piece.lstrip(b"\0"):
+            rest = os.pread(descriptor, HEAD, start + len(piece) - len(begun))
+            return b"\0" + rest
+        offset = start + len(piece)
+    return head
 
 
 def nothing_found(
     roots: Sequence[str], skipped: Sequence[tuple[str, str]] = (), problems: Sequence[Problem] = ()
 ) -> NothingFound:
-    """The error that says what was looked for, and what was met instead."""
+    """The error that lists the formats looked for, and the files found instead."""
     where = ", ".join(clean(root) for root in roots)
-    met = "".join(f"\n        {clean(path)}: {reason}" for path, reason in skipped[:5])
-    met += "".join(f"\n        {clean(problem.path)}: {problem.reason}" for problem in problems[:5])
+    rejected = "".join(f"\n        {clean(path)}: {reason}" for path, reason in skipped[:5])
+    rejected += "".join(f"\n        {clean(problem.path)}: {problem.reason}" for problem in problems[:5])
     if len(skipped) > 5:
-        met += f"\n        … and {len(skipped) - 5} more (tuimon doctor lists them)"
+        rejected += f"\n        … and {len(skipped) - 5} more (tuimon doctor lists them)"
     logs = (known for known in all_formats() if not known.unsupported and not known.describes_run)
     titles = ", ".join(dict.fromkeys(known.title for known in logs))
     return NothingFound(
-        f"there is no metric log in {where}{met}",
+        f"no metric log in {where}{rejected}",
         f"looked for: {titles}. `tuimon --wait PATH` waits for a log to appear",
     )

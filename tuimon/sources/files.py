@@ -1,4 +1,4 @@
-"""Opening log files without harm: for reading only, never blocking, regular files only."""
+"""Open log files safely: read-only, non-blocking, regular files only."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import stat
 import time
 
 FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
-"""O_NONBLOCK: a FIFO that took the place of a log between two looks must not stop the reader."""
+"""Flags for os.open. O_NONBLOCK: opening a FIFO that has replaced a log must not block the reader."""
 FRESH = 2.0
-"""Seconds. A file changed this recently may change again without a new time stamp (coarse clocks: 4 ms to 2 s)."""
+"""Age (s) below which a file may change again without a new time stamp (clock granularity is 4 ms to 2 s)."""
 _GONE = (errno.ENOENT, errno.ENOTDIR)
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
@@ -21,11 +21,45 @@ _KINDS = (
 )
 
 Signature = tuple[int, int, int, int]
-"""(size, time of last change in ns, device, inode): equal signatures, equal content, unless the change is fresh."""
+"""(size, mtime in ns, device, inode): equal signatures mean equal content, unless the change is fresh."""
 
 
 class NotRegular(OSError):
     """The path leads to a FIFO, a device, a socket or a directory."""
+
+
+class FileStatus:
+    """Status of a followed file, updated by each look at it. The file need not exist yet."""
+
+    def __init__(self, path: str, remote: bool) -> None:
+        """remote: the file is on a network file system, where the result of stat() may be outdated until an open()."""
+        self.path = path
+        self.state = "current"
+        """current | gone | unreadable (retried at every look)."""
+        self.message = ""
+        """Why the file cannot be read; "" if the state is current."""
+        self.size = 0
+        """Bytes on disk."""
+        self.modified = float("nan")
+        """Time of the last change (s since the epoch); NaN before the first look."""
+        self._remote = remote
+
+    def _look(self) -> os.stat_result:
+        """Update the status without reading content. Raises OSError, NotRegular."""
+        if self._remote:
+            descriptor, status = open_regular(self.path)
+            os.close(descriptor)
+        else:
+            status = regular(os.stat(self.path))
+        self._readable(status)
+        return status
+
+    def _readable(self, status: os.stat_result) -> None:
+        self.size, self.modified = status.st_size, status.st_mtime
+        self.state, self.message = "current", ""
+
+    def _failed(self, error: OSError) -> None:
+        self.state, self.message = failure(error)
 
 
 def signature(status: os.stat_result) -> Signature:
@@ -33,25 +67,25 @@ def signature(status: os.stat_result) -> Signature:
 
 
 def fresh(status: os.stat_result) -> bool:
-    """Was it changed so lately that its signature cannot be trusted to show the next change?"""
+    """Was the file changed so recently that its next change may leave the signature as it is?"""
     return time.time() - status.st_mtime < FRESH
 
 
 def kind_name(mode: int) -> str:
-    """What a mode that is no regular file stands for: "a FIFO"."""
-    return next((name for test, name in _KINDS if test(mode)), "no regular file")
+    """Kind of file, e.g. "a FIFO", for a mode that is not that of a regular file."""
+    return next((name for test, name in _KINDS if test(mode)), "not a regular file")
 
 
 def regular(status: os.stat_result) -> os.stat_result:
-    """The status given. Raises NotRegular unless it is that of a regular file."""
+    """Return `status`. Raises NotRegular unless it is the status of a regular file."""
     if not stat.S_ISREG(status.st_mode):
         raise NotRegular(errno.EINVAL, f"{kind_name(status.st_mode)}, not a file")
     return status
 
 
 def open_regular(path: str) -> tuple[int, os.stat_result]:
-    """A descriptor for reading and its status. Raises OSError; NotRegular for what is no regular file."""
-    regular(os.stat(path))  # opening some devices has effects, so look first
+    """Open a regular file for reading; return its descriptor and status. Raises OSError, NotRegular."""
+    regular(os.stat(path))  # opening some devices has side effects, so check the type first
     try:
         descriptor = os.open(path, FLAGS)
     except OSError as error:
@@ -67,6 +101,11 @@ def open_regular(path: str) -> tuple[int, os.stat_result]:
 
 def is_gone(error: OSError) -> bool:
     return error.errno in _GONE
+
+
+def failure(error: OSError) -> tuple[str, str]:
+    """(state, message) of a file that could not be opened: ("gone" or "unreadable", why)."""
+    return ("gone", "no such file") if is_gone(error) else ("unreadable", explain(error))
 
 
 def explain(error: OSError) -> str:

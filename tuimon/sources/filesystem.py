@@ -1,8 +1,8 @@
-"""What a path's file system is, and whether changes made by other machines escape its notifications.
+"""Determine the file system of a path, and whether other machines can change files there without an event here.
 
-inotify reports what this kernel writes. On a network file system another machine writes, so no event comes.
-The mount is found exactly, not by the longest prefix: the kernel names the mount of an open descriptor in
-/proc/self/fdinfo (`mnt_id`), and /proc/self/mountinfo gives that mount's type (proc_pid_mountinfo(5)).
+inotify reports only what this kernel writes; writes by another machine to a network file system cause no event.
+The mount is determined exactly, not by the longest prefix: /proc/self/fdinfo gives the mount of an open descriptor
+(`mnt_id`), and /proc/self/mountinfo gives the type of that mount (proc_pid_mountinfo(5)).
 """
 
 from __future__ import annotations
@@ -11,33 +11,42 @@ import os
 
 from msgspec import Struct
 
+from tuimon.platform_support import mirror_directory
+
 _REMOTE = (
     *("9p", "afs", "beegfs", "ceph", "cifs", "drvfs", "fuse", "gfs2", "glusterfs", "gpfs", "lustre", "nfs", "ocfs2"),
     *("orangefs", "panfs", "prl_fs", "pvfs2", "smb", "vboxsf", "virtiofs", "vmhgfs", "wekafs"),
 )
-"""How the types begin: "nfs4", "fuse.sshfs", "smb3"."""
+"""Prefixes of the type names: "nfs4", "fuse.sshfs", "smb3"."""
 _LOCAL_FUSE = ("fuseblk", "fuse.fuse-overlayfs")
-"""FUSE over a local disk: all writers pass through this kernel."""
+"""FUSE types on a local disk: all writes pass through this kernel."""
 _O_PATH = getattr(os, "O_PATH", 0)
 
 
 class FileSystem(Struct, frozen=True):
-    """Type as the kernel names it ("ext4", "nfs4", "fuse.sshfs"; "unknown"), and whether others can write unseen."""
+    """Type of a file system."""
 
     type: str
+    """As the kernel names it: "ext4", "nfs4", "fuse.sshfs"; else "unknown"."""
     remote: bool
+    """Can files change without an event on this machine?"""
 
 
 UNKNOWN = FileSystem("unknown", False)
 
 
+def is_mirrored(path: str) -> bool:
+    """Is the path in a mirror of another machine? Nothing on this machine is known about the writers of its files."""
+    return f"{path}/".startswith(f"{mirror_directory()}/")
+
+
 def is_remote(fs_type: str) -> bool:
-    """Can files of such a file system change without an event on this machine?"""
+    """Can files on a file system of this type change without an event on this machine?"""
     return fs_type.startswith(_REMOTE) and fs_type not in _LOCAL_FUSE
 
 
 def mount_type(mountinfo: str, mount_id: int) -> str | None:
-    """The file system type of a mount in the text of /proc/self/mountinfo, None when it is not there."""
+    """File system type of a mount, from the text of /proc/self/mountinfo; None if the mount is not listed."""
     wanted = str(mount_id)
     for line in mountinfo.splitlines():
         fields, separator, rest = line.partition(" - ")
@@ -47,7 +56,7 @@ def mount_type(mountinfo: str, mount_id: int) -> str | None:
 
 
 def kind(path: str) -> FileSystem:
-    """The file system that `path`, or its nearest existing parent, lies on. UNKNOWN where it cannot be told."""
+    """File system of `path` or of its nearest existing parent; UNKNOWN if it cannot be determined."""
     while not os.path.exists(path):
         parent = os.path.dirname(path)
         if parent == path or not parent:
@@ -56,10 +65,10 @@ def kind(path: str) -> FileSystem:
     try:
         mount_id = _mount_id(path)
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-            found = None if mount_id is None else mount_type(file.read(), mount_id)
+            fs_type = None if mount_id is None else mount_type(file.read(), mount_id)
     except OSError:
         return UNKNOWN
-    return UNKNOWN if found is None else FileSystem(found, is_remote(found))
+    return UNKNOWN if fs_type is None else FileSystem(fs_type, is_remote(fs_type))
 
 
 def _mount_id(path: str) -> int | None:
@@ -75,13 +84,15 @@ def _mount_id(path: str) -> int | None:
 
 
 class Mounts:
-    """Which directories lie on a network file system; asked once a device."""
+    """Determine which directories are on a network file system; cached by device."""
 
     def __init__(self) -> None:
         self._remote: dict[int, bool] = {}
 
     def is_remote(self, directory: str) -> bool:
-        """Of a directory that exists; where it does not, that of its nearest parent."""
+        """Is the directory, or its nearest existing parent, on a network file system, or in a mirror?"""
+        if is_mirrored(directory):
+            return True
         try:
             device = os.stat(directory).st_dev
         except OSError:

@@ -1,9 +1,9 @@
-"""What the name of a directory says about its place in a run. The layouts are those of the libraries named.
+"""Classify directory names by their place in a run, after the layouts of the libraries named here.
 
-facet     one kind of output of a run: tensorboard/, log/, wandb/, checkpoints/ …: belongs to the directory above
+facet     one kind of output of the run in the directory above: tensorboard/, log/, wandb/, checkpoints/
 session   one start of a writer: wandb's offline-run-…, SwanLab's run-…, a time stamp (HF's runs/Nov21_10-11-12_host)
-own       a run of its own among its like, whatever surrounds it: version_0, seed1, lr1e-3, trial_7, a time stamp
-role      a part of one run with the tags of the others: Keras' train/ and validation/, Trinity's explorer/ and trainer/
+own       a separate run among similar ones: version_0, seed1, lr1e-3, trial_7, a time stamp
+role      a part of a run with the same tags as the other parts: Keras' train/ and validation/, Trinity's explorer/
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ FACETS = frozenset(
     | {"lightning_logs", "wandb", "swanlab", "swanlog", "swanlogs", "mlflow", "mlruns", "trackio", "output", "outputs"}
     | {"csv", "csv_logs", "hparams", "params", "metrics", "monitor", "dvclive", "plots", "results", "files", "console"}
     | {"checkpoints", "ckpt", "ckpts", "converted_ckpts", "pipeline", "best", "final", "best_model", "latest"}
-    | {".hydra", ".aim"}
+    | {".hydra", ".aim", ".guild", "summaries", "summary", "scalars", "events", "tensorboardx", "tf_logs", "texts"}
 )
-CONTAINER = "plots"
-"""What lies below it, however deep, belongs to the directory that holds it (dvclive/plots/metrics/train/loss.tsv)."""
+CONTAINERS = frozenset({"plots", "scalars"})
+"""Directories whose content, at any depth, belongs to their parents (dvclive/plots/metrics/train/loss.tsv, torchrl's
+scalars/train/reward.csv)."""
 WORKERS = "worker_logs"
-"""RLinf: worker_logs/<group>/rank_<n>/tensorboard are parts of the run that holds it."""
+"""RLinf's directory of workers: worker_logs/<group>/rank_<n>/tensorboard are parts of the run in its parent."""
 ROLES = frozenset(
     {"train", "training", "val", "valid", "validation", "eval", "evaluation", "test", "explorer", "trainer", "bench"}
+    | {"learn"}  # CatBoost
 )
-GENERIC = FACETS | ROLES | {"run", "exp", "experiment", "experiments", "data", "tmp", "saves", "models", "default", ""}
-"""Names that tell a person nothing."""
+GENERIC = (
+    FACETS | ROLES | {"run", "exp", "experiment", "experiments", "data", "tmp", "saves", "models", "default", "out", ""}
+)
+"""Names (lower case) that do not describe a run."""
 
 _STAMP = (
     r"\d{8}[-_T]?\d{2}[:-]?\d{2}[:-]?\d{2}(\D.*)?"  # 20261121-014812, 20261121_014812, 20261121-01:48:12-maniskill
@@ -44,43 +48,64 @@ _OWN = re.compile(
     r"|.*\d{5}_\d+(_.*)?",  # Ray Tune: PPO_CartPole-v1_5b4f3_00000_0_lr=0.1_2026-11-21_10-11-12
     re.IGNORECASE,
 )
+_RANK = re.compile(
+    r"((local|global|node)[-_]?)?(rank|worker|node|host|gpu|proc|process|attempt)[-_]?\d+", re.IGNORECASE
+)
+_JOB = re.compile(r"(?:.*?[-_.])??[oe]?(\d{3,}(?:[-_]\d{6})?(?:_\d+)?)(?:[-_.].*)?")
 _CHECKPOINT = re.compile(r"checkpoint[-_].*|ckpt[-_]?\d+.*|global_step[-_]?\d+.*|(iter|step|epoch)[-_=]?\d+.*")
-_VAGUE = re.compile(r"version_\d+|(seed|trial|fold|run|exp|rep)[-_]?\d+|\d+", re.IGNORECASE)
+_VAGUE = re.compile(r"version_\d+|(seed|trial|fold|run|exp|rep|job|task)[-_]?\d+|\d+", re.IGNORECASE)
 _FLOAT = re.compile(r"\d{9,10}\.\d+")
 
 
 @lru_cache(maxsize=65536)
 def is_facet(name: str) -> bool:
-    """One kind of output of the run that lives in the directory above. Checkpoints are."""
+    """Is this one kind of output of the run in the directory above? Checkpoints are."""
     return name.lower() in FACETS or bool(_CHECKPOINT.fullmatch(name))
 
 
+def is_parameters(name: str, holder: str) -> bool:
+    """Does the directory hold the settings of the run `holder`: RL Baselines3 Zoo's CartPole-v1_1/CartPole-v1?"""
+    number = holder.removeprefix(f"{name}_")
+    return number != holder and number.isdecimal()
+
+
 def is_session(name: str) -> bool:
-    """Named by the time at which a writer was started."""
+    """Is the directory named after the time at which its writer was started?"""
     return bool(_STAMPED.fullmatch(name) or _UNIT.fullmatch(name))
 
 
 def is_unit(name: str) -> bool:
-    """The directory of one tracker run; what lies below it belongs to it (swanlab/run-…/logs/1/1000.log)."""
+    """Is this the directory of one tracker run? All files below belong to it (swanlab/run-…/logs/1/1000.log)."""
     return bool(_UNIT.fullmatch(name) or _MLFLOW_RUN.fullmatch(name))
 
 
 @lru_cache(maxsize=65536)
 def is_own(name: str) -> bool:
-    """A run of its own among its like."""
+    """Is this a separate run among similar ones?"""
     return bool(_OWN.fullmatch(name)) and not _FLOAT.fullmatch(name)
 
 
 def is_role(name: str) -> bool:
-    """A part of a run that holds the same tags as the other parts."""
+    """Is this a part of a run that has the same tags as the other parts?"""
     return name.lower() in ROLES
 
 
+def is_rank(name: str) -> bool:
+    """Is this the directory of one process of a job: rank_0, node1, torchrun's attempt_0?"""
+    return bool(_RANK.fullmatch(name))
+
+
+def job_number(name: str) -> str:
+    """The number of a job or the time stamp in the name of its console log: slurm-4711_2.out; "" without one."""
+    match = _JOB.fullmatch(name)
+    return match[1] if match else ""
+
+
 def is_generic(name: str) -> bool:
-    """A name that says nothing of the run: "run", "logs", "checkpoint-40"."""
+    """Does the name not describe the run: "run", "logs", "checkpoint-40"?"""
     return name.lower() in GENERIC or is_facet(name)
 
 
 def is_vague(name: str) -> bool:
-    """A name that tells runs apart, but not without the name of the directory above: "version_0", "seed1", a stamp."""
+    """Does the name identify a run only with that of its parent: "version_0", "seed1", a time stamp?"""
     return is_session(name) or is_unit(name) or bool(_VAGUE.fullmatch(name))

@@ -1,44 +1,115 @@
-"""Listing one directory: the files that may be logs, the directories to go on to, and what is wrong with the rest.
+"""List one directory: files that may be logs, directories to search, and problems with the rest.
 
-One scandir() a directory, one stat() a file that is wanted or a link, none for all others: the type comes with the
-entry. No file is opened.
+Directories are classified by name alone (`place`): caches, media and the insides of checkpoints are not searched. A
+long run leaves thousands of checkpoint directories with thousands of weight files, of which a monitor needs one small
+JSON file each. So a checkpoint is listed once and not deeper, and weight files are not stat'ed.
+
+Costs one scandir() per directory and one stat() per wanted file or link: the type comes with the directory entry.
+No file is opened.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from collections.abc import Callable
+from enum import Enum
 from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from tuimon.sources.files import explain, fresh, kind_name
-from tuimon.sources.pruning import JSON, KEPT_IN_CHECKPOINT, OF_A_MODEL, SAVED, WEIGHTS, Place, place
+
+
+class Place(Enum):
+    """The way in which a directory is searched."""
+
+    OPEN = 1
+    """Search everything below it."""
+    STORE = 2
+    """A directory for checkpoints: a child whose name fits is a checkpoint."""
+    IN_STORE = 3
+    """A child of a STORE with another name (e.g. a project's): a checkpoint if it holds weights."""
+    CHECKPOINT = 4
+    """Take only the JSON files in the directory itself."""
+    CLOSED = 5
+    """Do not enter."""
+
+
+WEIGHTS = (
+    *(".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".distcp", ".gguf", ".npz", ".npy", ".h5", ".keras", ".onnx"),
+    *(".msgpack", ".orbax", ".pkl", ".index", ".zarr", ".model"),
+)
+"""Suffixes of files that hold weights, not metrics, unless a format wants a file of this name (evaluations.npz)."""
+SAVED = (".ckpt", ".pt", ".pth", ".safetensors")
+"""Suffixes of weight files that can be a complete checkpoint (Lightning, scripts). They are not opened."""
+JSON = (".json", ".jsonl")
+OF_A_MODEL = frozenset(
+    f"{stem}.json"
+    for stem in (
+        *("config", "generation_config", "adapter_config", "model_index", "processor_config", "preprocessor_config"),
+        *("video_preprocessor_config", "tokenizer", "tokenizer_config", "special_tokens_map", "added_tokens", "vocab"),
+        *("chat_template", "model.safetensors.index", "pytorch_model.bin.index", "modules", "sentence_bert_config"),
+    )
+)
+"""Model descriptions that transformers and similar libraries save in each checkpoint, next to the weights."""
+KEPT_IN_CHECKPOINT = frozenset({"pipeline"})
+"""ROLL keeps its metric history in checkpoint-N/pipeline/worker_state_pipeline.json."""
+
+CLOSED_NAMES = frozenset(
+    {".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv", "site-packages", "media", "rollouts", ".cache"}
+    | {".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".conda"}
+)
+"""Names of directories that are not searched."""
+CLOSED_PATHS = frozenset({"/proc", "/sys", "/dev"})
+"""Directories that are never searched, whatever leads to them."""
+CHECKPOINT_NAME = re.compile(r"checkpoint[-_].*|ckpt[-_]?\d+.*|global_step[-_]?\d+")
+STORE_NAME = re.compile(r"checkpoints|.*ckpts?", re.IGNORECASE)
+STEP_NAME = re.compile(
+    r"(.*[-_=.])?(checkpoint|ckpt|global_?step|step|iter|iteration|epoch|batch)[-_=]?\d+.*|\d+|best|last|final|latest",
+    re.IGNORECASE,
+)
+
+
+def place(path: str, parent: Place) -> Place:
+    """How to search the directory at `path`, found in a directory that is searched as `parent`."""
+    name = path.rpartition("/")[2]
+    if name in CLOSED_NAMES or path in CLOSED_PATHS:
+        return Place.CLOSED
+    if parent is Place.CHECKPOINT:
+        return Place.CHECKPOINT if name in KEPT_IN_CHECKPOINT else Place.CLOSED
+    if CHECKPOINT_NAME.fullmatch(name):
+        return Place.CHECKPOINT
+    if parent in (Place.STORE, Place.IN_STORE):
+        return Place.CHECKPOINT if STEP_NAME.fullmatch(name) else Place.IN_STORE
+    return Place.STORE if STORE_NAME.fullmatch(name) else Place.OPEN
+
 
 Wants = Callable[[str], bool]
-"""(path) -> is this file worth listing?"""
+"""(path) -> should the file be listed?"""
 Child: TypeAlias = tuple[str, Place, int, bool]
 """A directory in another: (path, place, inode of the entry, is it a link)."""
 REVISIT = 60.0
-"""Seconds after which a directory is listed again whatever its times say."""
+"""Interval (s) after which a directory is listed again even if its time stamps are unchanged."""
 REVISIT_UNRESOLVED = 5.0
+"""Interval (s) after which a directory that holds a link without a target is listed again."""
 CHECKPOINT_SETTLED = 600.0
-"""Seconds without a change after which a checkpoint directory is not looked at again."""
+"""Age (s) of the last change after which a checkpoint directory is not looked at again."""
 
 
 class FoundFile(Struct, frozen=True):
     """A regular file that may be a log."""
 
     path: str
-    """Absolute, as named: symbolic links in it are not resolved. Bytes that are not UTF-8 are surrogate escapes."""
+    """Absolute; symbolic links are not resolved. Bytes that are not UTF-8 are surrogate escapes."""
     root: str
-    """The path asked for below which it was found, absolute; equal to `path` when that is a file."""
+    """The given path below which it was found, absolute; equal to `path` if that is a file."""
     size: int
-    """Bytes, when its directory was listed."""
+    """Bytes when its directory was listed."""
     modified: float
-    """Time of the last change, seconds since the epoch, when its directory was listed."""
+    """Time of the last change (s since the epoch) when its directory was listed."""
     inode: tuple[int, int]
     """(device, inode)."""
 
@@ -48,7 +119,7 @@ class FoundFile(Struct, frozen=True):
 
 
 class Problem(Struct, frozen=True):
-    """Something below the paths asked for that could not be looked at."""
+    """Something at or below a given path that cannot be searched or read."""
 
     path: str
     reason: str
@@ -57,22 +128,24 @@ class Problem(Struct, frozen=True):
 
 
 class Listing(Struct):
-    """What a directory held when it was listed."""
+    """Content of a directory when it was listed."""
 
     stamp: tuple[int, ...]
-    """Device, inode, and both times of change."""
+    """(device, inode, mtime in ns, ctime in ns)."""
     modified: float
     listed: float
-    """On the monotonic clock."""
+    """Monotonic time of the listing."""
     good_for: float
-    """Seconds until it is to be listed again."""
+    """Seconds after which it has to be listed again."""
     settled: bool = False
+    """It need not be looked at again: an old checkpoint."""
     entries: int = 0
+    """Number of directory entries."""
     files: list[tuple[FoundFile, bool]] = field(default_factory=list)
     """(file, is it a link)."""
     directories: list[Child] = field(default_factory=list)
     saved: list[str] = field(default_factory=list)
-    """Paths of files that may be a checkpoint each, told by their names alone."""
+    """Paths of files that may be complete checkpoints, by their names."""
     problems: list[Problem] = field(default_factory=list)
 
     def expired(self, now: float) -> bool:
@@ -80,7 +153,7 @@ class Listing(Struct):
 
 
 def list_directory(path: str, root: str, where: Place, status: os.stat_result, wants: Wants, limit: int) -> Listing:
-    """What the directory holds; `limit`: entries after which it is left."""
+    """List the directory. limit: maximum number of entries."""
     listing = Listing(stamp_of(status), status.st_mtime, time.monotonic(), 0.0 if fresh(status) else REVISIT)
     listing.settled = where is Place.CHECKPOINT and time.time() - status.st_mtime > CHECKPOINT_SETTLED
     prefix = path if path.endswith("/") else path + "/"
@@ -98,7 +171,7 @@ def list_directory(path: str, root: str, where: Place, status: os.stat_result, w
                             _take(entry, root, listing, entry.is_symlink())
                     elif name in KEPT_IN_CHECKPOINT and entry.is_dir(follow_symlinks=False):
                         listing.directories.append((prefix + name, where, entry.inode(), False))
-                elif name.endswith(WEIGHTS):
+                elif name.endswith(WEIGHTS) and not wants(prefix + name):
                     holds_weights = True
                     if name.endswith(SAVED):
                         listing.saved.append(prefix + name)
@@ -124,7 +197,7 @@ def _branch(path: str, parent: Place, inode: int, listing: Listing, is_link: boo
 
 
 def _follow(entry: os.DirEntry[str], root: str, where: Place, listing: Listing, wants: Wants) -> None:
-    """A symbolic link: to a directory, to a file, or to nothing yet."""
+    """Add what a symbolic link leads to: a directory, a file, or nothing yet."""
     status, _ = try_stat(entry.path)
     if status is not None and stat.S_ISDIR(status.st_mode):
         _branch(entry.path, where, status.st_ino, listing, True)
@@ -135,11 +208,11 @@ def _follow(entry: os.DirEntry[str], root: str, where: Place, listing: Listing, 
 
 
 def _take(entry: os.DirEntry[str], root: str, listing: Listing, is_link: bool) -> None:
-    """A file of a wanted name: a log, or a reason why not."""
+    """Add a file with a wanted name, or the problem with it."""
     status, reason = try_stat(entry.path)
     if status is None:
         listing.good_for = min(listing.good_for, REVISIT_UNRESOLVED)
-        if reason != "missing":  # else deleted since it was listed
+        if reason != "missing":  # otherwise deleted since it was listed
             listing.problems.append(Problem(entry.path, reason))
     elif stat.S_ISREG(status.st_mode):
         listing.files.append((FoundFile.of(entry.path, root, status), is_link))
@@ -148,7 +221,7 @@ def _take(entry: os.DirEntry[str], root: str, listing: Listing, is_link: bool) -
 
 
 def try_stat(path: str) -> tuple[os.stat_result | None, str]:
-    """The status of what the path leads to, or None and the reason in a few words."""
+    """(status of what the path leads to, ""), or (None, reason)."""
     try:
         return os.stat(path), ""
     except FileNotFoundError:
@@ -158,11 +231,11 @@ def try_stat(path: str) -> tuple[os.stat_result | None, str]:
 
 
 def stamp_of(status: os.stat_result) -> tuple[int, ...]:
-    """What tells whether a directory must be listed again."""
-    # the second time changes with mode and owner as well, and no one can set it back
+    """A value that changes when a directory must be listed again."""
+    # ctime changes with mode and owner as well, and cannot be set back
     return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 def special(path: str, status: os.stat_result) -> Problem:
-    """A FIFO, a device or a socket in the place of a log."""
+    """The problem of a FIFO, a device or a socket at the path of a log."""
     return Problem(path, f"{kind_name(status.st_mode)}, not a file", "it is not opened")

@@ -1,108 +1,82 @@
-"""Which files belong to one training job. A pure function of paths, so that the same tree is always grouped alike.
+"""Group log files into training jobs. A pure function of their paths and times: a tree is always grouped alike.
 
-A file belongs to the run directory that is left when the facets at the end of its path are taken away
+A file belongs to the run directory that remains when the facets at the end of its path are removed
 (…/grpo-1.5b/tensorboard/events… and …/grpo-1.5b/log/run.log: run grpo-1.5b). Then, in this order:
 
 1. Parts. Event files below a directory that holds event files itself are a part of its run (torch's add_scalars and
-   add_hparams), unless a directory on the way is a run of its own (seed0, version_1, a time stamp), is a facet, or
-   holds other metric files. So is a role (train/, validation/). A part's metrics get the prefix "<directory>/",
-   because its tags repeat; a role that is alone gets none.
-2. Sessions. What a tracker names by its start (wandb/offline-run-…, swanlab/run-…, runs/<stamp>) belongs to the
-   directory that holds the tracker's, if it is the only one there and something else is known of that directory.
-   Several are several runs: a project directory collects the runs of many jobs, and a job taken for two does less
-   harm than two taken for one. HF's runs/<stamp> beside a trainer_state.json are always its restarts.
+   add_hparams), unless a directory in between is a separate run (seed0, version_1, a time stamp), is a facet, or
+   holds other metric files. A role (train/, validation/) is a part as well. The metrics of a part get the prefix
+   "<directory>/", because its tags repeat; a single role gets no prefix.
+2. Sessions. Directories that a tracker names by start time (wandb/offline-run-…, swanlab/run-…, runs/<stamp>) belong
+   to the directory above the tracker's if there is only one of them and that directory has other metrics.
+   Several sessions are several runs, because splitting one job in two does less harm than merging two. HF's
+   runs/<stamp> next to a trainer_state.json are always restarts of one run.
 3. Twins. Directories whose paths differ only by facets (tb/version_0 and csv/version_0) are one run if their formats
-   differ. Lightning's csv/version_0 and mlp/version_0 may be one fit as well, but the names cannot prove it: two runs.
-4. Companions. Files without metrics of their own (console text) join the only run below their directory, or else the
-   nearest above. Where several runs lie below, they stay by themselves. A config joins the run of its own directory
-   (the facets of that taken away), and no other.
-5. Files of one directory are one run, except metric files named as runs of their own (ppo_seed0.jsonl beside
+   differ. So are a directory and a file of its name (verl's tensorboard_log/gsm8k/ppo/ and gsm8k/ppo.jsonl).
+4. Companions. Files without metrics of their own (console text) join the only run below their directory. If several
+   runs are below, files that are named by jobs (slurm-4711.out) join a run each, and others stay separate. Text of one
+   process (rank_0/, node1/) joins the nearest run above. Other text below a run stays separate, because it may be that
+   of another training (sweeps/job_0/train.log below a directory with a CSV). A config joins the run of its directory.
+5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
+   (see job_files).
+6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl).
 
-Growth. Pass the groups given before as `known`: a file stays in its run with its prefix, a run keeps path and name,
-and new files join the run that their group's files are in. Without it, a file that appears can move others.
+7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
+
+Growth. The groups of the previous call are passed as `known`; see known_runs.
 """
 
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
 from tuimon.sources import layout
-from tuimon.sources.names import run_names
+from tuimon.sources.grouped_files import (
+    GroupedFile,
+    Home,
+    Located,
+    Parts,
+    RunGroup,
+    has_metrics,
+    natural_order,
+)
+from tuimon.sources.job_files import homes_of_jobs
+from tuimon.sources.known_runs import with_known
 
-Parts = tuple[str, ...]
-Home = tuple[str, Parts]
-"""A run directory: the path asked for (or the directory of the file asked for), and the parts below it."""
-
-
-class GroupedFile(Struct, frozen=True):
-    """A log as far as grouping goes."""
-
-    path: str
-    """Absolute."""
-    format: str
-    """Id of its format."""
-    directory_is_source: bool = False
-    """All such files of a directory are one source (event files)."""
-    companion: bool = False
-    """It goes with a run but makes none: console text."""
-    beside: bool = False
-    """A companion of the run of its own directory, and of no other: a config."""
-    source: str = ""
-    """Not empty: absolute path of the source that it is a part of; it is no run by itself, whatever its name."""
-
-
-class Member(Struct, frozen=True):
-    """A file of a run."""
-
-    path: str
-    source: str
-    """Path below the path asked for, of the file or of its directory; "." for that path itself."""
-    prefix: str
-    """"" or "<part>/": put before metric names."""
-
-
-class RunGroup(Struct, frozen=True):
-    """The logs of one training job."""
-
-    path: str
-    """Absolute; tells runs apart."""
-    name: str
-    members: tuple[Member, ...]
-    """By source, then by path."""
-
-
-class _Located(Struct):
-    """A file on its way to a run."""
-
-    file: GroupedFile
-    source: str
-    directory: Home
-    home: Home
-    prefix: str = ""
+SAME_TIME = 5.0
+"""Difference (s) of time stamps up to which they do not decide which of two files was finished first."""
 
 
 def group_runs(
     files: Iterable[GroupedFile], roots: Sequence[str], known: Sequence[RunGroup] = ()
 ) -> tuple[RunGroup, ...]:
-    """Runs by path. roots: the paths asked for, absolute; each file lies below one of them. known: see above."""
+    """The runs, sorted by path.
+
+    roots: the given paths, absolute; each file is below one of them. known: groups of the previous call."""
     located = [_locate(file, roots) for file in files]
     _find_parts(located)
     _split_named_files(located)
-    groups: dict[Home, list[_Located]] = defaultdict(list)
+    _split_facets(located)
+    groups: dict[Home, list[Located]] = defaultdict(list)
     for item in located:
         groups[item.home].append(item)
     _fold_sessions(groups)
     _join_twins(groups)
+    _join_named_files(groups)
     _join_companions(groups)
-    return _with_known(groups, known)
+    for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
+        groups[holder] += groups.pop(home)
+    return with_known(groups, known)
 
 
-def _locate(file: GroupedFile, roots: Sequence[str]) -> _Located:
+def _locate(file: GroupedFile, roots: Sequence[str]) -> Located:
     above = [root for root in roots if file.path == root or file.path.startswith(root.rstrip("/") + "/")]
     root = max(above, key=len, default=posixpath.dirname(file.path))
     directory = posixpath.dirname(file.path)
@@ -112,38 +86,61 @@ def _locate(file: GroupedFile, roots: Sequence[str]) -> _Located:
     else:
         whole = file.source or (directory if file.directory_is_source else file.path)
         inside = whole == root or whole.startswith(root.rstrip("/") + "/")
-        source = posixpath.relpath(whole, root) if inside else "."  # else the path asked for is a part of the source
+        source = posixpath.relpath(whole, root) if inside else "."  # else the given path is a part of the source
     below = posixpath.relpath(directory, base)
     parts = () if below == "." else tuple(below.split("/"))
-    return _Located(file, source, (base, parts), (base, parts))
+    joined = posixpath.join(posixpath.dirname(source), posixpath.basename(file.joined)) if file.joined else ""
+    return Located(file, source, (base, parts), (base, parts), joined=joined)
 
 
 class _Directories(Struct):
-    """Those that hold metric files."""
+    """Directories that hold metric files."""
 
     events: set[Home]
+    """Directories with event files."""
     others: set[Home]
+    """Directories with other metric files."""
     roles: Counter[Home]
-    """How many of those in a directory are named as roles."""
+    """Number of roles in each parent directory."""
 
 
-def _find_parts(located: list[_Located]) -> None:
-    """Sets home and prefix of each file from its directory."""
+def _find_parts(located: list[Located]) -> None:
+    """Set home and prefix of each file from its directory."""
     events = {item.directory for item in located if item.file.directory_is_source}
     others = {item.directory for item in located if not (item.file.directory_is_source or item.file.companion)}
     roles = Counter((base, parts[:-1]) for base, parts in events | others if parts and layout.is_role(parts[-1]))
     directories = _Directories(events, others, roles)
-    found: dict[Home, tuple[Home, str]] = {}
+    homes: dict[Home, tuple[Home, str]] = {}
     for item in located:
-        if item.directory not in found:
+        if item.directory not in homes:
             base, parts = item.directory
             parts, prefix = _part(base, _within_unit(parts), directories)
-            found[item.directory] = (base, _without_facets(parts)), prefix
-        item.home, item.prefix = found[item.directory]
+            homes[item.directory] = (base, _without_facets(parts, base)), prefix
+        item.home, item.prefix = homes[item.directory]
+    _tell_tables_apart(located)
+
+
+def _tell_tables_apart(located: list[Located]) -> None:
+    """Set the prefix of tables in one directory that have common metric names and are named after the parts of a run:
+    CatBoost's learn_error.tsv and test_error.tsv, or train.csv and val.csv."""
+    tables: dict[tuple[Home, str, str], list[tuple[str, Located]]] = defaultdict(list)
+    for item in located:
+        if not item.file.metric_names:
+            continue
+        words = re.split(r"[-_. ]", posixpath.splitext(posixpath.basename(item.file.path))[0])
+        roles = [word for word in words if layout.is_role(word)]
+        if len(roles) == 1:
+            words.remove(roles[0])
+            tables[item.directory, item.file.format, "_".join(words)].append((roles[0], item))
+    for entries in tables.values():
+        for role, item in entries:
+            others = (other.file.metric_names for name, other in entries if name != role)
+            if any(item.file.metric_names & names for names in others):
+                item.prefix += f"{role}/"
 
 
 def _part(base: str, parts: Parts, directories: _Directories) -> tuple[Parts, str]:
-    """The directory whose part `parts` is, and the prefix; (parts, "") if it is none."""
+    """(directory that `parts` is a part of, prefix of its metrics), or (parts, "") if it is not a part."""
     events, others = directories.events, directories.others
     if layout.WORKERS in parts:
         cut = parts.index(layout.WORKERS)
@@ -170,49 +167,61 @@ def _part(base: str, parts: Parts, directories: _Directories) -> tuple[Parts, st
 
 
 def _within_unit(parts: Parts) -> Parts:
-    """Cut behind the directory of a tracker's run, and before a container of plots."""
+    """Cut the path after the directory of a tracker run, or before a container of plots."""
     for index, part in enumerate(parts):
         if layout.is_unit(part):
             return parts[: index + 1]
-        if part == layout.CONTAINER:
+        if part in layout.CONTAINERS:
             return parts[:index]
     return parts
 
 
-def _without_facets(parts: Parts) -> Parts:
+def _without_facets(parts: Parts, base: str = "") -> Parts:
+    """base: the directory that `parts` is below, if its name counts."""
     while parts and layout.is_facet(parts[-1]):
         parts = parts[:-1]
-    return parts
+    holder = parts[-2] if len(parts) > 1 else posixpath.basename(base)
+    return parts[:-1] if parts and layout.is_parameters(parts[-1], holder) else parts
 
 
-def _split_named_files(located: list[_Located]) -> None:
-    named: dict[tuple[Home, str], list[_Located]] = defaultdict(list)
+def _split_named_files(located: list[Located]) -> None:
+    named: dict[tuple[Home, str], list[Located]] = defaultdict(list)
     for item in located:
-        stem = posixpath.splitext(posixpath.basename(item.file.path))[0]
+        stem = posixpath.splitext(posixpath.basename(item.file.joined or item.file.path))[0]
         alone = not (item.file.directory_is_source or item.file.companion or item.file.source)
         if alone and layout.is_own(stem):
             named[item.directory, item.file.format].append(item)
     for items in named.values():
-        if len(items) > 1:
+        if len({item.file.joined or item.file.path for item in items}) > 1:
             for item in items:
                 base, parts = item.directory
-                item.home = (base, (*parts, posixpath.basename(item.file.path)))
+                item.home = (base, (*parts, posixpath.basename(item.file.joined or item.file.path)))
 
 
-def _has_metrics(items: list[_Located]) -> bool:
-    return any(not item.file.companion for item in items)
+def _split_facets(located: list[Located]) -> None:
+    """Keep tables apart that have common metrics and are in different facets of one directory (results/a.csv and
+    output/b.csv): they are of different trainings, or one of them is a copy."""
+    tables: dict[tuple[Home, str], list[Located]] = defaultdict(list)
+    for item in located:
+        if item.file.metric_names and item.home != item.directory:
+            tables[item.home, item.file.format].append(item)
+    for items in tables.values():
+        for item in items:
+            others = [other for other in items if other.directory != item.directory and other.prefix == item.prefix]
+            if any(other.file.metric_names & item.file.metric_names for other in others):
+                item.home = item.directory
 
 
-def _fold_sessions(groups: dict[Home, list[_Located]]) -> None:
+def _fold_sessions(groups: dict[Home, list[Located]]) -> None:
     holders: dict[Home, dict[Parts, list[Home]]] = defaultdict(lambda: defaultdict(list))
     for home, items in groups.items():
         base, parts = home
-        if _has_metrics(items) and len(parts) > 1 and layout.is_session(parts[-1]) and layout.is_facet(parts[-2]):
+        if has_metrics(items) and len(parts) > 1 and layout.is_session(parts[-1]) and layout.is_facet(parts[-2]):
             holders[base, _without_facets(parts[:-1])][parts[:-1]].append(home)
     for holder, trackers in holders.items():
         own = groups.get(holder, [])
         single = [homes[0] for homes in trackers.values() if len(homes) == 1]
-        folded = single if _has_metrics(own) or len(single) > 1 else []
+        folded = single if has_metrics(own) or len(single) > 1 else []
         if any(posixpath.basename(item.file.path) == "trainer_state.json" for item in own):
             folded += [home for tracker, homes in trackers.items() if tracker[-1] == "runs" for home in homes]
         for home in dict.fromkeys(folded):
@@ -220,14 +229,14 @@ def _fold_sessions(groups: dict[Home, list[_Located]]) -> None:
 
 
 def _bare(home: Home) -> Home:
-    """The home without the facets within its path."""
+    """The home without any facet in its path."""
     base, parts = home
     return base, tuple(part for part in parts if not layout.is_facet(part))
 
 
-def _join_twins(groups: dict[Home, list[_Located]]) -> None:
+def _join_twins(groups: dict[Home, list[Located]]) -> None:
     twins: dict[Home, list[Home]] = defaultdict(list)
-    for home in sorted(groups, key=lambda home: (not _has_metrics(groups[home]), home)):
+    for home in sorted(groups, key=lambda home: (not has_metrics(groups[home]), home)):
         twins[_bare(home)].append(home)
     for first, *rest in twins.values():
         formats = _metric_formats(groups[first])
@@ -238,12 +247,36 @@ def _join_twins(groups: dict[Home, list[_Located]]) -> None:
                 groups[first] += groups.pop(home)
 
 
-def _metric_formats(items: list[_Located]) -> set[str]:
+def _join_named_files(groups: dict[Home, list[Located]]) -> None:
+    """Move metric files to the run of the directory with their name, if there is one such run."""
+    owners: dict[Home, list[Home]] = defaultdict(list)
+    for home, items in groups.items():
+        if has_metrics(items):
+            owners[_bare(home)].append(home)
+    moves: dict[tuple[Home, str], list[tuple[Home, Located]]] = defaultdict(list)
+    for home, items in groups.items():
+        for item in items:
+            stem = posixpath.splitext(posixpath.basename(item.file.path))[0]
+            alone = not (item.file.directory_is_source or item.file.companion or item.file.source)
+            if not alone or layout.is_generic(stem):
+                continue
+            base, parts = item.directory
+            named = owners.get(_bare((base, (*parts, stem))), [])
+            if len(named) == 1 and named[0] != home:
+                moves[named[0], item.file.format].append((home, item))
+    for (owner, log_format), found in sorted(moves.items(), key=lambda move: move[0]):
+        if len(found) == 1 and log_format not in _metric_formats(groups.get(owner, [])):
+            home, item = found[0]
+            if owner in groups and item in groups.get(home, []):
+                _move(groups, home, owner, [item])
+
+
+def _metric_formats(items: list[Located]) -> set[str]:
     return {item.file.format for item in items if not item.file.companion}
 
 
-def _join_companions(groups: dict[Home, list[_Located]]) -> None:
-    runs = {home for home, items in groups.items() if _has_metrics(items)}
+def _join_companions(groups: dict[Home, list[Located]]) -> None:
+    runs = {home for home, items in groups.items() if has_metrics(items)}
     below: dict[Home, list[Home]] = defaultdict(list)
     for run in runs:
         base, parts = _bare(run)
@@ -251,27 +284,61 @@ def _join_companions(groups: dict[Home, list[_Located]]) -> None:
             below[base, parts[:length]].append(run)
     for home in [home for home in groups if home not in runs]:
         inside = below.get(_bare(home), [])
-        base, parts = home
-        above = [(base, parts[:length]) for length in range(len(parts)) if (base, parts[:length]) in runs]
-        joined = inside[0] if len(inside) == 1 else above[-1] if above and not inside else None
+        if len(inside) > 1:
+            _join_jobs(groups, home, inside)
+            continue
+        joined = inside[0] if inside else _run_of_process(home, runs)
         if joined is not None:
-            items = groups.pop(home)
-            groups[joined] += [item for item in items if not item.file.beside]
-            if left := [item for item in items if item.file.beside]:
-                groups[home] = left
+            _move(groups, home, joined, [item for item in groups[home] if not item.file.beside])
 
 
-def _with_known(groups: dict[Home, list[_Located]], known: Sequence[RunGroup]) -> tuple[RunGroup, ...]:
-    places = {member.path: (run.path, member.prefix) for run in known for member in run.members}
-    members: dict[str, list[Member]] = defaultdict(list)
-    for (base, parts), items in groups.items():
-        homes = Counter(places[item.file.path][0] for item in items if item.file.path in places)
-        path = homes.most_common(1)[0][0] if homes else posixpath.join(base, *parts)
-        for item in items:
-            run, prefix = places.get(item.file.path, (path, item.prefix))
-            members[run].append(Member(item.file.path, item.source, prefix))
-    names = run_names(members, {run.path: run.name for run in known})
-    return tuple(
-        RunGroup(path, names[path], tuple(sorted(members[path], key=lambda member: (member.source, member.path))))
-        for path in sorted(members)
-    )
+def _run_of_process(home: Home, runs: set[Home]) -> Home | None:
+    """The nearest run above whose process writes to this directory (rank_0/, attempt_0/3/); None without one."""
+    base, parts = home
+    for length in range(len(parts) - 1, -1, -1):
+        if not (layout.is_rank(parts[length]) or layout.is_facet(parts[length]) or parts[length].isdigit()):
+            return None
+        if (base, parts[:length]) in runs:
+            inner = parts[length:]
+            return (base, parts[:length]) if any(map(layout.is_rank, inner)) else None
+    return None
+
+
+def _join_jobs(groups: dict[Home, list[Located]], home: Home, runs: list[Home]) -> None:
+    """Distribute the console text of several jobs (slurm-4711.out, slurm-4712.out) to as many runs."""
+    jobs: dict[str, list[Located]] = defaultdict(list)
+    for item in groups[home]:
+        name = posixpath.basename(item.file.path)
+        if not item.file.beside and (number := layout.job_number(name)):
+            jobs[number].append(item)
+    if len(jobs) != len(runs):
+        return
+    numbers, runs = sorted(jobs, key=natural_order), sorted(runs, key=lambda run: [*map(natural_order, run[1])])
+    ends = [_end(jobs[number]) for number in numbers], [_end(groups[run]) for run in runs]
+    pairs = zip(numbers, runs, strict=True)
+    if all(_are_distinct(times) for times in ends):
+        pairs = zip(
+            [number for _, number in sorted(zip(ends[0], numbers, strict=True))],
+            [run for _, run in sorted(zip(ends[1], runs, strict=True))],
+            strict=True,
+        )
+    for number, run in pairs:
+        _move(groups, home, run, jobs[number])
+
+
+def _move(groups: dict[Home, list[Located]], home: Home, other: Home, items: list[Located]) -> None:
+    """Move items of the group `home` to another group."""
+    left = [item for item in groups.pop(home) if item not in items]
+    groups[other] += items
+    if left:
+        groups[home] = left
+
+
+def _end(items: list[Located]) -> float:
+    return max(item.file.modified for item in items)
+
+
+def _are_distinct(times: list[float]) -> bool:
+    """Return whether the times show the order of the ends, unlike those of a fresh copy."""
+    ordered = sorted(times)
+    return all(second - first > SAME_TIME for first, second in pairwise(ordered))

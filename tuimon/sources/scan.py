@@ -1,15 +1,17 @@
-"""Finding the log files below the paths a person names, and later what has been added.
+"""Find the log files below the given paths, and later the ones that were added.
 
-Breadth first, so that a budget that ends the search cuts off the deepest and not the last in the alphabet; real
-directories before linked ones, so that a log is known by its own name and not by that of a link `latest`. A directory
-is entered once by its (device, inode), which ends loops. No file is opened here.
+The search is breadth first, so that an exhausted budget cuts off the deepest directories, not the last in the alphabet.
+Real directories come before linked ones, so that a log has its own path, not that of a link `latest`. A directory is
+entered once per (device, inode), which ends loops. No file is opened. Links that lead out of the given paths come last
+and have a budget of their own; one that leads to a directory above the given path is not followed, because it would add
+the logs of others to this run.
 
-`rescan` asks each known directory for its time of change and lists only those that have another. Three kinds are
-listed though their time says nothing: changed less than two seconds before they were listed (clocks of file systems
-are coarse), holding a link that led nowhere, and not listed for a minute (some network mounts keep no such times).
+`rescan` stats each known directory and lists only those whose time stamps have changed. Three kinds are listed even so:
+those changed less than two seconds before they were listed (file system clocks are coarse), those that hold a link
+without a target, and those not listed for a minute (some network mounts do not update the times).
 
-A hurried scan looks into the newest of many checkpoints alone, as far as their names tell which they are; the others
-come with the first rescan. A screen waits for it: 10 000 directories take half a second.
+A hurried scan enters only the newest of many checkpoints, by name; the next rescan enters the others. The first screen
+waits for this scan, and 10,000 directories take half a second.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tuimon.sources.listing import (
+    CLOSED_PATHS,
     Child,
     FoundFile,
     Listing,
+    Place,
     Problem,
     Wants,
     list_directory,
@@ -34,42 +38,47 @@ from tuimon.sources.listing import (
     stamp_of,
     try_stat,
 )
-from tuimon.sources.pruning import Place
 
 __all__ = ["FoundFile", "Problem", "Scan", "ScanBudget", "rescan", "scan"]
 
 REVISITS = 256
-"""Directories listed again for their age in one rescan, so that the cost is spread."""
-STILL, STILL_EVERY, MANY = 20.0, 3, 100
-"""Of so many directories, those with logs that have not changed for so many seconds are asked in every third rescan:
-most of what is new is a directory beside them, and of some the system tells at once."""
+"""Maximum number of directories listed again because of their age in one rescan, to spread the cost."""
+MANY = 100
+"""Number of directories above which unchanged ones are checked less often: see STILL, STILL_EVERY."""
+STILL, STILL_EVERY = 20.0, 3
+"""Directories with logs that are unchanged for STILL seconds are checked in every STILL_EVERY-th rescan only.
 
+New logs mostly come in new directories next to them, and file system events report most other changes."""
 CHECKPOINTS_IN_A_HURRY = 16
-"""Of one directory, in a hurried scan."""
+"""Maximum number of checkpoints of one directory that a hurried scan enters."""
 
 
 class ScanBudget(Struct, frozen=True):
-    """Where a search ends. A whole home directory or `/` is searched up to here, and the scan says so."""
+    """Limits of a search. If one is reached (a home directory, `/`), the scan has a Problem that says so."""
 
     depth: int = 16
     entries: int = 1_000_000
     seconds: float = 10.0
+    linked_depth: int = 6
+    """Maximum depth below a link that leads out of the given paths."""
+    linked_entries: int = 50_000
+    """Maximum number of entries below all links that lead out of the given paths."""
 
 
 class Scan(Struct, frozen=True):
-    """What was found."""
+    """Result of a search."""
 
     files: tuple[FoundFile, ...]
-    """By path; each real file once."""
+    """Sorted by path; each real file once."""
     directories: tuple[str, ...]
-    """Those in which a new log can appear (checkpoints left out), the most lately changed first."""
+    """Directories in which a new log can appear (not checkpoints), most recently changed first."""
     checkpoints: tuple[str, ...]
-    """Directories that hold a checkpoint, and files that may be one each, in the order found."""
+    """Checkpoint directories, and files that may be checkpoints, in the order of the search."""
     problems: tuple[Problem, ...]
     complete: bool
-    """False when a budget ended the search."""
+    """False if a budget ended the search."""
     hurried: bool
-    """Checkpoints were left for a rescan."""
+    """Some checkpoints were left for the next rescan."""
     _memory: _Memory
 
 
@@ -77,23 +86,23 @@ _USUAL = ScanBudget()
 
 
 def scan(roots: Sequence[str], wants: Wants, budget: ScanBudget = _USUAL, hurry: bool = False) -> Scan:
-    """Search below `roots`: directories, single files (taken whatever their name), or missing paths (a Problem).
+    """Search below `roots`: directories, single files (with any name), or missing paths (a Problem).
 
-    wants: is the file at this path worth listing? Called once a file, before the file is looked at.
-    hurry: of many checkpoints the newest alone.
+    wants: should the file at this path be listed? Called once per file, before its stat().
+    hurry: enter only the newest of many checkpoints.
     """
     memory = _Memory(tuple(dict.fromkeys(map(_absolute, roots))), wants, budget)
     return _Search(memory, budget.seconds, again=False, hurry=hurry).run()
 
 
 def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
-    """The same search again, entering only directories that have changed. Gives `previous` itself when nothing has.
+    """Repeat a search, listing only directories that have changed. Returns `previous` itself if nothing has changed.
 
-    Sizes and times of files in unchanged directories stay as they were: who follows a file knows better. When
-    `seconds` are over, the directories that remain keep what is known of them and come first the next time.
+    Sizes and times of files in unchanged directories are not updated; a followed file has newer ones. After `seconds`
+    the remaining directories keep their listings and are checked first in the next rescan.
     """
     memory = previous._memory
-    if previous.hurried:  # its second half
+    if previous.hurried:  # enter the other checkpoints
         return _Search(memory, memory.budget.seconds, again=False).run()
     if not memory.changed(time.monotonic() + seconds):
         return previous
@@ -102,7 +111,7 @@ def rescan(previous: Scan, seconds: float = 0.5) -> Scan:
 
 
 class _Memory(Struct, eq=False):
-    """What a scan and its rescans share."""
+    """State that a scan and its rescans share."""
 
     roots: tuple[str, ...]
     wants: Wants
@@ -113,19 +122,19 @@ class _Memory(Struct, eq=False):
     """A rescan ran out of time."""
     cursor: int = 0
     turn: int = 0
-    """Which directories that stand still are asked this time."""
+    """Number of the third of the unchanged directories that is checked this time."""
 
     def changed(self, deadline: float) -> bool:
-        """Is there a directory to be listed? Goes round: what was not asked for lack of time comes first next time."""
+        """Has any directory to be listed? Directories not checked by `deadline` come first in the next call."""
         if self.unfinished or any(_root_state(try_stat(root)[0]) != self.root_states[root] for root in self.roots):
             return True
         paths = [path for path, listing in self.listings.items() if not listing.settled]
         now, still = time.monotonic(), time.time() - STILL
-        many, asked, begin = len(paths) > MANY, 0, self.cursor
-        for at in (*range(begin, len(paths)), *range(min(begin, len(paths)))):
-            path = paths[at]
+        many, checked, begin = len(paths) > MANY, 0, self.cursor
+        for index in (*range(begin, len(paths)), *range(min(begin, len(paths)))):
+            path = paths[index]
             listing = self.listings[path]
-            if at == 0:
+            if index == 0:
                 self.turn = (self.turn + 1) % STILL_EVERY
             if many and listing.files and listing.stamp[1] % STILL_EVERY != self.turn and listing.modified < still:
                 continue
@@ -134,18 +143,18 @@ class _Memory(Struct, eq=False):
                     return True
             except OSError:
                 return True
-            asked += 1
-            if asked % 64 == 0 and time.monotonic() > deadline:
-                self.cursor = (at + 1) % len(paths)
+            checked += 1
+            if checked % 64 == 0 and time.monotonic() > deadline:
+                self.cursor = (index + 1) % len(paths)
                 break
         return False
 
 
 class _Search:
-    """One walk. Directories whose stamp is known give their listing from memory."""
+    """One walk over the directories. The listings of unchanged directories come from memory."""
 
     def __init__(self, memory: _Memory, seconds: float, again: bool, hurry: bool = False) -> None:
-        """again: all has been searched before."""
+        """again: this is a rescan."""
         self._memory = memory
         self._hurry = hurry
         self._hurried = False
@@ -158,7 +167,7 @@ class _Search:
         self._entries = 0
         self._exhausted = ""
         self._too_deep = ""
-        """The first directory left out for its depth."""
+        """The first directory that was not entered because of its depth."""
         self._out_of_time = False
         self._listings: dict[str, Listing] = {}
         self._visited: set[tuple[int, int]] = set()
@@ -166,19 +175,28 @@ class _Search:
         self._directories: dict[str, float] = {}
         self._checkpoints: list[str] = []
         self._problems: list[Problem] = []
-        self._queue: deque[tuple[str, str, int, Place, int]] = deque()
-        self._links: deque[tuple[str, str, int, Place, int]] = deque()
+        self._queue: deque[tuple[str, str, int, Place, int, str]] = deque()
+        self._links: deque[tuple[str, str, int, Place, int, str]] = deque()
+        self._outside: deque[tuple[str, str, int, Place, int, str]] = deque()
+        """Directories reached by links out of the given paths; the last item is the link, else ""."""
+        self._real_roots = tuple(map(os.path.realpath, memory.roots))
+        self._linked_entries = 0
+        self._cut_links: set[str] = set()
+        """Links out of the given paths below which not everything was searched."""
 
     def run(self) -> Scan:
         for root in self._memory.roots:
             self._begin(root)
-        while (self._queue or self._links) and not self._exhausted:
-            self._enter(*(self._queue or self._links).popleft())
+        while (waiting := self._queue or self._links or self._outside) and not self._exhausted:
+            self._enter(*waiting.popleft())
         hint = "name a run's own directory, or one nearer to it"
         if self._exhausted:
             self._problems.append(Problem(self._memory.roots[0], self._exhausted, hint))
         if self._too_deep:
             self._problems.append(Problem(self._too_deep, f"deeper than {self._memory.budget.depth} directories", hint))
+        for link in sorted(self._cut_links):
+            reason = f"a link to {os.path.realpath(link)}, which is too large: only a part of it was searched"
+            self._problems.append(Problem(link, reason, "give the directory with the logs as a path of its own"))
         self._memory.listings = self._listings
         self._memory.unfinished = self._rescan and self._out_of_time
         return Scan(
@@ -195,7 +213,7 @@ class _Search:
         status, error = try_stat(root)
         self._memory.root_states[root] = _root_state(status)
         if status is not None and stat.S_ISDIR(status.st_mode):
-            self._queue.append((root, root, 0, Place.OPEN, 0))
+            self._queue.append((root, root, 0, Place.OPEN, 0, ""))
             return
         parent = os.path.dirname(root)
         if (above := try_stat(parent)[0]) is not None:
@@ -208,31 +226,59 @@ class _Search:
         else:
             self._problems.append(special(root, status))
 
-    def _enter(self, path: str, root: str, depth: int, where: Place, inode: int) -> None:
+    def _enter(self, path: str, root: str, depth: int, where: Place, inode: int, link: str) -> None:
+        if link and self._linked_entries >= self._memory.budget.linked_entries:
+            self._cut_links.add(link)
+            return
         listing = self._listing(path, root, where, inode)
         if listing is None:
             return
         self._listings[path] = listing
         self._entries += listing.entries
+        self._linked_entries += listing.entries if link else 0
         self._problems += listing.problems
-        for found, is_link in listing.files:
-            self._files.setdefault(found.path, (found if found.root == root else replace(found, root=root), is_link))
+        for file, is_link in listing.files:
+            self._files.setdefault(file.path, (file if file.root == root else replace(file, root=root), is_link))
         if where is Place.CHECKPOINT:
             self._checkpoints.append(path)
         else:
             self._checkpoints += listing.saved
-            newest = max((found.modified for found, _ in listing.files), default=0.0)
+            newest = max((file.modified for file, _ in listing.files), default=0.0)
             self._directories[path] = max(listing.modified, newest)
-        for child, child_place, child_inode, is_link in self._worth_a_look(listing):
+        for child, child_place, child_inode, is_link in self._children(listing):
             if depth >= self._memory.budget.depth:
                 self._too_deep = self._too_deep or child
                 break
-            (self._links if is_link else self._queue).append((child, root, depth + 1, child_place, child_inode))
+            if link or is_link:
+                self._add_linked(child, root, depth + 1, child_place, child_inode, link, is_link)
+            else:
+                self._queue.append((child, root, depth + 1, child_place, child_inode, ""))
         if self._entries > self._memory.budget.entries:
             self._exhausted = f"more than {self._memory.budget.entries:,} entries: the search ended early"
 
-    def _worth_a_look(self, listing: Listing) -> list[Child]:
-        """The directories in it that are entered now."""
+    def _add_linked(self, path: str, root: str, depth: int, where: Place, inode: int, link: str, is_link: bool) -> None:
+        """Queue a directory that is a link, or that is below `link`, which leads out of the given paths."""
+        if is_link:
+            target = os.path.realpath(path)
+            if target in CLOSED_PATHS:
+                return
+            if any(root != target and _is_below(root, target) for root in self._real_roots):
+                reason = f"a link to {target}, which contains the given path: not followed"
+                self._problems.append(Problem(path, reason))
+                return
+            if not link and any(_is_below(target, root) for root in self._real_roots):
+                self._links.append((path, root, depth, where, inode, ""))
+                return
+            link = link or path
+        elif os.path.basename(path) in _CLOSED_NAMES and os.path.realpath(path) in CLOSED_PATHS:
+            return
+        if path.count("/") - link.count("/") > self._memory.budget.linked_depth:
+            self._cut_links.add(link)
+        else:
+            self._outside.append((path, root, depth, where, inode, link))
+
+    def _children(self, listing: Listing) -> list[Child]:
+        """The subdirectories to enter in this search."""
         saved = [child for child in listing.directories if child[1] is Place.CHECKPOINT] if self._hurry else []
         if len(saved) <= CHECKPOINTS_IN_A_HURRY:
             return listing.directories
@@ -242,7 +288,7 @@ class _Search:
         return [child for child in listing.directories if child not in later]
 
     def _listing(self, path: str, root: str, where: Place, inode: int) -> Listing | None:
-        """The directory's listing, from memory where that holds; None when it was entered before or is out of reach."""
+        """The listing of a directory, from memory if still valid; None if it was entered before or cannot be."""
         known = self._known.get(path)
         if known is not None and (self._late() or (known.settled and known.stamp[1] == inode)):
             return None if self._seen_before(known.stamp) else known
@@ -253,7 +299,7 @@ class _Search:
             return None
         status, error = try_stat(path)
         if status is None:
-            if error != "missing":  # else deleted since its parent was listed
+            if error != "missing":  # otherwise deleted since its parent was listed
                 self._problems.append(Problem(path, error, "check its owner and mode"))
             return None
         stamp = stamp_of(status)
@@ -265,16 +311,16 @@ class _Search:
         return list_directory(path, root, where, status, self._memory.wants, left)
 
     def _distinct_files(self) -> tuple[FoundFile, ...]:
-        """By path; a link to a file that is there itself, or through another link, is left out."""
-        taken = {found.inode for found, is_link in self._files.values() if not is_link}
+        """The files sorted by path, without links to a file that is listed itself or through another link."""
+        taken = {file.inode for file, is_link in self._files.values() if not is_link}
         result = []
         for path in sorted(self._files):
-            found, is_link = self._files[path]
+            file, is_link = self._files[path]
             if is_link:
-                if found.inode in taken:
+                if file.inode in taken:
                     continue
-                taken.add(found.inode)
-            result.append(found)
+                taken.add(file.inode)
+            result.append(file)
         return tuple(result)
 
     def _seen_before(self, stamp: tuple[int, ...]) -> bool:
@@ -288,8 +334,15 @@ class _Search:
         return time.monotonic() > self._deadline
 
 
+_CLOSED_NAMES = frozenset(map(os.path.basename, CLOSED_PATHS))
+
+
+def _is_below(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
 def _absolute(path: str) -> str:
-    # ".." cannot be cut out of the text of a path that goes through links
+    # ".." cannot be removed from a path textually if components are links
     return os.path.realpath(path) if ".." in path.split("/") else os.path.abspath(path)
 
 

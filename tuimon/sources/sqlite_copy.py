@@ -1,8 +1,8 @@
-"""Reading a SQLite database that someone else is writing, without touching it.
+"""Read a SQLite database that another process is writing, without touching it.
 
-Opening the original, even read-only, makes -shm and -wal files beside it, takes locks, and may merge a writer's -wal.
-So the database is copied into a temporary directory, with its -wal (what a writer has committed is there only, until a
-checkpoint moves it into the database) or its -journal (what undoes a half-written change), and opened there.
+Opening the original, even read-only, creates -shm and -wal files beside it, takes locks, and may merge the -wal into
+the database. So the database is copied into a temporary directory and opened there, together with its -wal (it holds
+committed data until a checkpoint moves them into the database) or its -journal (it undoes a half-written change).
 """
 
 from __future__ import annotations
@@ -18,30 +18,30 @@ from tuimon.sources.files import Signature, is_gone, open_regular, regular, sign
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite database (https://www.sqlite.org/fileformat2.html)."""
 MAX_BYTES = 1 << 30
-"""A larger database is refused: copying it again and again would disturb the machine that it lies on."""
+"""Maximum size (bytes) of a database with its -wal: copying a larger one after each change would load the machine."""
 DatabaseSignature = tuple[Signature | None, ...]
-"""Of the database, its -wal and its -journal; None for what is not there."""
+"""Signatures of the database, its -wal and its -journal; None for a file that does not exist."""
 
-_BESIDE = ("-wal", "-journal")
-_TRIES = 3
+_SUFFIXES = ("-wal", "-journal")
+_ATTEMPTS = 3
 _PIECE = 1 << 20
 
 
 @contextmanager
 def private_copy(path: str) -> Iterator[sqlite3.Connection]:
-    """A connection to a copy of the database, gone when the block ends.
+    """A context manager that connects to a private copy of the database, which is deleted when the context is left.
 
-    Raises OSError where they cannot be read, Unfinished where they changed during every try to copy them or the file is
-    empty so far, FormatError where the copy is no database or too large. An sqlite3.Error inside the block becomes a
-    FormatError.
+    Raises OSError if the files cannot be read, Unfinished if they changed during every attempt to copy them or the
+    database is still empty, FormatError if it is too large or not a SQLite database. An sqlite3.Error inside the
+    context becomes a FormatError.
     """
-    import tempfile  # not before there is a database: most readers never meet one
+    import tempfile  # imported late: most runs have no database
 
-    from tuimon.scratch import scratch
+    from tuimon.platform_support import temp_dir
 
-    with tempfile.TemporaryDirectory(prefix="tuimon-", dir=scratch()) as directory:
+    with tempfile.TemporaryDirectory(prefix="tuimon-", dir=temp_dir()) as directory:
         copy = os.path.join(directory, "copy.db")
-        for _ in range(_TRIES):
+        for _ in range(_ATTEMPTS):
             if _copy_all(path, copy):
                 break
         else:
@@ -50,19 +50,20 @@ def private_copy(path: str) -> Iterator[sqlite3.Connection]:
             with closing(sqlite3.connect(copy)) as connection:
                 connection.text_factory = lambda text: text.decode("utf-8", "replace")
                 connection.execute("pragma trusted_schema = off")
-                connection.execute("pragma schema_version")  # the first look at the file: is it a database?
+                connection.execute("pragma schema_version")  # fails if it is not a database
                 yield connection
-        except sqlite3.Error as error:
-            raise FormatError(f"not a readable SQLite database: {error}") from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # of a message that quotes a damaged name
+            reason = error if isinstance(error, sqlite3.Error) else error.object.decode("utf-8", "replace")
+            raise FormatError(f"not a readable SQLite database: {reason}") from error
 
 
 def database_signature(path: str) -> DatabaseSignature:
-    """While it stays equal there is nothing new to copy. Raises OSError."""
-    return (signature(regular(os.stat(path))), *(_signature_if_there(path + beside) for beside in _BESIDE))
+    """Signatures that stay equal while there is nothing new to copy. Raises OSError."""
+    return (signature(regular(os.stat(path))), *(_signature_if_there(path + suffix) for suffix in _SUFFIXES))
 
 
 def schema(path: str) -> bytes:
-    """The statements that made its tables, a line each, in UTF-8. Raises as private_copy does."""
+    """The CREATE TABLE statements of the database, one per line, in UTF-8. Raises the same errors as private_copy."""
     with private_copy(path) as connection:
         tables = connection.execute("select sql from sqlite_master where type = 'table' and sql is not null")
         return "\n".join(" ".join(str(sql).split()) for (sql,) in tables).encode("utf-8", "replace")
@@ -78,25 +79,25 @@ def _signature_if_there(path: str) -> Signature | None:
 
 
 def _copy_all(path: str, copy: str) -> bool:
-    """Copy a database and what lies beside it; False if the writer moved pages from one to the other meanwhile."""
+    """Copy a database, its -wal and its -journal. False if the writer moved pages between them meanwhile."""
     before = database_signature(path)
     size = sum(part[0] for part in before if part)
     if size > MAX_BYTES:
         raise FormatError(f"database of {size >> 20} MiB: too large to copy")
     if not before[0] or not before[0][0]:
         raise Unfinished("empty so far")
-    for beside, part in zip(("", *_BESIDE), before, strict=True):
+    for suffix, part in zip(("", *_SUFFIXES), before, strict=True):
         if part:
             try:
-                _copy(path + beside, copy + beside)
+                _copy(path + suffix, copy + suffix)
             except OSError as error:
-                if not beside or not is_gone(error):
+                if not suffix or not is_gone(error):
                     raise
                 return False
-        elif os.path.exists(copy + beside):
-            os.unlink(copy + beside)
+        elif os.path.exists(copy + suffix):
+            os.unlink(copy + suffix)
     after = database_signature(path)
-    # The -wal may have grown: a frame that is only partly copied has a wrong checksum, and SQLite leaves it out.
+    # The -wal may have grown: a frame that is only partly copied has a wrong checksum, and SQLite ignores it.
     grown = before[1] and after[1] and after[1][2:] == before[1][2:] and after[1][0] >= before[1][0] > 0
     return after == before or bool(grown and after[0] == before[0] and after[2:] == before[2:])
 

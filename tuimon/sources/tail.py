@@ -1,102 +1,80 @@
-"""Following one file that grows.
+"""Follow one file that grows.
 
-A writer appends, but it also truncates (a restart), replaces the file (rsync, write-then-rename, rotation), rewrites
-it with a longer header (CSV), deletes it and begins again. Size and inode alone tell these apart wrongly: rsync gives
-a new inode to the same log, and a file can shrink and grow past the old size between two looks. So a fingerprint
-decides: the first HEAD bytes and the LEAD bytes before the offset. Both equal: the same log, reading goes on.
-Otherwise it starts again at the beginning and the first chunk says so.
+A writer appends, but it also truncates the file (a restart), replaces it (rsync, write-then-rename, rotation), rewrites
+it with a longer header (CSV), or deletes it and starts again. Size and inode do not separate these cases: rsync gives
+a new inode to the same log, and a file can shrink and grow past its old size between two looks. So the decision is made
+by a fingerprint: the first HEAD bytes and the LEAD bytes before the offset. If both are unchanged it is the same log
+and reading continues. Otherwise reading starts again at the beginning, and the first chunk is marked as `restarted`.
 
-Every look opens the path anew: on network file systems only open() asks the server (close-to-open consistency),
-and a kept descriptor would follow the old file after a replacement. Never mmap: a truncated file would kill us.
+Every look opens the path again: on network file systems only open() asks the server (close-to-open consistency), and
+a descriptor kept open would follow the old file after a replacement. mmap is never used: access to a mapping of a file
+that was truncated would kill the process (SIGBUS).
 """
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from tuimon.sources.files import Signature, explain, fresh, is_gone, open_regular, regular, signature
+from tuimon.sources.files import FileStatus, Signature, fresh, open_regular, signature
 
 HEAD = 256
+"""Bytes from the beginning of the file that are part of its fingerprint."""
 LEAD = 64
+"""Bytes before the read offset that are part of the fingerprint."""
 BLOCK = 4 << 20
-"""Bytes asked of the kernel at once …"""
+"""Maximum number of bytes in one pread()."""
 PEEK = 16 << 10
-"""… and after a skip: the next one is likely to be near."""
+"""Number of bytes in the first pread() after a skip: the next skip is probably near."""
 LAST_ALIGNED = 32 << 10
-"""What `Tail.last` gives begins at a multiple of this: the blocks of `.wandb` files do."""
+"""Alignment (bytes) of the start of what `Tail.last` returns; that of the blocks of `.wandb` files."""
 
 
 class Chunk(Struct, frozen=True):
-    """Bytes that follow those of the chunk before; after `restarted` they are the file's first."""
+    """Bytes that follow those of the previous chunk, or the first bytes of the file if `restarted`."""
 
     data: bytes
-    """Empty only when restarted: the file is now empty."""
+    """Empty only if `restarted` and the file is now empty."""
     restarted: bool
 
 
-class TailState(Struct, frozen=True):
-    """How a followed file stood when it was last looked at."""
-
-    state: str
-    """current | gone | unreadable (tried again at every look)."""
-    message: str
-    """Why, when not current."""
-    size: int
-    """Bytes on disk."""
-    offset: int
-    """Bytes read or skipped."""
-    modified: float
-    """Time of the last change, seconds since the epoch; NaN before the first look."""
-    pending: bool
-    """Something may have changed since everything was read."""
-
-
-class Tail:
-    """Follows the file at `path`; it need not exist yet. No descriptor is held between two calls.
-
-    remote: on a network file system a stat() may be old, so each look opens the file.
-    by_inode: another inode is another file, even where it begins with the same bytes.
-    """
+class Tail(FileStatus):
+    """Follow the file at `path`; it need not exist yet. No descriptor is held between two calls."""
 
     def __init__(self, path: str, remote: bool = False, by_inode: bool = False) -> None:
-        self.path = path
-        self.state = "current"
-        self.message = ""
-        self.size = 0
+        """by_inode: a new inode means a new file, even if it begins with the same bytes."""
+        super().__init__(path, remote)
         self.offset = 0
-        self.modified = float("nan")
-        self._remote = remote
+        """Bytes read or skipped."""
         self._by_inode = by_inode
         self._inode: tuple[int, int] | None = None
         self._head = b""
         self._lead: bytes | None = b""
-        """None: not known, as the offset has been moved."""
+        """The bytes before the offset; None after the offset was moved without reading them."""
         self._descriptor = -1
-        """Of the file while it is being read."""
+        """Descriptor of the file while it is being read."""
         self._block = BLOCK
         self._settled: Signature | None = None
-        """The signature under which everything was read; None: look into the file."""
+        """Signature of the file when all of it had been read; None if the content must be looked at."""
 
-    def poll(self) -> TailState:
-        """Look, without reading content."""
-        pending = False
+    @property
+    def head(self) -> bytes:
+        """The first bytes of the file, as they were last read, at most HEAD."""
+        return self._head
+
+    def pending(self) -> bool:
+        """Update the status. May the file have changed since all of it was read?"""
         try:
-            if self._remote:
-                descriptor, status = open_regular(self.path)
-                os.close(descriptor)
-            else:
-                status = regular(os.stat(self.path))
-            self._seen(status)
-            pending = signature(status) != self._settled
+            return signature(self._look()) != self._settled
         except OSError as error:
-            self._lost(error)
-        return TailState(self.state, self.message, self.size, self.offset, self.modified, pending)
+            self._failed(error)
+            return False
 
     def is_settled(self) -> bool:
-        """Is the file as it was when all of it had been read? One stat(); False where that cannot be told so."""
+        """Is the file unchanged since all of it was read? One stat(); False if that is not enough to know."""
         settled = self._settled
         if settled is None or self._remote or self.state != "current":
             return False
@@ -104,30 +82,33 @@ class Tail:
             status = os.stat(self.path)
         except OSError:
             return False
-        # `signature`, written out: asked of every file every second, mostly for nothing
+        # `signature` inlined: this runs for every file every second
         return (status.st_size, status.st_mtime_ns, status.st_dev, status.st_ino) == settled
 
     def read_new(self, limit: int = 4 * BLOCK) -> Iterator[Chunk]:
-        """What was written since the last call, at most `limit` bytes. May be left early: the rest comes next time."""
-        if not self._remote and not self.poll().pending:
+        """Yield what was written since the last call, at most `limit` bytes.
+
+        The caller may stop early: the rest comes with the next call."""
+        if not self._remote and not self.pending():
             return
         try:
             descriptor, status = open_regular(self.path)
         except OSError as error:
-            self._lost(error)
+            self._failed(error)
             return
         self._descriptor = descriptor
         try:
             yield from self._chunks(descriptor, status, limit)
         except OSError as error:
-            self._lost(error)
+            self._failed(error)
         finally:
             self._descriptor = -1
             os.close(descriptor)
 
     def skip(self, count: int) -> int:
-        """Between two chunks of `read_new`: moves on by up to `count` bytes without giving them, never past the end of
-        the file. Returns how many."""
+        """Advance by up to `count` bytes without reading them, at most to the end of the file; return the distance.
+
+        To be called between two chunks of `read_new`."""
         hop = max(0, min(count, os.fstat(self._descriptor).st_size - self.offset))
         if hop:
             self.offset += hop
@@ -135,14 +116,28 @@ class Tail:
             self._lead, self._block = None, PEEK
         return hop
 
+    def hole(self) -> int:
+        """Number of bytes at the offset that the file system does not store and that read as zeros; often 0.
+
+        To be called between two chunks of `read_new`."""
+        status = os.fstat(self._descriptor)
+        if status.st_blocks * 512 >= status.st_size or not hasattr(os, "SEEK_DATA"):
+            return 0
+        try:
+            data = os.lseek(self._descriptor, self.offset, os.SEEK_DATA)
+        except OSError as error:  # ENXIO: a hole up to the end
+            data = status.st_size if error.errno == errno.ENXIO else 0
+        return max(0, data - self.offset)
+
     def rewind(self) -> None:
-        """The next look begins at the file's beginning again."""
+        """Start again at the beginning of the file with the next look."""
         self._forget()
         self._settled = None
 
     def last(self, count: int) -> tuple[bytes, bytes, int] | None:
-        """(up to 4096 bytes from the file's beginning, about `count` from its end, its size), wherever reading stands;
-        None where the file is shorter or cannot be read."""
+        """(first 4096 bytes at most, about `count` bytes from the end, file size), independent of the read offset.
+
+        None if the file is shorter than `count` or cannot be read."""
         try:
             descriptor, status = open_regular(self.path)
         except OSError:
@@ -158,7 +153,7 @@ class Tail:
             os.close(descriptor)
 
     def _chunks(self, descriptor: int, status: os.stat_result, limit: int) -> Iterator[Chunk]:
-        self._seen(status)
+        self._readable(status)
         if signature(status) == self._settled:
             return
         self._settled = None
@@ -173,8 +168,8 @@ class Tail:
             self._forget()
         given = 0
         while given < limit:
-            # The bytes before the offset are read again, and after the new ones: whoever rewrites the file while it is
-            # being read has come by them before.
+            # The bytes before the offset are read again after the new ones: a writer that rewrites the file while it
+            # is being read has already overwritten them.
             data = os.pread(descriptor, min(self._block, BLOCK, limit - given), self.offset)
             lead = min(LEAD, self.offset) if self._lead is None else len(self._lead)
             before = os.pread(descriptor, lead, self.offset - lead)
@@ -199,7 +194,7 @@ class Tail:
             yield Chunk(b"", True)
 
     def _advance(self, data: bytes) -> None:
-        if len(self._head) == self.offset:  # never so after a skip within the first bytes
+        if len(self._head) == self.offset:  # not after a skip within the first bytes
             self._head += data[: HEAD - len(self._head)]
         self._lead = data[-LEAD:] if len(data) >= LEAD else ((self._lead or b"") + data)[-LEAD:]
         self.offset += len(data)
@@ -208,11 +203,6 @@ class Tail:
     def _forget(self) -> None:
         self.offset, self._head, self._lead = 0, b"", b""
 
-    def _seen(self, status: os.stat_result) -> None:
-        self.size, self.modified = status.st_size, status.st_mtime
-        self.state, self.message = "current", ""
-
-    def _lost(self, error: OSError) -> None:
-        self.state = "gone" if is_gone(error) else "unreadable"
-        self.message = "no such file" if is_gone(error) else explain(error)
+    def _failed(self, error: OSError) -> None:
+        super()._failed(error)
         self._settled = None

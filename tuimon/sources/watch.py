@@ -1,9 +1,9 @@
-"""Hints that something has changed, so that a reader need not wait for its next look.
+"""File system events that let a reader poll early.
 
-Events wake, polling decides: a hint may be lost (a full queue, a network mount, a limit of inotify) or come for
-nothing, and no data depends on it. One watch a directory, never recursive and never on a file: a recursive watch
-enters every checkpoint, and watchdog 7.1 then says nothing of the directories it could not watch. Opening and
-reading are filtered out, or our own reads would wake us for ever.
+Events only shorten the wait before the next poll: an event may be lost (queue overflow, network mount, inotify limit)
+or spurious, and no data depends on it. There is one watch per directory, never recursive and never on a file: a
+recursive watch would enter every checkpoint, and watchdog 7.1 does not report directories that it could not watch.
+Open and read events are filtered out, because the reader's own reads would wake it.
 """
 
 from __future__ import annotations
@@ -26,30 +26,28 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 MAX_DIRECTORIES = 64
-"""Watched at once: each costs a thread."""
+"""Maximum number of watched directories: each costs a thread."""
 QUIET = 0.03
-"""Seconds between two returns for events: a step of 600 metrics is 600 writes, and one look."""
+"""Minimum time (s) between two returns because of events: a step with 600 metrics is 600 writes, but one poll."""
 REVIVAL = 3.0
-"""Seconds between two looks for directories that were removed and made again: a quiet reader wakes as seldom."""
+"""Interval (s) of checks for directories that were removed and created again; the wake-up rate of an idle reader."""
 AFTER_LIMIT = 30.0
-"""Seconds without a try for a new watch after a limit of inotify was reached: others may give watches back."""
+"""Time (s) without new watches after an inotify limit was reached: other processes may release theirs."""
 
 
 class Hints(Struct, frozen=True):
-    """What may have changed since the last call."""
+    """Changes that were reported since the last call."""
 
     paths: frozenset[str]
-    """Files that were written, made or moved here, named by the directories given to `set_directories`."""
+    """Files that were written, created or moved here; paths below the directories passed to `set_directories`."""
     closed: frozenset[str]
-    """Those of them that their writer has closed or moved into place: they are whole."""
+    """The subset of `paths` that were closed by their writer or moved into place: they are complete."""
     structure_changed: bool
-    """Something was made, moved or deleted: look for new files."""
-    lifeline: bool = False
-    """The lifeline can be read: it was closed, or something was written to it."""
+    """Something was created, moved or deleted: look for new files."""
 
 
 class _Watched(Struct):
-    """A directory under watch."""
+    """A watched directory."""
 
     real: str
     identity: tuple[int, int]
@@ -59,25 +57,23 @@ class _Watched(Struct):
 class Watcher:
     """Watches directories for a reader.
 
-    poll: no events, the caller's own looks alone. interval: seconds between those, for `detail` only.
-    lifeline: a descriptor whose becoming readable ends a wait (the standard input of a child process).
-    make_observer: for tests.
+    poll: do not use events. interval: poll interval of the caller (s), for `detail` only.
+    make_observer: replaces the watchdog observer in tests.
     """
 
     def __init__(
         self,
         poll: bool = False,
         interval: float = 1.0,
-        lifeline: int | None = None,
         make_observer: Callable[[], BaseObserver] | None = None,
     ) -> None:
         self._interval = interval
         self._make_observer = make_observer or _observer
         self._observer: BaseObserver | None = None
         self._refusal = "asked for" if poll else ""
-        """Why there are no events at all; "" while there may be some."""
+        """Why there are no events at all, or ""."""
         self._unwatched: dict[str, str] = {}
-        """Directories without events, and why."""
+        """Reason by directory that cannot be watched."""
         self._limit, self._limited_until = "", 0.0
         self._watched: dict[str, _Watched] = {}
         self._wanted: list[str] = []
@@ -90,20 +86,17 @@ class Watcher:
         self._last_return = self._last_revival = 0.0
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_write, False)
-        self._lifeline = lifeline
         self._poller = select.poll()
         self._poller.register(self._wake_read, select.POLLIN)
-        if lifeline is not None:
-            self._poller.register(lifeline, select.POLLIN | select.POLLHUP)
 
     @property
     def mode(self) -> str:
-        """events | poll. In mode "events" some directories may still be without: see `detail`."""
+        """events | poll. In mode "events" some directories may still be without events, which `detail` explains."""
         return "events" if self._watched else "poll"
 
     @property
     def detail(self) -> str:
-        """For a person: "events", "poll every 2 s (nfs4)", "events; the rest every 1 s (cifs)"."""
+        """The mode in words: "events", "poll every 2 s (nfs4)", "events; the rest every 1 s (cifs)"."""
         every = f"every {self._interval:g} s"
         reason = self._refusal or self._limit or next(iter(self._unwatched.values()), "")
         if not reason and len(self._wanted) > MAX_DIRECTORIES:
@@ -113,16 +106,15 @@ class Watcher:
         return f"events; the rest {every} ({reason})" if reason else "events"
 
     def set_directories(self, directories: Iterable[str]) -> None:
-        """Watch these, the most important first: only MAX_DIRECTORIES are watched."""
+        """Watch the first MAX_DIRECTORIES of these directories, which are in order of importance."""
         wanted = list(dict.fromkeys(directories))
         if wanted != self._wanted or not self._last_revival:
             self._wanted = wanted
             self._arrange()
 
     def wait(self, timeout: float) -> Hints:
-        """What has changed: at once after the first event, else when `timeout` seconds are over, or after wake()."""
+        """Wait for the first event, `timeout` seconds, or wake(), whichever is first, and return the changes."""
         deadline = time.monotonic() + timeout
-        lifeline = False
         while True:
             now = time.monotonic()
             if now - self._last_revival >= REVIVAL:
@@ -130,24 +122,31 @@ class Watcher:
             quiet_until = self._last_return + QUIET
             if self._pending() and (self._woken or now >= quiet_until or now >= deadline):
                 break
-            if lifeline or now >= deadline:
+            if now >= deadline:
                 break
             until = min(deadline, self._last_revival + REVIVAL)
             if self._pending():
                 time.sleep(max(0.0, min(until, quiet_until) - now))
                 continue
-            ready = [descriptor for descriptor, _ in self._poller.poll(1000 * max(0.0, until - now) + 1)]
-            lifeline = self._lifeline in ready
-        return self._take(lifeline)
+            self._poller.poll(1000 * max(0.0, until - now) + 1)
+        return self._take()
+
+    def hint(self, paths: Iterable[str], structure_changed: bool = False) -> None:
+        """Note files that have changed, as an event does, for files of which there are no events."""
+        with self._lock:
+            self._paths.update(paths)
+            self._closed_paths.update(paths)
+            self._structure_changed |= structure_changed
+        self._signal()
 
     def wake(self) -> None:
-        """End a wait that goes on in another thread, or the next one."""
+        """End the current wait() of another thread, or the next one."""
         with self._lock:
             self._woken = True
         self._signal()
 
     def close(self) -> None:
-        """Stop watching; threads and descriptors are given back."""
+        """Stop watching; end the threads and close the descriptors."""
         self._watched.clear()
         if self._observer is not None:
             self._observer.stop()
@@ -165,7 +164,7 @@ class Watcher:
         self.close()
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Called by watchdog, in its thread."""
+        """Handle an event; called by watchdog in its thread."""
         source, target = os.fsdecode(event.src_path), os.fsdecode(event.dest_path)
         with self._lock:
             if event.event_type in ("created", "moved", "deleted"):
@@ -173,8 +172,8 @@ class Watcher:
             if not event.is_directory:
                 if event.event_type != "deleted":
                     self._paths.add(target or source)
-                # A file moved here from elsewhere is reported as created. So is one that is about to be written,
-                # and then the hint is too early: a document half-written is read again.
+                # A file moved here from an unwatched directory is reported as created. So is a file that is about to
+                # be written; then the hint comes too early, and a half-written document is read again.
                 if event.event_type in ("closed", "moved", "created"):
                     self._closed_paths.add(target or source)
         self._signal()
@@ -189,7 +188,7 @@ class Watcher:
         with self._lock:
             return self._signalled
 
-    def _take(self, lifeline: bool) -> Hints:
+    def _take(self) -> Hints:
         with self._lock:
             if self._signalled:
                 os.read(self._wake_read, 1)
@@ -199,14 +198,13 @@ class Watcher:
                 frozenset(_renamed(path, named) for path in self._paths),
                 frozenset(_renamed(path, named) for path in self._closed_paths),
                 self._structure_changed,
-                lifeline,
             )
             self._paths, self._closed_paths = set(), set()
             self._structure_changed = self._woken = self._signalled = False
         return hints
 
     def _arrange(self) -> None:
-        """Bring the watches in line with the directories wanted, as they are now on disk."""
+        """Update the watches to match the wanted directories as they are now on disk."""
         self._last_revival = time.monotonic()
         if self._refusal:
             return
@@ -223,19 +221,23 @@ class Watcher:
             try:
                 status = os.stat(path)
             except OSError:
-                self._drop(path)
+                if self._drop(path):  # its removal may cause no event any more
+                    self._announce_structure()
                 continue
             watched = self._watched.get(path)
             identity = (status.st_dev, status.st_ino)
             if watched is not None and watched.identity == identity and watched.watch in alive:
                 continue
-            remade = self._drop(path)
+            replaced = self._drop(path)
             if self._last_revival >= self._limited_until:
                 self._watch(path, identity)
-            if remade:  # what happened before the new watch was not seen
-                with self._lock:
-                    self._structure_changed = True
-                self._signal()
+            if replaced:  # changes before the new watch caused no event
+                self._announce_structure()
+
+    def _announce_structure(self) -> None:
+        with self._lock:
+            self._structure_changed = True
+        self._signal()
 
     def _watch(self, path: str, identity: tuple[int, int]) -> None:
         file_system = kind(path)

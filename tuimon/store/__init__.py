@@ -1,20 +1,21 @@
-"""Columns of points as they were logged, and the curves they make.
+"""Columns of points as they were logged, and the curves built from them.
 
-    store = Store(); store.apply(event) …          one thread owns the writing
+    store = Store(); store.apply(event) …          one thread writes
     snapshot = store.snapshot()                    copies nothing; any thread may read it while writing goes on
-    snapshot.runs[0].curve("train/loss").envelope(low, high, columns)
+    snapshot.runs[0].curve("train/loss").envelope(low, high, bins)
 
-The public names are Store, Spool, Snapshot, Run, StreamState, Curve, Disagreement, Scale, Sample and of_points.
+Public names: Store, Spool, Snapshot, Run, StreamView, Curve, Disagreement, Scale, Sample, envelope_of_points.
 """
 
 from tuimon.store.axes import Scale
 from tuimon.store.compare import Disagreement
 from tuimon.store.curve import Curve, Sample
-from tuimon.store.envelope import of_points
-from tuimon.store.records import StreamState
+from tuimon.store.envelope import envelope_of_points
 from tuimon.store.run import Run
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.spool import Spool
 from tuimon.store.store import Store
+from tuimon.store.streams import StreamView
 
-__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Spool", "Store", "StreamState", "of_points"]
+__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Spool", "Store", "StreamView"]
+__all__ += ["envelope_of_points"]

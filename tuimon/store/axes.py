@@ -1,104 +1,102 @@
-"""What a curve may be drawn against: steps, wall time, or a counter that the run logs itself (epoch, samples, tokens).
+"""Axes of curves: steps, wall time, or a counter that the run logs itself (epoch, samples, tokens).
 
-A counter never goes back while steps go on, so each border of a chart's columns is turned into a step: no point needs
-an x of its own, and the cost is that of the columns.
+A counter never goes back while steps go on, so each border of a chart's bins is converted to a step: no point needs an
+x of its own, and the cost depends on the number of bins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
 
-from tuimon.model.points import Floats, Steps
-from tuimon.store.tally import Indices
+from tuimon.model.points import Floats, Indices, Steps
 from tuimon.vocabulary import classify
 
-if TYPE_CHECKING:
-    from tuimon.store.curve import Curve
-
 COUNTERS = {"epoch": "progress.epoch", "samples": "progress.samples", "tokens": "progress.tokens"}
-"""Axis -> the concept of its counter."""
+"""Axis -> concept of its counter."""
 _RISING = 0.95
-"""The part of a counter's points that must not be below the one before: what was measured of a single step is none."""
+"""Minimum fraction of non-decreasing points for a metric to count as a cumulative counter."""
 
 
 class Scale(Struct, frozen=True, eq=False):
-    """How points come to their places along an axis; `Run.scale` gives that of a run."""
+    """Mapping from points to positions along an axis; `Run.scale` returns those of a run."""
 
     name: str
-    """step | relative step | time (seconds since the epoch) | duration (seconds since the run's first point) |
+    """step | relative step | time (s since the epoch) | duration (s since the run's first point) |
     epoch | samples | tokens."""
     zero: int = 0
     """The step at which a relative step is 0."""
     steps: Steps = field(default_factory=lambda: np.empty(0, np.int64))
-    """Of a counter: the steps at which it was logged, ascending, none twice."""
+    """Steps at which a counter was logged, strictly ascending."""
     counts: Floats = field(default_factory=lambda: np.empty(0))
-    """… and how far it had come, never falling."""
+    """Values of the counter at `steps`, never falling."""
 
     @property
     def is_time(self) -> bool:
-        """Whether wall times tell where a point stands, and not its step."""
+        """Whether positions depend on wall times instead of steps."""
         return self.name in ("time", "duration")
 
     @property
     def is_counter(self) -> bool:
-        """Whether a counter's table tells it."""
+        """Whether positions come from the table of a counter."""
         return self.name in COUNTERS
 
-    def at(self, steps: Steps) -> Floats:
-        """Where these steps stand: how far the counter had come when it was last logged; NaN before that."""
+    def positions(self, steps: Steps) -> Floats:
+        """Return the positions of steps; a counter's last value at or before the step, NaN before its first."""
         if not self.is_counter:
             return steps.astype(np.float64) - self.zero
         rows = np.searchsorted(self.steps, steps, "right") - 1
-        found = np.full(len(steps), np.nan)
-        found[rows >= 0] = self.counts[rows[rows >= 0]]
-        return found
+        result = np.full(len(steps), np.nan)
+        result[rows >= 0] = self.counts[rows[rows >= 0]]
+        return result
 
     def edges(self, steps: Steps, borders: Floats) -> Indices:
-        """For ascending steps and the borders of columns along a counter: where each column begins, and the end of the
-        last, which takes in its right border."""
+        """Return the first row of each bin along a counter and the end of the last one, which includes its border.
+
+        Steps must ascend.
+        """
         rows = np.searchsorted(self.counts, borders, "left")
         rows[-1] = np.searchsorted(self.counts, borders[-1], "right")
         inside = rows < len(self.steps)
-        found = np.full(len(borders), len(steps), np.int64)
-        found[inside] = np.searchsorted(steps, self.steps[rows[inside]], "left")
-        return found
+        edges = np.full(len(borders), len(steps), np.int64)
+        edges[inside] = np.searchsorted(steps, self.steps[rows[inside]], "left")
+        return edges
 
 
-def named(name: str) -> Scale:
-    """The axes that need no run. ValueError for another one."""
+def standard_scale(name: str) -> Scale:
+    """Return an axis that does not depend on a run. Raises ValueError for other names."""
     if name not in ("step", "time", "duration"):
-        raise ValueError(f"no axis {name!r}: step, time or duration, or what Run.scale gives")
+        raise ValueError(f"unknown axis {name!r}: expected step, time, duration or a Scale from Run.scale")
     return Scale(name)
 
 
-def counter(name: str, curves: Iterable[Curve]) -> Scale | None:
-    """The first of some curves that counts how far a run has come; None where none does.
+def counter_scale(name: str, metrics: Iterable[tuple[Steps, Floats]]) -> Scale | None:
+    """Return an axis from the first of some metrics, given as (steps, values), that is a cumulative counter.
 
-    Not one that only repeats the step, and not what was measured of each step alone.
+    A metric that only repeats the step is skipped, and one that was measured for each step alone. None if no metric is
+    left.
     """
-    for curve in curves:
-        finite = np.isfinite(curve.values)
-        steps, values = curve.steps[finite], curve.values[finite]
+    for all_steps, all_values in metrics:
+        finite = np.isfinite(all_values)
+        steps, values = all_steps[finite], all_values[finite]
         if len(steps) < 2 or (values == steps).all():
             continue
         rising = np.diff(values) >= 0
         if values[-1] <= values[0] or rising.mean() < _RISING:
             continue
-        last = np.append(steps[1:] != steps[:-1], True)  # of equal steps the last one stands
+        last = np.append(steps[1:] != steps[:-1], True)  # the last of equal steps counts
         return Scale(name, 0, steps[last], np.maximum.accumulate(values)[last])
     return None
 
 
-def counters_among(metrics: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """(axis, metric) of what may be a counter of the training, the preferred first."""
+def counter_candidates(metrics: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield (axis, metric) for metrics whose names denote a counter of the training, preferred names first."""
     axes = {concept: axis for axis, concept in COUNTERS.items()}
-    found = []
+    candidates = []
     for place, name in enumerate(metrics):
         meaning = classify(name)
         if meaning.concept in axes and meaning.split == "train":
-            found.append((meaning.preference, place, axes[meaning.concept], name))
-    return ((axis, name) for _, _, axis, name in sorted(found))
+            candidates.append((meaning.preference, place, axes[meaning.concept], name))
+    return ((axis, name) for _, _, axis, name in sorted(candidates))

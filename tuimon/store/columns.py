@@ -1,8 +1,8 @@
-"""Append-only columns of points, written by one thread, read by any: 8 bytes a point for the values, and as much for
-steps and wall times where the metrics of a stream do not share them.
+"""Append-only columns of points, written by one thread and read by any.
 
-A reader that knows a published length n may take the arrays at any time and read their first n rows: rows below n never
-change, and growth makes new arrays while views of the old ones stay valid.
+A value takes 8 bytes; steps and wall times take 8 bytes each unless metrics of a stream share them. A reader that knows
+a published length n may take the arrays at any time and read their first n rows: rows below n never change, and growth
+creates new arrays while views of the old ones stay valid.
 """
 
 from __future__ import annotations
@@ -20,32 +20,35 @@ from tuimon.model.points import Floats, Steps
 _SMALL = 16
 _BULK = 256
 _LARGE = 1 << 12
-_KINDS = 8
-"""So many columns are offered to the metrics of a stream at most: those of each step, of each tenth, of each epoch …"""
+_MAX_SHARED = 8
+"""Maximum number of columns offered to the metrics of a stream: those logged every step, every epoch and so on."""
 
 
 class Column:
-    """One growing array of 8-byte numbers. Several metrics may have put the same rows into it."""
+    """A growing array of 8-byte numbers. Several metrics may share it if they have the same rows."""
 
     __slots__ = ("__weakref__", "array", "length")
 
     def __init__(self, array: npt.NDArray[Any]) -> None:
-        """array: room for the first rows, none of which is there yet."""
+        """array: capacity for the first rows."""
         self.array = array
         self.length = 0
 
-    def put(self, at: int, rows: npt.NDArray[Any]) -> bool:
-        """The rows from `at` <= length on are these; False where it holds others there, to the bit."""
+    def put(self, start: int, rows: npt.NDArray[Any]) -> bool:
+        """Ensure that the column has these rows from `start` <= length on; False if it has different ones there.
+
+        Rows are compared bit by bit.
+        """
         length = self.length
-        end = at + len(rows)
-        if at == length:  # as nearly always
+        end = start + len(rows)
+        if start == length:  # the usual case
             if end > len(self.array):
-                self._grow(end - at)
-            self.array[at:end] = rows
+                self._grow(end - start)
+            self.array[start:end] = rows
             self.length = end
             return True
-        known = min(length - at, len(rows))
-        if not _same(self.array[at : at + known], rows[:known]):
+        known = min(length - start, len(rows))
+        if not _same(self.array[start : start + known], rows[:known]):
             return False
         if end > self.length:
             if end > len(self.array):
@@ -54,80 +57,84 @@ class Column:
             self.length = end
         return True
 
-    def begin(self, rows: npt.NDArray[Any]) -> None:
-        """The first rows, which are not copied: nobody else may write into them."""
+    def put_one(self, row: int, value: float) -> bool:
+        """Ensure that the column has this value at `row` <= length; False if it has a different one there."""
+        if row < self.length:
+            known = self.array[row]
+            return bool(known == value or (known != known and value != value))
+        if row == len(self.array):
+            self._grow(1)
+        self.array[row] = value
+        self.length = row + 1
+        return True
+
+    def adopt(self, rows: npt.NDArray[Any]) -> None:
+        """Use an array as the first rows without a copy; no one else may write to it."""
         self.array = rows
         self.length = len(rows)
 
-    def put_one(self, at: int, value: float) -> bool:
-        """The same for one row."""
-        if at < self.length:
-            known = self.array[at]
-            return bool(known == value or (known != known and value != value))
-        if at == len(self.array):
-            self._grow(1)
-        self.array[at] = value
-        self.length = at + 1
-        return True
-
     def begins_as(self, other: Column, length: int) -> bool:
-        """Are the first `length` rows of the two the same?"""
+        """Return whether the first `length` rows of both columns are equal."""
         return not length or (length <= self.length and _same(self.array[:length], other.array[:length]))
 
     def copy(self, length: int) -> Column:
-        """Another column with its first rows."""
-        made = Column(self.array[:length].copy() if length else self.array[:0])
-        made.length = length
-        return made
+        """Return a new column with the first `length` rows."""
+        column = Column(self.array[:length].copy() if length else self.array[:0])
+        column.length = length
+        return column
 
     def lacks(self, count: int) -> bool:
-        """Is there no room for `count` more?"""
+        """Return whether there is no capacity for `count` more rows."""
         return self.length + count > len(self.array)
 
-    def room_for(self, count: int) -> int:
-        """Rows of an array for `count` more: exactly that much for bulk; for a trickle as much again, half or, of a
-        long one, an eighth."""
-        at = self.length
-        if count >= _BULK and count >= at:
-            return at + count
-        return at + max(count, at // 8 if at > _LARGE else at // 2 if at > _BULK else max(at, _SMALL - at))
+    def capacity_for(self, count: int) -> int:
+        """Return the capacity to allocate for `count` more rows.
+
+        It is exact for bulk data; for single rows a short array doubles, a longer one grows by 1/2 and a long one by
+        1/8.
+        """
+        length = self.length
+        if count >= _BULK and count >= length:
+            return length + count
+        spare = length // 8 if length > _LARGE else length // 2 if length > _BULK else max(length, _SMALL - length)
+        return length + max(count, spare)
 
     def _grow(self, count: int) -> None:
-        new = np.empty(self.room_for(count), self.array.dtype)
+        new = np.empty(self.capacity_for(count), self.array.dtype)
         new[: self.length] = self.array[: self.length]
         self.array = new
 
 
 _NO_FLOATS: Floats = np.empty(0)
 _NO_STEPS, _NO_TIMES = Column(np.empty(0, np.int64)), Column(_NO_FLOATS)
-"""Of metrics without a point; nothing is ever put into them."""
+"""Columns of metrics without points; nothing is ever added to them."""
 
 
-class Shared(Struct, eq=False):
-    """The columns that metrics of one stream, or joined ones of one source, have in common: what is logged together has
-    the same steps and times. They go when no metric holds them any more."""
+class SharedColumns(Struct, eq=False):
+    """Columns that metrics of one stream, or joined metrics of one source, have in common.
+
+    Metrics that are logged together have the same steps and times. The references are weak.
+    """
 
     steps: list[ref[Column]] = field(default_factory=list)
     wall_times: list[ref[Column]] = field(default_factory=list)
 
 
 class PointColumns:
-    """steps int64, values float64, wall_times float64, of which `length` rows are points.
-
-    shared: what the other metrics of the stream hold.
-    """
+    """The first `length` rows of three arrays: steps int64, values float64, wall_times float64."""
 
     __slots__ = ("_shared", "_steps", "_values", "_wall_times", "last_step", "length", "ordered")
 
-    def __init__(self, shared: Shared | None = None) -> None:
+    def __init__(self, shared: SharedColumns | None = None) -> None:
+        """shared: columns of the other metrics of the stream."""
         self._shared = shared
         self._steps, self._wall_times = _NO_STEPS, _NO_TIMES
         self._values = Column(_NO_FLOATS)
         self.length = 0
         self.ordered = 0
-        """How many leading points have steps that never go back; equal to `length` for a well-behaved log."""
+        """Number of leading points whose steps never go back; equals `length` for a well-behaved log."""
         self.last_step = 0
-        """Of the point logged last; 0 without any."""
+        """Step of the point logged last; 0 without points."""
 
     @property
     def steps(self) -> Steps:
@@ -142,146 +149,153 @@ class PointColumns:
         return self._wall_times.array
 
     def append(self, step: int, value: float, wall_time: float) -> None:
-        """One point; the path for a live row of hundreds of metrics, kept free of array arithmetic."""
-        at = self.length
-        if not at or not (self._steps.put_one(at, step) and self._wall_times.put_one(at, wall_time)):
-            shared = self._shared or Shared()
-            self._steps = _placed(self._steps, at, np.array([step], np.int64), shared.steps)
-            self._wall_times = _placed(self._wall_times, at, np.array([wall_time]), shared.wall_times)
-        self._values.put_one(at, value)
-        if self.ordered == at and (step >= self.last_step or at == 0):
-            self.ordered = at + 1
+        """Append one point. Avoids array operations, as a live row may have hundreds of metrics."""
+        row = self.length
+        if not row or not (self._steps.put_one(row, step) and self._wall_times.put_one(row, wall_time)):
+            shared = self._shared or SharedColumns()
+            self._steps = _placed(self._steps, row, np.array([step], np.int64), shared.steps)
+            self._wall_times = _placed(self._wall_times, row, np.array([wall_time]), shared.wall_times)
+        self._values.put_one(row, value)
+        if self.ordered == row and (step >= self.last_step or row == 0):
+            self.ordered = row + 1
         self.last_step = step
-        self.length = at + 1
+        self.length = row + 1
 
     def extend(self, steps: Steps, values: Floats, wall_times: Floats) -> None:
-        """Many points at once, copied; three arrays of one length."""
+        """Append copies of three arrays of equal length."""
         count = len(steps)
         if count == 0:
             return
-        shared = self._shared or Shared()
-        at = self.length
+        shared = self._shared or SharedColumns()
+        start = self.length
         self._place_steps(steps, shared)
-        self._wall_times = _placed(self._wall_times, at, wall_times, shared.wall_times)
-        self._values.put(at, values)
-        self.length = at + count
+        self._wall_times = _placed(self._wall_times, start, wall_times, shared.wall_times)
+        self._values.put(start, values)
+        self.length = start + count
 
-    def _place_steps(self, steps: Steps, shared: Shared) -> None:
-        """Put these into their column, or into another that begins as it does."""
-        at = self.length
-        self._steps = _placed(self._steps, at, steps, shared.steps)
-        self._follow(steps)
+    def _place_steps(self, steps: Steps, shared: SharedColumns) -> None:
+        self._steps = _placed(self._steps, self.length, steps, shared.steps)
+        self._track_order(steps)
 
-    def _follow(self, steps: Steps) -> None:
-        """These come next: are they in order?"""
-        at = self.length
-        if self.ordered == at and (at == 0 or steps[0] >= self.last_step):
+    def _track_order(self, steps: Steps) -> None:
+        """Update `ordered` and `last_step` for steps about to be appended."""
+        start = self.length
+        if self.ordered == start and (start == 0 or steps[0] >= self.last_step):
             back = steps[1:] < steps[:-1]
-            self.ordered = at + int(back.argmax()) + 1 if back.any() else at + len(steps)
+            self.ordered = start + int(back.argmax()) + 1 if back.any() else start + len(steps)
         self.last_step = int(steps[-1])
 
     def step_at(self, row: int) -> int:
         return int(self._steps.array[row])
 
     def pieces(self, length: int, rows: int) -> Iterator[tuple[Steps, Floats, Floats]]:
-        """Steps, values and wall times of the first `length` points, so many rows at a time."""
+        """Yield steps, values and wall times of the first `length` points, at most `rows` points at a time."""
         for start in range(0, length, rows):
             part = slice(start, min(start + rows, length))
             yield self.steps[part], self.values[part], self.wall_times[part]
 
 
 def extend_all(
-    those: Sequence[PointColumns], counts: npt.NDArray[np.uint32], steps: Steps, values: Floats, wall_times: Floats
+    metrics: Sequence[PointColumns], counts: npt.NDArray[np.uint32], steps: Steps, values: Floats, wall_times: Floats
 ) -> None:
-    """The points of many metrics, those of one behind those of the one before: what `extend` does for each. What is
-    logged together has the same steps, and often the same times, so where those go is worked out once for all."""
-    same_steps, same_times = (_as_before(counts, rows.view(np.int64)).tolist() for rows in (steps, wall_times))
-    steps_before: tuple[object, ...] = ()  # how the metric before stood …
+    """Extend the columns of many metrics; metric i owns the next counts[i] rows of the arrays.
+
+    Metrics that are logged together have the same steps, and often the same times, so the place of these is determined
+    once for all of them.
+    """
+    same_steps, same_times = (_repeats(counts, rows.view(np.int64)).tolist() for rows in (steps, wall_times))
+    # State of the previous metric's columns before and after its rows were added.
+    steps_before: tuple[object, ...] = ()
     times_before: tuple[object, ...] = ()
-    # Of metrics that all are new the values are copied at once, not each into an array of its own.
-    own = None if any(one.length for one in those) else values.copy()
-    if own is None:
-        _grow_together([one._values for one in those], counts.tolist())
-    steps_after, times_after = (_NO_STEPS, 0, 0), _NO_TIMES  # … and what became of it
-    at = 0
-    for one, count, as_steps, as_times in zip(those, counts.tolist(), same_steps, same_times, strict=True):
-        begun, at = at, at + count
-        length = one.length
+    steps_after, times_after = (_NO_STEPS, 0, 0), _NO_TIMES
+    # If all metrics are new their values are copied in one piece instead of into an array for each.
+    copied = None if any(columns.length for columns in metrics) else values.copy()
+    if copied is None:
+        _grow_together([columns._values for columns in metrics], counts.tolist())
+    end = 0
+    for columns, count, repeats_steps, repeats_times in zip(
+        metrics, counts.tolist(), same_steps, same_times, strict=True
+    ):
+        start, end = end, end + count
+        length = columns.length
         if not count:
             continue
-        shared = one._shared or Shared()
-        stood: tuple[object, ...] = one._steps, length, one.ordered, one.last_step
-        if as_steps and stood == steps_before:
-            one._steps, one.ordered, one.last_step = steps_after
+        shared = columns._shared or SharedColumns()
+        state: tuple[object, ...] = columns._steps, length, columns.ordered, columns.last_step
+        if repeats_steps and state == steps_before:
+            columns._steps, columns.ordered, columns.last_step = steps_after
         else:
-            steps_before = stood
-            one._place_steps(steps[begun:at], shared)
-            steps_after = one._steps, one.ordered, one.last_step
-        stood = one._wall_times, length
-        if as_times and stood == times_before:
-            one._wall_times = times_after
+            steps_before = state
+            columns._place_steps(steps[start:end], shared)
+            steps_after = columns._steps, columns.ordered, columns.last_step
+        state = columns._wall_times, length
+        if repeats_times and state == times_before:
+            columns._wall_times = times_after
         else:
-            times_before = stood
-            times_after = one._wall_times = _placed(one._wall_times, length, wall_times[begun:at], shared.wall_times)
-        if own is not None and not length:
-            one._values.begin(own[begun:at])
+            times_before = state
+            times_after = _placed(columns._wall_times, length, wall_times[start:end], shared.wall_times)
+            columns._wall_times = times_after
+        if copied is not None and not length:
+            columns._values.adopt(copied[start:end])
         else:
-            one._values.put(length, values[begun:at])
-        one.length = length + count
+            columns._values.put(length, values[start:end])
+        columns.length = length + count
 
 
 def _grow_together(columns: Sequence[Column], counts: Sequence[int]) -> None:
-    """Room for so many rows more in each short column that has none: parts of one array, as to make an array for each
-    of ten thousand metrics is most of what their points cost."""
-    pairs = zip(columns, counts, strict=True)
-    short = [(one, one.room_for(more)) for one, more in pairs if one.length <= _BULK and one.lacks(more)]
+    """Allocate capacity for `counts` more rows in short columns that lack it, as parts of one array.
+
+    An array for each of ten thousand metrics would take most of the time of adding their points.
+    """
+    growing = (pair for pair in zip(columns, counts, strict=True) if pair[0].length <= _BULK and pair[0].lacks(pair[1]))
+    short = [(column, column.capacity_for(count)) for column, count in growing]
     if not short:
         return
-    sizes = np.array([(one.length, room) for one, room in short], np.int64)
+    sizes = np.array([(column.length, capacity) for column, capacity in short], np.int64)
     lengths, ends = sizes[:, 0], np.cumsum(sizes[:, 1])
     whole = np.empty(int(ends[-1]))
-    held = np.concatenate([one.array[: one.length] for one, _ in short])
+    rows = np.concatenate([column.array[: column.length] for column, _ in short])
     begins = np.concatenate(([0], ends[:-1]))
-    whole[np.arange(len(held)) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)] = held
-    for (one, _), begin, end in zip(short, begins.tolist(), ends.tolist(), strict=True):
-        one.array = whole[begin:end]
+    whole[np.arange(len(rows)) + np.repeat(begins - (np.cumsum(lengths) - lengths), lengths)] = rows
+    for (column, _), begin, end in zip(short, begins.tolist(), ends.tolist(), strict=True):
+        column.array = whole[begin:end]
 
 
-def _as_before(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bool_]:
-    """For each of many runs of rows, so many one after the other: is it the run before it once more?"""
-    known = np.zeros(len(counts), np.bool_)
-    some = np.flatnonzero(counts)
-    sizes = counts[some].astype(np.int64)
-    if not len(some):
-        return known
+def _repeats(counts: npt.NDArray[np.uint32], rows: Steps) -> npt.NDArray[np.bool_]:
+    """Return bool (len(counts),): whether each run of counts[i] consecutive rows equals the run before it."""
+    result = np.zeros(len(counts), np.bool_)
+    filled = np.flatnonzero(counts)
+    sizes = counts[filled].astype(np.int64)
+    if not len(filled):
+        return result
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
     earlier = np.arange(len(rows)) - np.repeat(sizes, sizes)
-    known[some] = np.logical_and.reduceat((rows == rows[np.maximum(earlier, 0)]) & (earlier >= 0), starts)
-    known[some[1:]] &= sizes[1:] == sizes[:-1]
-    known[some[:1]] = False
-    return known
+    result[filled] = np.logical_and.reduceat((rows == rows[np.maximum(earlier, 0)]) & (earlier >= 0), starts)
+    result[filled[1:]] &= sizes[1:] == sizes[:-1]
+    result[filled[:1]] = False
+    return result
 
 
-def _placed(column: Column, at: int, rows: npt.NDArray[Any], shared: list[ref[Column]]) -> Column:
-    """The column with these rows from `at` on: itself, one that others have, or a new one."""
-    if at and column.put(at, rows):
+def _placed(column: Column, start: int, rows: npt.NDArray[Any], shared: list[ref[Column]]) -> Column:
+    """Return a column with these rows from `start` on: the column itself, a shared one, or a copy."""
+    if start and column.put(start, rows):
         return column
-    if at <= _LARGE:
-        for held in shared:
-            other = held()
-            if other is not None and other is not column and other.begins_as(column, at) and other.put(at, rows):
+    if start <= _LARGE:
+        for reference in shared:
+            other = reference()
+            if other is not None and other is not column and other.begins_as(column, start) and other.put(start, rows):
                 return other
-    made = column.copy(at)
-    made.put(at, rows)
-    if at <= _LARGE:
-        shared[:] = [held for held in shared if held() is not None]
-        if len(shared) < _KINDS:
-            shared.append(ref(made))
-    return made
+    copy = column.copy(start)
+    copy.put(start, rows)
+    if start <= _LARGE:
+        shared[:] = [reference for reference in shared if reference() is not None]
+        if len(shared) < _MAX_SHARED:
+            shared.append(ref(copy))
+    return copy
 
 
 def _same(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> bool:
-    """To the bit; of equal lengths."""
+    """Return whether two arrays of equal length have equal bits."""
     if len(a) <= _BULK:
         return a.tobytes() == b.tobytes()
     return bool((a.view(np.int64) == b.view(np.int64)).all())

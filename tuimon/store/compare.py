@@ -1,69 +1,62 @@
-"""One metric in two sources: which points only the lesser source has, and where the two disagree.
+"""Comparison of one metric in two sources: points that only the lesser source has, and steps at which they disagree.
 
-The work is done once for each point: a comparison is kept from snapshot to snapshot and goes on where it stopped.
+A comparison is kept from snapshot to snapshot and extended, so that each point is compared once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct, field
 
-from tuimon.model.points import Floats, Steps
+from tuimon.model.points import Floats, Indices, Steps
+from tuimon.store.arrays import usual_stride
 from tuimon.store.columns import PointColumns
-from tuimon.store.tally import Indices
 
 TEXT = 10
-"""Sources of this rank or less are text for people: their values are rounded."""
+"""Highest rank of sources that are text for people, whose values are rounded."""
 _FLOAT32 = 1e-6
-"""Relative: what a float32 on the way may have changed, a few times over."""
+"""Relative tolerance: a few times the rounding error of a float32."""
 _PRINTED = 5e-3
-"""Relative: what is left of a value printed with 3 digits."""
+"""Relative tolerance: rounding to 3 significant digits."""
 _COARSEST = 2
-"""A difference is put down to rounding where both write that many decimals or more; text may round to whole numbers."""
+"""Minimum number of decimals of both sources for a difference to count as rounding; text may round to integers."""
 _PRINTED_ZERO = 5.01e-4
-"""Less than this is 0.000 on paper."""
+"""Values below this are printed as 0.000."""
 _FINEST = 12
+"""Most decimals that are distinguished."""
 _HOLE = 3
-"""A distance of more than so many usual ones is a hole."""
+"""A distance of more than this many usual strides is a hole."""
 _FEWEST = 4
-"""Points that tell what a usual distance is."""
-_LITTLE = 64
-"""Rows that are looked at anew each time: they cost little more than one does."""
+"""Minimum number of points for a usual stride."""
+_EARLY = 64
+"""Rows up to which a comparison is repeated from the start, which is cheap."""
 _SAMPLE = 256
-_FIRST, _LAST = -(2**63), 2**63 - 1
+
+Superseded: TypeAlias = Callable[[], tuple[Steps, Floats, Floats]]
+"""Returns steps, values and wall times of superseded points."""
 
 
 class Disagreement(NamedTuple):
-    """Where two sources of one metric say different things."""
+    """A metric has different values in two sources."""
 
     step: int
-    """The first one."""
+    """First step at which they differ."""
     here: float
-    """As drawn."""
+    """Value as drawn."""
     there: float
+    """Value in the other source."""
     source: str
-    """The other source."""
+    """Name of the other source."""
     steps: int
-    """How many they disagree about."""
-
-
-def usual_stride(steps: Steps) -> int:
-    """The usual distance between ascending steps that follow each other, of a sample where there are many; 0 without
-    two that differ."""
-    if len(steps) > _SAMPLE:
-        rows = np.linspace(0, len(steps) - 2, _SAMPLE).astype(np.int64)
-        apart = steps[rows + 1] - steps[rows]
-    else:
-        apart = np.diff(steps)
-    apart = apart[apart > 0]
-    return max(int(np.median(apart)), 1) if len(apart) else 0
+    """Number of steps at which they differ."""
 
 
 def decimals(values: Floats) -> int:
-    """How many decimals the values are written with, up to 12; 0 where none is finite."""
+    """Return with how many decimals (up to 12) the finite values are written; 0 if none is finite."""
     if len(values) > _SAMPLE:
         values = values[np.linspace(0, len(values) - 1, _SAMPLE).astype(np.int64)]
     values = np.abs(values[np.isfinite(values)])
@@ -75,81 +68,96 @@ def decimals(values: Floats) -> int:
     return _FINEST
 
 
+class _State(NamedTuple):
+    """Counts of a Comparison before its last row, and how many holes it had."""
+
+    seen: int
+    common: int
+    differing: int
+    between: int
+    first: tuple[int, float, float] | None
+    holes: int
+
+
 class Comparison(Struct, eq=False):
-    """The points of another source beside those of the best one. For one thread at a time."""
+    """Points of another source compared with those of the best one. Not thread-safe."""
 
     best: PointColumns
     other: PointColumns
     text: bool
     """Whether either is text for people."""
-    alike: bool = False
-    """Whether they are logs of one kind."""
+    same_kind: bool = False
+    """Whether both have the same rank."""
     best_length: int = 0
-    """Rows of the two that have been looked at; those of the other that lie ahead of the best one's are not yet."""
+    """Length of the best source at the last call of `extend`."""
     other_length: int = 0
+    """Length of the other source at the last call of `extend`."""
     seen: int = 0
+    """Rows of the other source compared so far; rows after the best source's last step are compared later."""
     common: int = 0
     """Steps that both have."""
     differing: int = 0
-    """… with different values."""
+    """Common steps with different values."""
     between: int = 0
-    """Points of the other between neighbours of the best one that are no further apart than usual."""
+    """Points of the other source between neighbours of the best one whose distance is usual."""
     first: tuple[int, float, float] | None = None
-    """(step, value of the best, value of the other) where they differ first."""
+    """(step, value of the best, value of the other) at the first difference."""
     _hole_rows: list[Indices] = field(default_factory=list)
-    _hole_behind: list[Indices] = field(default_factory=list)
-    _sure: tuple[int, int, int, int, tuple[int, float, float] | None, int] | None = None
-    """`seen`, `common`, `differing`, `between`, `first` and how many holes before the last row was looked at."""
+    """Rows of the other source inside holes of the best one."""
+    _hole_starts: list[Indices] = field(default_factory=list)
+    """For each of `_hole_rows` the row of the best source before the hole."""
+    _before_last: _State | None = None
 
     def is_newer(self, best_length: int, other_length: int) -> bool:
-        """Whether it has seen more than an older snapshot knows."""
+        """Return whether more has been compared than an older snapshot with these lengths has."""
         return best_length < self.best_length or other_length < self.other_length
 
     @property
     def is_early(self) -> bool:
-        """Has it seen so little that what it took for a usual distance, or for decimals, may be none?"""
-        return self.seen < _LITTLE
+        """Whether too few rows were compared for a reliable usual stride and number of decimals."""
+        return self.seen < _EARLY
 
-    def extend(
-        self, best_length: int, other_length: int, superseded: Callable[[], tuple[Steps, Floats, Floats]] | None = None
-    ) -> None:
-        """Look at what has come since. Both have a point at least. superseded: what the best source itself has taken
-        back; a value that agrees with that is of an earlier attempt, and no disagreement."""
+    def extend(self, best_length: int, other_length: int, superseded: Superseded | None = None) -> None:
+        """Compare the points added since the last call; both sources have at least one point.
+
+        superseded: reads the superseded points of the best source. A value that agrees with one of these comes from an
+        earlier attempt and is no disagreement.
+        """
         self.best_length, self.other_length = best_length, other_length
-        if self._sure is not None:
-            self.seen, self.common, self.differing, self.between, self.first, holes = self._sure
-            del self._hole_rows[holes:], self._hole_behind[holes:]
+        if self._before_last is not None:
+            self.seen, self.common, self.differing, self.between, self.first, holes = self._before_last
+            del self._hole_rows[holes:], self._hole_starts[holes:]
         ours, theirs = self.best.steps[:best_length], self.other.steps[self.seen : other_length]
         theirs = theirs[: int(np.searchsorted(theirs, ours[-1], "right"))]
         if not len(theirs):
             return
         if len(theirs) > 1:
-            self._look(ours, theirs, len(theirs) - 1, superseded)
-        # Either may yet log its last step once more: what is said of the last row is said anew the next time.
-        self._sure = self.seen, self.common, self.differing, self.between, self.first, len(self._hole_rows)
-        self._look(ours, theirs[-1:], 1, superseded)
+            self._compare(ours, theirs, len(theirs) - 1, superseded)
+        # Either source may log its last step again, so the last row is compared again in the next call.
+        self._before_last = _State(
+            self.seen, self.common, self.differing, self.between, self.first, len(self._hole_rows)
+        )
+        self._compare(ours, theirs[-1:], 1, superseded)
 
-    def _look(
-        self, ours: Steps, theirs: Steps, count: int, superseded: Callable[[], tuple[Steps, Floats, Floats]] | None
-    ) -> None:
-        """The next `count` rows of the other, which has more behind them perhaps."""
+    def _compare(self, ours: Steps, theirs: Steps, count: int, superseded: Superseded | None) -> None:
+        """Compare the next `count` rows of the other source, given its steps from the first of them on."""
         start, self.seen = self.seen, self.seen + count
         following, theirs = theirs[1 : count + 1], theirs[:count]
-        at = _last_until(ours, theirs)
-        meet = at >= 0
-        meet[meet] = ours[at[meet]] == theirs[meet]
-        apart = np.flatnonzero(~meet & (at >= 0))
+        matches = _last_until(ours, theirs)
+        common = matches >= 0
+        common[common] = ours[matches[common]] == theirs[common]
+        apart = np.flatnonzero(~common & (matches >= 0))
         if len(apart):
-            self._interleave(ours, start + apart, at[apart])
-        meet[: len(following)] &= following != theirs[: len(following)]  # of equal steps the last one stands
-        rows = np.flatnonzero(meet)
+            self._interleave(ours, start + apart, matches[apart])
+        common[: len(following)] &= following != theirs[: len(following)]  # the last of equal steps counts
+        rows = np.flatnonzero(common)
         if not len(rows):
             return
         self.common += len(rows)
-        here, there = self.best.values[at[rows]], self.other.values[start + rows]
+        here, there = self.best.values[matches[rows]], self.other.values[start + rows]
         wrong = np.flatnonzero(~self._agree(here, there))
         if len(wrong) and superseded is not None:
-            wrong = wrong[~self._taken_back(theirs[rows[wrong]], there[wrong], superseded())]
+            wrong = wrong[~self._is_superseded(theirs[rows[wrong]], there[wrong], superseded())]
         if len(wrong):
             self.differing += len(wrong)
             if self.first is None:
@@ -157,28 +165,28 @@ class Comparison(Struct, eq=False):
                 self.first = int(theirs[rows[first]]), float(here[first]), float(there[first])
 
     def holes(self) -> list[Indices]:
-        """Rows of the other source that fill holes of the best one, an array for each; several to a hole at least."""
+        """Return the rows of the other source that fill each hole of the best one, at least two steps for a hole."""
         if not self._hole_rows:
             return []
-        rows, behind = np.concatenate(self._hole_rows), np.concatenate(self._hole_behind)
-        pieces = np.split(rows, np.flatnonzero(np.diff(behind)) + 1)
+        rows, starts = np.concatenate(self._hole_rows), np.concatenate(self._hole_starts)
+        pieces = np.split(rows, np.flatnonzero(np.diff(starts)) + 1)
         return [piece for piece in pieces if self.other.steps[piece[0]] != self.other.steps[piece[-1]]]
 
     def agreement(self, here: Floats, there: Floats) -> float:
-        """The part of values, taken in pairs, that agree. Arrays of one length, not empty."""
+        """Return the fraction of value pairs that agree; the arrays have equal length and are not empty."""
         return float(self._agree(here, there).mean())
 
-    def _interleave(self, ours: Steps, rows: Indices, behind: Indices) -> None:
-        """Points of the other (rows) that stand behind those of the best one, and before the one after."""
+    def _interleave(self, ours: Steps, rows: Indices, previous: Indices) -> None:
+        """Count rows of the other source that lie between the best source's rows `previous` and `previous` + 1."""
         usual = usual_stride(ours) if len(ours) >= _FEWEST else 0
-        wide = ours[behind + 1] - ours[behind] > usual * _HOLE if usual else np.zeros(len(rows), np.bool_)
+        wide = ours[previous + 1] - ours[previous] > usual * _HOLE if usual else np.zeros(len(rows), np.bool_)
         self.between += len(rows) - int(wide.sum())
         if wide.any():
             self._hole_rows.append(rows[wide])
-            self._hole_behind.append(behind[wide])
+            self._hole_starts.append(previous[wide])
 
-    def _agree(self, here: Floats, there: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Equal, both NaN, or one but for float32 and for how many digits are written."""
+    def _agree(self, here: Floats, there: Floats) -> npt.NDArray[np.bool_]:
+        """Return which pairs are equal, both NaN, or equal up to float32 precision or the digits written."""
         relative = _PRINTED if self.text else _FLOAT32
         with np.errstate(invalid="ignore", over="ignore"):
             same = (here == there) | (np.isnan(here) & np.isnan(there))
@@ -192,38 +200,31 @@ class Comparison(Struct, eq=False):
                     agree |= (here * there == 0) & (np.abs(here + there) < _PRINTED_ZERO)
         return np.asarray(agree)
 
-    def _taken_back(
+    def _is_superseded(
         self, steps: Steps, values: Floats, superseded: tuple[Steps, Floats, Floats]
-    ) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-        """Which of the points agree with one that the best source has taken back."""
+    ) -> npt.NDArray[np.bool_]:
+        """Return which of the points agree with a superseded point of the best source."""
         order = np.argsort(superseded[0], kind="stable")
         old_steps, old_values = superseded[0][order], superseded[1][order]
         left, right = np.searchsorted(old_steps, steps, "left"), np.searchsorted(old_steps, steps, "right")
-        found = np.zeros(len(steps), np.bool_)
+        result = np.zeros(len(steps), np.bool_)
         for attempt in range(int((right - left).max(initial=0))):
             known = np.flatnonzero(left + attempt < right)
-            found[known] |= self._agree(old_values[left[known] + attempt], values[known])
-        return found
+            result[known] |= self._agree(old_values[left[known] + attempt], values[known])
+        return result
 
 
 def _last_until(ours: Steps, theirs: Steps) -> Indices:
-    """For each of their steps, the last of ours that is not behind it; -1 where all are. Both ascend."""
+    """Return for each step of `theirs` the row of the last step of `ours` that is not greater, or -1.
+
+    Both ascend.
+    """
     if len(theirs) == 1:
         return ours.searchsorted(theirs, "right") - 1
     begin = int(np.searchsorted(ours, theirs[0], "left"))
     if len(ours) - begin >= len(theirs) and np.array_equal(ours[begin : begin + len(theirs)], theirs):
         end = begin + len(theirs)
         distinct = bool((theirs[1:] > theirs[:-1]).all()) and (end == len(ours) or ours[end] > theirs[-1])
-        if distinct:  # the usual case, a hundred times as quick
+        if distinct:  # the usual case, 100 times faster than a search
             return np.arange(begin, end)
     return np.searchsorted(ours, theirs, "right") - 1
-
-
-def before(steps: Steps, limit: int) -> int:
-    """How many of the ascending steps are at most `limit`, any integer."""
-    return int(np.searchsorted(steps, min(max(limit, _FIRST), _LAST), "right")) if limit >= _FIRST else 0
-
-
-def until(steps: Steps, limit: int) -> int:
-    """How many of the ascending steps are less than `limit`, any integer."""
-    return int(np.searchsorted(steps, max(limit, _FIRST), "left")) if limit <= _LAST else len(steps)

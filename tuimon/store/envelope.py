@@ -1,4 +1,4 @@
-"""A curve reduced to the columns of a chart; see model.views.Envelope for what the result means."""
+"""Reduction of a curve to the bins of a chart; model.views.Envelope describes the result."""
 
 from __future__ import annotations
 
@@ -6,92 +6,93 @@ from functools import lru_cache
 
 import numpy as np
 
-from tuimon.model.points import Floats, Steps
+from tuimon.model.points import Floats, Indices, Steps
 from tuimon.model.views import Envelope
+from tuimon.store.aggregates import Tally
 from tuimon.store.pyramid import Pyramid
-from tuimon.store.tally import Indices, Tally
 
-_MANY = 1 << 16
-"""Steps of which a search is dear: the processor's cache does not hold them."""
+_LONG = 1 << 16
+"""Number of steps from which a binary search is slow because they exceed the CPU cache."""
 _LARGEST = 2.0**63 - 1024
-"""The largest float64 that an int64 can hold."""
+"""Largest float64 that an int64 can hold."""
+
+Reduced = tuple[Indices, Envelope]
+"""Edges of bins, and the envelope between them."""
+
+
+def borders(low: float, high: float, bins: int) -> Floats:
+    """Return float64 (bins + 1,): the lower border of each bin, then `high`.
+
+    Raises ValueError unless low < high are finite and bins >= 1.
+    """
+    if not (np.isfinite(low) and np.isfinite(high) and low < high and bins >= 1):
+        raise ValueError(f"cannot make {bins} bins between {low} and {high}")
+    width = high / bins - low / bins  # (high - low) / bins could overflow
+    positions: Floats = low + np.arange(bins + 1, dtype=np.float64) * width
+    np.minimum(positions, high, out=positions)  # a bin may be narrower than the distance between floats
+    positions[-1] = high
+    return positions
 
 
 @lru_cache(maxsize=64)
-def borders(low: float, high: float, columns: int) -> Floats:
-    """float64 (columns + 1,), read-only: where the columns begin, then `high`. Kept: charts of a run have the same.
+def _step_borders(low: float, high: float, bins: int, zero: int) -> tuple[Steps, int, int]:
+    """Return (first step of each bin, read-only; last step of all; number of borders that a step can reach).
 
-    ValueError unless low < high are finite and columns >= 1.
+    Borders are compared as integers: float64 copies of the steps would cost time for each point, and would round steps
+    above 2**53. Cached because the charts of a run share their limits, which saves 9 us a curve.
     """
-    if not (np.isfinite(low) and np.isfinite(high) and low < high and columns >= 1):
-        raise ValueError(f"no columns between {low} and {high} ({columns})")
-    width = high / columns - low / columns  # not (high - low) / columns: that may overflow
-    found: Floats = low + np.arange(columns + 1, dtype=np.float64) * width
-    np.minimum(found, high, out=found)  # where a column is narrower than floats lie apart
-    found[-1] = high
-    found.flags.writeable = False
-    return found
-
-
-@lru_cache(maxsize=64)
-def _whole_borders(low: float, high: float, columns: int, zero: int) -> tuple[Steps, int, int]:
-    """(the first step of each column, read-only; the last step of all; how many borders a step can reach).
-
-    Whole numbers are compared as such: a float64 copy of the steps would cost as much as the points are many, and
-    round steps above 2**53.
-    """
-    at = borders(low, high, columns) + zero
-    inside = np.clip(at, -(2.0**63), _LARGEST)
+    positions = borders(low, high, bins) + zero
+    inside = np.clip(positions, -(2.0**63), _LARGEST)
     whole = np.ceil(inside).astype(np.int64)
     whole.flags.writeable = False
-    return whole, int(np.floor(inside[-1])), int(np.searchsorted(at, _LARGEST, "right"))
+    return whole, int(np.floor(inside[-1])), int(np.searchsorted(positions, _LARGEST, "right"))
 
 
-def step_edges(steps: Steps, low: float, high: float, columns: int, zero: int = 0) -> Indices:
-    """For ascending steps, and columns between two of them counted from `zero`: where each column begins, and the end
-    of the last, which takes in its right border."""
-    whole, last, reached = _whole_borders(low, high, columns, zero)
-    even = _even(steps, whole) if len(steps) > _MANY else None
+def step_edges(steps: Steps, low: float, high: float, bins: int, zero: int = 0) -> Indices:
+    """Return int64 (bins + 1,): the first row of each bin, and the end of the last one.
+
+    Steps must ascend; low and high are relative to the step `zero`. The last bin includes its upper border.
+    """
+    whole, last, reached = _step_borders(low, high, bins, zero)
+    even = _search_even(steps, whole) if len(steps) > _LONG else None
     edges: Indices = steps.searchsorted(whole) if even is None else even
     edges[-1] = steps.searchsorted(last, "right")
     edges[reached:] = len(steps)
     return edges
 
 
-def _even(steps: Steps, whole: Steps) -> Indices | None:
-    """steps.searchsorted(whole) where the steps are evenly spaced, as most are: a guess for each and two looks at the
-    steps that prove it, where a search looks at 24 places of a long column. None where they are not."""
-    first, apart = int(steps[0]), int(steps[1]) - int(steps[0])
-    if apart <= 0 or int(steps[-1]) - first != apart * (len(steps) - 1):
+def _search_even(steps: Steps, whole: Steps) -> Indices | None:
+    """Return steps.searchsorted(whole) for evenly spaced steps, or None if the steps are not evenly spaced.
+
+    Each position is computed and then verified by two look-ups; a binary search needs 24 in a long column.
+    """
+    first, stride = int(steps[0]), int(steps[1]) - int(steps[0])
+    if stride <= 0 or int(steps[-1]) - first != stride * (len(steps) - 1):
         return None
-    guess = np.clip(-((first - whole) // apart), 0, len(steps))
+    guess = np.clip(-((first - whole) // stride), 0, len(steps))
     below = (guess == 0) | (steps[guess - 1] < whole)
     above = (guess == len(steps)) | (steps[np.minimum(guess, len(steps) - 1)] >= whole)
     return guess if bool((below & above).all()) else None
 
 
-def time_edges(times: Floats, at: Floats) -> Indices:
-    """The same for ascending float64."""
-    edges = np.searchsorted(times, at, "left")
-    edges[-1] = np.searchsorted(times, at[-1], "right")
+def time_edges(times: Floats, positions: Floats) -> Indices:
+    """Return the first row of each bin and the end of the last one, for ascending times and bin borders."""
+    edges = np.searchsorted(times, positions, "left")
+    edges[-1] = np.searchsorted(times, positions[-1], "right")
     return edges
 
 
-def ordinal_edges(count: int, at: Floats) -> Indices:
-    """The same for points at 0, 1, 2 … count - 1."""
-    edges = np.clip(np.ceil(at), 0, count).astype(np.int64)
-    edges[-1] = min(max(int(np.floor(min(at[-1], float(count)))) + 1, 0), count)
+def ordinal_edges(count: int, positions: Floats) -> Indices:
+    """Return the first row of each bin and the end of the last one, for points at x = 0, 1, 2 … count - 1."""
+    edges = np.clip(np.ceil(positions), 0, count).astype(np.int64)
+    edges[-1] = min(max(int(np.floor(min(positions[-1], float(count)))) + 1, 0), count)
     return edges
 
 
-def of_points(x: Floats, values: Floats, low: float, high: float, columns: int) -> Envelope:
-    """Points at ascending x between two x values, as `columns` columns. O(points): for a few thousand of them."""
-    edges = time_edges(x, borders(low, high, columns))
+def envelope_of_points(x: Floats, values: Floats, low: float, high: float, bins: int) -> Envelope:
+    """Reduce points at ascending x between low and high to `bins` bins. O(points), so meant for a few thousand."""
+    edges = time_edges(x, borders(low, high, bins))
     return reduce(values, edges, np.empty(0, np.int64), Tally().extended(values), None)
-
-
-Reduced = tuple[Indices, Envelope]
-"""Edges, and what lay between them."""
 
 
 def reduce(
@@ -100,60 +101,61 @@ def reduce(
     restarts: Indices,
     tally: Tally,
     pyramid: Pyramid | None,
-    before: Reduced | None = None,
+    previous: Reduced | None = None,
 ) -> Envelope:
-    """`values` between the given edges (columns + 1 indices, ascending), `tally` counted over all of them.
+    """Reduce `values` to the bins between `edges` (bins + 1 ascending row numbers).
 
-    With a pyramid over the values the cost depends on the columns alone, without one on the points between the edges.
-    before: of the same values, as far as they were there. Columns with the same edges are taken over: all but the last
-    ones of a growing run, and all but those that come into a window that is moved.
+    tally: the tally of all values. pyramid: the pyramid of the values, with which the cost depends on the bins alone
+    instead of the points between the edges. previous: an envelope of the same column when it was as long or shorter,
+    whose bins with equal edges are reused; that is all but the last bins of a growing run, and all but the new bins of
+    a moving window.
     """
     starts, ends = edges[:-1], edges[1:]
     all_finite = not len(tally.bad_starts)
     if all_finite:
-        first_at, last_at = starts, ends - 1
-        filled = np.flatnonzero(last_at >= starts)
+        first_rows, last_rows = starts, ends - 1
+        filled = np.flatnonzero(last_rows >= starts)
     else:
-        first_at, last_at = tally.finite_from(starts), tally.finite_until(ends - 1)
-        filled = np.flatnonzero((ends > starts) & (first_at < ends))
-    found = np.full((4, len(starts)), np.nan)
+        first_rows, last_rows = tally.finite_from(starts), tally.finite_until(ends - 1)
+        filled = np.flatnonzero((ends > starts) & (first_rows < ends))
+    result = np.full((4, len(starts)), np.nan)
     gap = np.zeros(len(starts))
     fresh = filled
-    if before is not None:
-        taken, place = same_columns(before[0], edges)
-        known = before[1]
-        for row, column in zip(found, (known.low, known.high, known.first, known.last), strict=True):
-            row[taken] = column[place]
+    if previous is not None:
+        reused, place = same_bins(previous[0], edges)
+        known = previous[1]
+        for row, known_row in zip(result, (known.low, known.high, known.first, known.last), strict=True):
+            row[reused] = known_row[place]
         missing = np.ones(len(starts), np.bool_)
-        missing[taken] = False
+        missing[reused] = False
         fresh = filled[missing[filled]]
     if len(fresh):
-        begin, end = first_at[fresh], last_at[fresh]
+        begin, end = first_rows[fresh], last_rows[fresh]
         if pyramid is not None:
-            found[:2, fresh] = pyramid.extremes(values, begin, end + 1)
+            result[:2, fresh] = pyramid.extremes(values, begin, end + 1)
         else:
-            found[:2, fresh] = _direct(values, begin, end + 1, all_finite)
-        found[2, fresh], found[3, fresh] = values[begin], values[end]
+            result[:2, fresh] = _direct(values, begin, end + 1, all_finite)
+        result[2, fresh], result[3, fresh] = values[begin], values[end]
     if len(filled) and (not all_finite or len(restarts)):
-        here, following = last_at[filled], np.append(first_at[filled[1:]], edges[-1])
-        bad = tally.bad_starts.searchsorted(following) - tally.bad_starts.searchsorted(here, "right")
-        cut = restarts.searchsorted(following, "right") - restarts.searchsorted(here, "right")
+        last, following = last_rows[filled], np.append(first_rows[filled[1:]], edges[-1])
+        bad = tally.bad_starts.searchsorted(following) - tally.bad_starts.searchsorted(last, "right")
+        cut = restarts.searchsorted(following, "right") - restarts.searchsorted(last, "right")
         gap[filled] = (bad > 0) | (cut > 0)
-    return Envelope(found[0], found[1], found[2], found[3], gap)
+    return Envelope(result[0], result[1], result[2], result[3], gap)
 
 
-def same_columns(before: Indices, edges: Indices) -> tuple[Indices, Indices]:
-    """(columns that hold rows, and the same as one before, which each of them is)."""
-    if len(before) < 2:
+def same_bins(previous: Indices, edges: Indices) -> tuple[Indices, Indices]:
+    """Return (non-empty bins whose edges equal those of a previous bin, the number of that previous bin)."""
+    if len(previous) < 2:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    place = np.maximum(before[:-1].searchsorted(edges[:-1], "right") - 1, 0)
-    same = (before[place] == edges[:-1]) & (before[place + 1] == edges[1:]) & (edges[1:] > edges[:-1])
-    taken = np.flatnonzero(same)
-    return taken, place[taken]
+    place = np.maximum(previous[:-1].searchsorted(edges[:-1], "right") - 1, 0)
+    same = (previous[place] == edges[:-1]) & (previous[place + 1] == edges[1:]) & (edges[1:] > edges[:-1])
+    reused = np.flatnonzero(same)
+    return reused, place[reused]
 
 
 def _direct(values: Floats, starts: Indices, ends: Indices, all_finite: bool) -> tuple[Floats, Floats]:
-    """Extremes of finite values of ranges that hold at least one, ascending, none overlapping."""
+    """Return the finite extremes of ascending, disjoint ranges, each with at least one finite value."""
     offset, stop = int(starts[0]), int(ends[-1])
     low = high = values[offset:stop]
     if not all_finite:

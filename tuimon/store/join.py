@@ -1,93 +1,105 @@
-"""The points of one metric of one source, joined from its streams, and kept joined as they grow."""
+"""Join the slices of one metric of one source into one curve, and extend the result as they grow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from tuimon.model.points import Floats, Steps
-from tuimon.store.columns import PointColumns, Shared
+from tuimon.model.points import Floats, Indices, Steps
+from tuimon.store.columns import PointColumns, SharedColumns
+from tuimon.store.curve import Curve
 from tuimon.store.curve_index import CurveIndex
-from tuimon.store.segments import Part, arrange
-from tuimon.store.tally import Indices
-
-if TYPE_CHECKING:
-    from tuimon.store.curve import Curve
+from tuimon.store.segments import SeriesSlice, arrange
 
 
 class Joined(Struct, frozen=True, eq=False):
-    """The first `length` rows of `columns` are the curve that the parts make."""
+    """The curve of some slices: the first `length` rows of `columns`."""
 
-    parts: tuple[Part, ...]
+    slices: tuple[SeriesSlice, ...]
     columns: PointColumns
-    """The series' own where nothing had to be moved."""
+    """Columns of the series itself if no point had to be moved."""
     length: int
     restarts: Indices
     superseded: int
     index: CurveIndex
     gap: int = -1
-    """The one of the restarts that is none: what lies before it has not been read yet. -1: there is no such."""
-    ghosts: list[Curve] = field(default_factory=list)
-    """Where curves put what they make of the superseded points: the same list as long as these are the same."""
+    """The position in `restarts` that is a gap (history not read yet) rather than a restart; -1 if there is no gap."""
+    superseded_curve: list[Curve] = field(default_factory=list)
+    """Curve of the superseded points, once a curve has built it; the same list as long as these points are the same."""
 
-    def is_newer(self, parts: tuple[Part, ...]) -> bool:
-        """True when the parts come from an older snapshot than this does."""
-        return _alike(self.parts, parts) and any(
-            part.length < known.length for part, known in zip(parts, self.parts, strict=True)
+    def is_newer(self, slices: tuple[SeriesSlice, ...]) -> bool:
+        """Return whether the slices come from an older snapshot than this curve."""
+        return _differ_in_length_only(self.slices, slices) and any(
+            part.length < known.length for part, known in zip(slices, self.slices, strict=True)
         )
 
 
-def join(parts: tuple[Part, ...], before: Joined | None, shared: Shared | None = None) -> Joined:
-    """Join the parts; `before` is what the last call for this metric and source gave, and is extended where only later
-    points have come. shared: what the other metrics of the source hold."""
-    same = before is not None and _alike(before.parts, parts)
-    if before is not None and same and all(map(_as_long, before.parts, parts)):
-        return before
-    restarts = untouched(parts)
+def join(slices: tuple[SeriesSlice, ...], previous: Joined | None, shared: SharedColumns | None = None) -> Joined:
+    """Join slices into one curve.
+
+    previous: result of the last call for this metric and source; returned or extended if only later points have been
+    added. shared: columns of the other metrics of the source.
+    """
+    similar = previous is not None and _differ_in_length_only(previous.slices, slices)
+    if previous is not None and similar and all(map(_equally_long, previous.slices, slices)):
+        return previous
+    restarts = restarts_as_logged(slices)
     if restarts is not None:
-        columns = parts[0].series.columns
-        index = before.index if before is not None and before.columns is columns else CurveIndex()
-        return Joined(parts, columns, parts[0].length, restarts, 0, index)
-    if before is not None and same and _append(before, parts):
-        length, restarts = before.columns.length, before.restarts
-        return Joined(parts, before.columns, length, restarts, before.superseded, before.index, ghosts=before.ghosts)
-    arrangement = arrange(parts)
+        columns = slices[0].series.columns
+        index = previous.index if previous is not None and previous.columns is columns else CurveIndex()
+        return Joined(slices, columns, slices[0].length, restarts, 0, index)
+    if previous is not None and similar and _append(previous, slices):
+        return replace(previous, slices=slices, length=previous.columns.length)
+    arrangement = arrange(slices)
     columns = PointColumns(shared)
-    steps, values, wall_times = _columns(parts)
+    steps, values, wall_times = _points(slices)
     columns.extend(steps[arrangement.order], values[arrangement.order], wall_times[arrangement.order])
-    return Joined(parts, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex())
+    return Joined(slices, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex())
 
 
-def hidden(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
-    """Steps, values and wall times of the points that the curve leaves out, in the order in which they were logged."""
-    rows = arrange(parts).hidden
-    steps, values, wall_times = _columns(parts)
+def superseded_points(slices: Sequence[SeriesSlice]) -> tuple[Steps, Floats, Floats]:
+    """Return steps, values and wall times of the points left out of the curve, in logged order."""
+    rows = arrange(slices).hidden
+    steps, values, wall_times = _points(slices)
     return steps[rows], values[rows], wall_times[rows]
 
 
-def _alike(before: tuple[Part, ...], parts: tuple[Part, ...]) -> bool:
-    """Whether they differ in nothing but their lengths."""
-    return before is parts or (len(before) == len(parts) and all(map(_of_one_series, before, parts)))
+def restarts_as_logged(slices: Sequence[SeriesSlice]) -> Indices | None:
+    """Return the restarts if there is one slice, whose points are the curve as they were logged; else None."""
+    if len(slices) != 1 or slices[0].series.columns.ordered < slices[0].length:
+        return None
+    part, step_at = slices[0], slices[0].series.columns.step_at
+    if any(step_at(border) <= step_at(border - 1) for border in part.borders):
+        return None
+    for position, step in part.purges:
+        count = part.length if position < 0 else position
+        if count and step_at(count - 1) >= step:
+            return None
+    return np.array(part.borders, np.int64)
 
 
-def _of_one_series(one: Part, other: Part) -> bool:
-    return one is other or (
-        one.series is other.series
-        and one.borders == other.borders
-        and one.purges == other.purges
-        and one.writer == other.writer
+def _differ_in_length_only(slices: tuple[SeriesSlice, ...], others: tuple[SeriesSlice, ...]) -> bool:
+    return slices is others or (len(slices) == len(others) and all(map(_same_segments, slices, others)))
+
+
+def _same_segments(part: SeriesSlice, other: SeriesSlice) -> bool:
+    return part is other or (
+        part.series is other.series
+        and part.borders == other.borders
+        and part.purges == other.purges
+        and part.writer == other.writer
     )
 
 
-def _as_long(one: Part, other: Part) -> bool:
-    return one.length == other.length
+def _equally_long(part: SeriesSlice, other: SeriesSlice) -> bool:
+    return part.length == other.length
 
 
-def _columns(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
-    rows = [(part.series.columns, part.length) for part in parts]
+def _points(slices: Sequence[SeriesSlice]) -> tuple[Steps, Floats, Floats]:
+    rows = [(part.series.columns, part.length) for part in slices]
     return (
         np.concatenate([columns.steps[:n] for columns, n in rows]),
         np.concatenate([columns.values[:n] for columns, n in rows]),
@@ -95,43 +107,29 @@ def _columns(parts: Sequence[Part]) -> tuple[Steps, Floats, Floats]:
     )
 
 
-def untouched(parts: Sequence[Part]) -> Indices | None:
-    """The restarts, when the one part there is makes the curve just as it was logged; else None."""
-    if len(parts) != 1 or parts[0].series.columns.ordered < parts[0].length:
-        return None
-    part, step_at = parts[0], parts[0].series.columns.step_at
-    if any(step_at(at) <= step_at(at - 1) for at in part.borders):
-        return None
-    for position, step in part.purges:
-        before = part.length if position < 0 else position
-        if before and step_at(before - 1) >= step:
-            return None
-    return np.array(part.borders, np.int64)
-
-
-def _append(before: Joined, parts: tuple[Part, ...]) -> bool:
-    """Append to the columns of `before` what has come since, if all of it lies behind its last step."""
-    columns, length = before.columns, before.length
+def _append(previous: Joined, slices: tuple[SeriesSlice, ...]) -> bool:
+    """Append new points to the columns of `previous` if all come after its last step; return whether they do."""
+    columns, length = previous.columns, previous.length
     grown = [
-        (part, known.length) for part, known in zip(parts, before.parts, strict=True) if part.length != known.length
+        (part, known.length) for part, known in zip(slices, previous.slices, strict=True) if part.length != known.length
     ]
-    if columns.length != length or length == 0 or columns is parts[0].series.columns:
+    if columns.length != length or length == 0 or columns is slices[0].series.columns:
         return False
-    if any(n > part.length or part.writer != parts[-1].writer for part, n in grown):
+    if any(n > part.length or part.writer != slices[-1].writer for part, n in grown):
         return False
     if any(position < 0 for part, _ in grown for position, _ in part.purges):
         return False
     rows = [(part.series.columns, slice(n, part.length)) for part, n in grown]
-    pieces = [found.steps[inside] for found, inside in rows]
+    pieces = [source.steps[inside] for source, inside in rows]
     if any((piece[1:] < piece[:-1]).any() for piece in pieces):
         return False
     steps = np.concatenate(pieces)
     lowest, last = int(steps.min()), int(columns.steps[length - 1])
-    beside = any(part.writer == parts[-1].writer for part in parts[:-1])
-    if lowest < last or (beside and lowest == last):  # beside: equal steps stand in the order of their writers
+    parallel = any(part.writer == slices[-1].writer for part in slices[:-1])
+    if lowest < last or (parallel and lowest == last):  # equal steps of parallel writers are in the writers' order
         return False
     order = np.argsort(steps, kind="stable") if len(pieces) > 1 else slice(None)
-    values = np.concatenate([found.values[inside] for found, inside in rows])
-    wall_times = np.concatenate([found.wall_times[inside] for found, inside in rows])
+    values = np.concatenate([source.values[inside] for source, inside in rows])
+    wall_times = np.concatenate([source.wall_times[inside] for source, inside in rows])
     columns.extend(steps[order], values[order], wall_times[order])
     return True

@@ -1,21 +1,19 @@
-"""Minima and maxima of blocks of 16, of 256, of 4096 … values: the extremes of any range at a cost that does not grow
-with the range.
+"""Minima and maxima over blocks of 16, 256, 4096 … values, for the extremes of any range at nearly constant cost.
 
-Only whole blocks are kept, so a block never changes once written, and a range is covered exactly: by blocks in its
-middle, by smaller ones towards its ends and by single values at its very ends. A block without a finite value is
-+inf in the minima and -inf in the maxima, the neutral elements of the two. About 1.1 bytes a point.
+Only whole blocks are stored, so a block never changes once written. A range is covered exactly: by large blocks in its
+middle, smaller ones towards its ends and single values at its ends. A block without a finite value holds +inf as its
+minimum and -inf as its maximum, the neutral elements. Memory: about 1.1 bytes a point.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from tuimon.model.points import Floats
-from tuimon.store.tally import Indices
+from tuimon.model.points import Floats, Indices
 
 FACTOR = 16
 _ENOUGH = 32
-"""A level is read whole once at most this many of its blocks fall into a range, on average."""
+"""A range is read from a level directly if it covers at most this many of the level's blocks, on average."""
 
 
 class _Level:
@@ -27,7 +25,7 @@ class _Level:
         self.count = 0
 
     def extend(self, low: Floats, high: Floats) -> None:
-        """More blocks; each row of the (n, 16) arrays becomes one."""
+        """Append one block for each row of the (n, 16) arrays."""
         end = self.count + len(low)
         if end > len(self.low):
             capacity = max(end, self.count + self.count // 2, FACTOR)
@@ -44,7 +42,7 @@ def _resized(array: Floats, capacity: int) -> Floats:
 
 
 class Pyramid:
-    """Over a column that only grows. `extend` and `extremes` are called by one thread at a time."""
+    """Block extremes of an append-only column. Not thread-safe."""
 
     __slots__ = ("_levels",)
 
@@ -53,11 +51,11 @@ class Pyramid:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes allocated."""
         return sum(level.low.nbytes + level.high.nbytes for level in self._levels)
 
     def extend(self, values: Floats) -> None:
-        """Take in what has been appended to `values` since the last call; amortised O(1) a value."""
+        """Add the values appended since the last call; amortised O(1) a value."""
         low = high = values
         available, depth = len(values), 0
         while available >= FACTOR:
@@ -73,26 +71,27 @@ class Pyramid:
             low, high, available, depth = level.low, level.high, level.count, depth + 1
 
     def extremes(self, values: Floats, starts: Indices, ends: Indices) -> tuple[Floats, Floats]:
-        """Smallest and largest finite value of each range values[starts[i]:ends[i]]; +inf and -inf where there is none.
+        """Return the smallest and largest finite value of each range values[starts[i]:ends[i]].
 
-        `values` as given to `extend`, ranges inside it, in any order, may be empty. O(ranges x log(values)).
+        Both are float64 (ranges,); a range without a finite value gives +inf and -inf. `values` is the column given to
+        `extend`; ranges may be empty and in any order. O(ranges x log(values)).
         """
         lowest, highest = np.full(len(starts), np.inf), np.full(len(starts), -np.inf)
         begin, end = starts, ends
         low = high = values
         for depth in range(len(self._levels) + 1):
             last = depth == len(self._levels) or int((end - begin).sum()) <= _ENOUGH * len(starts)
-            # A range is a head up to the first block border, whole blocks, and a tail behind the last border.
+            # A range is a head up to the first block border, whole blocks, and a tail after the last border.
             inner_begin, inner_end = -(-begin // FACTOR), end // FACTOR
             head_end = end if last else np.minimum(end, inner_begin * FACTOR)
             tail_begin = np.maximum(head_end, inner_end * FACTOR)
-            columns, offsets, rows = _rows(begin, head_end, tail_begin, end)
-            if len(columns):
-                found_low, found_high = low[rows], high[rows]
+            ranges, offsets, rows = _rows(begin, head_end, tail_begin, end)
+            if len(ranges):
+                row_low, row_high = low[rows], high[rows]
                 if depth == 0:
-                    found_low, found_high = _neutral(found_low)
-                lowest[columns] = np.minimum(lowest[columns], np.minimum.reduceat(found_low, offsets))
-                highest[columns] = np.maximum(highest[columns], np.maximum.reduceat(found_high, offsets))
+                    row_low, row_high = _neutral(row_low)
+                lowest[ranges] = np.minimum(lowest[ranges], np.minimum.reduceat(row_low, offsets))
+                highest[ranges] = np.maximum(highest[ranges], np.maximum.reduceat(row_high, offsets))
             if last:
                 break
             begin, end = inner_begin, np.maximum(inner_begin, inner_end)
@@ -101,7 +100,7 @@ class Pyramid:
 
 
 def _rows(begin: Indices, head_end: Indices, tail_begin: Indices, end: Indices) -> tuple[Indices, Indices, Indices]:
-    """Heads and tails laid one behind the other: (ranges that have any, where each begins, the row numbers)."""
+    """Return (ranges with a head or tail, offset of each in the row numbers, row numbers of all heads and tails)."""
     lengths = np.empty((len(begin), 2), np.int64)
     np.subtract(head_end, begin, out=lengths[:, 0])
     np.subtract(end, tail_begin, out=lengths[:, 1])
@@ -109,16 +108,16 @@ def _rows(begin: Indices, head_end: Indices, tail_begin: Indices, end: Indices) 
     firsts = np.empty_like(lengths)
     firsts[:, 0], firsts[:, 1] = begin, tail_begin
     flat = lengths.ravel()
-    behind = np.cumsum(flat)
-    rows = np.repeat(firsts.ravel() - (behind - flat), flat)
+    ends = np.cumsum(flat)
+    rows = np.repeat(firsts.ravel() - (ends - flat), flat)
     rows += np.arange(len(rows))
     per_range = lengths.sum(axis=1)
-    columns = np.flatnonzero(per_range)
-    return columns, (np.cumsum(per_range) - per_range)[columns], rows
+    ranges = np.flatnonzero(per_range)
+    return ranges, (np.cumsum(per_range) - per_range)[ranges], rows
 
 
 def _neutral(values: Floats) -> tuple[Floats, Floats]:
-    """Values as (for minima, for maxima), with the non-finite ones neutral."""
+    """Return copies for minima and maxima in which non-finite values are replaced by +inf and -inf."""
     finite = np.isfinite(values)
     if finite.all():
         return values, values

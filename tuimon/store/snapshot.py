@@ -1,4 +1,4 @@
-"""What is known at one moment."""
+"""State of all runs at one moment."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from tuimon.store.run import Run
 
 
 class Snapshot(Struct, frozen=True, eq=False):
-    """Frozen; any thread may read it while the store goes on growing."""
+    """State of all runs at one moment. Immutable; any thread may read it while the store goes on growing."""
 
     version: int
     runs: tuple[Run, ...]
-    """In the order found. A run in which nothing has changed is the same object as before."""
+    """Runs in the order found. A run without a change is the same object as in the previous snapshot."""
     alerts: tuple[Alert, ...]
+    """Active alerts."""
     progress: Progress
     watching: Watching | None
-    """None until the reader has told."""
+    """None until the reader has sent it."""
     notices: tuple[Notice, ...]
-    """Oldest first; the last 200."""
-    past: tuple[Alert, ...] = ()
-    """Incidents that are over, the last first; `alerts` are those that stand."""
+    """The last 200 notices, oldest first."""
+    resolved: tuple[Alert, ...] = ()
+    """Resolved alerts, last first."""
 
     @property
-    def newest(self) -> Run | None:
-        """The run whose logs were changed last, of those that have been looked at if any has; None without a run."""
+    def newest_run(self) -> Run | None:
+        """The run whose logs changed last, or None without runs. Runs whose files were not examined yet come last."""
         return max(self.runs, key=_last_growth, default=None)
 
     def run(self, id: int) -> Run:
-        """The run with this id; KeyError when there is none."""
+        """Return the run with an id, or that into which it was joined. Raises KeyError for an unknown id."""
         for run in self.runs:
-            if run.id == id:
+            if run.id == id or id in run.joined_ids:
                 return run
         raise KeyError(id)
 

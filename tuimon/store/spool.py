@@ -1,8 +1,8 @@
-"""Columns that wait on disk, for who goes through all points once: an export of any size in little memory.
+"""Columns kept in a temporary file, for exports of any size in little memory.
 
-What comes is held until it is a million points, over all metrics, and then written behind what is in the file already:
-of each metric its steps, its values and its wall times. A metric is read back when it is asked for, whole or piece by
-piece. The file has no name from the start, so nothing of it is left behind, however the program ends.
+Points are collected in memory until there are a million of them over all metrics and then appended to the file, each
+metric's steps, values and wall times in turn. A metric is read back on demand, whole or piece by piece. The file is
+unlinked from the start, so it disappears however the program ends.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ import numpy.typing as npt
 
 from tuimon.errors import TuimonError
 from tuimon.model.points import Floats, Steps
-from tuimon.scratch import scratch
+from tuimon.platform_support import temp_dir
 from tuimon.store.columns import PointColumns
 
 POINTS = 1 << 20
-"""Held in memory at most: 24 MiB."""
+"""Maximum number of points in memory (24 MiB)."""
 _LARGE_FILES = "/var/tmp"
-"""Where large temporary files belong, by file-hierarchy(7): /tmp is often memory itself."""
+"""Directory for large temporary files, by file-hierarchy(7); /tmp is often a RAM disk."""
 _BUFFER = 1 << 20
 _STEPS, _VALUES, _WALL_TIMES = range(3)
 _TYPES = (np.dtype("<i8"), np.dtype("<f8"), np.dtype("<f8"))
 
 Extent: TypeAlias = tuple[int, int, int]
-"""(row of the column, byte of the file, rows): three arrays of 8-byte numbers, one behind the other."""
+"""(row of the column, byte offset in the file, rows): three consecutive arrays of 8-byte numbers."""
 
 
 class Spool:
-    """The file, and what waits to be written to it. For one thread."""
+    """The temporary file, and the columns with points not yet written to it. Not thread-safe."""
 
     def __init__(self, points: int = POINTS) -> None:
-        """points: held in memory at most."""
+        """points: maximum number of points in memory."""
         self._most = points
         self._count = 0
         self._waiting: dict[SpooledColumns, None] = {}
@@ -48,42 +48,45 @@ class Spool:
         self._end = 0
 
     def columns(self) -> SpooledColumns:
-        """New ones, without a point."""
+        """Return new, empty columns."""
         return SpooledColumns(self)
 
-    def holds(self, columns: SpooledColumns, count: int) -> None:
-        """So many points more wait in these. Raises TuimonError when there is no room for them on disk."""
+    def add(self, columns: SpooledColumns, count: int) -> None:
+        """Count points added to some columns, and write all columns to the file if the memory limit is reached.
+
+        Raises TuimonError if the disk is full.
+        """
         self._waiting[columns] = None
         self._count += count
         if self._count >= self._most:
-            for one in self._waiting:
-                one.move_out()
+            for waiting in self._waiting:
+                waiting.move_out()
             self._waiting.clear()
             self._count = 0
 
     def write(self, arrays: tuple[npt.NDArray[Any], ...]) -> int:
-        """Puts them one behind the other; the byte at which the first begins."""
+        """Append arrays to the file and return the byte offset of the first."""
         begin = self._end
-        with _failing_in_words():
+        with _reporting_errors():
             if self._file is None:
-                self._file = _nameless()
+                self._file = _temporary_file()
                 weakref.finalize(self, _close, self._file)
             self._file.seek(begin)
             for array, kind in zip(arrays, _TYPES, strict=True):
                 self._end += self._file.write(np.ascontiguousarray(array, kind).data)
         return begin
 
-    def read(self, at: int, into: npt.NDArray[Any]) -> None:
-        """The bytes from there on that fill the array."""
+    def read(self, offset: int, into: npt.NDArray[Any]) -> None:
+        """Fill an array with the bytes from `offset` on."""
         assert self._file is not None
-        with _failing_in_words():
-            self._file.seek(at)
+        with _reporting_errors():
+            self._file.seek(offset)
             if self._file.readinto(into.data) != into.nbytes:
                 raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
 class SpooledColumns(PointColumns):
-    """Columns whose first rows are in a file. What is read back of them is kept no longer than it is used."""
+    """Columns whose first rows are in a file. Whole arrays read back are kept only while they are in use."""
 
     __slots__ = ("_extents", "_kept", "_moved", "_spool", "_tail")
 
@@ -114,16 +117,16 @@ class SpooledColumns(PointColumns):
     def extend(self, steps: Steps, values: Floats, wall_times: Floats) -> None:
         count = len(steps)
         if count:
-            self._follow(steps)
+            self._track_order(steps)
             self._tail.extend(steps, values, wall_times)
             self.length += count
-            self._spool.holds(self, count)
+            self._spool.add(self, count)
 
     def move_out(self) -> None:
-        """Into the file."""
+        """Write the rows in memory to the file."""
         tail, count = self._tail, self._tail.length
-        at = self._spool.write((tail.steps[:count], tail.values[:count], tail.wall_times[:count]))
-        self._extents.append((self._moved, at, count))
+        offset = self._spool.write((tail.steps[:count], tail.values[:count], tail.wall_times[:count]))
+        self._extents.append((self._moved, offset, count))
         self._moved += count
         self._tail = PointColumns()
 
@@ -147,36 +150,36 @@ class SpooledColumns(PointColumns):
         return array
 
     def _read(self, which: int, start: int, stop: int) -> npt.NDArray[Any]:
-        """Rows start:stop of one of the columns."""
-        found = np.empty(stop - start, _TYPES[which])
-        for row, at, count in self._extents:
+        """Return rows start:stop of the steps, values or wall times."""
+        result = np.empty(stop - start, _TYPES[which])
+        for row, offset, count in self._extents:
             low, high = max(start, row), min(stop, row + count)
             if low < high:
-                self._spool.read(at + 8 * (which * count + low - row), found[low - start : high - start])
+                self._spool.read(offset + 8 * (which * count + low - row), result[low - start : high - start])
         if stop > self._moved:
             low = max(start, self._moved)
-            found[low - start :] = self._of_tail(which)[low - self._moved : stop - self._moved]
-        return found
+            result[low - start :] = self._of_tail(which)[low - self._moved : stop - self._moved]
+        return result
 
     def _of_tail(self, which: int) -> npt.NDArray[Any]:
         return (self._tail.steps, self._tail.values, self._tail.wall_times)[which]
 
 
-def _nameless() -> BufferedRandom:
-    named = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    large = scratch() if named or not os.access(_LARGE_FILES, os.W_OK | os.X_OK) else _LARGE_FILES
+def _temporary_file() -> BufferedRandom:
+    configured = any(os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
+    large = temp_dir() if configured or not os.access(_LARGE_FILES, os.W_OK | os.X_OK) else _LARGE_FILES
     return cast(BufferedRandom, tempfile.TemporaryFile(buffering=_BUFFER, dir=large))
 
 
 def _close(file: BufferedRandom) -> None:
-    with contextlib.suppress(OSError):  # what could not be written has been told
+    with contextlib.suppress(OSError):  # a failed write has been reported
         file.close()
 
 
 @contextlib.contextmanager
-def _failing_in_words() -> Iterator[None]:
+def _reporting_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = f"set TMPDIR to a directory with room: a point takes {3 * 8} bytes"
-        raise TuimonError(f"points cannot be put aside: {error.strerror}", where) from error
+        hint = f"set TMPDIR to a directory with room: a point takes {3 * 8} bytes"
+        raise TuimonError(f"cannot write temporary file: {error.strerror}", hint) from error

@@ -6,6 +6,7 @@ from collections import deque
 from threading import Lock
 
 import numpy as np
+from msgspec.structs import replace
 
 from tuimon.errors import WireError
 from tuimon.model.alerts import Alert
@@ -19,6 +20,7 @@ from tuimon.model.events import (
     Notice,
     Preview,
     Progress,
+    RanksSeen,
     RunFound,
     SegmentStarted,
     StreamFound,
@@ -26,70 +28,87 @@ from tuimon.model.events import (
     StreamStatus,
     Watching,
 )
-from tuimon.model.points import Floats
+from tuimon.model.links import RemotePath
+from tuimon.model.points import Fact, Floats, Topic
+from tuimon.redact import redacted_text
 from tuimon.store.columns import PointColumns, extend_all
+from tuimon.store.equal_runs import RunJoiner
 from tuimon.store.index import MergeKey
-from tuimon.store.preview import series_of
-from tuimon.store.records import Present, RunRecord, StreamRecord
+from tuimon.store.names import display_names, given_name
+from tuimon.store.preview import preview_series
+from tuimon.store.records import RunRecord, StreamRecord
 from tuimon.store.run import Run
-from tuimon.store.series import Body, Series
-from tuimon.store.shares import Table
+from tuimon.store.series import Series, StreamData
 from tuimon.store.snapshot import Snapshot
 from tuimon.store.spool import Spool
+from tuimon.store.streams import Present, SeriesLengths
 
 _NOTICES = 200
+"""Number of notices kept."""
 _MANY = 32
-"""Metrics of one batch from which on it pays to look which of them were logged together."""
+"""Number of metrics in a batch from which it pays to find out which of them were logged together."""
 CONSOLE_FACTS = 500
-"""Facts of console text that are kept of a stream, the newest; the whole text is in its file."""
+"""Number of newest console facts kept of a stream; the whole text is in its file."""
 
 
 class Store:
-    """Columns of every series, written by one thread.
+    """State of all runs, built from a reader's events.
 
-    `merge_key` gives the key of a metric's name: names with the same key are one metric of a run. With a `spool` the
-    points are on disk, for who goes through them once.
-
-    `apply` and `set_alerts` belong to the owner thread; `snapshot` and `version` to any. The owner writes points where
-    no reader looks, then publishes their number; the lock is held for that moment, and while a snapshot copies numbers.
+    `apply` and `set_alerts` must be called by one thread, the writer; `snapshot` and `version` may be used by any. The
+    writer adds points after the published length of a column and then publishes the new length. The lock is held only
+    for that, and while a snapshot copies the lengths.
     """
 
-    def __init__(self, merge_key: MergeKey = lambda name: name, spool: Spool | None = None) -> None:
+    def __init__(
+        self,
+        merge_key: MergeKey = lambda name: name,
+        spool: Spool | None = None,
+        mirrors: tuple[RemotePath, ...] = (),
+    ) -> None:
+        """merge_key: maps metric names to keys; names with one key are one metric of a run.
+
+        spool: keeps the points on disk, for exports that read them once. mirrors: those among the paths read.
+        """
         self._merge_key = merge_key
         self._spool = spool
         self._lock = Lock()
         self._version = 0
         self._runs: dict[int, RunRecord] = {}
+        self._joined: dict[int, int] = {}
+        """Id of the run into which a run was joined, by its id."""
+        self._joiner = RunJoiner(merge_key)
         self._streams: dict[int, StreamRecord] = {}
         self._lengths = np.zeros(64, np.int64)
         self._last_steps = np.zeros(64, np.int64)
         self._rows = 0
-        self._arrived = 0
+        self._fact_count = 0
         self._alerts: tuple[Alert, ...] = ()
-        self._past: tuple[Alert, ...] = ()
+        self._resolved: tuple[Alert, ...] = ()
         self._progress = Progress(0, 0, False)
         self._watching: Watching | None = None
         self._notices: deque[Notice] = deque(maxlen=_NOTICES)
-        self._present = Present()
+        self._live = Present(mirrors=mirrors)
         self._last: Snapshot | None = None
         self._last_runs: dict[int, Run] = {}
+        self._named = True
+        """Whether the display names of all runs are up to date."""
 
     @property
     def version(self) -> int:
-        """Grows with every event that changes something."""
+        """Incremented with every event that changes something."""
         return self._version
 
     def set_alerts(self, alerts: tuple[Alert, ...]) -> None:
-        """What the detectors find now, in place of what they found before; incidents that are over among them."""
-        standing = tuple(alert for alert in alerts if alert.standing)
-        past = tuple(alert for alert in alerts if not alert.standing)
-        if (standing, past) != (self._alerts, self._past):
+        """Replace all alerts, active and resolved."""
+        active = tuple(alert for alert in alerts if alert.active)
+        resolved = tuple(alert for alert in alerts if not alert.active)
+        if (active, resolved) != (self._alerts, self._resolved):
             with self._lock:
-                self._alerts, self._past = standing, past
+                self._alerts, self._resolved = active, resolved
                 self._version += 1
 
     def apply(self, event: Event) -> None:
-        """Take in what a reader tells. WireError when it speaks of a run or stream that it has not told of."""
+        """Apply an event of the reader. Raises WireError for an unknown run or stream."""
         match event:
             case Columns():
                 self._append(event)
@@ -100,6 +119,7 @@ class Store:
                 names.update(zip(range(event.first, event.first + len(event.names)), event.names, strict=True))
             case StreamStatus():
                 stream = self._stream(event.stream)
+                event = replace(event, message=redacted_text(event.message, random=False))
                 if event != stream.status:
                     with self._lock:
                         stream.status = event
@@ -107,110 +127,122 @@ class Store:
             case FactFound():
                 stream = self._stream(event.stream)
                 with self._lock:
-                    told = stream.body.facts.setdefault(event.fact.topic, [])
-                    told.append((self._arrived, event.fact))
-                    self._arrived += 1
-                    if event.fact.topic == "console" and len(told) > 2 * CONSOLE_FACTS:
-                        stream.body.facts["console"] = told[-CONSOLE_FACTS:]
+                    facts = stream.data.facts.setdefault(event.fact.topic, [])
+                    facts.append((self._fact_count, _without_secrets(event.fact)))
+                    self._fact_count += 1
+                    self._note_name(stream, event.fact)
+                    if event.fact.topic == Topic.CONSOLE and len(facts) > 2 * CONSOLE_FACTS:
+                        stream.data.facts[Topic.CONSOLE] = facts[-CONSOLE_FACTS:]
                     self._touch(stream)
             case SegmentStarted():
                 stream = self._stream(event.stream)
                 with self._lock:
-                    stream.body.cuts.append(event.step if event.purge else None)
+                    stream.data.cuts.append(event.step if event.purge else None)
                     self._touch(stream)
             case StreamReplaced():
                 self._replace(self._stream(event.stream))
-            case RunFound() | StreamFound() | CheckpointsFound():
+            case RunFound() | StreamFound() | CheckpointsFound() | RanksSeen():
                 self._find(event)
             case Progress() | Watching() | Notice() | MachineSeen():
-                self._hear(event)
+                self._set_status(event)
 
     @property
-    def has_read(self) -> bool:
-        """Whether all that there was has been read; costs nothing."""
+    def caught_up(self) -> bool:
+        """Whether the reader has read everything found so far. Takes no lock."""
         return self._progress.caught_up
 
+    def join_runs(self) -> bool:
+        """Join runs that are one training; return whether more runs are to be compared by another call.
+
+        To be called by the writer thread once everything has been read.
+        """
+        if len(self._runs) < 2 or self._spool is not None:
+            return False
+        for group in self._joiner.find(list(self._runs.values())):
+            target = self._runs[group.run]
+            with self._lock:
+                for other in group.others:
+                    record = self._runs.pop(other)
+                    self._last_runs.pop(other, None)
+                    for stream in record.streams:
+                        stream.run, stream.info = target, replace(stream.info, run=group.run)
+                        target.streams.append(stream)
+                        stream.touch()
+                    target.joined_ids += (other, *record.joined_ids)
+                    target.join_evidence += record.join_evidence
+                    target.checkpoints = tuple(sorted({*target.checkpoints, *record.checkpoints}))
+                self._joined.update(dict.fromkeys(target.joined_ids, group.run))
+                target.join_evidence += group.evidence
+                target.structure += 1
+                target.version += 1
+                self._version += 1
+        return self._joiner.waiting
+
     def snapshot(self) -> Snapshot:
-        """What is known now. Copies no point; what has not changed since the last snapshot is the same object."""
+        """Return the current state. Copies no points; unchanged runs are the objects of the last snapshot."""
         with self._lock:
             if self._last is None or self._last.version != self._version:
-                table = Table(self._lengths[: self._rows].copy(), self._last_steps[: self._rows].copy())
+                self._name_runs()
+                table = SeriesLengths(self._lengths[: self._rows].copy(), self._last_steps[: self._rows].copy())
                 for id, record in self._runs.items():
                     known = self._last_runs.get(id)
                     if known is None or known.version != record.version:
-                        self._last_runs[id] = self._view(record, table)
+                        self._last_runs[id] = Run(record, table, self._fact_count, self._merge_key, self._live)
                 runs = tuple(self._last_runs[id] for id in self._runs)
                 notices = tuple(self._notices)
                 self._last = Snapshot(
-                    self._version, runs, self._alerts, self._progress, self._watching, notices, self._past
+                    self._version, runs, self._alerts, self._progress, self._watching, notices, self._resolved
                 )
             return self._last
 
-    def _view(self, record: RunRecord, table: Table) -> Run:
-        streams = tuple(stream.view() for stream in record.streams)
-        return Run(
-            record.found,
-            record.version,
-            record.structure,
-            streams,
-            table,
-            self._arrived,
-            record.cache,
-            self._merge_key,
-            record.since,
-            self._present,
-            record.checkpoints,
-        )
-
-    # The owner's work. What follows `with self._lock` is published at once.
+    # Writer thread. Changes inside `with self._lock` are published together.
 
     def _append(self, event: Columns) -> None:
         stream = self._stream(event.stream)
-        known = stream.body.series
-        series = [known.get(metric) or self._series(stream, metric) for metric in event.metric.tolist()]
-        body, steps = stream.body, event.steps
-        cuts = len(body.cuts)
-        for one in series:
-            if one.cuts_seen != cuts:
-                one.cuts.append((cuts, one.columns.length))
-                one.cuts_seen = cuts
+        data, steps = stream.data, event.steps
+        series = [data.series.get(metric) or self._series(stream, metric) for metric in event.metric.tolist()]
+        cuts = len(data.cuts)
+        for item in series:
+            if item.cuts_seen != cuts:
+                item.cuts.append((cuts, item.columns.length))
+                item.cuts_seen = cuts
         if len(series) == len(steps) and (event.counts == 1).all():
-            for one, step, value, wall_time in zip(
+            for item, step, value, wall_time in zip(
                 series, steps.tolist(), event.values.tolist(), event.wall_times.tolist(), strict=True
             ):
-                one.columns.append(step, value, wall_time)
+                item.columns.append(step, value, wall_time)
         elif len(series) > _MANY and self._spool is None:
-            extend_all([one.columns for one in series], event.counts, steps, event.values, event.wall_times)
+            extend_all([item.columns for item in series], event.counts, steps, event.values, event.wall_times)
         else:
-            at = 0
-            for one, count in zip(series, event.counts.tolist(), strict=True):
-                end = at + count
-                one.columns.extend(steps[at:end], event.values[at:end], event.wall_times[at:end])
-                at = end
-        rows = np.array([one.id for one in series], np.int64)
+            start = 0
+            for item, count in zip(series, event.counts.tolist(), strict=True):
+                end = start + count
+                item.columns.extend(steps[start:end], event.values[start:end], event.wall_times[start:end])
+                start = end
+        rows = np.array([item.id for item in series], np.int64)
         first, last = _range(event.wall_times)
         with self._lock:
             self._make_room()
             if not self._lengths[rows].all():
                 stream.run.structure += 1
-            self._lengths[rows] = [one.columns.length for one in series]
-            self._last_steps[rows] = [one.columns.last_step for one in series]
-            body.point_count += len(steps)
-            body.first_wall_time = float(np.fmin(body.first_wall_time, first))
-            body.last_wall_time = float(np.fmax(body.last_wall_time, last))
+            self._lengths[rows] = [item.columns.length for item in series]
+            self._last_steps[rows] = [item.columns.last_step for item in series]
+            data.point_count += len(steps)
+            data.first_wall_time = float(np.fmin(data.first_wall_time, first))
+            data.last_wall_time = float(np.fmax(data.last_wall_time, last))
             self._touch(stream)
 
     def _series(self, stream: StreamRecord, metric: int) -> Series:
-        series = stream.body.series.get(metric)
+        series = stream.data.series.get(metric)
         if series is None:
             name = stream.names.get(metric)
             if name is None:
-                raise WireError(f"stream {stream.found.stream} has no metric {metric}")
+                raise WireError(f"stream {stream.info.stream} has no metric {metric}")
             if metric not in stream.rows:
                 stream.rows[metric] = self._rows
                 self._rows += 1
-            columns = self._spool.columns() if self._spool else PointColumns(stream.body.shared)
-            series = stream.body.series[metric] = Series(stream.rows[metric], stream.found.prefix + name, columns)
+            columns = self._spool.columns() if self._spool else PointColumns(stream.data.shared)
+            series = stream.data.series[metric] = Series(stream.rows[metric], stream.info.prefix + name, columns)
         return series
 
     def _make_room(self) -> None:
@@ -220,36 +252,44 @@ class Store:
             self._last_steps = np.concatenate((self._last_steps, more))
 
     def _replace(self, stream: StreamRecord) -> None:
-        """Snapshots taken before keep the old body; the rows of its series are used again."""
+        """Discard a stream's data; earlier snapshots keep it. The rows of its series in the table are reused."""
         rows = list(stream.rows.values())
         with self._lock:
             self._make_room()
             self._lengths[rows] = 0
-            stream.body, stream.preview = Body(), ()
+            stream.data, stream.preview = StreamData(), ()
             stream.run.structure += 1
             self._touch(stream)
 
     def _preview(self, event: Preview) -> None:
         stream = self._stream(event.stream)
-        series = series_of(event, stream.found.prefix)
+        series = preview_series(event, stream.info.prefix)
         with self._lock:
             stream.preview = series
             stream.run.structure += 1
             self._touch(stream)
 
-    def _find(self, event: RunFound | StreamFound | CheckpointsFound) -> None:
+    def _find(self, event: RunFound | StreamFound | CheckpointsFound | RanksSeen) -> None:
         with self._lock:
+            if event.run in self._joined:
+                if isinstance(event, RunFound):
+                    return
+                event = replace(event, run=self._joined[event.run])
             if isinstance(event, RunFound):
                 record = self._runs.setdefault(event.run, RunRecord(event))
-                record.found = event
+                record.info = event
                 record.version += 1
+                self._named = False
                 self._version += 1
                 return
             run = self._runs.get(event.run)
             if run is None:
-                raise WireError(f"run {event.run} was never found")
-            if isinstance(event, CheckpointsFound):
-                run.checkpoints = event.steps
+                raise WireError(f"unknown run {event.run}")
+            if isinstance(event, CheckpointsFound | RanksSeen):
+                if isinstance(event, RanksSeen):
+                    run.ranks = event.ranks
+                else:
+                    run.checkpoints = event.steps
                 run.version += 1
                 self._version += 1
                 return
@@ -257,11 +297,33 @@ class Store:
             if stream is None:
                 stream = self._streams[event.stream] = StreamRecord(event, run)
                 run.streams.append(stream)
-            stream.found = event
+            stream.info = event
             run.structure += 1
             self._touch(stream)
 
-    def _hear(self, event: Progress | Watching | Notice | MachineSeen) -> None:
+    def _note_name(self, stream: StreamRecord, fact: Fact) -> None:
+        """Remember the name that a fact gives the run of a stream."""
+        if fact.topic in (Topic.WRITER, Topic.CONFIG) and (name := given_name(fact)):
+            names = stream.run.trackers if fact.topic == Topic.WRITER else stream.run.settings
+            if names.get(stream.info.stream) != name:
+                names[stream.info.stream] = name
+                self._named = False
+
+    def _name_runs(self) -> None:
+        """Bring the display names up to date: a new run can make an old name ambiguous."""
+        if self._named:
+            return
+        self._named = True
+        names = display_names(
+            (id, record.info.name, tuple(record.trackers.values()), tuple(record.settings.values()))
+            for id, record in self._runs.items()
+        )
+        for id, record in self._runs.items():
+            if record.name != names[id]:
+                record.name = names[id]
+                record.version += 1
+
+    def _set_status(self, event: Progress | Watching | Notice | MachineSeen) -> None:
         with self._lock:
             match event:
                 case Progress():
@@ -269,8 +331,10 @@ class Store:
                 case Watching():
                     self._watching = event
                 case MachineSeen():
-                    self._present.machine = event.machine
+                    self._live.machine = event.machine
                 case Notice():
+                    message, hint = (redacted_text(text, random=False) for text in (event.message, event.hint))
+                    event = replace(event, message=message, hint=hint)
                     if event.about:
                         others = [notice for notice in self._notices if notice.about != event.about]
                         self._notices = deque(others, maxlen=_NOTICES)
@@ -280,7 +344,7 @@ class Store:
     def _stream(self, id: int) -> StreamRecord:
         stream = self._streams.get(id)
         if stream is None:
-            raise WireError(f"stream {id} was never found")
+            raise WireError(f"unknown stream {id}")
         return stream
 
     def _touch(self, stream: StreamRecord) -> None:
@@ -288,8 +352,22 @@ class Store:
         self._version += 1
 
 
+def _without_secrets(fact: Fact) -> Fact:
+    """Return the fact without secrets in what the header, alerts and messages repeat: the state of a run, and the last
+    line of its console. Settings stay as they are, because an option of the exports shows their secrets.
+    """
+    if fact.topic == Topic.STATE:
+        texts = {key: redacted_text(value) for key, value in fact.value.items() if isinstance(value, str)}
+        return replace(fact, value={**fact.value, **texts})
+    lines = fact.value.get("lines") if fact.topic == Topic.CONSOLE else None
+    last = next((i for i in range(len(lines) - 1, -1, -1) if str(lines[i]).strip()), -1) if lines else -1
+    if not lines or last < 0 or (text := redacted_text(str(lines[last]))) == lines[last]:
+        return fact
+    return replace(fact, value={**fact.value, "lines": [*lines[:last], text, *lines[last + 1 :]]})
+
+
 def _range(wall_times: Floats) -> tuple[float, float]:
-    """The first and the last finite wall time; NaN where there is none."""
+    """Return the lowest and highest finite wall time; NaN without one."""
     first, last = np.fmin.reduce(wall_times, initial=np.nan), np.fmax.reduce(wall_times, initial=np.nan)
     if np.isinf(first) or np.isinf(last):
         return _range(np.where(np.isinf(wall_times), np.nan, wall_times))

@@ -1,12 +1,11 @@
-"""The screen. Textual and rich are imported in this package alone, and only when a dashboard is really opened.
+"""The dashboard. Only this package imports Textual and rich, and only when a dashboard is opened.
 
-app.py       the application: a monitor, its changes, the run that is shown
-board.py     the dashboard: panels placed on pages
-box.py       one panel as a widget: view -> rows -> changed cells
-actions/     every action with its keys and its help, a file a group
-work_screen.py  a screen over the dashboard that goes on living; run_list.py, metric_browser.py are such
-state.py     what a person has chosen to see; saved_view.py keeps it
-themes.py    what a role looks like
-terminal.py  what this terminal can do; background.py asks it whether it is dark; clipboard.py
-_textual.py  workarounds for Textual, each with its reason
+app.py          the application; launch.py runs it
+board.py        panels on pages; box.py is the widget of one panel, arrangement.py chooses the panels
+redraw_loop.py  when to draw, within the limits of frame_limiter.py
+action.py       the type of an action; actions/ has every action with its keys and its help text
+screens/        screens on top of the dashboard: run list, metric list, log, config, help, notes, comparison
+terminal/       capabilities, output back-pressure, clipboard, signals, patches of Textual; changed_cells.py is the
+                patch that sends only the cells that changed
+state.py        what the user has chosen to see; saved_view.py stores it
 """

@@ -1,16 +1,38 @@
-"""Which panels the board has, and in what order: the dashboard, all metrics, those of a filter, those of a list."""
+"""Panels of the board and their order: the dashboard, the metrics that match a filter, or all metrics in sections.
+
+A section holds the metrics whose names share a first part; a section of many metrics is divided further.
+"""
 
 from __future__ import annotations
 
-from tuimon.panels import Panel, arrange, metric_panel, metric_panel_of
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+
+from tuimon.analysis.metric_filter import matching
+from tuimon.model.views import Role, Size, Symbols, TextView
+from tuimon.panels import DEFAULTS, ChartOptions, Panel, arrange, is_secondary, metric_panel, metric_panel_by_id
 from tuimon.store import Run
-from tuimon.tui.filtering import matching
-from tuimon.tui.sections import ordered, sectioned
+from tuimon.text import cell_width, clean, fit
 from tuimon.tui.state import ViewState
+from tuimon.vocabulary import meanings
+
+MANY = 60
+"""Number of metrics above which sections begin folded, and above which a section is divided: headings give a better
+overview than the first of many pages."""
+ORDERS = ("relevance", "name")
+NO_SECTION = "without a section"
+_NUMBER = re.compile(r"(\d+)")
+_LAST = frozenset({"progress", "hidden", "machine"})
+"""Panels whose metrics come last: the vocabulary ranks them high for the header, but their curves say little."""
+_ARROWS = {True: "▸", False: "▾"}
+_ASCII_ARROWS = {True: "+", False: "-"}
 
 
 def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
-    """As a person wants them."""
+    """Return the panels that the view state asks for, in order."""
     if run is None:
         return ()
     if state.query:
@@ -19,12 +41,101 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
         return tuple(metric_panel(name) for name in state.chosen)
     if state.all_metrics:
         return sectioned(run.metrics, state.order, state.folded, state.turned)
-    return _pinned_first(arrange(run), run, state.look.pins)
+    return _pinned_first(arrange(run), run, state.options.pins)
 
 
 def _pinned_first(panels: tuple[Panel, ...], run: Run, pins: tuple[str, ...]) -> tuple[Panel, ...]:
-    """Pinned panels in the order in which they were pinned; a pinned metric that has no panel here gets one."""
+    """Move pinned panels to the front, in the order of `pins`; a pinned metric without a panel gets one."""
     known = {panel.id: panel for panel in panels}
-    pinned = [known.get(id) or metric_panel_of(id, run) for id in pins]
+    pinned = [known.get(id) or metric_panel_by_id(id, run) for id in pins]
     first = tuple(panel for panel in pinned if panel is not None)
     return (*first, *(panel for panel in panels if panel not in first)) if first else panels
+
+
+class Heading(Struct, frozen=True):
+    """Panel of one row that heads a section."""
+
+    section: str
+    metrics: int
+    """Number of metrics in the section."""
+    folded: bool
+    depth: int = 0
+    """Number of sections that enclose this one."""
+    order: int = 0
+    kind: str = "heading"
+    rows: int = 1
+
+    @property
+    def id(self) -> str:
+        """Identifier, the same whether the section is folded or not."""
+        return f"section:{self.section}"
+
+    @property
+    def title(self) -> str:
+        """Name of the section."""
+        return self.section
+
+    def relevant(self, run: Run) -> bool:
+        """Return True."""
+        return True
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
+        """Return one row: an arrow, the section and its number of metrics."""
+        arrows = _ASCII_ARROWS if symbols is Symbols.ASCII else _ARROWS
+        sign, count = "  " * self.depth + arrows[self.folded] + " ", f"  {self.metrics}"
+        name = clean(self.section)
+        room = min(cell_width(name), max(size.width - len(sign + count), 1))
+        return TextView("", (((sign + fit(name, room, keep="end"), Role.TITLE), (count, Role.MUTED)),))
+
+
+@lru_cache(maxsize=8)
+def sectioned(metrics: tuple[str, ...], order: str, folded: bool | None, turned: tuple[str, ...]) -> tuple[Panel, ...]:
+    """Return headings, each followed by the charts of its metrics unless it is folded. There are no headings if all
+    metrics are in one section.
+
+    folded: whether sections are folded, except those in `turned`; None: they are if there are many metrics.
+    """
+    default = len(metrics) > MANY if folded is None else folded
+    return tuple(_panels(ordered(metrics, order), "", 0, default, frozenset(turned)))
+
+
+def _panels(names: Sequence[str], above: str, depth: int, default: bool, turned: frozenset[str]) -> Iterator[Panel]:
+    """Yield the panels of the section `above`; "" is the section of all metrics."""
+    sections = _divided(names, above) if not depth or len(names) > MANY else {}
+    if len(sections) < 2:
+        yield from map(metric_panel, names)
+        return
+    if depth:  # first, or else they would seem to belong to the last of the inner sections
+        yield from map(metric_panel, sections.pop(above, ()))
+    for section, members in sections.items():
+        title = section or NO_SECTION
+        folded = default != (title in turned)
+        yield Heading(title, len(members), folded, depth)
+        if not folded:
+            yield from _panels(members, section, depth + 1, default, turned)
+
+
+def _divided(names: Sequence[str], above: str) -> dict[str, list[str]]:
+    """Group names by their next part; names that have no further part are grouped under `above` itself."""
+    sections: dict[str, list[str]] = {}
+    for name in names:
+        head, slash, _ = name[len(above) :].partition("/")
+        sections.setdefault(f"{above}{head}/" if slash and head else above, []).append(name)
+    only = next(iter(sections), above)
+    return _divided(names, only) if len(sections) == 1 and only != above and len(names) > MANY else sections
+
+
+@lru_cache(maxsize=8)
+def ordered(metrics: tuple[str, ...], order: str) -> tuple[str, ...]:
+    """Sort metrics by "name" (ignoring case, numbers by their value) or by "relevance" (the vocabulary's ranking)."""
+    if order == "name":
+        return tuple(sorted(metrics, key=_natural))
+    ranks = []
+    for position, meaning in enumerate(meanings(metrics).values()):
+        ranks.append((meaning.panel in _LAST, meaning.rank, is_secondary(meaning), meaning.preference, position))
+    return tuple(metrics[position] for *_, position in sorted(ranks))
+
+
+def _natural(name: str) -> list[tuple[int, int, str]]:
+    parts = _NUMBER.split(name.lower()[:512])
+    return [(0, int(part), "") if part.isdecimal() and len(part) < 20 else (1, 0, part) for part in parts]

@@ -1,32 +1,40 @@
-"""The two lines at the foot of the screen: what is wrong, and what the keys do."""
+"""Lines of a screen: the most severe alert, the input line of a filter, and the keys."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
+from textual.app import ComposeResult
+from textual.containers import Horizontal
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Input, Static
 
+from tuimon.model.alerts import Alert
+from tuimon.model.events import Notice
 from tuimon.model.views import Role, Row, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
-from tuimon.tui._textual import unscrolled
-from tuimon.tui.actions import Action, key_names
+from tuimon.tui.action import Action, key_names
 from tuimon.tui.board import Board
 from tuimon.tui.box import strip
 from tuimon.tui.state import ViewState
+from tuimon.tui.terminal.textual_patches import unscrolled
 
-LONG_ENOUGH = 4.0
-"""Seconds to read a sentence."""
-_MOST_OF_A_QUERY = 20
+MESSAGE_TIME = 4.0
+"""Minimum time (s) for which a message is displayed."""
+NOTICE_TIME = 8.0
+"""Time (s) for which a new notice of reading is displayed; the screen of alerts keeps it."""
+_LONGEST_QUERY = 20
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
+_ORDER = ("critical", "warning", "info")
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
 
 
 class Line(Widget):
-    """One row of spans; drawn again only when it differs."""
+    """One row of spans, redrawn only when it changes."""
 
     DEFAULT_CSS = "Line { height: 1; width: 1fr; }"
     virtual_size = unscrolled()
@@ -46,86 +54,150 @@ class Line(Widget):
 
 
 class AlertBar(Line):
-    """The gravest thing that stands, in a sentence; not there when all is well."""
+    """A message, or else the most severe active alert, or else, for a few seconds, a new notice; hidden if empty."""
 
     def __init__(self) -> None:
         super().__init__()
         self.display = False
-        self._said = ""
-        self._said_at = 0.0
-        self._said_of = -1
+        self._message = ""
+        self._message_at = 0.0
+        self._message_version = -1
+        """Version of the snapshot that the message was first displayed with; -1: not displayed yet."""
+        self._notice: Notice | None = None
+        """Newest notice of a problem."""
+        self._notice_at = 0.0
 
     def say(self, message: str) -> None:
-        """What a key did; it stays long enough to be read, and on until the store changes."""
-        self._said, self._said_at, self._said_of = message, time.monotonic(), -1
+        """Display a message for MESSAGE_TIME, and after that until the store changes."""
+        self._message, self._message_at, self._message_version = message, time.monotonic(), -1
 
-    def update(self, snapshot: Snapshot, run: Run | None, theme: str) -> None:
-        row = self._content(snapshot, run)
+    def update(self, snapshot: Snapshot, run: Run | None, theme: str, width: int = 80) -> None:
+        """width: columns of the screen, to which the text of an alert is cut."""
+        row = self._content(snapshot, run, width)
         self.display = bool(row)
         self.draw(row, theme)
 
-    def _content(self, snapshot: Snapshot, run: Run | None) -> Row:
-        if self._said:
-            if self._said_of == -1:
-                self._said_of = snapshot.version
-            if self._said_of == snapshot.version or time.monotonic() < self._said_at + LONG_ENOUGH:
-                return ((f" i {self._said}", Role.ACCENT),)
-            self._said = ""
+    @property
+    def expired(self) -> bool:
+        """Whether the notice that is displayed has been there long enough."""
+        return self.display and 0.0 < self._notice_at < time.monotonic() - NOTICE_TIME
+
+    def _content(self, snapshot: Snapshot, run: Run | None, width: int = 80) -> Row:
+        if self._message:
+            if self._message_version == -1:
+                self._message_version = snapshot.version
+            if self._message_version == snapshot.version or time.monotonic() < self._message_at + MESSAGE_TIME:
+                return ((f" i {self._message}", Role.ACCENT),)
+            self._message = ""
         alerts = [alert for alert in snapshot.alerts if run is not None and alert.run == run.id]
-        order = ("critical", "warning", "info")
         if alerts:
-            worst = min(alerts, key=lambda alert: order.index(alert.severity))
-            more = f"   +{len(alerts) - 1} more" if len(alerts) > 1 else ""
-            role = _SEVERITY[worst.severity]
-            return (
-                (f" {_MARK[worst.severity]} ", role),
-                (clean(worst.message), role),
-                (f"{more}   a: all", Role.MUTED),
-            )
-        problems = [notice for notice in snapshot.notices if notice.level != "info"]
-        if problems:
-            last = problems[-1]
-            role = _SEVERITY[last.level]
-            return ((f" {_MARK[last.level]} ", role), (clean(last.message), role), ("   a: all", Role.MUTED))
-        return ()
+            self._notice_at = 0.0
+            return _alert(alerts, width)
+        return self._new_notice(snapshot, width)
+
+    def _new_notice(self, snapshot: Snapshot, width: int) -> Row:
+        """Return the newest notice of a problem if it has not been displayed for NOTICE_TIME yet."""
+        newest = next((notice for notice in reversed(snapshot.notices) if notice.level != "info"), None)
+        if newest is not self._notice:
+            self._notice, self._notice_at = newest, time.monotonic()
+        if newest is None or time.monotonic() - self._notice_at > NOTICE_TIME:
+            self._notice_at = 0.0
+            return ()
+        return _with_keys(f" {_MARK[newest.level]} ", newest.message, _SEVERITY[newest.level], width)
+
+
+def _alert(alerts: Sequence[Alert], width: int) -> Row:
+    """Return the number of alerts and the text of the most severe one; informations count only if there is no other."""
+    counted = [alert for alert in alerts if alert.severity != "info"] or alerts
+    worst = min(counted, key=lambda alert: _ORDER.index(alert.severity))
+    mark = _MARK[worst.severity]
+    head = f" {mark} " if len(counted) == 1 else f" {mark} {len(counted)} alerts: "
+    return _with_keys(head, worst.message, _SEVERITY[worst.severity], width)
+
+
+def _with_keys(head: str, message: str, role: Role, width: int) -> Row:
+    """Return the row with the key of all alerts at its end, whatever the length of the message."""
+    message, keys = clean(message), "  a: all"
+    room = max(width - cell_width(head) - len(keys), 1)
+    return (head, role), (fit(message, min(cell_width(message), room)), role), (keys, Role.MUTED)
+
+
+class FilterBar(Horizontal):
+    """A prompt and an input line; hidden until it is opened. TuimonApp.CSS has its style."""
+
+    def __init__(
+        self, prompt: str, placeholder: str, on_edit: Callable[[str], None], on_submit: Callable[[str], None]
+    ) -> None:
+        """on_edit: called with the text after each change; on_submit: called with it after Enter has closed the bar."""
+        super().__init__()
+        self._prompt, self._on_edit, self._on_submit = prompt, on_edit, on_submit
+        self.line = Input(placeholder=placeholder, compact=True)
+        self.display = False
+
+    def compose(self) -> ComposeResult:
+        yield Static(f" {self._prompt} / ", markup=False)
+        yield self.line
+
+    def open(self, text: str) -> None:
+        """Show the bar with this text and let it take the keys."""
+        self.line.value = text
+        self.display = True
+        self.line.focus()
+
+    def close(self) -> None:
+        """Hide the bar."""
+        self.display = False
+        self.screen.set_focus(None)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        if self.display:
+            self._on_edit(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.close()
+        self._on_submit(event.value)
 
 
 class KeyBar(Line):
-    """Where one is, and the most useful keys, as many as fit."""
+    """As many keys as fit, and the position: filter, axis, run and page."""
 
     def __init__(self, actions: tuple[Action, ...]) -> None:
         super().__init__()
         self._actions = actions
 
-    def update(self, state: ViewState, board: Board, which: str, axis: str, typing: bool, over: int = 0) -> None:
-        """which: of several runs, the one that is shown; "" where there is one. axis: what charts are drawn against.
-        typing: the filter is on the screen already, as it is typed. over: lines that are laid over each other."""
+    def update(self, state: ViewState, board: Board, run_number: str, axis: str, typing: bool, over: int = 0) -> None:
+        """run_number: position among several runs; "" if there is one run. axis: x axis of the charts. typing: whether
+        the filter line is open, so that the filter need not be shown here. over: number of overlaid lines."""
         place: list[Span] = []
         if state.query and not typing:
-            place.append((f" /{clean(state.query, _MOST_OF_A_QUERY)} ", Role.ACCENT))
+            place.append((f" /{clean(state.query, _LONGEST_QUERY)} ", Role.ACCENT))
         if state.paused:
             place.append((" paused ", Role.WARNING))
         if axis != "step":
             place.append((f" by {axis} ", Role.ACCENT))
-        place += [(f" {word} ", Role.ACCENT) for word in state.look.changes]
+        place += [(f" {word} ", Role.ACCENT) for word in state.options.changes]
         if over:
-            place.append((f" {over} over each other " if over > 1 else " seeds as one ", Role.ACCENT))
-        if which:
-            place.append((f" {which} ", Role.ACCENT))
+            place.append((f" {over} overlaid " if over > 1 else " seeds merged ", Role.ACCENT))
+        if run_number:
+            place.append((f" {run_number} ", Role.ACCENT))
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.app.size.width - sum(cell_width(text) for text, _ in place)
-        actions = [one for one in self._actions if which or one.section != "Runs"]
+        actions = [action for action in self._actions if run_number or action.section != "Runs"]
         if board.zoomed:
-            actions = [replace(one, footer=one.zoomed[0], label=one.zoomed[1]) for one in actions if one.zoomed]
-        keys = key_spans(actions, room)
-        self.draw((*keys, *place), state.theme)
+            actions = [
+                replace(action, footer=action.zoomed[0], label=action.zoomed[1]) for action in actions if action.zoomed
+            ]
+        self.draw((*key_spans(actions, room), *place), state.theme)
 
 
 def key_spans(actions: Iterable[Action], room: int) -> Row:
-    """Keys with their labels, those of the footer in its order, as many as fit; filled to `room` cells."""
+    """Return the first keys of the footer's actions with their labels, in footer order, as many as fit, filled to
+    `room` cells."""
     keys: list[Span] = []
-    for action in sorted((one for one in actions if one.footer), key=lambda one: one.footer):
+    for action in sorted((action for action in actions if action.footer), key=lambda action: action.footer):
         key = f" {key_names(action.keys.split(',')[0])}"
         need = cell_width(key) + 2 + len(action.label)
         if need > room:
@@ -136,7 +208,7 @@ def key_spans(actions: Iterable[Action], room: int) -> Row:
 
 
 def _filled(row: Row, width: int) -> Row:
-    """The row cut or filled to the width."""
+    """Cut or fill a row to `width` cells."""
     spans: list[Span] = []
     for text, role in row:
         if width <= 0:

@@ -1,5 +1,5 @@
-"""The dashboard: panels on pages. draw.layout says where panels go; there are widgets for the present page alone, and
-they are used again for the next one, so a run of ten thousand metrics costs what a page of charts costs.
+"""The board: panels on pages. draw.layout computes where panels go. Only the visible page has widgets, which the next
+page uses again, so that a run of 10,000 metrics costs no more than one page of charts.
 """
 
 from __future__ import annotations
@@ -8,66 +8,68 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
+from textual import geometry
 from textual.app import ComposeResult
 from textual.containers import Container
-from textual.geometry import NULL_OFFSET, NULL_SIZE, NULL_SPACING, Region
-from textual.geometry import Size as Cells
+from textual.geometry import NULL_OFFSET, NULL_SPACING, Region
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from tuimon.draw.layout import Box, Page, Wish, grid_of, neighbour, pages
+from tuimon.draw.layout import Box, Page, PanelRequest, grid_shape, neighbour, pages
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size, Symbols
-from tuimon.panels import PLAIN, Look, Panel
+from tuimon.panels import DEFAULTS, ChartOptions, Panel
 from tuimon.store import Run
-from tuimon.tui import _textual
 from tuimon.tui.box import PanelBox
-from tuimon.tui.link import Link
-from tuimon.tui.pace import Pace
+from tuimon.tui.frame_limiter import FrameLimiter
+from tuimon.tui.terminal import textual_patches
+from tuimon.tui.terminal.backpressure import OutputBackpressure
 
 FIRST_BOXES = 10
-"""Made with the board, so that the first page need not wait for its widgets."""
+"""Number of boxes created with the board, so that the first page need not wait for its widgets."""
 _SLICE = 0.005
-"""Seconds of drawing after which the event loop goes on …"""
+"""Drawing time (s) after which other tasks of the event loop run."""
 _TURNS = 5
-"""… for so many turns: a key takes no more from the terminal to what it does."""
+"""Iterations of the event loop between two slices: a key needs no more from the terminal to its action."""
 _QUICK = 0.05
-"""Seconds of drawing after which a page is sent box by box."""
+"""Drawing time (s) after which a page is sent box by box instead of as a whole."""
 _SENT_AFTER = 0.03
-"""Seconds after which Textual has sent what was drawn."""
+"""Time (s) after which Textual has sent what was drawn."""
 
 
-class _Placed(Layout):
-    """Puts the board's boxes where the page says."""
+class _PageLayout(Layout):
+    """Layout that puts the boxes of a board where its page says."""
 
-    name = "placed"
+    name = "page"
 
-    def arrange(self, parent: Widget, children: list[Widget], size: Cells, greedy: bool = True) -> ArrangeResult:
+    def arrange(
+        self, parent: Widget, children: list[Widget], size: geometry.Size, greedy: bool = True
+    ) -> ArrangeResult:
         assert isinstance(parent, Board)
-        found = []
-        for child, place in zip(parent.boxes, parent.places, strict=False):
-            region = Region(place.x, place.y, place.width, place.height)
-            found.append(WidgetPlacement(region, NULL_OFFSET, NULL_SPACING, child))
-        return found
+        regions = (Region(place.x, place.y, place.width, place.height) for place in parent.places)
+        return [
+            WidgetPlacement(region, NULL_OFFSET, NULL_SPACING, box)
+            for box, region in zip(parent.boxes, regions, strict=False)
+        ]
 
 
 class Board(Container):
-    """Panels in boxes, a page at a time; one panel is selected, one may be zoomed to the whole board."""
+    """Panels in boxes, one page at a time. One panel is selected, and it can be zoomed to the whole board."""
 
     DEFAULT_CSS = "Board { height: 1fr; width: 1fr; overflow: hidden; }"
-    virtual_size = _textual.unscrolled()
+    virtual_size = textual_patches.unscrolled()
 
     def __init__(
         self,
-        pace: Pace,
-        link: Link,
-        undisturbed: Callable[[], AbstractContextManager[None]] = nullcontext,
+        limiter: FrameLimiter,
+        backpressure: OutputBackpressure,
+        pause_writes: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """undisturbed: a context in which no other thread competes for the interpreter."""
+        """pause_writes: a context in which no other thread competes for the GIL."""
         super().__init__()
         self.panels: tuple[Panel, ...] = ()
         self.boxes = [PanelBox() for _ in range(FIRST_BOXES)]
-        """One for each place of the page; more may be there, unused."""
+        """One box for each place of the page, then unused boxes."""
         self.places: Page = ()
         self.page = 0
         self.page_count = 1
@@ -75,58 +77,60 @@ class Board(Container):
         """Index of the panel that keys act upon."""
         self.zoomed = False
         self.larger = 0
-        """See draw.layout.pages."""
+        """Chart size, see ViewState.chart_size."""
         self.drawing = False
-        """Whether boxes wait to be drawn."""
-        self._pace = pace
-        self._link = link
-        self._undisturbed = undisturbed
-        self.room = NULL_SIZE
-        """See fit."""
-        self._wanted: tuple[Run | None, float, Symbols, str, Look, tuple[Alert, ...]] | None = None
+        """Whether boxes are waiting to be drawn."""
+        self._limiter = limiter
+        self._backpressure = backpressure
+        self._pause_writes = pause_writes
+        self.room = Size(0, 0)
+        """Size for which the boxes are placed."""
+        self._inputs: tuple[Run | None, float, Symbols, str, ChartOptions, tuple[Alert, ...]] | None = None
+        """Arguments of the last `update`."""
         self._due = asyncio.Event()
+        self._moved = False
+        """Whether boxes have got another place since a page was sent."""
         for box in self.boxes:
             box.display = False
-
-        self._placed = _Placed()
+        self._page_layout = _PageLayout()
 
     def compose(self) -> ComposeResult:
         yield from self.boxes
 
     @property
     def layout(self) -> Layout:
-        """Textual's setter for styles knows its own layouts only."""
-        return self._placed
+        """Layout of the boxes. The `layout` style of Textual accepts only Textual's own layouts."""
+        return self._page_layout
 
-    def fit(self, room: Cells) -> None:
-        """The cells that it is given on the screen. Told before it is laid out there, so that boxes can be drawn for
-        their places before they are seen."""
+    def fit(self, room: Size) -> None:
+        """Place the boxes for the size that the board will have on the screen. Called before Textual lays out the
+        board, so that boxes can be drawn before they become visible."""
         if room != self.room:
             self.room = room
             self.place_boxes()
 
     def show(self, panels: Sequence[Panel]) -> bool:
-        """Makes these the board's panels. The selection stays with its panel. True when something changed."""
+        """Set the panels of the board; the selected panel stays selected. Return whether anything changed."""
         if tuple(panels) == self.panels:
             return False
-        before = self.panels[self.selected].id if self.selected < len(self.panels) else ""
+        selected = self.panels[self.selected].id if self.selected < len(self.panels) else ""
         self.panels = tuple(panels)
-        same = next((i for i, panel in enumerate(self.panels) if panel.id == before), None)
-        self.zoomed = self.zoomed and same is not None
-        self.selected = same or 0
-        if same is None:
+        index = next((i for i, panel in enumerate(self.panels) if panel.id == selected), None)
+        self.zoomed = self.zoomed and index is not None
+        self.selected = index or 0
+        if index is None:
             self.page = 0
         self.place_boxes()
         return True
 
     def place_boxes(self) -> None:
-        """Gives each place of the present page a box."""
-        before, made = self.places, self._pages()
-        self.page_count = len(made)
+        """Assign a box to each place of the current page."""
+        before, all_pages = self.places, self._pages()
+        self.page_count = len(all_pages)
         self.page = max(0, min(self.page, self.page_count - 1))
-        self.places = made[self.page]
+        self.places = all_pages[self.page]
         if self.places and self.zoomed:
-            self.places = (Box(self.selected, 0, 0, *self.room),)
+            self.places = (Box(self.selected, 0, 0, self.room.width, self.room.height),)
         if self.places and all(place.index != self.selected for place in self.places):
             self.selected = self.places[0].index
         missing = [PanelBox() for _ in range(len(self.places) - len(self.boxes))]
@@ -134,21 +138,23 @@ class Board(Container):
             self.boxes += missing
             self.mount(*missing)
         for number, box in enumerate(self.boxes):
-            used = number < len(self.places)
-            box.display = used
-            if used:
+            box.display = number < len(self.places)
+            if box.display:
                 place = self.places[number]
                 box.room = Size(place.width, place.height)
                 box.assign(self.panels[place.index])
         if self.places != before:
-            self.boxes[0].refresh(layout=True)  # a child's: only that makes Textual forget how it was arranged
+            self._moved = True
+            self.boxes[0].refresh(layout=True)  # of a child: only that invalidates Textual's cached arrangement
 
     def _pages(self) -> tuple[Page, ...]:
-        return pages(*self.room, [Wish(panel.kind, panel.rows) for panel in self.panels], self.larger)
+        wishes = [PanelRequest(panel.kind, panel.rows) for panel in self.panels]
+        return pages(self.room.width, self.room.height, wishes, self.larger)
 
     def resize(self, larger: int) -> bool:
-        """Makes charts larger or smaller; False where they cannot be."""
-        if larger and self.larger and grid_of(*self.room, larger) == grid_of(*self.room, self.larger):
+        """Change the chart size. Return False if charts cannot become larger or smaller."""
+        width, height = self.room.width, self.room.height
+        if larger and self.larger and grid_shape(width, height, larger) == grid_shape(width, height, self.larger):
             return False
         self.larger = larger
         self.page = self._page_of(self.selected)
@@ -164,90 +170,92 @@ class Board(Container):
         now: float,
         symbols: Symbols,
         theme: str,
-        look: Look = PLAIN,
+        options: ChartOptions = DEFAULTS,
         alerts: tuple[Alert, ...] = (),
     ) -> None:
-        """What the present page shows from now on. Boxes are drawn a few at a time, one at a time on a slow link, and
-        the event loop goes on in between: a key never waits behind a page. Panels on other pages compute nothing."""
-        self._wanted = run, now, symbols, theme, look, alerts
+        """Draw the current page for a run, soon. Boxes are drawn a few at a time, one at a time on a slow link, and the
+        event loop runs in between, so that a key never waits for a page. Panels on other pages compute nothing."""
+        self._inputs = run, now, symbols, theme, options, alerts
         for box, place in zip(self.boxes, self.places, strict=False):
             box.select(self._is_selected(place), theme)
         self.drawing = True
         self._due.set()
 
     def draw_at_once(self) -> None:
-        """The whole page, before it is laid out: at the start, and in another size of the terminal."""
+        """Draw the whole page before it is laid out: at the start, and when the terminal has another size."""
         for number in range(len(self.places)):
             self._draw_box(number)
 
     async def _draw_boxes(self) -> None:
-        """As long as there is a board. A page that is wanted anew meanwhile is begun once this one is done."""
+        """Draw a page whenever one is due. A page requested meanwhile is begun after the current one."""
         while True:
             await self._due.wait()
             self._due.clear()
-            slow = self._link.slow
-            with nullcontext() if slow else self._undisturbed(), ExitStack() as batch:
+            slow = self._backpressure.slow
+            with nullcontext() if slow else self._pause_writes(), ExitStack() as batch:
                 if not slow:
                     batch.enter_context(self.app.batch_update())
                 await self._draw_page(batch)
-            _textual.send_now(self.screen)
+            moved, self._moved = self._moved, False
+            textual_patches.send_now(self.screen, moved)
             self.drawing = self._due.is_set()
 
     async def _draw_page(self, batch: ExitStack) -> None:
-        """batch: within it nothing is sent, so that a page goes as one; a slow page leaves it."""
+        """Draw the boxes of the page. batch: context in which nothing is sent, so that the page is sent as a whole; it
+        is closed if drawing takes long."""
         number = 0
-        first = begun = self._pace.taken
+        first = begun = self._limiter.taken
         while number < len(self.places):  # a key may change them in between
             self._draw_box(number)
             number += 1
-            if self._link.slow:
+            if self._backpressure.slow:
                 await asyncio.sleep(_SENT_AFTER)
-                await self._link.drained()
-            elif self._pace.taken - begun > _SLICE:
-                if self._pace.taken - first > _QUICK:
-                    batch.close()  # it takes longer than one should wait for the answer to a key
+                await self._backpressure.drained()
+            elif self._limiter.taken - begun > _SLICE:
+                if self._limiter.taken - first > _QUICK:
+                    batch.close()  # longer than a key should wait for its result
                     self.screen.check_idle()
                 for _ in range(_TURNS):
                     await asyncio.sleep(0)
-                begun = self._pace.taken
-        if not self._link.slow:
-            self._draw_boxes_that_came_meanwhile()
+                begun = self._limiter.taken
+        if not self._backpressure.slow:
+            self._draw_new_boxes()
 
-    def _draw_boxes_that_came_meanwhile(self) -> None:
-        """By a key: before what has been drawn is sent, as it would be sent with holes."""
+    def _draw_new_boxes(self) -> None:
+        """Draw boxes that a key has added or resized meanwhile, or else the page would be sent with holes."""
         for number, box in enumerate(self.boxes[: len(self.places)]):
             if not box.is_drawn:
                 self._draw_box(number)
 
     def _draw_box(self, number: int) -> None:
-        if self._wanted is None:
+        if self._inputs is None:
             return
-        run, now, symbols, theme, look, alerts = self._wanted
+        run, now, symbols, theme, options, alerts = self._inputs
         selected = self._is_selected(self.places[number])
-        with self._pace.piece():
-            self.boxes[number].update(run, now, symbols, theme, selected, look, alerts)
+        with self._limiter.piece():
+            self.boxes[number].update(run, now, symbols, theme, selected, options, alerts)
 
     def _is_selected(self, place: Box) -> bool:
         return place.index == self.selected and len(self.places) > 1
 
     @property
     def panel(self) -> Panel | None:
-        """The one that keys act upon."""
+        """Selected panel, or None if there is no panel."""
         return self.panels[self.selected] if self.selected < len(self.panels) else None
 
     @property
     def panel_size(self) -> Size:
-        """Its size; 0 × 0 where it is not on the page."""
-        found = next((place for place in self.places if place.index == self.selected), None)
-        return Size(found.width, found.height) if found is not None else Size(0, 0)
+        """Size of the selected panel; 0 × 0 if it is not on the page."""
+        place = next((place for place in self.places if place.index == self.selected), None)
+        return Size(place.width, place.height) if place is not None else Size(0, 0)
 
     def open(self, index: int) -> None:
-        """Zooms a panel, whatever was zoomed."""
+        """Select and zoom a panel."""
         self.selected, self.zoomed = index, True
         self.place_boxes()
 
     def step(self, by: int) -> bool:
-        """Zooms the next panel, or one further away, in place of this one."""
+        """Zoom another panel instead of the zoomed one. Return False if no panel is zoomed or there is no other."""
         target = self.selected + by
         if not self.zoomed or not 0 <= target < len(self.panels):
             return False
@@ -256,7 +264,7 @@ class Board(Container):
         return True
 
     def turn(self, pages: int) -> bool:
-        """Goes on or back by pages."""
+        """Go forward or back by pages. Return False if there is no such page or a panel is zoomed."""
         target = max(0, min(self.page_count - 1, self.page + pages))
         if self.zoomed or target == self.page:
             return False
@@ -265,16 +273,15 @@ class Board(Container):
         return True
 
     def move(self, direction: str) -> None:
-        """Selects the neighbour; at the edge of a page, the next or the previous page."""
-        forward = direction in ("down", "right")
-        found = neighbour(self.places, self.selected, direction)
-        if found is not None:
-            self.selected = found
+        """Select the neighbour in a direction; at the edge of a page, turn the page."""
+        index = neighbour(self.places, self.selected, direction)
+        if index is not None:
+            self.selected = index
         else:
-            self.turn(1 if forward else -1)
+            self.turn(1 if direction in ("down", "right") else -1)
 
     def zoom(self, on: bool) -> None:
-        """Gives the selected panel the whole board, or takes it back."""
+        """Zoom the selected panel to the whole board, or return to its page."""
         if self.panels and on != self.zoomed:
             self.zoomed = on
             if not on:

@@ -1,4 +1,4 @@
-"""One panel as a widget: its view becomes rows, its rows become strips, and only changed cells are sent."""
+"""Widgets that draw rows: a grid of cells, and the box of one panel. Only cells that changed are painted again."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from tuimon.draw import FrameCache, render
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Role, Row, Rows, Size, Symbols
-from tuimon.panels import PLAIN, Look, Panel, alerted
+from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks
 from tuimon.store import Run
 from tuimon.tui import themes
-from tuimon.tui._textual import paint_again, unscrolled
+from tuimon.tui.terminal.textual_patches import refresh_regions, unscrolled
 
 _CLOCK = 3.0
-"""Seconds after which a panel that tells the time is asked again: none of them shows a second's passing."""
+"""Interval (s) at which a panel that displays times is computed again although nothing changed."""
 
 
 def strip(row: Row, theme: str) -> Strip:
-    """A row in a theme's styles."""
+    """Convert a row to a strip of Textual."""
     return Strip(segments(row, theme))
 
 
 def segments(row: Row, theme: str) -> list[Segment]:
-    """The same, as it is sent."""
+    """Convert a row to segments of rich."""
     return [Segment(text, themes.style(theme, role)) for text, role in row]
 
 
-class Cells(Widget):
-    """Rows of cells; of new rows, only those cells are sent that differ from what is on the screen."""
+class CellGrid(Widget):
+    """Rows of cells. When the rows change, only the cells that differ are painted again."""
 
     virtual_size = unscrolled()
 
     def __init__(self) -> None:
         super().__init__()
         self._rows: Rows = ()
-        """What is on the screen."""
+        """Rows that are painted."""
         self._strips: dict[int, Strip] = {}
         self._theme = "dark"
 
     def paint(self, rows: Rows, theme: str) -> None:
-        """Shows these rows, in a theme."""
+        """Display these rows in a theme."""
         old, self._rows = self._rows, rows
         if theme != self._theme or len(old) != len(rows):
             self._theme = theme
@@ -60,11 +60,17 @@ class Cells(Widget):
             self._strips.pop(y, None)
             regions.append(Region(start, y, end - start, 1))
         if regions:
-            paint_again(self, regions)
+            refresh_regions(self, regions)
+
+    def paint_filled(self, rows: Sequence[Row], theme: str) -> None:
+        """Display these rows, and blank rows below them."""
+        width, height = self.size
+        blank: Row = ((" " * width, Role.MUTED),)
+        self.paint((*rows, *[blank] * (height - len(rows))), theme)
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """The lines of a part of the box, without asking for what a box never has: borders, padding, opacity. That is
-        half of what painting costs."""
+        """Return the lines of a region, from `render_line` alone: the cache of Textual's method holds lines that
+        `refresh_regions` does not invalidate, and a grid has none of the borders and padding that it adds."""
         width = self.outer_size.width
         strips = [self.render_line(y).adjust_cell_length(width) for y in crop.line_range]
         for line_filter in self.get_line_filters():
@@ -72,8 +78,8 @@ class Cells(Widget):
         return strips if crop.column_span == (0, width) else [line.crop(*crop.column_span) for line in strips]
 
     def segments(self, rows: Sequence[int]) -> list[Iterable[Segment]] | None:
-        """Some rows as they are sent, without a strip for each that has changed. None where a filter (NO_COLOR has one)
-        or an end of the rows leaves it to strips."""
+        """Return some rows as segments, without making a strip of each row that changed. Return None if strips are
+        needed: for a line filter (NO_COLOR has one), or past the last row."""
         if max(rows) >= len(self._rows) or self.get_line_filters():
             return None
         return [self._strips.get(y) or segments(self._rows[y], self._theme) for y in rows]
@@ -81,69 +87,63 @@ class Cells(Widget):
     def render_line(self, y: int) -> Strip:
         if y >= len(self._rows):
             return Strip([Segment(" " * self.outer_size.width, themes.style(self._theme, Role.TEXT))])
-        found = self._strips.get(y)
-        if found is None:
-            found = self._strips[y] = strip(self._rows[y], self._theme)
-        return found
+        if y not in self._strips:
+            self._strips[y] = strip(self._rows[y], self._theme)
+        return self._strips[y]
 
 
-class PanelBox(Cells):
-    """Shows one panel. `update` is the only way in; it draws nothing that has not changed."""
+class PanelBox(CellGrid):
+    """Displays one panel. Only `update` and `select` draw, and only if something changed."""
 
     class Selected(Message):
-        """A person has clicked the panel; twice: wants it on the whole screen."""
+        """A click on the panel at cell `x` from the left edge; zoom: a double click."""
 
         def __init__(self, box: PanelBox, x: int, zoom: bool) -> None:
-            """x: the cell, counted from the left edge."""
             super().__init__()
-            self.box = box
-            self.x = x
-            self.zoom = zoom
+            self.box, self.x, self.zoom = box, x, zoom
 
     class Dragged(Message):
-        """The mouse has moved by so many cells with a button held down."""
+        """A mouse movement by a number of cells and rows with a button held down."""
 
         def __init__(self, cells: int, rows: int) -> None:
             super().__init__()
-            self.cells = cells
-            self.rows = rows
+            self.cells, self.rows = cells, rows
 
     class Wheeled(Message):
-        """The wheel was turned over a cell. aside: with shift or ctrl."""
+        """A turn of the mouse wheel over cell `x`. sideways: with shift or ctrl."""
 
-        def __init__(self, x: int, up: bool, aside: bool) -> None:
+        def __init__(self, x: int, up: bool, sideways: bool) -> None:
             super().__init__()
-            self.x = x
-            self.up = up
-            self.aside = aside
+            self.x, self.up, self.sideways = x, up, sideways
 
     def __init__(self, clock: bool = False) -> None:
-        """clock: the panel tells the time, so that its passing is reason enough to ask it again."""
+        """clock: whether the panel displays times, so that it is computed again as time passes."""
         super().__init__()
         self.panel: Panel | None = None
         self.room = Size(0, 0)
-        """The cells that it is given on the screen, told before it is laid out there, so that it is drawn before."""
+        """Size that the box will have on the screen. Set before it is laid out, so that it can be drawn before."""
         self._frames = FrameCache()
         self._clock = clock
-        self._made_of: tuple[object, ...] = ()
+        self._drawn: Rows = ()
+        """Rows of the panel."""
+        self._drawn_from: tuple[object, ...] = ()
+        """Everything that `_drawn` was computed from, except the run."""
         self._run: Callable[[], Run | None] = lambda: None
-        self._made: Rows = ()
-        """What the panel gave, made of these."""
         self._shown: tuple[Rows, bool, str] = ((), False, "")
         self._dragged = False
         self._held: Offset | None = None
-        """Where the mouse was last seen with its button held down."""
+        """Last position of the mouse while its button is held down."""
 
     def assign(self, panel: Panel) -> None:
-        """The panel to show from now on."""
+        """Set the panel to display."""
         if panel != self.panel:
             self.panel = panel
-            self._made_of, self._made, self._rows = (), (), ()
+            self._drawn_from, self._drawn, self._rows = (), (), ()
 
     @property
     def is_drawn(self) -> bool:
-        """Whether it shows its panel."""
-        return bool(self._made)
+        """Whether the panel has been drawn since it was assigned, and for the size that the box has now."""
+        return self._drawn_from[1:2] == (self.room,)
 
     def update(
         self,
@@ -152,31 +152,30 @@ class PanelBox(Cells):
         symbols: Symbols,
         theme: str,
         selected: bool,
-        look: Look = PLAIN,
+        options: ChartOptions = DEFAULTS,
         alerts: tuple[Alert, ...] = (),
     ) -> None:
-        """Draws the panel of a run as it is now; refreshes the cells that differ from what is on the screen. Costs next
-        to nothing when nothing has changed for it."""
+        """Draw the panel for a run. Costs almost nothing if nothing that the panel depends on has changed."""
         size = self.room
         if run is None or self.panel is None or size.width < 1 or size.height < 1:
             return
         machine = run.machine if getattr(self.panel, "live", False) else None
-        made_of = (self.panel, size, symbols, look, alerts, machine, now // _CLOCK if self._clock else 0)
-        if made_of != self._made_of or self._run() is not run:
-            view = self.panel.view(run, size, now, symbols, look)
+        inputs = (self.panel, size, symbols, options, alerts, machine, now // _CLOCK if self._clock else 0)
+        if inputs != self._drawn_from or self._run() is not run:
+            view = self.panel.view(run, size, now, symbols, options)
             if isinstance(view, ChartView):
-                view = alerted(view, run, alerts, look)
-            self._made = render(view, size, symbols, self._frames)
-            self._made_of, self._run = made_of, ref(run)
+                view = with_alert_marks(view, run, alerts, options)
+            self._drawn = render(view, size, symbols, self._frames)
+            self._drawn_from, self._run = inputs, ref(run)
         self.select(selected, theme)
 
     def select(self, selected: bool, theme: str) -> None:
-        """Shows what the panel gave last, in a theme, and whether keys act upon it: costs next to nothing."""
-        shown = (self._made, selected, theme)
-        if all(now is before for now, before in zip(shown, self._shown, strict=False)) and self._rows:
+        """Display the rows drawn last in a theme; selected: highlight the title."""
+        shown = (self._drawn, selected, theme)
+        if all(new is old for new, old in zip(shown, self._shown, strict=False)) and self._rows:
             return
         self._shown = shown
-        rows = (_selected(self._made[0]), *self._made[1:]) if selected and self._made else self._made
+        rows = (_highlighted(self._drawn[0]), *self._drawn[1:]) if selected and self._drawn else self._drawn
         self.paint(rows, theme)
 
     def on_click(self, event: Click) -> None:
@@ -197,12 +196,12 @@ class PanelBox(Cells):
         self.release_mouse()
 
     def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
-        self.post_message(self.Wheeled(event.x, up=True, aside=event.shift or event.ctrl))
+        self.post_message(self.Wheeled(event.x, up=True, sideways=event.shift or event.ctrl))
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
-        self.post_message(self.Wheeled(event.x, up=False, aside=event.shift or event.ctrl))
+        self.post_message(self.Wheeled(event.x, up=False, sideways=event.shift or event.ctrl))
 
 
-def _selected(row: Row) -> Row:
-    """The title of the panel that keys act upon, told by its colour."""
+def _highlighted(row: Row) -> Row:
+    """Return a title row in the colour of the selected panel."""
     return tuple((text, Role.ACCENT if role is Role.TITLE else role) for text, role in row)

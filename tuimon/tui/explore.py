@@ -1,140 +1,175 @@
-"""What keys and mouse do to the chart in hand: its window, its limits, its cursor.
+"""Gestures on the selected chart: its window, its limits and its cursor.
 
-Each of these changes the look of the app and draws again; what cannot be done is said.
+Each function changes the display options of the view state and redraws; if it cannot act, it displays why.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tuimon.draw.chart import place_of, plot_cells
+from tuimon.draw.chart import plot_cells, x_at_cell
 from tuimon.draw.window import Window, moved_up, panned, stretched, zoomed
 from tuimon.model.views import ChartView
+from tuimon.panels import ChartOptions
 from tuimon.store import Curve, Run
 from tuimon.text import clean
-
-if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
+from tuimon.tui.action import Dashboard
 
 PAN = 0.25
-"""A key moves the window by this part of its width, or the limits by half as much of their height."""
+"""Fraction of the width by which a key moves the window; limits move by half this fraction of their height."""
 ZOOM = 2.0
 WHEEL = 1.25
 FAR = 10
-"""Cells by which the cursor goes with the keys for far."""
+"""Cells by which the keys for far moves move the cursor."""
 
 
-def chart(app: TuimonApp) -> ChartView | None:
-    """The selected chart as it is shown now; None, and the reason said, where no chart is selected."""
+def chart(app: Dashboard) -> ChartView | None:
+    """Return the selected chart as it is shown now. If no chart is selected, display that and return None."""
     run, panel = app.run_shown, app.board.panel
     if run is None or panel is None:
         return None
-    view = panel.view(run, app.board.panel_size, time.time(), app.state.symbols, app.look)
-    if not isinstance(view, ChartView):
-        app.say(f"{clean(panel.title)} has no axis to move along; charts have")
-        return None
-    if view.extent is None:
-        app.say(f"{clean(panel.title)} has no axis to move along" if view.lines else "This chart has no point yet")
-        return None
-    return view
+    view = panel.view(run, app.board.panel_size, time.time(), app.state.symbols, app.options)
+    if isinstance(view, ChartView) and view.extent is not None:
+        return view
+    if isinstance(view, ChartView) and not view.lines:
+        app.say("This chart has no point yet")
+    else:
+        app.say(f"{clean(panel.title)} has no x axis; select a chart")
+    return None
 
 
-def _show(app: TuimonApp, **changes: Any) -> None:
-    app.state.look = replace(app.state.look, **changes)
+def _show(app: Dashboard, **changes: Any) -> None:
+    app.state.options = replace(app.state.options, **changes)
     app.redraw()
 
 
 # ---------------------------------------------------------------- the window
 
 
-def pan(app: TuimonApp, part: float) -> None:
-    """Along x, by a part of the width; > 0 towards the end."""
+def pan(app: Dashboard, part: float) -> None:
+    """Move the window along x by a fraction of its width; > 0 is towards the end."""
     view = chart(app)
     if view is None:
         return
     window = panned(view, part)
     if window is None:
-        app.say("All of it is shown; + zooms in")
+        app.say("Everything is shown; + zooms in")
         return
-    if window == app.state.look.window:
+    if window == app.state.options.window:
         app.say("The data begin here" if part < 0 else "The data end here; the chart follows them")
     _show(app, window=window)
 
 
-def zoom_x(app: TuimonApp, factor: float, at: float | None = None) -> None:
-    """Around x = at, else around the cursor, else around the middle or the end that is followed."""
+def zoom_x(app: Dashboard, factor: float, center: float | None = None) -> None:
+    """Scale the window by `factor` around `center`; None: around the cursor, or else around the middle or the end."""
     view = chart(app)
     if view is None:
         return
-    if at is None and view.cursor is not None and view.x.low <= view.cursor <= view.x.high:
-        at = view.cursor
-    window = zoomed(view, factor, at)
-    if window is None and app.state.look.window is None:
-        app.say("All of it is shown")
+    if center is None and view.cursor is not None and view.x.low <= view.cursor <= view.x.high:
+        center = view.cursor
+    window = zoomed(view, factor, center)
+    if window is None and app.state.options.window is None:
+        app.say("Everything is shown")
     elif window is not None and factor < 1 and window.span >= view.x.high - view.x.low:
-        app.say("No closer: there is nothing between these points")
+        app.say("Maximum zoom: there is nothing between these points")
     else:
         _show(app, window=window)
 
 
-def to_end(app: TuimonApp) -> None:
-    """As wide as it is, and following."""
-    window = app.state.look.window
+def to_end(app: Dashboard) -> None:
+    """Move the window to the newest point and follow it; its width stays."""
+    window = app.state.options.window
     if window is None:
-        app.say("All of it is shown, and what comes will be")
+        app.say("Everything is shown, and new points will be")
     else:
         _show(app, window=Window(window.span))
 
 
-def to_begin(app: TuimonApp) -> None:
-    """As wide as it is, at the first point."""
-    window, view = app.state.look.window, chart(app)
+def to_begin(app: Dashboard) -> None:
+    """Move the window to the first point; its width stays."""
+    window, view = app.state.options.window, chart(app)
     if view is None or view.extent is None:
         return
     if window is None:
-        app.say("All of it is shown; + zooms in")
+        app.say("Everything is shown; + zooms in")
     else:
         _show(app, window=Window(window.span, view.extent[0] + window.span))
 
 
-def reset(app: TuimonApp) -> None:
-    """All of it again, with limits that fit."""
-    look = app.state.look
-    if look.window is None and not look.y_fixed and look.cursor is None:
-        app.say("All of it is shown already")
-    _show(app, window=None, y_fixed=(), cursor=None)
+def reset(app: Dashboard) -> None:
+    """Return to the default view of charts: window, limits, cursor, smoothing, scale, range of y and axis."""
+    options = app.state.options
+    words = [*options.changes, *([f"by {options.axis}"] if options.axis != "step" else [])]
+    app.state.options = replace(ChartOptions(), pins=options.pins)
+    app.say(f"Reset: {', '.join(words)}" if words else "Everything is shown as logged already")
+
+
+_STEPS = re.compile(r"\s*(\d{1,18})\s*(?:(?:-|\.\.|to|–)\s*(\d{1,18}))?\s*")
+
+
+def go_to(app: Dashboard, text: str) -> None:
+    """Put the cursor on a step ("150"), or show a range of steps ("150-200")."""
+    run = app.run_shown
+    match = _STEPS.fullmatch(text.replace(",", ""))
+    if run is None or not text.strip():
+        app.redraw()
+        return
+    if match is None:
+        app.say(f"{clean(text)} is no step and no range of steps; examples are 150 and 150-200")
+        return
+    panel = app.board.panel
+    if panel is None or panel.kind != "chart":
+        app.say("Select a chart first")
+        return
+    curve, first = run.curve(run.busiest_metric or ""), int(match[1])
+    if match[2] is None:
+        _show(app, cursor=first)
+        sample = curve.sample_at(first)
+        if sample is None or first > (run.last_step or 0):
+            app.say(f"The run has no step {first}: it has steps {int(curve.steps[0])} to {run.last_step}")
+        return
+    last = int(match[2])
+    scale = run.scale(app.options.axis_of(run))
+    low, high = (curve.x_of_step(step, scale) for step in (min(first, last), max(first, last)))
+    if min(first, last) > (run.last_step or 0):
+        app.say(f"The run has steps {int(curve.steps[0])} to {run.last_step}")
+    elif high > low:
+        _show(app, window=Window(high - low, high))
+    else:
+        app.say(f"There is nothing between step {first} and step {last}")
 
 
 # ---------------------------------------------------------------- the limits
 
 
-def move_up(app: TuimonApp, part: float) -> None:
-    """Along y, by a part of the height; the limits stay there from then on."""
+def move_up(app: Dashboard, part: float) -> None:
+    """Move the limits along y by a fraction of their height and fix them."""
     _limit(app, lambda view: moved_up(view.y, part))
 
 
-def stretch(app: TuimonApp, factor: float) -> None:
-    """More (> 1) or less of y around its middle."""
+def stretch(app: Dashboard, factor: float) -> None:
+    """Scale the limits by `factor` around their middle and fix them."""
     _limit(app, lambda view: stretched(view.y, factor))
 
 
-def hold_limits(app: TuimonApp) -> None:
-    """The limits of the selected chart stay as they are."""
+def hold_limits(app: Dashboard) -> None:
+    """Fix the present limits of the selected chart."""
     _limit(app, lambda view: (view.y.low, view.y.high))
 
 
-def _limit(app: TuimonApp, limits: Callable[[ChartView], tuple[float, float] | None]) -> None:
+def _limit(app: Dashboard, limits_of: Callable[[ChartView], tuple[float, float] | None]) -> None:
     view, panel = chart(app), app.board.panel
     if view is None or panel is None:
         return
-    found = limits(view)
-    if found is None:
-        app.say("Further than numbers reach")
+    limits = limits_of(view)
+    if limits is None:
+        app.say("The limits would exceed the range of floating-point numbers")
         return
-    app.state.look = app.state.look.with_limits(panel.id, found)
+    app.state.options = app.state.options.with_limits(panel.id, limits)
     app.redraw()
 
 
@@ -142,7 +177,7 @@ def _limit(app: TuimonApp, limits: Callable[[ChartView], tuple[float, float] | N
 
 
 def _leading(run: Run, view: ChartView) -> Curve:
-    """That of the first line that the run has, too: of lines of several runs it may be another's alone."""
+    """Return the curve of the first line that belongs to `run`: an overlaid run may have lines that it does not."""
     own = (line.metric for line in view.lines if not line.behind and line.metric in run.metrics)
     return run.curve(next(own, run.busiest_metric or ""))
 
@@ -151,16 +186,16 @@ def _step(curve: Curve, row: int) -> int:
     return row if curve.ordinal else int(curve.steps[row])
 
 
-def put_cursor(app: TuimonApp, cell: int) -> None:
-    """At the last point at or before a cell of the zoomed chart."""
+def put_cursor(app: Dashboard, cell: int) -> None:
+    """Put the cursor on the last point at or before a cell of the zoomed chart."""
     view = chart(app)
     if view is not None:
-        _put(app, view, place_of(view, cell, app.board.panel_size.width))
+        _put(app, view, x_at_cell(view, cell, app.board.panel_size.width))
 
 
-def toggle_cursor(app: TuimonApp) -> None:
-    """At the last point that is shown; again: away."""
-    if app.state.look.cursor is not None:
+def toggle_cursor(app: Dashboard) -> None:
+    """Put the cursor on the last visible point, or remove it."""
+    if app.state.options.cursor is not None:
         _show(app, cursor=None)
         return
     view = chart(app)
@@ -168,31 +203,31 @@ def toggle_cursor(app: TuimonApp) -> None:
         _put(app, view, view.x.high)
 
 
-def _put(app: TuimonApp, view: ChartView, x: float) -> None:
+def _put(app: Dashboard, view: ChartView, x: float) -> None:
     run = app.run_shown
     if run is not None:
         curve = _leading(run, view)
-        _show(app, cursor=_step(curve, curve.row_near(x, run.scale(app.look.axis_of(run)))))
+        _show(app, cursor=_step(curve, curve.row_near(x, run.scale(app.options.axis_of(run)))))
 
 
-def move_cursor(app: TuimonApp, cells: int) -> None:
-    """To the next point that stands so many cells further, at least; the window comes along."""
+def move_cursor(app: Dashboard, cells: int) -> None:
+    """Move the cursor by `cells`, at least to the next point in that direction; the window moves with it."""
     run = app.run_shown
-    if app.state.look.cursor is None:
+    if app.state.options.cursor is None:
         toggle_cursor(app)
         return
     view = chart(app)
     if view is None or run is None:
         return
-    curve, scale, step = _leading(run, view), run.scale(app.look.axis_of(run)), app.state.look.cursor
-    here = view.x.low if view.cursor is None else view.cursor
+    curve, scale, step = _leading(run, view), run.scale(app.options.axis_of(run)), app.state.options.cursor
+    position = view.x.low if view.cursor is None else view.cursor
     width, _ = plot_cells(app.board.panel_size)
-    row = curve.row_near(here + cells * (view.x.high - view.x.low) / max(width, 1), scale)
+    row = curve.row_near(position + cells * (view.x.high - view.x.low) / max(width, 1), scale)
     row = max(row, curve.row_after(step)) if cells > 0 else min(row, curve.row_before(step))
     row = min(max(row, 0), len(curve) - 1)
     if _step(curve, row) == step:
         app.say("The last point" if cells > 0 else "The first point")
-    x, window = curve.x_at(_step(curve, row), scale), app.state.look.window
+    x, window = curve.x_of_step(_step(curve, row), scale), app.state.options.window
     if window is not None and not view.x.low <= x <= view.x.high:
         window = panned(view, PAN * 2 if cells > 0 else -PAN * 2)
     _show(app, cursor=_step(curve, row), window=window)
@@ -201,26 +236,26 @@ def move_cursor(app: TuimonApp, cells: int) -> None:
 # ---------------------------------------------------------------- the mouse
 
 
-def drag(app: TuimonApp, cells: int, rows: int) -> None:
-    """The chart goes with the mouse."""
+def drag(app: Dashboard, cells: int, rows: int) -> None:
+    """Move the window, and limits that are fixed, with the mouse."""
     view = chart(app)
     if view is None:
         return
     width, height = plot_cells(app.board.panel_size, bool(view.note), len(view.table))
-    window = panned(view, -cells / max(width, 1)) if cells else app.state.look.window
+    window = panned(view, -cells / max(width, 1)) if cells else app.state.options.window
     panel = app.board.panel
-    if rows and panel is not None and app.state.look.fixed_limits(panel.id) is not None:
+    if rows and panel is not None and app.state.options.fixed_limits(panel.id) is not None:
         limits = moved_up(view.y, rows / max(height, 1))
         if limits is not None:
-            app.state.look = app.state.look.with_limits(panel.id, limits)
+            app.state.options = app.state.options.with_limits(panel.id, limits)
     _show(app, window=window)
 
 
-def wheel(app: TuimonApp, cell: int, up: bool, aside: bool) -> None:
-    """Zooms in x around the mouse; aside: pans."""
-    if aside:
+def wheel(app: Dashboard, cell: int, up: bool, sideways: bool) -> None:
+    """Zoom in or out around the mouse, or pan."""
+    if sideways:
         pan(app, -PAN / 2 if up else PAN / 2)
         return
     view = chart(app)
     if view is not None:
-        zoom_x(app, 1 / WHEEL if up else WHEEL, place_of(view, cell, app.board.panel_size.width))
+        zoom_x(app, 1 / WHEEL if up else WHEEL, x_at_cell(view, cell, app.board.panel_size.width))

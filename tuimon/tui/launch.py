@@ -1,41 +1,45 @@
-"""Shows the dashboard: what is set up before it, and taken down behind it."""
+"""Run the dashboard: set up the application and its notifications, and clean up after it."""
 
 from __future__ import annotations
 
 import sys
 import time
 
-from tuimon.config import Settings
-from tuimon.monitor import ReaderProcess
+from tuimon.config import Settings, config_path
+from tuimon.monitor.process import ReaderProcess
 from tuimon.notify import Notifier, channels_of
-from tuimon.tui import _textual, saved_view, terminal
+from tuimon.tui import changed_cells, saved_view, themes
 from tuimon.tui.app import TuimonApp
+from tuimon.tui.terminal import capabilities, textual_patches
 
 SWITCH = 0.001
-"""Seconds for which the receiving thread keeps the interpreter while a key waits for it; Python's own are 0.005."""
+"""Thread switch interval (s, default 0.005): how long the receiver thread may keep the GIL while a key waits for it."""
 
 
-def run(monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False, deaf_for: float = 0.0) -> int:
-    """Shows the dashboard until a person leaves it. Returns the exit code. fresh: not as it was left last time.
+def run(
+    monitor: ReaderProcess, settings: Settings, wait: bool, fresh: bool = False, ignore_input_for: float = 0.0
+) -> int:
+    """Run the dashboard until the user leaves it; return the exit code. fresh: ignore the saved view.
 
-    deaf_for: seconds for which what looks like keys is none.
+    ignore_input_for: discard keys for this many seconds (a late reply of the terminal can look like typing).
     """
-    terminal.use_its_own_size()
-    app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory())
-    app.deaf_until = time.monotonic() + deaf_for
-    chosen = channels_of(settings.notify, lambda text: _textual.write(app, text))
-    notifier = Notifier(chosen, monitor.say)
-    monitor.tell_alerts(notifier.update)
-    app.forget_sent = _textual.send_changed_cells()
-    _textual.wait_longer_for_input()
-    _textual.survive_the_loss_of_the_terminal()
+    capabilities.unset_exported_size()
+    if settings.themes:
+        themes.define(settings.themes, str(config_path()))
+    app = TuimonApp(monitor, settings, wait, None if fresh else saved_view.directory(), list_runs=True)
+    app.ignore_input_until = time.monotonic() + ignore_input_for
+    notifier = Notifier(channels_of(settings.notify, app.write), monitor.post_notice)
+    monitor.listen_to_alerts(notifier.update)
+    app.forget_sent = changed_cells.install()
+    textual_patches.poll_input_less_often()
+    textual_patches.survive_hangup()
     sys.setswitchinterval(SWITCH)
-    app.ending.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # where Textual writes
+    app.exit_signals.terminal = sys.__stderr__.fileno() if sys.__stderr__ is not None else None  # Textual writes there
     try:
         app.run(mouse=settings.mouse)
     finally:
-        app.ending.over()
+        app.exit_signals.cancel_timer()
         monitor.on_change = lambda: None
         notifier.close()
-        app.keep_view()
+        app.save_view()
     return app.return_code or 0

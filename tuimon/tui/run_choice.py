@@ -1,6 +1,6 @@
-"""Which of many runs a person looks at: how they are listed, which are drawn over each other, what they are held to.
+"""Choice among many runs: how they are listed, which ones are overlaid, and which one is the base of comparisons.
 
-Runs are named by their paths, so that a choice means the same runs when tuimon is started again.
+Runs are identified by their paths, so that a choice is valid for the next start.
 """
 
 from __future__ import annotations
@@ -11,52 +11,53 @@ from typing import Any
 
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
-from tuimon.panels import Over, drawn_over, passing
-from tuimon.panels.lists.runs import Listing, count_alerts, listed, shared_directory
+from tuimon.panels import OverlayLine, overlay_lines, transient
+from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory
 from tuimon.store import Run, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
 class RunChoice:
-    """The default is what a person sees who has pressed nothing."""
+    """The default is the choice before any key is pressed."""
 
     marked: tuple[str, ...] = ()
-    """Drawn over the run that is shown."""
+    """Runs that are overlaid on the run that is shown."""
     over: bool = True
-    """False: not now, but they stay marked."""
+    """Whether the marked runs are overlaid."""
     pinned: tuple[str, ...] = ()
-    """First in every list."""
+    """Runs that come first in the list."""
     hidden: tuple[str, ...] = ()
     base: str = ""
-    """What the others are compared with; "" nothing."""
+    """Path of the run that the others are compared with, or ""."""
     grouped: bool = False
-    """Runs that differ only in their seed are drawn as one."""
+    """Whether runs that differ only in their seed are merged."""
     sort: str = "found"
-    """One of panels.SORTS."""
+    """One of panels.lists.runs.SORTS."""
     reverse: bool = False
-    query: str = passing("")
-    """What was typed into the filter over runs."""
-    show_hidden: bool = passing(False)
+    query: str = transient("")
+    """Filter of the run list."""
+    show_hidden: bool = transient(False)
 
     def toggled(self, field: str, path: str) -> RunChoice:
-        """With the run added to marked, pinned or hidden, or taken out of it."""
-        held: tuple[str, ...] = getattr(self, field)
-        changed: dict[str, Any] = {field: tuple(one for one in held if one != path) if path in held else (*held, path)}
-        return replace(self, **changed)
+        """Return the choice with a run added to `field` (marked, pinned or hidden), or removed if it is in there."""
+        before: tuple[str, ...] = getattr(self, field)
+        others = tuple(other for other in before if other != path)
+        changes: dict[str, Any] = {field: others if path in before else (*others, path)}
+        return replace(self, **changes)
 
     @property
     def filter(self) -> RunFilter:
-        """The query, read."""
-        return _read(self.query)
+        """Parsed query."""
+        return _parsed(self.query)
 
 
 @lru_cache(maxsize=8)
-def _read(query: str) -> RunFilter:
+def _parsed(query: str) -> RunFilter:
     return parse(query)
 
 
 def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols) -> Listing:
-    """What all rows of the list have in common."""
+    """Return the data that all rows of the run list share."""
     return Listing(
         now,
         symbols,
@@ -66,32 +67,41 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         frozenset(choice.pinned),
         frozenset(choice.hidden),
         shared_directory([run.name for run in snapshot.runs]),
+        shared_directory([run.path for run in snapshot.runs]),
         frozenset(alert.run for alert in snapshot.alerts if alert.severity == "critical"),
     )
 
 
+def run_with_id(snapshot: Snapshot, id: int) -> Run | None:
+    """Return the run with an id, or the newest one if that has gone; None without runs."""
+    try:
+        return snapshot.run(id)
+    except KeyError:
+        return snapshot.newest_run
+
+
 def base_of(snapshot: Snapshot, choice: RunChoice) -> Run | None:
-    """The run that the others are compared with."""
+    """Return the run that the others are compared with, or None."""
     return next((run for run in snapshot.runs if run.path == choice.base), None) if choice.base else None
 
 
 def runs_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols) -> tuple[Run, ...]:
-    """The runs in the order of the list, without those that it does not show: what one goes through run by run."""
+    """Return the runs in the order of the run list, without the runs that it leaves out."""
     if choice == _PLAIN:
         return snapshot.runs
     listing = listing_of(snapshot, choice, now, symbols)
-    return listed(snapshot.runs, listing, choice.filter, choice.sort, choice.reverse, choice.show_hidden)
+    return list_runs(snapshot.runs, listing, choice.filter, choice.sort, choice.reverse, choice.show_hidden)
 
 
-def lines_of(snapshot: Snapshot, choice: RunChoice, shown: Run | None, symbols: Symbols) -> tuple[Over, ...]:
-    """What charts lay over each other: the run that is shown, and the marked ones in the order in which all were found;
-    () where that is one run."""
+def lines_of(snapshot: Snapshot, choice: RunChoice, shown: Run | None, symbols: Symbols) -> tuple[OverlayLine, ...]:
+    """Return the lines that charts overlay: the run that is shown, then the marked runs in the order in which they were
+    found; () if nothing is overlaid."""
     if shown is None or not (choice.grouped or (choice.over and choice.marked)):
         return ()
     marked = frozenset(choice.marked if choice.over else ())
     chosen = [shown, *(run for run in snapshot.runs if run.path in marked and run.id != shown.id)]
     among = [run for run in snapshot.runs if run.path not in choice.hidden] if choice.grouped else []
-    return drawn_over(chosen, among, choice.grouped, symbols)
+    return overlay_lines(chosen, among, choice.grouped, symbols)
 
 
 _PLAIN = RunChoice()

@@ -1,14 +1,14 @@
-"""The view of a path, kept from one start to the next: in the user's state directory, never beside the logs.
+"""Save the view of a path for the next start, in the user's state directory and never next to the logs.
 
-A file a path, `$XDG_STATE_HOME/tuimon/views/<hash of the paths>.json`, holds the fields of ViewState that a person has
-changed. What passes with the moment is not kept (fields marked so: a pause, a window of the x axis). A field that
-cannot be read, by a later version's meaning or a stray hand, is left at its default: a view is not worth an error.
+`$XDG_STATE_HOME/tuimon/views/<hash of the paths>.json` holds the fields of ViewState that the user has changed, except
+the fields marked `transient`, such as a pause or a window of the x axis. An invalid field, written by another version
+or edited by hand, is ignored and keeps its default.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
+import zlib
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import Field, fields, is_dataclass, replace
@@ -18,12 +18,12 @@ from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 from tuimon.tui.state import ViewState
 
 MOST_VIEWS = 500
-"""The views used last are kept."""
+"""Number of views that are kept, the latest ones."""
 _MOST_BYTES = 1 << 20
 
 
 class Fielded(Protocol):
-    """A dataclass's instance."""
+    """Instance of a dataclass."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
@@ -32,14 +32,14 @@ Value = TypeVar("Value", bound=Fielded)
 
 
 def directory() -> Path:
-    """Where views are."""
+    """Return the directory of the saved views."""
     from platformdirs import user_state_path
 
     return user_state_path("tuimon") / "views"
 
 
 def restored(state: ViewState, paths: Sequence[str], where: Path | None = None) -> ViewState:
-    """The state as it was left for these paths; `state` itself where nothing was kept."""
+    """Return `state` with the fields that were saved for these paths; `where`: directory, the default one if None."""
     file = _file(paths, where)
     try:
         if file.stat().st_size > _MOST_BYTES:
@@ -47,75 +47,76 @@ def restored(state: ViewState, paths: Sequence[str], where: Path | None = None) 
         data = file.read_bytes()
     except OSError:
         return state
-    import msgspec  # for who has something kept
+    import msgspec  # only if there is a saved view
 
     try:
-        kept = msgspec.json.decode(data)
+        saved = msgspec.json.decode(data)
     except msgspec.DecodeError:
         return state
-    return _with(state, kept.get("view") if isinstance(kept, dict) else None)
+    return _with(state, saved.get("view") if isinstance(saved, dict) else None)
 
 
-def keep(state: ViewState, begun: ViewState, paths: Sequence[str], where: Path | None = None) -> None:
-    """Keeps what differs from the state that a fresh start begins with; nothing that differs removes the file. A disk
-    that is full or read-only keeps nothing."""
+def save(state: ViewState, default: ViewState, paths: Sequence[str], where: Path | None = None) -> None:
+    """Save the fields that differ from the default view; remove the file if none does. Errors of the file system are
+    ignored."""
     import msgspec
 
-    file, changed = _file(paths, where), _changed(state, begun)
+    file, changed = _file(paths, where), _changed(state, default)
     with suppress(OSError):
         if not changed:
             file.unlink(missing_ok=True)
             return
-        file.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = file.with_suffix(f".{os.getpid()}.new")
         new.write_bytes(msgspec.json.encode({"paths": [os.path.abspath(path) for path in paths], "view": changed}))
         new.replace(file)
-        _forget_the_oldest(file.parent)
+        _remove_oldest(file.parent)
 
 
 def _file(paths: Sequence[str], where: Path | None) -> Path:
-    told = "\0".join(os.path.abspath(path) for path in paths)
-    return (where or directory()) / f"{hashlib.sha256(os.fsencode(told)).hexdigest()[:24]}.json"
+    key = os.fsencode("\0".join(os.path.abspath(path) for path in paths))
+    # two checksums rather than a digest: hashlib would load OpenSSL at start-up (3 ms)
+    return (where or directory()) / f"{zlib.crc32(key):08x}{zlib.adler32(key):08x}{len(key):x}.json"
 
 
 def _lasting(value: Any) -> list[Field[Any]]:
-    return [field for field in fields(value) if not field.metadata.get("passing")]
+    return [field for field in fields(value) if not field.metadata.get("transient")]
 
 
-def _changed(value: Any, begun: Any) -> dict[str, Any]:
-    """The lasting fields in which two dataclasses differ, deep."""
-    found: dict[str, Any] = {}
+def _changed(value: Any, default: Any) -> dict[str, Any]:
+    """Return the lasting fields in which two dataclasses differ, recursively."""
+    changed: dict[str, Any] = {}
     for field in _lasting(value):
-        now, before = getattr(value, field.name), getattr(begun, field.name)
+        now, before = getattr(value, field.name), getattr(default, field.name)
         if is_dataclass(now) and not isinstance(now, type):
             if inner := _changed(now, before):
-                found[field.name] = inner
+                changed[field.name] = inner
         elif now != before:
-            found[field.name] = now
-    return found
+            changed[field.name] = now
+    return changed
 
 
-def _with(value: Value, kept: Any) -> Value:
-    """The dataclass with the kept fields that are of the right type."""
+def _with(value: Value, saved: Any) -> Value:
+    """Return the dataclass with the saved fields that have the right type."""
     import msgspec
 
-    if not isinstance(kept, dict):
+    if not isinstance(saved, dict):
         return value
     hints = get_type_hints(type(value))
-    found: dict[str, Any] = {}
+    valid: dict[str, Any] = {}
     for field in _lasting(value):
-        if field.name not in kept:
+        if field.name not in saved:
             continue
         now = getattr(value, field.name)
         if is_dataclass(now) and not isinstance(now, type):
-            found[field.name] = _with(now, kept[field.name])
+            valid[field.name] = _with(now, saved[field.name])
         else:
             with suppress(msgspec.ValidationError):
-                found[field.name] = msgspec.convert(kept[field.name], hints[field.name])
-    return replace(value, **found)
+                valid[field.name] = msgspec.convert(saved[field.name], hints[field.name])
+    return replace(value, **valid)
 
 
-def _forget_the_oldest(where: Path) -> None:
+def _remove_oldest(where: Path) -> None:
     views = sorted(where.glob("*.json"), key=lambda file: file.stat().st_mtime)
     for file in views[:-MOST_VIEWS]:
         file.unlink(missing_ok=True)

@@ -1,39 +1,41 @@
-"""What a person has chosen to see; all that is needed to show the same again."""
+"""View state: what the user has chosen to see."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from tuimon.model.views import Symbols
-from tuimon.panels import Look, passing
+from tuimon.panels import ChartOptions, transient
 from tuimon.tui.run_choice import RunChoice
 
 
 @dataclass(slots=True)
 class ViewState:
-    """Changed by actions alone. What is no `passing` field is kept for the next start, see saved_view."""
+    """Everything needed to show the same view again. Actions change it; saved_view stores all fields that are not
+    marked `transient`."""
 
     symbols: Symbols
     theme: str
-    """dark | light | ansi."""
-    look: Look = field(default_factory=Look)
-    """How charts are looked at."""
-    run: int | None = passing(None)
-    """The index of the run that is shown; None: the one that grew last."""
+    """Name of a theme, see themes.names."""
+    options: ChartOptions = field(default_factory=ChartOptions)
+    """Display options of the charts."""
+    run: int | None = transient(None)
+    """Id of the run that is shown; None: the run that grew last."""
     runs: RunChoice = field(default_factory=RunChoice)
-    """Which of many runs are listed, and drawn over each other."""
-    query: str | None = None
-    """What was typed into the filter; None or "": no filter."""
+    """Runs that are listed and overlaid."""
+    query: str = transient("")
+    """Filter of the dashboard; "": no filter. Not saved: a later start would hide charts without a reason to see."""
     chart_size: int = 0
-    """How much larger charts are than their page would have them, in columns and rows of charts that are left out."""
+    """Number of chart columns and rows left out of a page to make charts larger; negative: added."""
     all_metrics: bool = False
-    """A chart for every metric, instead of the dashboard."""
-    chosen: tuple[str, ...] = passing(())
-    """Metrics that have been opened from their list, a chart each; (): none."""
+    """Whether to show a chart for every metric instead of the dashboard."""
+    chosen: tuple[str, ...] = transient(())
+    """Metrics opened from the metric list, one chart each."""
     order: str = "relevance"
-    """Of charts of single metrics: relevance | name."""
+    """Order of the charts of single metrics: relevance or name."""
     folded: bool | None = None
-    """Whether the sections of all metrics are folded; None: where there are many metrics."""
+    """Whether sections are folded; None: they are if there are many metrics."""
     turned: tuple[str, ...] = ()
-    """The sections that are the other way round."""
-    paused: bool = passing(False)
+    """Titles of the sections whose state is the opposite of `folded`."""
+    paused: bool = transient(False)
+    """Whether the screen is held while reading continues."""

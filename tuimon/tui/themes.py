@@ -1,109 +1,204 @@
-"""What a role looks like. Series colours are those of Okabe and Ito, told apart by colour-blind eyes too
-(https://jfly.uni-koeln.de/color/); colour is never the only carrier: labels, marks and numbers say the same.
+"""Styles of the roles, by theme.
 
-No background is ever painted but for heat cells and the selection: the terminal's own shows through, and a repaint
-costs half the bytes.
+The colours of curves differ in lightness, too: they were chosen by a search for the largest smallest distance in CIE
+L*a*b* of any two of them, as seen with and without each kind of dichromacy. tests/tui/test_themes.py computes that
+distance and the contrasts. Colour is never the only carrier: labels, marks and numbers say the same.
+
+Only heat cells, the selection and warnings in 16 colours have a background; elsewhere the background of the terminal
+shows, which halves the bytes of a repaint.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
+from rich.errors import StyleSyntaxError
 from rich.style import Style
 from rich.terminal_theme import SVG_EXPORT_THEME
 
+from tuimon.errors import UsageError
 from tuimon.model.views import Role
 
-_DARK = {
-    Role.TEXT: "#d0d0d0",
-    Role.TITLE: "bold #f2f2f2",
-    Role.VALUE: "bold #ffffff",
-    Role.MUTED: "#8a8a8a",
-    Role.AXIS: "#808892",
-    Role.GOOD: "#4cc38a",
-    Role.WARNING: "#f2b84b",
-    Role.CRITICAL: "bold #ff6b5e",
-    Role.ACCENT: "bold #56b4e9",
-    Role.SERIES_0: "#56b4e9",
-    Role.SERIES_1: "#e69f00",
-    Role.SERIES_2: "#2bbf95",
-    Role.SERIES_3: "#dd8fbb",
-    Role.SERIES_4: "#f0e442",
-    Role.SERIES_5: "#6f8dff",
-    Role.SERIES_6: "#ee7733",
-    Role.SERIES_7: "#b0b0b0",
-    Role.FAINT: "#4a5058",
-    Role.HEAT_0: "#cfe3f2 on #14344d",
-    Role.HEAT_1: "#e3f1fb on #1c5480",
-    Role.HEAT_2: "#ffffff on #2a7ab0",
-    Role.HEAT_3: "#20180a on #e0a63a",
-    Role.HEAT_4: "#1c0d05 on #ee8434",
-    Role.HEAT_5: "bold #ffffff on #c8322b",
+_STYLES: dict[str, dict[Role, str]] = {
+    "dark": {
+        Role.TEXT: "#d0d0d0",
+        Role.TITLE: "bold #f2f2f2",
+        Role.VALUE: "bold #ffffff",
+        Role.MUTED: "#9a9a9a",
+        Role.AXIS: "#98a0aa",
+        Role.GOOD: "#4cc38a",
+        Role.WARNING: "#f2b84b",
+        Role.CRITICAL: "bold #ff6b5e",
+        Role.ACCENT: "bold #56b4e9",
+        Role.SERIES_0: "#56b4e9",
+        Role.SERIES_1: "#c98500",
+        Role.SERIES_2: "#71f8b1",
+        Role.SERIES_3: "#f0acc8",
+        Role.SERIES_4: "#f0e442",
+        Role.SERIES_5: "#8c75fa",
+        Role.SERIES_6: "#ed7356",
+        Role.SERIES_7: "#93867c",
+        Role.FAINT: "#4a5058",
+        Role.HEAT_0: "#cfe3f2 on #14344d",
+        Role.HEAT_1: "#e3f1fb on #1c5480",
+        Role.HEAT_2: "#ffffff on #1f6a9e",
+        Role.HEAT_3: "#20180a on #e0a63a",
+        Role.HEAT_4: "#1c0d05 on #ee8434",
+        Role.HEAT_5: "bold #ffffff on #af1f1a",
+    },
+    "light": {
+        Role.TEXT: "#303030",
+        Role.TITLE: "bold #101010",
+        Role.VALUE: "bold #000000",
+        Role.MUTED: "#626262",
+        Role.AXIS: "#5c646e",
+        Role.GOOD: "#006b43",
+        Role.WARNING: "#8a5000",
+        Role.CRITICAL: "bold #b81810",
+        Role.ACCENT: "bold #005a9c",
+        Role.SERIES_0: "#0072b2",
+        Role.SERIES_1: "#b56b49",
+        Role.SERIES_2: "#109b8c",
+        Role.SERIES_3: "#750069",
+        Role.SERIES_4: "#9f8c00",
+        Role.SERIES_5: "#2c04ac",
+        Role.SERIES_6: "#7b0000",
+        Role.SERIES_7: "#3a1c28",
+        Role.FAINT: "#c4c8cc",
+        Role.HEAT_0: "#10364f on #dcebf7",
+        Role.HEAT_1: "#0b2f49 on #b4d6ee",
+        Role.HEAT_2: "#06263d on #7fb8e0",
+        Role.HEAT_3: "#2b1c00 on #f4cf7a",
+        Role.HEAT_4: "#2b1200 on #f3a35c",
+        Role.HEAT_5: "bold #ffffff on #af1f1a",
+    },
+    "contrast": {
+        Role.TEXT: "#ffffff",
+        Role.TITLE: "bold #ffffff",
+        Role.VALUE: "bold #ffffff",
+        Role.MUTED: "#d8d8d8",
+        Role.AXIS: "#d8d8d8",
+        Role.GOOD: "#6ef0b0",
+        Role.WARNING: "#ffd75f",
+        Role.CRITICAL: "bold #ffa097",
+        Role.ACCENT: "bold #8ad4ff",
+        Role.SERIES_0: "#56b4e9",
+        Role.SERIES_1: "#ca9301",
+        Role.SERIES_2: "#52ffb7",
+        Role.SERIES_3: "#babac9",
+        Role.SERIES_4: "#f0e442",
+        Role.SERIES_5: "#857dfe",
+        Role.SERIES_6: "#de744e",
+        Role.SERIES_7: "#a3897f",
+        Role.FAINT: "#808080",
+        Role.HEAT_0: "#ffffff on #0a2236",
+        Role.HEAT_1: "#ffffff on #10395c",
+        Role.HEAT_2: "#ffffff on #175a8a",
+        Role.HEAT_3: "#000000 on #e0a63a",
+        Role.HEAT_4: "#000000 on #ee8434",
+        Role.HEAT_5: "bold #ffffff on #901010",
+    },
+    "contrast-light": {
+        Role.TEXT: "#000000",
+        Role.TITLE: "bold #000000",
+        Role.VALUE: "bold #000000",
+        Role.MUTED: "#303030",
+        Role.AXIS: "#303030",
+        Role.GOOD: "#004d2f",
+        Role.WARNING: "#5c3000",
+        Role.CRITICAL: "bold #900a04",
+        Role.ACCENT: "bold #00407a",
+        Role.SERIES_0: "#0072b2",
+        Role.SERIES_1: "#b15c50",
+        Role.SERIES_2: "#002e2d",
+        Role.SERIES_3: "#43075a",
+        Role.SERIES_4: "#8e7202",
+        Role.SERIES_5: "#912ae2",
+        Role.SERIES_6: "#621f00",
+        Role.SERIES_7: "#626375",
+        Role.FAINT: "#909090",
+        Role.HEAT_0: "#000000 on #e6f1fa",
+        Role.HEAT_1: "#000000 on #b4d6ee",
+        Role.HEAT_2: "#000000 on #7fb8e0",
+        Role.HEAT_3: "#000000 on #f4cf7a",
+        Role.HEAT_4: "#000000 on #f3a35c",
+        Role.HEAT_5: "bold #ffffff on #901010",
+    },
+    # Each holds on black and on white: text in yellow, green or cyan cannot be read on white, blue not on black.
+    "ansi": {
+        Role.TEXT: "default",
+        Role.TITLE: "bold default",
+        Role.VALUE: "bold default",
+        Role.MUTED: "default",
+        Role.AXIS: "default",
+        Role.GOOD: "default",
+        Role.WARNING: "black on yellow",
+        Role.CRITICAL: "bold bright_white on red",
+        Role.ACCENT: "bold reverse default",
+        Role.SERIES_0: "bright_blue",
+        Role.SERIES_1: "red",
+        Role.SERIES_2: "magenta",
+        Role.SERIES_3: "default",
+        Role.SERIES_4: "bright_magenta",
+        Role.SERIES_5: "bright_red",
+        Role.SERIES_6: "bright_black",
+        Role.SERIES_7: "bold default",
+        Role.FAINT: "bright_black",
+        Role.HEAT_0: "default",
+        Role.HEAT_1: "bright_white on blue",
+        Role.HEAT_2: "black on cyan",
+        Role.HEAT_3: "black on yellow",
+        Role.HEAT_4: "bright_white on magenta",
+        Role.HEAT_5: "bold bright_white on red",
+    },
 }
-_LIGHT = {
-    Role.TEXT: "#303030",
-    Role.TITLE: "bold #101010",
-    Role.VALUE: "bold #000000",
-    Role.MUTED: "#6a6a6a",
-    Role.AXIS: "#6c747e",
-    Role.GOOD: "#00744f",
-    Role.WARNING: "#9a5b00",
-    Role.CRITICAL: "bold #c01c12",
-    Role.ACCENT: "bold #005a9c",
-    Role.SERIES_0: "#0072b2",
-    Role.SERIES_1: "#b35c00",
-    Role.SERIES_2: "#007a57",
-    Role.SERIES_3: "#a8447c",
-    Role.SERIES_4: "#8a7a00",
-    Role.SERIES_5: "#3a4fd0",
-    Role.SERIES_6: "#c24a00",
-    Role.SERIES_7: "#606060",
-    Role.FAINT: "#c4c8cc",
-    Role.HEAT_0: "#10364f on #dcebf7",
-    Role.HEAT_1: "#0b2f49 on #b4d6ee",
-    Role.HEAT_2: "#06263d on #7fb8e0",
-    Role.HEAT_3: "#2b1c00 on #f4cf7a",
-    Role.HEAT_4: "#2b1200 on #f3a35c",
-    Role.HEAT_5: "bold #ffffff on #c8322b",
-}
-_ANSI = {
-    Role.TEXT: "default",
-    Role.TITLE: "bold default",
-    Role.VALUE: "bold default",
-    Role.MUTED: "bright_black",
-    Role.AXIS: "bright_black",
-    Role.GOOD: "green",
-    Role.WARNING: "yellow",
-    Role.CRITICAL: "bold red",
-    Role.ACCENT: "bold cyan",
-    Role.SERIES_0: "cyan",
-    Role.SERIES_1: "yellow",
-    Role.SERIES_2: "green",
-    Role.SERIES_3: "magenta",
-    Role.SERIES_4: "bright_yellow",
-    Role.SERIES_5: "blue",
-    Role.SERIES_6: "bright_red",
-    Role.SERIES_7: "default",
-    Role.FAINT: "bright_black",
-    Role.HEAT_0: "default",
-    Role.HEAT_1: "cyan",
-    Role.HEAT_2: "bright_cyan",
-    Role.HEAT_3: "yellow",
-    Role.HEAT_4: "bright_red",
-    Role.HEAT_5: "bold reverse red",
-}
-THEMES = {"dark": _DARK, "light": _LIGHT, "ansi": _ANSI}
+LIGHT = ("light", "contrast-light")
+"""Themes for a light background."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of the themes, including those of the user."""
+    return tuple(_STYLES)
+
+
+def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
+    """Add the themes of the user: name → role → style, and `base`, the theme of the roles that are not given.
+
+    Raise UsageError, which names the file `where`, for an unknown role or base or an invalid style.
+    """
+    for name, given in themes.items():
+        base = given.get("base", "dark")
+        if base not in _STYLES:
+            raise UsageError(f"{where}: themes.{name}: unknown base {base!r}", f"The themes are: {', '.join(_STYLES)}.")
+        styles = dict(_STYLES[base])
+        for role, text in given.items():
+            if role == "base":
+                continue
+            try:
+                Style.parse(text)
+                styles[Role(role)] = text
+            except StyleSyntaxError as error:
+                example = 'A style is "bold #56b4e9", "red" or "black on yellow".'
+                raise UsageError(f"{where}: themes.{name}.{role}: invalid style {text!r}", example) from error
+            except ValueError as error:
+                raise UsageError(
+                    f"{where}: themes.{name}: unknown role {role!r}", f"The roles are: {', '.join(Role)}."
+                ) from error
+        _STYLES[name] = styles
+    style.cache_clear()
 
 
 @cache
 def style(theme: str, role: Role) -> Style:
-    """The style of a role. Never None: a segment without a style ends Textual under NO_COLOR."""
-    return Style.parse(THEMES[theme][role])
+    """Return the style of a role; never None, since Textual fails on a segment without a style under NO_COLOR. The
+    theme may be one that the user has removed from the settings."""
+    return Style.parse(_STYLES.get(theme, _STYLES["dark"])[role])
 
 
 def on_paper(svg: str, theme: str) -> str:
-    """A screenshot with the background that its theme is made for; Textual's own is always dark."""
-    if theme != "light":
+    """Return a screenshot with the background of its theme; Textual always uses a dark one."""
+    if theme not in LIGHT:
         return svg
     background, foreground = SVG_EXPORT_THEME.background_color.hex, SVG_EXPORT_THEME.foreground_color.hex
     return svg.replace(background, "#ffffff").replace(foreground, "#303030").replace("rgba(255,255,255", "rgba(0,0,0")

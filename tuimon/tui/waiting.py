@@ -1,61 +1,70 @@
-"""What stands in place of the charts while there is nothing to draw: what is waited for, what was found so far."""
+"""Text in place of the charts while there is nothing to draw."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tuimon.analysis.progress_inputs import not_understood
 from tuimon.draw.numbers import format_bytes
-from tuimon.draw.rows import exactly
+from tuimon.draw.rows import fit_rows
+from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows
+from tuimon.panels import link_row
 from tuimon.store import Snapshot
 from tuimon.text import clean, shown_path
 from tuimon.tui.box import strip
 
 _MOST = 20
+"""Maximum number of files that are listed."""
 
 
 class Waiting(Widget):
-    """Rows of text; drawn again only when they differ."""
+    """Rows of text, redrawn only when they change."""
 
     DEFAULT_CSS = "Waiting { height: 1fr; width: 1fr; padding: 1 2; }"
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, paths: Sequence[str], links: Sequence[Link] = ()) -> None:
         super().__init__()
         self._paths = paths
+        self._links = links
         self._rows: Rows = ()
         self._theme = "dark"
 
-    def update(self, snapshot: Snapshot, query: str | None, theme: str) -> None:
-        """query: what was typed into the filter, when that is why there is nothing."""
+    def update(self, snapshot: Snapshot, query: str, theme: str) -> None:
+        """query: the filter, if it is the reason that there is nothing to draw."""
         if query:
-            rows: Rows = (((f"no metric matches {clean(query)}", Role.TITLE), ("   Esc ends the filter", Role.MUTED)),)
+            no_match = f"no metric matches {clean(query)}", Role.TITLE
+            rows: Rows = ((no_match, ("   Esc removes the filter", Role.MUTED)),)
         else:
-            rows = tuple(self._told(snapshot))
+            rows = tuple(self._waiting_for(snapshot))
         if rows != self._rows or theme != self._theme:
             self._rows, self._theme = rows, theme
             self.refresh()
 
-    def _told(self, snapshot: Snapshot) -> list[Row]:
+    def _waiting_for(self, snapshot: Snapshot) -> list[Row]:
+        """Return what is waited for, and the files found so far."""
         streams = [stream for run in snapshot.runs for stream in run.streams]
-        where = ", ".join(shown_path(path) for path in self._paths)
+        where: Row = (" below ", Role.TEXT), (", ".join(shown_path(path) for path in self._paths), Role.VALUE)
         if not streams:
-            looking = "looking for logs" if not snapshot.progress.caught_up else "waiting for a log to appear"
-            return [((looking, Role.TITLE), (" below ", Role.TEXT), (where, Role.VALUE))]
-        rows: list[Row] = [
-            (("waiting for the first point", Role.TITLE), (" below ", Role.TEXT), (where, Role.VALUE)),
-            (),
-        ]
+            searching = "waiting for a log to appear" if snapshot.progress.caught_up else "searching for logs"
+            return [((searching, Role.TITLE), *where), *(link_row(link, time.time()) for link in self._links)]
+        unread = not_understood(snapshot, time.time())
+        title = "not understood" if len(unread) == len(snapshot.runs) else "waiting for the first point"
+        rows: list[Row] = [((title, Role.TITLE), *where), ()]
+        for reason in list(unread.values())[:_MOST]:
+            rows += [((clean(part), Role.WARNING),) for part in reason.split("; ")]
         for stream in streams[:_MOST]:
             status = stream.status
-            said = f"{status.state}, {format_bytes(status.size)}" if status else "waiting"
+            state = f"{status.state}, {format_bytes(status.size)}" if status else "waiting"
             message = f": {clean(status.message)}" if status and status.message else ""
-            rows.append(((f"{clean(stream.found.source)}  ", Role.TEXT), (said + message, Role.MUTED)))
+            rows.append(((f"{clean(stream.info.source)}  ", Role.TEXT), (state + message, Role.MUTED)))
         if len(streams) > _MOST:
             rows.append(((f"and {len(streams) - _MOST} more", Role.MUTED),))
         return rows
 
     def render_line(self, y: int) -> Strip:
-        return strip(exactly(self._rows, self.size.width, self.size.height)[y], self._theme)
+        return strip(fit_rows(self._rows, self.size.width, self.size.height)[y], self._theme)

@@ -1,30 +1,36 @@
-"""What the name of a metric means: vocabulary.toml and its matcher.
+"""Meaning of metric names: vocabulary.toml and the functions that look names up in it.
 
     classify("critic/score/mean")        Meaning(concept="reward.train", label="reward", unit="1", direction="up", …)
     phase_of("time/train_step/execute")  Phase(id="train_actor", name="train_step", part="execute", …) or None
     memory_of("memory/generate/end/onload/max_reserved_frac/3")    MemoryTag(…, device=3, …) or None
     merge_key("eval_loss") == merge_key("eval/loss")
+    pair_key("val/cls_loss") == pair_key("train/cls_loss")
+    meanings(("loss", "reward"))["loss"]       Meaning as classify() gives it, changed by what else the run logs
 
-All are pure and cached, and cost nothing before the first call: the vocabulary is read then, as _compile has made it
-ready.
+All functions are pure and cached. The vocabulary is read from vocabulary.json at the first call, not on import.
 """
 
-from tuimon.vocabulary.meaning import Concept, Meaning, Rule, classify, concepts
+from tuimon.vocabulary.context import meaning_in, meanings, repeats_along_other_axis
+from tuimon.vocabulary.meaning import Concept, Meaning, classify, concepts
 from tuimon.vocabulary.memory import MemoryTag, memory_of
 from tuimon.vocabulary.names import merge_key, without_reducer
 from tuimon.vocabulary.phases import Phase, is_nested, phase_of
+from tuimon.vocabulary.words import pair_key
 
 __all__ = [
     "Concept",
     "Meaning",
     "MemoryTag",
     "Phase",
-    "Rule",
     "classify",
     "concepts",
     "is_nested",
+    "meaning_in",
+    "meanings",
     "memory_of",
     "merge_key",
+    "pair_key",
     "phase_of",
+    "repeats_along_other_axis",
     "without_reducer",
 ]

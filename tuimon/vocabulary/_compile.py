@@ -1,11 +1,12 @@
-"""Makes vocabulary.json of vocabulary.toml, for people who change the latter:
+"""Compile vocabulary.toml into vocabulary.json, the file that the program loads.
 
     python -m tuimon.vocabulary._compile > tuimon/vocabulary/vocabulary.json
 
-Every start would have to parse 1 400 lines of TOML and to compile some hundred regular expressions before it knew its
-first name: a twentieth of the time until the first curve. Here it is done once. Three quarters of the alternatives of
-patterns match a few names each, which are listed; of the others it is told what their matches begin and end with, so
-that a name is held against those alone that may match it.
+Parsing the TOML and compiling some hundred regular expressions at each start would take a twentieth of the time until
+the first curve. Most templates match a few names only: these are listed. Every other template becomes one regular
+expression with the texts that its matches can begin and end with, so that few expressions are tried for a name.
+
+The syntax of templates is described at the head of vocabulary.toml.
 """
 
 from __future__ import annotations
@@ -14,153 +15,161 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from re import _constants as codes  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, NamedTuple
 
 SOURCE = Path(__file__).parent / "vocabulary.toml"
-_MOST_NAMES = 400
-"""That are listed of one alternative."""
-_MOST_ENDS = 64
-"""Texts of which a match begins, or ends, with one."""
+_DESCRIPTION = ("id", "label", "panel", "unit", "direction")
+_OVERRIDES = ("label", "unit", "direction", "scale", "sign", "split")
+_WILDCARDS = {"*": "[^/]+", "**": ".+", "#": r"\d+"}
+_PIECE = re.compile(
+    r"\{(?:(?P<facet>[a-z]+)(?:(?P<segment>\})|:)|)|~(?P<regex>[^{}]*)|(?P<wildcard>\*\*|[*#])|(?P<text>[^{}|*#~]+)"
+)
 
 
-def compiled() -> dict[str, Any]:
-    """What vocabulary.json holds."""
-    document = tomllib.loads(SOURCE.read_text(encoding="utf-8"))
-    patterns = [pattern for concept in document["concept"] for pattern in concept["pattern"]]
-    regexes = [re.compile(guarded(pattern)) for pattern in patterns]
-    exact: dict[str, int] = {}
-    opened = []
-    for number, pattern in enumerate(patterns):
-        for alternative in _alternatives(pattern["re"]):
-            parsed = parser.parse(alternative)
-            names = _edge(parsed, _MOST_NAMES)
-            if names.whole:
-                for name in sorted(names.texts):
-                    first = next((at for at, regex in enumerate(regexes) if regex.fullmatch(name)), None)
-                    if first is not None:
-                        exact[name] = first
-                continue
-            begins, ends = _edge(parsed, _MOST_ENDS).texts, _edge(parsed, _MOST_ENDS, backwards=True).texts
-            source = guarded({**pattern, "re": alternative})
-            opened.append([number, source, sorted(_without_longer(begins)), sorted(_without_longer(ends, True))])
-    facets = {}
-    for name, number in exact.items():
-        found = regexes[number].fullmatch(name)
-        if found and (told := {key: value for key, value in found.groupdict().items() if value is not None}):
-            facets[name] = told
-    return {"document": document, "exact": exact, "facets": facets, "open": opened}
+class Edges(NamedTuple):
+    """Texts that a match begins and ends with; `whole`: both are the match itself."""
 
-
-def guarded(pattern: Mapping[str, str]) -> str:
-    """The regular expression of a pattern without what it excludes."""
-    return (rf"(?!(?:{pattern['exclude']})\Z)" if "exclude" in pattern else "") + f"(?:{pattern['re']})"
-
-
-def _alternatives(source: str) -> list[str]:
-    """A regular expression cut at its top-level "|"."""
-    parts, start, depth, in_class = [], 0, 0, False
-    for token in re.finditer(r"\\.|[\[\]()|]", source, re.DOTALL):
-        character = token[0]
-        if in_class:
-            in_class = character != "]"
-        elif character == "[":
-            in_class = True
-        elif character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif character == "|" and not depth:
-            parts.append(source[start : token.start()])
-            start = token.end()
-    return [*parts, source[start:]]
-
-
-class _Edge(NamedTuple):
-    """What matches of an expression begin (or end) with: one of these texts."""
-
-    texts: frozenset[str]
+    begin: str
+    end: str
     whole: bool
-    """They are the whole matches, all of them."""
 
 
-_NOTHING, _ANYTHING = _Edge(frozenset({""}), True), _Edge(frozenset({""}), False)
+class Template(NamedTuple):
+    """A parsed template: its regular expression, and the edges of each of its alternatives."""
+
+    regex: str
+    edges: tuple[Edges, ...]
 
 
-def _edge(items: Iterable[Any], most: int, backwards: bool = False) -> _Edge:
-    """Of a parsed expression (a sequence of operations)."""
-    texts = _NOTHING.texts
-    for operation, argument in reversed(list(items)) if backwards else items:
-        part = _of_operation(operation, argument, most, backwards)
-        longer = {after + before if backwards else before + after for before in texts for after in part.texts}
-        if len(longer) > most:
-            return _Edge(texts, False)
-        texts = frozenset(longer)
-        if not part.whole:
-            return _Edge(texts, False)
-    return _Edge(texts, True)
+_EMPTY = Template("", (Edges("", "", True),))
 
 
-def _of_operation(operation: Any, argument: Any, most: int, backwards: bool) -> _Edge:
-    if operation is codes.LITERAL:
-        return _Edge(frozenset({chr(argument)}), True)
-    if operation is codes.IN:
-        return _of_class(argument, most)
-    if operation is codes.SUBPATTERN:
-        return _edge(argument[-1], most, backwards)
-    if operation is codes.BRANCH:
-        return _either(_edge(branch, most, backwards) for branch in argument[1])
-    if operation in (codes.MAX_REPEAT, codes.MIN_REPEAT):
-        least, highest, body = argument
-        found = _edge(body, most, backwards)
-        if (least, highest) == (0, 1):
-            return _either((_NOTHING, found))
-        return _Edge(found.texts, False) if least else _ANYTHING
-    if operation is codes.ASSERT_NOT:
-        return _NOTHING  # what it leaves out is looked at when a name is listed, or is a part of the source
-    return _ANYTHING
+def parse(template: str) -> Template:
+    """Parse a template. ValueError for unbalanced braces."""
+    parsed, position = _parse_choice(template, 0)
+    if position != len(template):
+        raise ValueError(f"unbalanced braces in template {template!r}")
+    return parsed
 
 
-def _of_class(members: Sequence[Any], most: int) -> _Edge:
-    found: set[str] = set()
-    for operation, argument in members:
-        if operation is codes.LITERAL:
-            found.add(chr(argument))
-        elif operation is codes.RANGE and argument[1] - argument[0] < most:
-            found |= {chr(code) for code in range(argument[0], argument[1] + 1)}
+def _parse_choice(template: str, position: int) -> tuple[Template, int]:
+    """Parse alternatives up to the end of the template or a closing brace; return (template, position there)."""
+    alternatives = [_EMPTY]
+    while position < len(template) and template[position] != "}":
+        if template[position] == "|":
+            alternatives.append(_EMPTY)
+            position += 1
         else:
-            return _ANYTHING
-    return _Edge(frozenset(found), True)
+            piece, position = _parse_piece(template, position)
+            alternatives[-1] = _joined(alternatives[-1], piece)
+    edges = tuple(edge for alternative in alternatives for edge in alternative.edges)
+    return Template("|".join(alternative.regex for alternative in alternatives), edges), position
 
 
-def _either(edges: Iterable[_Edge]) -> _Edge:
-    found = list(edges)
-    return _Edge(frozenset().union(*(edge.texts for edge in found)), all(edge.whole for edge in found))
+def _parse_piece(template: str, position: int) -> tuple[Template, int]:
+    match = _PIECE.match(template, position)
+    assert match is not None
+    facet, segment, regex, wildcard, text = match.groups()
+    if text is not None:
+        return Template(re.escape(text), (Edges(text, text, True),)), match.end()
+    if wildcard or regex is not None or segment:
+        source = regex if regex is not None else _WILDCARDS[wildcard or "*"]
+        return Template(f"(?P<{facet}>{source})" if facet else source, (Edges("", "", False),)), match.end()
+    inner, end = _parse_choice(template, match.end())
+    if not template.startswith("}", end):
+        raise ValueError(f"unbalanced braces in template {template!r}")
+    return Template(f"({f'?P<{facet}>' if facet else '?:'}{inner.regex})", inner.edges), end + 1
 
 
-def _without_longer(texts: frozenset[str], backwards: bool = False) -> Iterator[str]:
-    """Those that hold no other one at that end; none where one of them is empty, as any name will do then."""
-    for text in texts:
-        shorter = (text[cut:] if backwards else text[: len(text) - cut] for cut in range(1, len(text) + 1))
-        if text and not any(one in texts for one in shorter):
-            yield text
+def _joined(first: Template, second: Template) -> Template:
+    edges = (
+        Edges(a.begin + b.begin if a.whole else a.begin, a.end + b.end if b.whole else b.end, a.whole and b.whole)
+        for a in first.edges
+        for b in second.edges
+    )
+    return Template(first.regex + second.regex, tuple(dict.fromkeys(edges)))
 
 
-def written(found: Mapping[str, Any]) -> str:
-    """As the file has it: a line an entry, so that a change can be read."""
-    lines = [f"{json.dumps(key)}: {_broken(value)}" for key, value in found.items()]
+def expressions(pattern: Mapping[str, Any]) -> Iterator[tuple[str, Template]]:
+    """Yield (regular expression that rejects the exceptions, parsed template) for each template of a pattern."""
+    exceptions = "|".join(parse(template).regex for template in pattern.get("except", ()))
+    guard = rf"(?!(?:{exceptions})\Z)" if exceptions else ""
+    for name in pattern["names"]:
+        template = parse(name)
+        yield f"{guard}(?:{template.regex})", template
+
+
+def compiled(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of vocabulary.json; its keys are described in _document.py."""
+    concepts = document["concept"]
+    patterns = [(rank, preference, p) for rank, c in enumerate(concepts) for preference, p in enumerate(c["pattern"])]
+    templates = [(number, *pair) for number, (_, _, p) in enumerate(patterns) for pair in expressions(p)]
+    regexes = [(number, re.compile(source)) for number, source, _ in templates]
+    exact: dict[str, int] = {}
+    facets: dict[str, dict[str, str]] = {}
+    opened = []
+    for number, source, template in templates:
+        if not all(edge.whole for edge in template.edges):
+            begins, ends = {edge.begin for edge in template.edges}, {edge.end for edge in template.edges}
+            opened.append([number, source, _shortest(begins), _shortest(ends, at_end=True)])
+            continue
+        for name in sorted({edge.begin for edge in template.edges}):
+            matches = ((n, match) for n, regex in regexes if (match := regex.fullmatch(name)))
+            exact[name], match = next(matches, (-1, None))
+            if match is None:
+                del exact[name]
+            elif groups := {key: value for key, value in match.groupdict().items() if value is not None}:
+                facets[name] = groups
+    return {
+        "names": document["names"],
+        "concepts": [{key: concept[key] for key in _DESCRIPTION} for concept in concepts],
+        "patterns": [
+            [rank, p.get("preference", n), {key: p[key] for key in _OVERRIDES if key in p}] for rank, n, p in patterns
+        ],
+        "phases": document["phase"],
+        "phase_names": document["phase_names"],
+        "exact": exact,
+        "facets": facets,
+        "open": opened,
+        "words": document["words"],
+        "stems": [{key: value for key, value in stem.items() if key != "names"} for stem in document["stem"]],
+        **_stem_tables(document["stem"]),
+    }
+
+
+def _stem_tables(stems: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return for each use of a stem (whole, end, begin of a name) its index in `stems`; the first entry wins."""
+    tables: dict[str, dict[str, int]] = {"stem_whole": {}, "stem_end": {}, "stem_begin": {}}
+    for number, stem in enumerate(stems):
+        uses = {"stem_whole": True, "stem_end": stem.get("qualified"), "stem_begin": stem.get("prefix")}
+        for use in (use for use, allowed in uses.items() if allowed):
+            for name in stem["names"]:
+                tables[use].setdefault(name, number)
+    return tables
+
+
+def _shortest(texts: Collection[str], at_end: bool = False) -> list[str]:
+    """Return the texts that do not begin (end) with another of them; none if one is empty and so fits any name."""
+    if "" in texts:
+        return []
+    has_edge = str.endswith if at_end else str.startswith
+    return sorted(text for text in texts if not any(other != text and has_edge(text, other) for other in texts))
+
+
+def formatted(content: Mapping[str, Any]) -> str:
+    """Format the content as JSON with one entry per line, so that changes can be reviewed."""
+    lines = []
+    for key, value in content.items():
+        if isinstance(value, list):
+            entries = [json.dumps(entry, ensure_ascii=False) for entry in value]
+            lines.append(f"{json.dumps(key)}: [\n" + ",\n".join(entries) + "]")
+        else:
+            entries = [f"{json.dumps(k)}: {json.dumps(v, ensure_ascii=False)}" for k, v in value.items()]
+            lines.append(f"{json.dumps(key)}: {{\n" + ",\n".join(entries) + "}")
     return "{" + ",\n".join(lines) + "}\n"
 
 
-def _broken(value: Any) -> str:
-    if isinstance(value, list):
-        return "[\n" + ",\n".join(json.dumps(entry, ensure_ascii=False) for entry in value) + "]"
-    entries = (f"{json.dumps(key)}: {json.dumps(entry, ensure_ascii=False)}" for key, entry in value.items())
-    return "{\n" + ",\n".join(entries) + "}"
-
-
 if __name__ == "__main__":
-    sys.stdout.write(written(compiled()))
+    sys.stdout.write(formatted(compiled(tomllib.loads(SOURCE.read_text(encoding="utf-8")))))

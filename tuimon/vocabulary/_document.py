@@ -1,4 +1,4 @@
-"""What is known of names, read once and on first use: vocabulary.toml, made ready by _compile."""
+"""Load the compiled vocabulary on first use."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ from pathlib import Path
 from typing import Any
 
 MAX_NAME = 400
-"""Longer names are not matched at all, so that no name, however hostile, costs more than a bounded time."""
+"""Longer names are not matched, so that the time that any name takes is bounded."""
 COMPILED = Path(__file__).parent / "vocabulary.json"
 
 
 @cache
 def compiled() -> dict[str, Any]:
-    """document: the vocabulary as tomllib gives it. exact: of names that are listed, the number of the first pattern
-    that matches. facets: the named groups of such a match, where there are any. open: of the alternatives that match
-    more than can be listed, (number, regular expression, beginnings, ends): a match has one of each, where there are
-    any."""
+    """Load vocabulary.json, which _compile.py writes.
+
+    names, phases, phase_names: tables of vocabulary.toml. concepts: the fields of Concept except the rank. patterns:
+    (rank of the concept, preference, the fields of Meaning that differ from the concept's). exact: for each listed name
+    the index in `patterns`. facets: the facets of these names. open: for each template that matches more names than
+    can be listed (index in `patterns`, regular expression, beginnings, ends); a match begins and ends with one of
+    these, unless the list is empty. words, stems: tables of vocabulary.toml. stem_whole, stem_end, stem_begin: for the
+    stems that may be a whole name, its end or its beginning, the index in `stems`.
+    """
     import orjson
 
-    found: dict[str, Any] = orjson.loads(COMPILED.read_bytes())
-    return found
-
-
-def document() -> dict[str, Any]:
-    """The vocabulary as tomllib gives it."""
-    found: dict[str, Any] = compiled()["document"]
-    return found
+    content: dict[str, Any] = orjson.loads(COMPILED.read_bytes())
+    return content

@@ -1,44 +1,47 @@
-"""classify(): the concept behind a metric name, with its facets and how it should be read."""
+"""classify(): the concept of a metric name, its facets, and how its values should be read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import islice
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from tuimon.vocabulary._document import MAX_NAME, compiled, document
+from tuimon.vocabulary._document import MAX_NAME, compiled
 from tuimon.vocabulary.names import section_of, without_reducer
+from tuimon.vocabulary.words import Words, canonical, words_of
 
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
 _VAGUE = frozenset({"other", "known.other", "reward.val_bare"})
-"""Concepts that say less about a name than any other reading of it."""
+"""Concepts that are used only if no other reading of a name gives a concept."""
 _AFTER_TRAIN = 100
 """Added to the preference of a validation series that shares a concept with the training series."""
+_WORDS = 10
+"""Preference of a name that is read by its words; above those of all patterns."""
+_MINOR = frozenset({"known.other", "throughput.runtime"})
+"""Concepts that do not replace `known.other`."""
+_SPREAD_CONCEPTS = {
+    (f"reward.{split}", spread): "reward.std" if spread == "std" else "reward.range"
+    for split in ("train", "val")
+    for spread in ("std", "min", "max")
+}
+"""Concepts of the statistics of rewards."""
 _VALIDATION_NAMES = ("eval/", "eval_", "val/score", "val_", "validation/")
+_VALIDATION_MARKS = ("val", "eval", "test")
+"""Beginnings of names that say no more than that they are of the validation, if nothing else is known of them."""
 _EDGE = 8
+"""Characters of a beginning or end by which open templates are indexed."""
 _MAX_PREFIXES = 2
-"""Directories of a sub-run that are tried to be cut."""
-
-
-class Rule(NamedTuple):
-    """A published or house rule for the series of a concept; detectors decide which they hold it to."""
-
-    kind: str
-    """above | below | z_above | nonfinite | plateau …"""
-    options: Mapping[str, Any]
-    """Threshold, window and the like, as the vocabulary has them."""
-    severity: str
-    basis: str
-    """source | house."""
-    source: str
+"""Maximum number of leading segments that are removed as names of sub-runs."""
 
 
 class Concept(NamedTuple):
-    """One thing that training logs tell, under whatever name."""
+    """A quantity that training logs contain under various names."""
 
     id: str
     label: str
@@ -46,73 +49,45 @@ class Concept(NamedTuple):
     unit: str
     direction: str
     """up | down | neutral | band."""
-    healthy: tuple[float, float] | None
-    note: str
     rank: int
-    """Its place in the vocabulary."""
-    rules: tuple[Rule, ...]
+    """Index in the vocabulary."""
 
 
 class Meaning(Struct, frozen=True):
-    """What a metric name means."""
+    """Meaning of a metric name."""
 
     concept: str
     """Id of the concept: "reward.train"; "other" for an unknown name."""
     panel: str
     label: str
-    """The concept's, but for names that tell it otherwise: the share of responses that were not truncated."""
+    """Label of the concept, or of the pattern if it differs (share of responses that were not truncated)."""
     unit: str
     direction: str
     """up | down | neutral | band."""
     facets: Mapping[str, str] = field(default_factory=lambda: _NO_FACETS)
-    """Named parts of the name: domain, ds, role, op, device …"""
+    """Named parts of the name: domain, ds, role, op, device etc."""
     preference: int = 0
-    """Among series of one concept the lowest is drawn first."""
+    """The series of a concept with the lowest preference is drawn first."""
     rank: int = 10_000
-    """Order of the concept among concepts."""
+    """Rank of the concept."""
     split: str = "train"
-    """train | val: the half of the data it was measured on."""
+    """train | val: the split that the metric was measured on."""
     scale: float = 1.0
-    """A logged value times this is in `unit`."""
+    """Factor from a logged value to `unit`."""
     sign_auto: bool = False
-    """True: some writers log it negated; turn it over when its first finite value is negative."""
+    """Whether some writers log it negated: flip the sign if the first finite value is negative."""
     renamed: bool = False
-    """The label is not the concept's."""
+    """Whether the pattern has a label and a direction of its own: it measures something else than its concept."""
 
 
 _OTHER = Meaning("other", "other", "", "1", "neutral")
+_OTHER_VALIDATION = Meaning("other", "other", "", "1", "neutral", split="val")
 
 
 @cache
 def concepts() -> tuple[Concept, ...]:
-    """Every concept of the vocabulary, in its order, with its rules."""
-    return tuple(_concept(rank, entry) for rank, entry in enumerate(document()["concept"]))
-
-
-def _concept(rank: int, entry: Mapping[str, Any]) -> Concept:
-    told = ("kind", "severity", "basis", "source")
-    rules = tuple(
-        Rule(
-            rule["kind"],
-            MappingProxyType({key: value for key, value in rule.items() if key not in told}),
-            rule["severity"],
-            rule["basis"],
-            rule["source"],
-        )
-        for rule in entry.get("rule", ())
-    )
-    healthy = tuple(entry["healthy"]) if "healthy" in entry else None
-    return Concept(
-        entry["id"],
-        entry["label"],
-        entry["panel"],
-        entry["unit"],
-        entry["direction"],
-        healthy,
-        entry.get("note", ""),
-        rank,
-        rules,
-    )
+    """Return all concepts, in the order of the vocabulary."""
+    return tuple(Concept(**fields, rank=rank) for rank, fields in enumerate(compiled()["concepts"]))
 
 
 @cache
@@ -120,99 +95,153 @@ def _regex(source: str) -> re.Pattern[str]:
     return re.compile(source)
 
 
-class _Open(Struct, frozen=True):
-    """An alternative of a pattern that matches more names than can be listed."""
+class _OpenTemplate(Struct, frozen=True):
+    """A template that matches more names than can be listed."""
 
-    place: int
-    """Among all of them, in the order of the vocabulary."""
-    number: int
-    """Of the pattern."""
+    position: int
+    """Index among all open templates; the lowest that matches wins."""
+    pattern: int
+    """Index of its pattern."""
     source: str
+    """Regular expression."""
     begins: tuple[str, ...]
-    """What a match begins with one of; without any: with anything."""
+    """Texts that matches begin with; empty: any text."""
     ends: tuple[str, ...]
+    """Texts that matches end with; empty: any text."""
 
     def match(self, name: str) -> re.Match[str] | None:
-        """Compiles it no sooner than for a name that begins and ends as it wants."""
+        """Match the whole name; compiles the expression only for a name with a fitting beginning and end."""
         fits = name.endswith(self.ends or "") and name.startswith(self.begins or "")
         return _regex(self.source).fullmatch(name) if fits else None
 
 
-class _Edges:
-    """Open patterns by what their matches begin, or end, with: by its first, or last, _EDGE characters."""
+class _EdgeIndex:
+    """Open templates by the first (or last) _EDGE characters of their matches."""
 
-    def __init__(self, texts: Iterable[tuple[str, _Open]], backwards: bool = False) -> None:
-        self._found: dict[str, list[_Open]] = {}
-        for text, one in texts:
-            self._found.setdefault(text, []).append(one)
-        cuts = {size: slice(-size, None) if backwards else slice(size) for size in sorted(map(len, self._found))}
-        self._gate = next(iter(cuts.values()))
-        self._cuts: dict[str, list[slice]] = {}
-        """Of names that pass the gate, which is as narrow as the shortest text, the parts to look at."""
-        for text in self._found:
-            known = self._cuts.setdefault(text[self._gate], [])
-            if cuts[len(text)] not in known:
-                known.append(cuts[len(text)])
+    def __init__(self, edges: Iterable[tuple[str, _OpenTemplate]], at_end: bool = False) -> None:
+        self._templates: dict[str, list[_OpenTemplate]] = {}
+        for text, template in edges:
+            self._templates.setdefault(text, []).append(template)
+        slices = {size: slice(-size, None) if at_end else slice(size) for size in sorted(map(len, self._templates))}
+        self._shortest = next(iter(slices.values()))
+        self._slices: dict[str, list[slice]] = {}
+        """Slices to look up, by the shortest slice of a name: most names need none."""
+        for text in self._templates:
+            known = self._slices.setdefault(text[self._shortest], [])
+            if slices[len(text)] not in known:
+                known.append(slices[len(text)])
 
-    def like(self, name: str) -> Sequence[_Open]:
-        """Those that a name may match by that."""
-        cuts = self._cuts.get(name[self._gate])
-        return [one for cut in cuts for one in self._found.get(name[cut], ())] if cuts else ()
+    def candidates(self, name: str) -> Sequence[_OpenTemplate]:
+        """Return the templates that may match the name."""
+        slices = self._slices.get(name[self._shortest])
+        return [template for cut in slices for template in self._templates.get(name[cut], ())] if slices else ()
 
 
 @cache
-def _open() -> tuple[_Edges, _Edges, tuple[_Open, ...]]:
-    """(by their beginnings, by their ends where they may begin with anything, those that tell neither)"""
-    every = [
-        _Open(at, number, source, tuple(b), tuple(e)) for at, (number, source, b, e) in enumerate(compiled()["open"])
+def _open_templates() -> tuple[_EdgeIndex, _EdgeIndex, tuple[_OpenTemplate, ...]]:
+    """Return (templates by beginning, those with any beginning by end, those with any beginning and any end)."""
+    templates = [
+        _OpenTemplate(position, pattern, source, tuple(begins), tuple(ends))
+        for position, (pattern, source, begins, ends) in enumerate(compiled()["open"])
     ]
-    begins = ((text, one) for one in every for text in {begin[:_EDGE] for begin in one.begins})
-    ends = ((text, one) for one in every if not one.begins for text in {end[-_EDGE:] for end in one.ends})
-    return _Edges(begins), _Edges(ends, True), tuple(one for one in every if not one.begins and not one.ends)
-
-
-@cache
-def _patterns() -> tuple[tuple[Concept, int, Mapping[str, Any]], ...]:
-    """(concept, number in the concept, pattern), in their order."""
-    entries = zip(concepts(), document()["concept"], strict=True)
-    return tuple((concept, *told) for concept, entry in entries for told in enumerate(entry["pattern"]))
+    by_begin = ((text, t) for t in templates for text in {begin[:_EDGE] for begin in t.begins})
+    by_end = ((text, t) for t in templates if not t.begins for text in {end[-_EDGE:] for end in t.ends})
+    rest = tuple(template for template in templates if not template.begins and not template.ends)
+    return _EdgeIndex(by_begin), _EdgeIndex(by_end, at_end=True), rest
 
 
 def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
-    """(the number of the first pattern that matches, its named groups). A name that is not listed is held against those
-    alone whose matches begin and end as it does, so that no other regular expression is compiled."""
-    known = compiled()
-    if (listed := known["exact"].get(name)) is not None:
-        return listed, known["facets"].get(name, _NO_FACETS)
-    beginning, ending, others = _open()
-    best: tuple[_Open, re.Match[str]] | None = None
-    for one in (*others, *beginning.like(name), *ending.like(name)):
-        if (best is None or one.place < best[0].place) and (found := one.match(name)):
-            best = one, found
-    return (best[0].number, best[1].groupdict()) if best else None
+    """Return (index of the first pattern that matches, facets)."""
+    content = compiled()
+    if (pattern := content["exact"].get(name)) is not None:
+        return pattern, content["facets"].get(name, _NO_FACETS)
+    by_begin, by_end, rest = _open_templates()
+    best: tuple[_OpenTemplate, re.Match[str]] | None = None
+    for template in (*rest, *by_begin.candidates(name), *by_end.candidates(name)):
+        if (best is None or template.position < best[0].position) and (match := template.match(name)):
+            best = template, match
+    return (best[0].pattern, best[1].groupdict()) if best else None
 
 
 @lru_cache(maxsize=65536)
 def classify(name: str) -> Meaning:
-    """The meaning of a metric name as it was logged. Never raises; an unknown name is of the concept "other".
+    """Return the meaning of a metric name as it was logged. Never raises; an unknown name has the concept "other".
 
-    The whole name is tried first. Where that says nothing definite, it is read as a series of a JSON section
-    (val_history/…), as the validation twin of a training series (eval_kl), or as one of a sub-run (explorer/…).
+    The whole name is tried first. If its meaning is vague, the name is read as a series of a JSON section
+    (val_history/…), as the validation counterpart of a training series (eval_kl), or as one of a sub-run (explorer/…);
+    at last its words are read ("Avg Val Loss").
     """
     if len(name) > MAX_NAME:
         return _OTHER
+    name = without_reducer(name)
     best = _OTHER
-    for reading, split in _readings(without_reducer(name)):
+    spelled = canonical(name)
+    for reading, split in _readings(name) if spelled == name else _spellings(name, spelled):
         meaning = _match(reading, split)
         if meaning.concept not in _VAGUE:
             return meaning
         if meaning.rank < best.rank:
             best = meaning
-    return best
+    return _by_words(name, best)
+
+
+def _spellings(name: str, spelled: str) -> Iterator[tuple[str, str]]:
+    """Yield (name to match, split) as written, then in the canonical spelling."""
+    readings = _readings(name)
+    yield next(readings)
+    yield from islice(_readings(spelled), 1)
+    yield from readings
+    yield from islice(_readings(spelled), 1, None)
+
+
+def _by_words(name: str, known: Meaning) -> Meaning:
+    """Return the meaning that the words of a name give, or `known`, a vague one."""
+    words = words_of(name)
+    if words.number >= 0:
+        meaning = _of_words(words)
+        clear = not words.rest or name.startswith(_VALIDATION_MARKS)
+        if known.concept != "known.other" or (clear and meaning.concept not in _MINOR):
+            return meaning
+    validation = words.mark == "val"
+    if known.concept == "other" or (known.concept == "reward.val_bare" and not name.startswith("eval/")):
+        return _OTHER_VALIDATION if validation else _OTHER
+    return replace(known, split="val") if validation else known
+
+
+def _of_words(words: Words) -> Meaning:
+    stem = compiled()["stems"][words.number]
+    validation = words.split == "val"
+    id = stem.get("validation", stem["concept"]) if validation else stem["concept"]
+    id = _SPREAD_CONCEPTS.get((id, words.spread), id)
+    concept = _concepts_by_id()[id]
+    facets = {"metric": words.stem} if stem.get("metric") else {}
+    if words.rest:
+        facets["ds" if validation else "component"] = words.rest
+    if words.spread:
+        facets["q"] = words.spread
+    preference = _WORDS + (words.rest.count("_") + 2 if words.rest else 0)
+    if validation and id == stem["concept"]:
+        preference += _AFTER_TRAIN
+    return Meaning(
+        id,
+        concept.panel,
+        stem.get("label") or (words.stem.replace("_", " ") if stem.get("metric") else concept.label),
+        stem.get("unit", concept.unit),
+        "neutral" if words.spread == "std" else concept.direction,
+        MappingProxyType(facets) if facets else _NO_FACETS,
+        preference,
+        concept.rank,
+        "val" if validation else "train",
+    )
+
+
+@cache
+def _concepts_by_id() -> dict[str, Concept]:
+    return {concept.id: concept for concept in concepts()}
 
 
 def _readings(name: str) -> Iterator[tuple[str, str]]:
-    """(name to match, split), the likeliest first."""
+    """Yield (name to match, split), the most likely reading first."""
     split, rest = section_of(name)
     if split:
         if split == "val":
@@ -226,7 +255,7 @@ def _readings(name: str) -> Iterator[tuple[str, str]]:
         head, slash, rest = name.partition("/")
         if not slash or not rest:
             return
-        validation, namespace = _of_head(head)
+        validation, namespace = _segment_kind(head)
         if validation:
             if head not in ("val", "eval"):
                 yield f"val/{rest}", "val"
@@ -238,42 +267,43 @@ def _readings(name: str) -> Iterator[tuple[str, str]]:
 
 
 @lru_cache(maxsize=4096)
-def _of_head(head: str) -> tuple[bool, bool]:
-    """Of the first segment of a name: (does it tell of validation, is it a namespace)."""
+def _segment_kind(head: str) -> tuple[bool, bool]:
+    """Return whether the first segment of a name (marks validation, is a namespace)."""
     namespaces, validation_words = _first_segments()
     return validation_words.search(head) is not None, head in namespaces
 
 
 @cache
 def _first_segments() -> tuple[frozenset[str], re.Pattern[str]]:
-    """(namespaces, a pattern for the first segments that hold validation)."""
-    names = document()["names"]
+    """Return (namespaces, pattern of the words that mark validation)."""
+    names = compiled()["names"]
     words = "|".join(names["validation_words"])
     return frozenset(names["namespaces"]), re.compile(rf"(?<![a-z])(?:{words})(?![a-z])")
 
 
-@lru_cache(maxsize=65536)  # the ends of names are read as well, and are often the same
+@lru_cache(maxsize=65536)  # many names end alike, and their ends are read, too
 def _match(name: str, split: str) -> Meaning:
-    found = _first_pattern(name)
-    if found is None:
+    match = _first_pattern(name)
+    if match is None:
         return _OTHER
-    number, groups = found
-    concept, preference, pattern = _patterns()[number]
-    facets = {key.rstrip("0123456789"): value for key, value in groups.items() if value is not None}
-    validation = concept.id.endswith(".val") or name.startswith(_VALIDATION_NAMES)
+    pattern, groups = match
+    rank, preference, overrides = compiled()["patterns"][pattern]
+    concept = concepts()[rank]
+    facets = {key: value for key, value in groups.items() if value is not None}
+    validation = concept.id.endswith(".val") or overrides.get("split") == "val" or name.startswith(_VALIDATION_NAMES)
     if split == "val" and not validation:
         validation, preference = True, preference + _AFTER_TRAIN
     return Meaning(
         concept.id,
         concept.panel,
-        pattern.get("label", concept.label),
-        pattern.get("unit", concept.unit),
-        pattern.get("direction", concept.direction),
+        overrides["label"].format(**facets) if "label" in overrides else concept.label,
+        overrides.get("unit", concept.unit),
+        overrides.get("direction", concept.direction),
         MappingProxyType(facets) if facets else _NO_FACETS,
         preference,
         concept.rank,
         "val" if validation else "train",
-        pattern.get("scale", 1.0),
-        pattern.get("sign") == "auto",
-        "label" in pattern,
+        overrides.get("scale", 1.0),
+        overrides.get("sign") == "auto",
+        "label" in overrides and "direction" in overrides,
     )

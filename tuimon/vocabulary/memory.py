@@ -1,4 +1,4 @@
-"""memory_of(): what a memory tag measures, on which device, in which phase, at which moment."""
+"""memory_of(): quantity, device, phase and moment of a memory metric."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ _SPELLINGS = {"max_active": "max_allocated", "active": "max_allocated", "alloc":
 
 
 class MemoryTag(Struct, frozen=True):
-    """What a memory tag measures."""
+    """Quantity, device, phase and moment of a memory metric."""
 
     phase: str
-    """The phase as written, one segment ("train_step") or two ("actor_train/train_step"); "" when not told."""
+    """The phase as written, one segment ("train_step") or two ("actor_train/train_step"); "" if unknown."""
     snapshot: str
-    """start | end of the operation; "" when not told."""
+    """start | end of the operation; "" if unknown."""
     load: str
-    """onload (the state is on the device) | offload; "" when not told."""
+    """onload (the state is on the device) | offload; "" if unknown."""
     kind: str
     """allocated | reserved | max_allocated | max_reserved | max_allocated_frac | max_reserved_frac | used;
     rss | vms for a CPU."""
     device: int | None
-    """Index of the device as the process saw it; ROLL writes the mean over ranks. None when not told, or for a CPU."""
+    """Process-local index of the device (ROLL writes the mean over ranks); None if unknown, or for a CPU."""
     node: int | None
-    """Number of the machine, where the name tells."""
+    """Index of the node; None if unknown."""
     fraction: bool
-    """True: 0..1 of the device's memory; False: GiB."""
+    """Whether values are fractions (0..1) of the memory of the device; otherwise GiB."""
     cpu: bool
     scale: float
-    """A logged value times this is the fraction, or GiB."""
+    """Factor from a logged value to the fraction, or to GiB."""
 
 
 @lru_cache(maxsize=65536)
 def memory_of(name: str) -> MemoryTag | None:
-    """What the tag `name` says about GPU or CPU memory, None for any other tag."""
+    """Return what the metric `name` measures of GPU or CPU memory; None for any other metric."""
     meaning = classify(name)
     cpu = meaning.concept == "cpu.memory"
     if not cpu and meaning.concept not in _GPU:

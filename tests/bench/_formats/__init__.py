@@ -1,4 +1,4 @@
-"""Formats to be measured, one module each, found by being here: a CASE (or CASES), and what all of them share."""
+"""Formats that are measured, discovered as modules of this package with a CASE (or CASES), and their shared code."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ NAMES = tuple(f"{group}/metric {index}/mean" for group in ("train", "eval", "tim
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One log, and who reads it."""
+    """One log and the peers that read it."""
 
     what: str
     write: Callable[[Path, int], None]
-    """(an empty directory, steps) -> the log of one run lies there, as its library writes it."""
+    """(empty directory, steps): write the log of one run there, as its library writes it."""
     peers: Mapping[str, Callable[[Path], Series]]
-    """What a person would use instead, by a name for the table: (that directory) -> all points. Raises ImportError
-    where the peer is not installed."""
+    """Alternative readers by name: (that directory) -> all points. Raise ImportError if not installed."""
 
 
 def table(steps: int) -> np.ndarray:
@@ -34,11 +33,11 @@ def table(steps: int) -> np.ndarray:
 
 
 class Collected(dict[str, tuple[list[float], list[float]]]):
-    """Series that are put together point by point, as a script does it."""
+    """Series that are collected point by point, as in a script."""
 
     def __missing__(self, name: str) -> tuple[list[float], list[float]]:
-        self[name] = found = ([], [])
-        return found
+        self[name] = series = ([], [])
+        return series
 
     def row(self, step: float, values: Iterable[tuple[str, float]]) -> None:
         for name, value in values:

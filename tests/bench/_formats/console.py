@@ -19,11 +19,11 @@ def write(folder: Path, steps: int) -> None:
 
 
 def one_expression(folder: Path) -> Series:
-    pair, found = re.compile(r"([\w/@.]+):(?:np\.float64\()?(-?\d[\d.e+-]*)"), Collected()
+    pair, series = re.compile(r"([\w/@.]+):(?:np\.float64\()?(-?\d[\d.e+-]*)"), Collected()
     for line in (folder / "train.log").read_text().splitlines():
         (_, step), *pairs = pair.findall(line)
-        found.row(int(step), ((name, float(value)) for name, value in pairs))
-    return found
+        series.row(int(step), ((name, float(value)) for name, value in pairs))
+    return series
 
 
 CASE = Case("verl's console log", write, {"re.findall a line": one_expression})

@@ -14,11 +14,11 @@ def write(folder: Path, steps: int) -> None:
 
 
 def csv_reader(folder: Path) -> Series:
-    found = Collected()
+    series = Collected()
     with (folder / "metrics.csv").open(newline="") as file:
         for row in csv.DictReader(file):
-            found.row(int(row.pop("step")), ((name, float(value)) for name, value in row.items() if value))
-    return found
+            series.row(int(row.pop("step")), ((name, float(value)) for name, value in row.items() if value))
+    return series
 
 
 def pandas_read_csv(folder: Path) -> Series:

@@ -19,23 +19,23 @@ def write(folder: Path, steps: int) -> None:
 
 
 def csv_reader(folder: Path) -> Series:
-    found = Collected()
+    series = Collected()
     for path in (folder / PLACE).rglob("*.tsv"):
         name = str(path.relative_to(folder / PLACE).with_suffix(""))
         with path.open(newline="") as file:
             for row in csv.DictReader(file, delimiter="\t"):
-                found.row(int(row["step"]), [(name, float(row[path.stem]))])
-    return found
+                series.row(int(row["step"]), [(name, float(row[path.stem]))])
+    return series
 
 
 def pandas_read_csv(folder: Path) -> Series:
     import pandas
 
-    found = {}
+    series = {}
     for path in (folder / PLACE).rglob("*.tsv"):
         frame = pandas.read_csv(path, sep="\t", float_precision="round_trip")
-        found[str(path.relative_to(folder / PLACE).with_suffix(""))] = (frame["step"], frame[path.stem])
-    return found
+        series[str(path.relative_to(folder / PLACE).with_suffix(""))] = (frame["step"], frame[path.stem])
+    return series
 
 
 CASE = Case("DVCLive tables", write, {"pandas.read_csv": pandas_read_csv, "csv.DictReader": csv_reader})

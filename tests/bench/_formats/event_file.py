@@ -16,11 +16,11 @@ def write(folder: Path, steps: int) -> None:
 def accumulator(folder: Path) -> Series:
     loaded = EventAccumulator(str(folder), size_guidance=EAGER, purge_orphaned_data=False)
     loaded.Reload()
-    found = Collected()
+    series = Collected()
     for tag in loaded.Tags()["scalars"]:
         for event in loaded.Scalars(tag):
-            found.row(event.step, [(tag, event.value)])
-    return found
+            series.row(event.step, [(tag, event.value)])
+    return series
 
 
 def tbparse(folder: Path) -> Series:

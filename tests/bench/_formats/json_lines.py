@@ -14,11 +14,11 @@ def write(folder: Path, steps: int) -> None:
 
 
 def loop(folder: Path) -> Series:
-    found = Collected()
+    series = Collected()
     for line in (folder / "metrics.jsonl").read_text().splitlines():
         row = json.loads(line)
-        found.row(row.pop("step"), row.items())
-    return found
+        series.row(row.pop("step"), row.items())
+    return series
 
 
 def pandas_read_json(folder: Path) -> Series:

@@ -31,13 +31,13 @@ def write(folder: Path, steps: int) -> None:
 
 
 def split(folder: Path) -> Series:
-    metrics, found = folder / "mlruns" / EXPERIMENT / RUN / "metrics", Collected()
+    metrics, series = folder / "mlruns" / EXPERIMENT / RUN / "metrics", Collected()
     for path in metrics.rglob("*"):
         if path.is_file():
             for line in path.read_text().splitlines():
                 _, value, step = line.split()
-                found.row(int(step), [(str(path.relative_to(metrics)), float(value))])
-    return found
+                series.row(int(step), [(str(path.relative_to(metrics)), float(value))])
+    return series
 
 
 def client(folder: Path) -> Series:
@@ -51,7 +51,7 @@ def history(address: str, run: str) -> Series:
 
     store = MlflowClient(address)
     histories = {name: store.get_metric_history(run, name) for name in store.get_run(run).data.metrics}
-    return {name: ([m.step for m in found], [m.value for m in found]) for name, found in histories.items()}
+    return {name: ([m.step for m in metrics], [m.value for m in metrics]) for name, metrics in histories.items()}
 
 
 CASE = Case("MLflow file store", write, {"MlflowClient.get_metric_history": client, "split and float": split})

@@ -43,11 +43,11 @@ def write(folder: Path, steps: int) -> None:
 
 
 def plain(folder: Path) -> Series:
-    found = Collected()
+    series = Collected()
     with closing(sqlite3.connect(folder / "mlflow.db")) as database:
         for key, value, step in database.execute("select key, value, step from metrics order by rowid"):
-            found.row(step, [(key, value)])
-    return found
+            series.row(step, [(key, value)])
+    return series
 
 
 def client(folder: Path) -> Series:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.log_writer import SWANLAB, framed
+
 from tests.bench import wandb as binary
 from tests.bench._formats import Case, Collected, Series
-from tests.log_writer import SWANLAB, framed
 
 
 def write(folder: Path, steps: int) -> None:
@@ -18,15 +19,15 @@ def swanlabs_own(folder: Path) -> Series:
     from swanlab.proto.swanlab.record.v1 import record_pb2
     from swanlab.sdk.internal.core_python.store import DataStoreReader
 
-    store, found = DataStoreReader(), Collected()
+    store, series = DataStoreReader(), Collected()
     store.open(str(next(folder.glob("*.swanlab"))))
     while (data := store.scan()) is not None:
         record = record_pb2.Record()
         record.ParseFromString(data)
         if record.HasField("scalar"):
-            found.row(record.scalar.step, [(record.scalar.key, record.scalar.value.number)])
+            series.row(record.scalar.step, [(record.scalar.key, record.scalar.value.number)])
     store.close()
-    return found
+    return series
 
 
 CASE = Case("SwanLab run file", write, {"swanlab's DataStoreReader": swanlabs_own})

@@ -28,13 +28,13 @@ def write(folder: Path, steps: int) -> None:
 
 
 def json_loads(folder: Path) -> Series:
-    found = Collected()
+    series = Collected()
     for path in sorted(folder.glob("*/logs/*/*.log"), key=lambda path: int(path.stem)):
         name = unquote(path.parent.name)
         for line in path.read_text().splitlines():
             row = json.loads(line)
-            found.row(row["index"], [(name, row["data"])])
-    return found
+            series.row(row["index"], [(name, row["data"])])
+    return series
 
 
 CASE = Case("SwanLab local logs", write, {"json.loads a line": json_loads})

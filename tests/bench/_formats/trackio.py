@@ -33,11 +33,11 @@ def write(folder: Path, steps: int) -> None:
 
 
 def plain(folder: Path) -> Series:
-    found = Collected()
+    series = Collected()
     with closing(sqlite3.connect(folder / "project.db")) as database:
         for step, document in database.execute("select step, metrics from metrics order by id"):
-            found.row(step, json.loads(document).items())
-    return found
+            series.row(step, json.loads(document).items())
+    return series
 
 
 CASE = Case("Trackio database", write, {"sqlite3 and json": plain})

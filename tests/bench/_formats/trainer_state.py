@@ -33,10 +33,10 @@ def history(folder: Path) -> list[dict[str, Any]]:
 
 
 def loop(folder: Path) -> Series:
-    found = Collected()
+    series = Collected()
     for row in history(folder):
-        found.row(row.pop("step"), row.items())
-    return found
+        series.row(row.pop("step"), row.items())
+    return series
 
 
 def frame(folder: Path) -> Series:

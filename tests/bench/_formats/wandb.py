@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from support.log_writer import WANDB, framed
+
 from tests.bench import wandb as binary
 from tests.bench._formats import Case, Collected, Series
-from tests.log_writer import WANDB, framed
 
 
 def write(folder: Path, steps: int) -> None:
@@ -20,15 +21,15 @@ def wandbs_own(folder: Path) -> Series:
     from wandb.proto import wandb_internal_pb2 as pb
     from wandb.sdk.internal.datastore import DataStore
 
-    store, found = DataStore(), Collected()
+    store, series = DataStore(), Collected()
     store.open_for_scan(str(next(folder.glob("wandb/*/*.wandb"))))
     while (data := store.scan_data()) is not None:
         record = pb.Record()
         record.ParseFromString(data)
         items = record.history.item
         row = [(item.key or "/".join(item.nested_key), float(item.value_json)) for item in items]
-        found.row(record.history.step.num, row)
-    return found
+        series.row(record.history.step.num, row)
+    return series
 
 
 CASE = Case("W&B run file", write, {"wandb's DataStore": wandbs_own})

@@ -1,6 +1,6 @@
-"""What `tuimon export` writes: one file a format, found by being a module of this package with an EXPORT.
+"""The formats of `tuimon export`: one module per format, with an EXPORT, found by `tuimon.registry`.
 
-These modules are light: a command line's help names them all. What is heavy is imported where it is used.
+`tuimon export -h` imports all of them, so they import nothing heavy at the top.
 """
 
 from __future__ import annotations
@@ -16,53 +16,58 @@ if TYPE_CHECKING:
     from tuimon.store import Snapshot
 
 File = tuple[str, Callable[[BinaryIO], None]]
-"""Its path below the folder, with safe names, and what writes it."""
+"""A path below the output directory, made of safe names, and the function that writes the file."""
 
 
 class Job(Struct, frozen=True):
-    """What is to be exported, and how."""
+    """Selection of what to export, and its options."""
 
     snapshot: Callable[[], Snapshot]
-    """Reads it, the first time it is asked for."""
+    """Return the snapshot; the first call reads the logs."""
     checked: Callable[[], Snapshot]
-    """The same with its alerts, for which every curve has to be looked at."""
+    """Return the snapshot with alerts, for which the detectors go through every curve."""
     batches: Callable[[], Iterator[Batch]]
-    """The points, unmerged or as curves; to be gone through once. Raises NothingFound at once: to be asked for before
+    """Return the points, unmerged or as curves, for one iteration. Raises NothingFound at the call, so call it before
     anything is written."""
     owner: str
-    """What a batch is of: run | source."""
+    """Name of the first column, which says what a batch belongs to: "run" or "source"."""
     wanted: Callable[[str], bool]
-    """Which metrics."""
+    """Return True if the metric with this name is to be exported."""
     every: bool
-    """Whether nobody has chosen metrics."""
+    """True if the user has not chosen metrics."""
     smooth: float
-    """Weight of the smoothed line of pictures; 0: none."""
+    """Smoothing weight of pictures, in [0, 1); 0 means no smoothing."""
     size: Size
-    """Of drawings for a terminal, in cells."""
+    """Columns and rows of text charts."""
     symbols: Symbols
     now: float
+    """Wall time (s since epoch)."""
     on_terminal: bool
-    """Whether a terminal will show it, which foreign text must not command."""
-    say: Callable[[str], None]
-    """Words for a person."""
+    """True if stdout is a terminal, where foreign text must not contain control characters."""
+    print_status: Callable[[str], None]
+    """Print a message to the user on stderr."""
 
 
 class Export(Struct, frozen=True):
-    """One format."""
+    """A format."""
 
     name: str
     help: str
     """One line, lower case."""
     suffix: str
-    """Of its one file; "" where it is several, in a folder."""
+    """Suffix of the file; "" if the format writes several files to a directory."""
     files: Callable[[Job], Iterator[File]]
-    """Files are made one after the other: each is written before the next is asked for."""
-    once: bool = False
-    """Whether it asks for nothing but `Job.batches`: then the points need not be in memory."""
+    """Yield the files. Each is written before the next is requested."""
+    one_file: Callable[[Job], Iterator[File]] | None = None
+    """Yield a single file for an output whose suffix is the name of the format; None if the format has none."""
+    not_metrics: bool = False
+    """True if the format writes things other than metrics, whose names only it knows; it asks `Job.wanted` for each."""
+    points_only: bool = False
+    """True if only `Job.batches` is used; the points then need not be in memory."""
 
 
 def all_exports() -> dict[str, Export]:
-    """By name."""
+    """Return all formats by name."""
     from tuimon.registry import discover
 
     return {export.name: export for export in discover("tuimon.exports.files", "EXPORT")}

@@ -1,7 +1,7 @@
 """Points as CSV: run or source, metric, step, value, wall_time; RFC 4180.
 
-nan, inf and -inf are written so; an unknown wall time is an empty cell; a text cell that a spreadsheet would take for
-a formula is led by an apostrophe, a number never is.
+Non-finite values are written as nan, inf and -inf; an unknown wall time is an empty cell. A text cell that a
+spreadsheet would interpret as a formula gets a leading apostrophe; a number never does.
 """
 
 from __future__ import annotations
@@ -29,4 +29,4 @@ def _files(job: Job) -> Iterator[File]:
     yield "points.csv", write
 
 
-EXPORT = Export("csv", "every point as a row", ".csv", _files, once=True)
+EXPORT = Export("csv", "every point as a row of CSV", ".csv", _files, points_only=True)

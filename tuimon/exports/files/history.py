@@ -1,4 +1,4 @@
-"""train_history.csv and val_history.csv: a row a step, a column a metric."""
+"""train_history.csv and val_history.csv: one row per step, one column per metric."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tuimon.exports.files import Export, File, Job
 
 
 def _files(job: Job) -> Iterator[File]:
-    from tuimon.exports._history import history_lines
-    from tuimon.exports._names import SafeNames
+    from tuimon.exports._shared import SafeNames
+    from tuimon.exports.files._history import history_lines
 
     runs, names = job.snapshot().runs, SafeNames()
     for run in runs:
@@ -25,4 +25,4 @@ def _files(job: Job) -> Iterator[File]:
                 yield f"{folder}{split}_history.csv", write
 
 
-EXPORT = Export("history", "train_history.csv and val_history.csv: a row a step, a column a metric", "", _files)
+EXPORT = Export("history", "train_history.csv and val_history.csv: one row per step, one column per metric", "", _files)

@@ -1,6 +1,6 @@
 """Points as JSON lines: {"run" | "source": …, "metric": …, "step": 12, "value": 0.5, "wall_time": 1795226051.0}.
 
-A value that is not finite is "NaN", "Infinity" or "-Infinity"; an unknown wall time is null. Names are exact.
+Non-finite values are "NaN", "Infinity" and "-Infinity"; an unknown wall time is null. Names are written unchanged.
 """
 
 from __future__ import annotations
@@ -27,4 +27,4 @@ def _files(job: Job) -> Iterator[File]:
     yield "points.jsonl", write
 
 
-EXPORT = Export("jsonl", "every point as a line of JSON", ".jsonl", _files, once=True)
+EXPORT = Export("jsonl", "every point as a line of JSON", ".jsonl", _files, points_only=True)

@@ -1,4 +1,7 @@
-"""<metric>_curve.png, .svg or .pdf: a picture a metric, its validation in the same one; by matplotlib."""
+"""<metric>_curve.png, .svg or .pdf: one picture per metric, with its validation curve. Needs matplotlib.
+
+An output with the suffix of a picture is one file with a chart per metric.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,35 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
+from tuimon.errors import UsageError
 from tuimon.exports.files import Export, File, Job
 
 if TYPE_CHECKING:
-    from tuimon.exports._pictures import Series
+    from tuimon.exports.pictures import Series
     from tuimon.store import Run
 
-MOST = 60
-"""Pictures of a run, where nobody chooses its metrics."""
+MAX_PICTURES = 60
+"""Maximum number of pictures per run if the user has not chosen metrics."""
+MAX_CHARTS = 12
+"""Maximum number of charts in one file."""
 
 
 def _files(job: Job, form: str) -> Iterator[File]:
-    from tuimon.exports._names import SafeNames
-    from tuimon.exports._pictures import draw, figure_class
+    from tuimon.exports._shared import SafeNames
+    from tuimon.exports.pictures import draw, figure_class
 
-    figure_class()  # says what is missing before anything is read
+    figure_class()  # raise an error before anything is read
     runs, folders = job.snapshot().runs, SafeNames()
     for run in runs:
         folder = f"{folders.name(run.name)}/" if len(runs) > 1 else ""
         names = SafeNames()
-        found = [picture for picture in pictures_of(run) if any(job.wanted(one.curve.metric) for one in picture[1])]
-        if job.every and len(found) > MOST:
-            job.say(f"tuimon: {MOST} of {len(found)} pictures; --metric PATTERN chooses others, --metric '*' draws all")
-            found = found[:MOST]
-        for name, series in found:
+        pictures = [p for p in pictures_of(run) if any(job.wanted(line.curve.metric) for line in p[1])]
+        if job.every and len(pictures) > MAX_PICTURES:
+            job.print_status(
+                f"writing {MAX_PICTURES} of {len(pictures)} pictures; choose with --metric, all with --metric '*'"
+            )
+            pictures = pictures[:MAX_PICTURES]
+        for name, series in pictures:
 
             def write(stream: BinaryIO, name: str = name, series: list[Series] = series, run: Run = run) -> None:
                 draw(series, f"{name}, {run.name}" if run.name else name, name, stream, form, job.smooth)
@@ -37,14 +45,34 @@ def _files(job: Job, form: str) -> Iterator[File]:
             yield f"{folder}{names.name(name)}_curve.{form}", write
 
 
+def _one_file(job: Job, form: str) -> Iterator[File]:
+    from tuimon.exports.pictures import Picture, draw_charts, figure_class
+
+    figure_class()  # raise an error before anything is read
+    charts = [
+        Picture(series, f"{name}, {run.name}" if run.name else name, name)
+        for run in job.snapshot().runs
+        for name, series in pictures_of(run)
+        if any(job.wanted(line.curve.metric) for line in series)
+    ]
+    if not charts:
+        raise UsageError("nothing to draw: no chosen metric has a finite value")
+    if len(charts) > MAX_CHARTS:
+        message = (
+            f"the picture shows {MAX_CHARTS} of {len(charts)} charts; choose with --metric, or write to a directory"
+        )
+        job.print_status(message)
+    yield "", lambda stream: draw_charts(charts[:MAX_CHARTS], stream, form, job.smooth)
+
+
 def pictures_of(run: Run) -> Iterator[tuple[str, list[Series]]]:
-    """(name, curves) of each picture, the most telling first: a training metric with its validation, or one alone."""
-    from tuimon.exports._pictures import Series
-    from tuimon.panels import telling
+    """Yield (name, curves) of each picture in the order of importance: a training metric and its validation metrics."""
+    from tuimon.exports.pictures import Series
+    from tuimon.panels import by_relevance
     from tuimon.vocabulary import classify
 
     pairs: dict[str, list[str]] = {}
-    for name in telling(run.metrics):
+    for name in by_relevance(run.metrics):
         if classify(name).panel not in ("progress", "hidden"):
             pairs.setdefault(base_name(name), []).append(name)
     for base, names in pairs.items():
@@ -59,7 +87,7 @@ def pictures_of(run: Run) -> Iterator[tuple[str, list[Series]]]:
 
 
 def base_name(name: str) -> str:
-    """What a metric and its validation have in common: "loss" of train_history/loss, val_loss and eval/loss."""
+    """Return the name without section and split: "loss" for train_history/loss, val_loss and eval/loss."""
     import re
 
     from tuimon.vocabulary.names import section_of
@@ -74,6 +102,12 @@ def _short(name: str) -> str:
 
 
 EXPORTS = tuple(
-    Export(form, f"a picture a metric, as {form.upper()} (needs matplotlib)", "", partial(_files, form=form))
+    Export(
+        form,
+        f"one picture per metric, or one with all for -o NAME.{form} (needs matplotlib)",
+        "",
+        partial(_files, form=form),
+        partial(_one_file, form=form),
+    )
     for form in ("png", "svg", "pdf")
 )

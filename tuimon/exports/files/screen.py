@@ -1,4 +1,4 @@
-"""screen.svg: the dashboard's first page as a picture."""
+"""screen.svg: the first page of the dashboard as a picture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tuimon.exports.files import Export, File, Job
 
 def _files(job: Job) -> Iterator[File]:
     def write(stream: BinaryIO) -> None:
-        from tuimon.exports.screen import as_svg
+        from tuimon.exports.html.screen import as_svg
 
         svg = as_svg(job.checked(), job.size.width, job.size.height, job.now, job.symbols)
         stream.write(svg.encode())

@@ -1,7 +1,7 @@
-"""What TensorBoard event files hold besides scalars: histograms, texts and tensors as JSON lines; by tbparse (the extra
-`tensorboard`), which reads an event file whole.
+"""Histograms, texts and tensors of TensorBoard event files as JSON lines. Needs tbparse (the extra `tensorboard`).
 
-{"source": …, "metric": …, "step": 3, "wall_time": …, "counts": […], "limits": […]}, "text" or "value" instead.
+{"source": …, "metric": …, "step": 3, "wall_time": …, "counts": […], "limits": […]} for a histogram; a text has "text"
+and a tensor "value" instead of the last two. tbparse reads an event file as a whole.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ def _files(job: Job) -> Iterator[File]:
     try:
         import tbparse
     except ImportError as error:
-        raise UsageError("histograms, texts and tensors need tbparse", "pip install 'tuimon[tensorboard]'") from error
+        raise UsageError("the format tensors needs tbparse", "Run: pip install 'tuimon[tensorboard]'") from error
     sources = dict.fromkeys(
-        (stream.found.source, stream.found.path)
+        (stream.info.source, stream.info.path)
         for run in job.snapshot().runs
         for stream in run.streams
-        if stream.found.format == "tensorboard"
+        if stream.info.format == "tensorboard"
     )
     if not sources:
-        job.say("tuimon: there is no event file here, and nothing else holds histograms, texts or tensors")
+        job.print_status("no TensorBoard event file found; other formats contain no histograms, texts or tensors")
         return
     wall_time = {"wall_time"}
     readers = [(source, tbparse.SummaryReader(path, extra_columns=wall_time)) for source, path in sources]
     for kind, fields in _FIELDS.items():
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what pandas has to say to tbparse
-            found = [(source, _chosen(getattr(one, kind), job.wanted)) for source, one in readers]
-        tables = [(source, table) for source, table in found if len(table)]
+            warnings.simplefilter("ignore")  # of pandas, about how tbparse uses it
+            selected = [(source, _select(getattr(reader, kind), job.wanted)) for source, reader in readers]
+        tables = [(source, table) for source, table in selected if len(table)]
         if tables:
 
             def write(stream: BinaryIO, tables: list[Any] = tables, fields: tuple[str, ...] = fields) -> None:
@@ -47,17 +47,17 @@ def _files(job: Job) -> Iterator[File]:
             yield f"{kind}.jsonl", write
 
 
-def _chosen(table: Any, wanted: Callable[[str], bool]) -> Any:
+def _select(table: Any, wanted: Callable[[str], bool]) -> Any:
     return table[[wanted(tag) for tag in table.tag]] if len(table) else table
 
 
 def _lines(source: str, table: Any, fields: tuple[str, ...]) -> Iterator[bytes]:
-    from tuimon.exports._json import dumps
+    from tuimon.exports._shared import dumps
 
     for row in table.to_dict("records"):
-        told = {"source": source, "metric": row["tag"], "step": row["step"], "wall_time": row.get("wall_time")}
+        head = {"source": source, "metric": row["tag"], "step": row["step"], "wall_time": row.get("wall_time")}
         values = {name: _plain(row.get(name, row.get("value"))) for name in fields}
-        yield dumps(told | values, compact=True).encode() + b"\n"
+        yield dumps(head | values, compact=True).encode() + b"\n"
 
 
 def _plain(value: Any) -> Any:
@@ -66,4 +66,4 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-EXPORT = Export("tensors", "histograms, texts and tensors of event files (needs tbparse)", "", _files)
+EXPORT = Export("tensors", "histograms, texts and tensors of event files (needs tbparse)", "", _files, not_metrics=True)

@@ -1,4 +1,4 @@
-"""charts.txt: every panel of every run as text, for a mail, a ticket, a terminal without a screen."""
+"""charts.txt: every panel of every run, drawn with characters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import BinaryIO
 from tuimon.exports.files import Export, File, Job
 
 _ROWS = 14
-"""Of a chart."""
+"""Height of a chart whose panel does not set one."""
 
 
 def _files(job: Job) -> Iterator[File]:

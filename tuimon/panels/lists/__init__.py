@@ -1,9 +1,8 @@
-"""What is shown of many things as rows, one below the other: functions from runs to rows, of which only those are made
-that are seen.
+"""Lists and tables of runs, metrics and settings. Only visible rows are made.
 
-runs          which runs are listed, in what order, and what is said of each
-run_rows      their rows in so many cells
+runs          columns, filters and sort order of the list of runs
+run_rows      its rows in a given width
 metric_rows   every metric of a run as a row
 settings      the settings of a run as a tree
-side_by_side  what differs between runs
+comparison    a table of the differences between runs
 """

@@ -1,26 +1,26 @@
-"""The rows of a list of runs: which columns have room, their heads, and what stands in each."""
+"""Rows of the list of runs: the columns that fit, their headings, and the cells."""
 
 from __future__ import annotations
 
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._over import marker_of
-from tuimon.panels.lists.runs import COLUMNS, LEAST_TREND, Column, Listing
+from tuimon.panels._charts.overlay_lines import marker_of
+from tuimon.panels.lists.runs import COLUMNS, LAST_DROP, LEAST_TREND, Column, Listing
 from tuimon.store import Run
 from tuimon.text import cell_width, fit
 
-_LEAST_NAME, _MOST_NAME = 10, 32
+_LEAST_NAME, _NARROW_NAME, _MOST_NAME = 10, 20, 32
 _MOST_TREND = 40
 Widths = tuple[tuple[Column, int], ...]
 SIGNS = 5
-"""Cells before the first column: cursor, sign of the overlay, pinned or base, blanks."""
+"""Width of the signs before the first column: cursor, overlay marker, flag (hidden, base, pinned), blanks."""
 
 
 def layout(width: int, useful: frozenset[str], longest: int) -> Widths:
-    """The columns that have room in `width` cells, each with its own; longest: the longest name, in cells.
+    """Return the columns that fit into `width` cells, with their widths. longest: width of the longest name.
 
-    Where there is none for all, the state loses its word first, then columns go, the most telling ones last; what is
-    left is the name's, then the curve's.
+    If not all fit, the curve is left out, long names are cut, the state is reduced to its symbol, then columns are left
+    out by `Column.drop`. Name and curve share the remaining cells.
     """
     columns = [column for column in COLUMNS if column.id in useful]
     name = min(max(longest, _LEAST_NAME), _MOST_NAME)
@@ -30,7 +30,11 @@ def layout(width: int, useful: frozenset[str], longest: int) -> Widths:
         taken = SIGNS + state + 2 + sum(column.width + 1 for column in columns if column.drop)
         if taken + name <= width or (not word and not any(column.drop for column in columns)):
             break
-        if word:
+        if word and any(column.drop == LAST_DROP for column in columns):
+            columns = [column for column in columns if column.drop != LAST_DROP]  # a state says more than a curve
+        elif name > _NARROW_NAME:
+            name = _NARROW_NAME
+        elif word:
             word = False
         elif taken + _LEAST_NAME + 6 <= width and name > _LEAST_NAME + 6:
             name = _LEAST_NAME + 6
@@ -43,7 +47,7 @@ def layout(width: int, useful: frozenset[str], longest: int) -> Widths:
 
 
 def head_row(widths: Widths, sort: str, reverse: bool, symbols: Symbols, width: int) -> Row:
-    """The heads of the columns; an arrow at the one that sorts."""
+    """Return the headings of the columns, with an arrow at the sort column."""
     up, down = ("^", "v") if symbols is Symbols.ASCII else ("▲", "▼")
     spans: list[Span] = [(" " * SIGNS, Role.MUTED)]
     for column, cells in widths:
@@ -56,7 +60,7 @@ def head_row(widths: Widths, sort: str, reverse: bool, symbols: Symbols, width: 
 
 
 def run_row(run: Run, listing: Listing, widths: Widths, selected: bool, width: int) -> Row:
-    """What the list says of a run."""
+    """Return the row of a run."""
     sign, role = marker_of(run, listing.symbols)
     cursor = ">" if listing.symbols is Symbols.ASCII else "▌"
     flag = "B" if listing.base is not None and run.id == listing.base.id else "P" if run.path in listing.pinned else " "
@@ -78,10 +82,10 @@ def run_row(run: Run, listing: Listing, widths: Widths, selected: bool, width: i
 
 
 def column_at(widths: Widths, x: int) -> Column | None:
-    """Which column stands at a cell of the row; None before and behind them."""
-    at = SIGNS
+    """Return the column at a cell of the row, or None."""
+    start = SIGNS
     for column, cells in widths:
-        if at <= x < at + cells + 1:
+        if start <= x < start + cells + 1:
             return column
-        at += cells + 1
+        start += cells + 1
     return None

@@ -1,6 +1,6 @@
-"""Many runs: which of them are listed, in what order, and what is said of each. Only what is asked for is made.
+"""The list of runs: its columns, filter and sort order.
 
-A column is a line of COLUMNS: what it is sorted by, and what stands in it.
+A column is an entry of COLUMNS with its sort key and its cell.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from msgspec import Struct, field
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_filter import RunFilter
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Symbols
-from tuimon.panels._briefs import loss_of, main_of, reward_of, settings_of
-from tuimon.panels._over import marker_of
-from tuimon.panels._reading import Reading, difference
+from tuimon.panels._charts.overlay_lines import marker_of
+from tuimon.panels._charts.traces import scaled
+from tuimon.panels._metrics import MetricReading, difference
+from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
-from tuimon.panels._traces import scaled
 from tuimon.store import Run
 from tuimon.text import clean, fit
 
@@ -30,67 +30,78 @@ _STATES = {
     "running": ("●", "*", Role.GOOD),
     "finished": ("✓", "+", Role.TEXT),
     "stalled": ("!", "!", Role.WARNING),
+    "stopped": ("!", "!", Role.WARNING),
     "crashed": ("✗", "x", Role.CRITICAL),
+    "ended": ("✓", "+", Role.MUTED),
     "quiet": ("·", ".", Role.MUTED),
     "waiting": ("○", "o", Role.MUTED),
+    "not understood": ("?", "?", Role.WARNING),
     "unknown": ("?", "?", Role.MUTED),
 }
-"""State -> its glyph, that in ASCII, its role; in the order in which they are sorted."""
+"""State -> (glyph, ASCII glyph, role), in sort order."""
 LEAST_TREND = 12
-"""Cells of the curve, where there is no room for more."""
+"""Minimum width of the sparkline."""
 _DAY = 86400.0
 
 
 class Listing(Struct, frozen=True):
-    """What all rows have in common."""
+    """The state that all rows share."""
 
     now: float
     symbols: Symbols
     alerts: Mapping[int, int] = field(default_factory=dict)
-    """Run id -> how many stand."""
+    """Run id -> number of active alerts."""
     base: Run | None = None
-    """What the others are compared with."""
+    """The run that the others are compared with."""
     marked: frozenset[str] = frozenset()
-    """Paths of the runs that are drawn over each other; the next two likewise."""
+    """Paths of the runs in the overlay."""
     pinned: frozenset[str] = frozenset()
+    """Paths of the runs at the top of the list."""
     hidden: frozenset[str] = frozenset()
+    """Paths of hidden runs."""
     shared: int = 0
-    """Characters with which all names begin: a directory that need not be said of each."""
+    """Length of the directory prefix that all names share, which is not displayed."""
+    shared_path: int = 0
+    """Length of the directory prefix that all paths share, which filters ignore."""
     critical: frozenset[int] = frozenset()
-    """Ids of the runs of which an alert that stands is critical."""
+    """Ids of the runs with an active critical alert."""
 
 
 def shared_directory(names: Sequence[str]) -> int:
-    """Length of the directories with which all these names begin."""
+    """Return the length of the directory prefix that all these names share."""
     if len(names) < 2:
         return 0
-    first, last = min(names), max(names)  # what these two begin with, all do
-    same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first.rfind("/", 0, same) + 1
+    first, last = min(names), max(names)  # all names share the prefix of these two
+    shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first.rfind("/", 0, shared) + 1
 
 
 def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
-    """Run id -> how many alerts stand."""
+    """Return run id -> number of alerts."""
     return Counter(alert.run for alert in alerts)
 
 
 class Column(Struct, frozen=True):
-    """One thing that is said of every run."""
+    """A column of the list of runs."""
 
     id: str
     head: str
     width: int
     by: Callable[[Run, Listing], Any]
-    """What it is sorted by; None or NaN is unknown, and comes last."""
+    """Sort key; rows with None or NaN come last."""
     cell: Callable[[Run, Listing, int], Row]
-    """What is said, in at most so many cells."""
+    """(run, listing, width) -> content of the cell."""
     drop: int
-    """Which column goes first where there is no room: the one with the highest number; 0 never."""
+    """Columns with the highest number are left out first if there is no room; 0 is never left out."""
     right: bool = True
     useful: Callable[[Run, Listing], bool] = field(default=lambda run, listing: True)
-    """Whether it says something of a run: a column that says nothing of any is left out."""
+    """Whether the cell of a run has content; columns without any content are left out."""
     down: bool = False
-    """The highest first."""
+    """Sort in descending order."""
+
+
+def _state_rank(run: Run, listing: Listing) -> int:
+    return list(_STATES).index(progress_of(run, listing.now).state)
 
 
 def _state(run: Run, listing: Listing, width: int) -> Row:
@@ -105,11 +116,12 @@ def _name(run: Run, listing: Listing, width: int) -> Row:
 
 
 def _step(run: Run, listing: Listing, width: int) -> Row:
-    said = progress_of(run, listing.now)
-    if said.step is None:
+    progress = progress_of(run, listing.now)
+    if progress.step is None:
         return ()
-    step = str(said.step) if said.step < 10**6 else format_value(said.step)
-    of = "" if said.total is None else f"/{said.total}" if said.total < 10**6 else f"/{format_value(said.total)}"
+    step = str(progress.step) if progress.step < 10**6 else format_value(progress.step)
+    total = progress.total
+    of = "" if total is None else f"/{total}" if total < 10**6 else f"/{format_value(total)}"
     return (step, Role.VALUE), (of if len(step) + len(of) <= width else "", Role.MUTED)
 
 
@@ -119,7 +131,7 @@ def _age(run: Run, listing: Listing) -> float:
 
 
 def age_text(seconds: float) -> str:
-    """How long ago, so coarse that a list need not be drawn again every second: 20 s, 3 m, 5 h, 12 d."""
+    """Format an age (s) coarsely, so that a list is not redrawn every second: 20 s, 3 m, 5 h, 12 d."""
     if not math.isfinite(seconds):
         return ""
     for size, unit, least in ((365 * _DAY, "y", 2), (_DAY, "d", 2), (3600.0, "h", 2), (60.0, "m", 1)):
@@ -128,27 +140,24 @@ def age_text(seconds: float) -> str:
     return f"{int(seconds // 10 * 10)} s"
 
 
-def _value(reading: Reading | None) -> Row:
+def _value(reading: MetricReading | None) -> Row:
     if reading is None:
         return ()
     text = format_value(reading.last, unit_text(reading.meaning.unit))
     return ((text, Role.VALUE if math.isfinite(reading.last) else Role.CRITICAL),)
 
 
-def _last(reading: Reading | None) -> float | None:
-    return reading.last if reading is not None else None
-
-
-def _difference(run: Run, base: Run | None) -> float | None:
-    """How far its main metric lies from the base's at the last step that both have reached; None unknown."""
+def _difference(run: Run, listing: Listing) -> float | None:
+    """Return the difference of the main metrics at the last step that both runs have reached; None if unknown."""
+    base = listing.base
     return None if base is None or run.id == base.id else difference(main_of(run), main_of(base))
 
 
 def _delta(run: Run, listing: Listing, width: int) -> Row:
     if listing.base is not None and run.id == listing.base.id:
         return (("base", Role.MUTED),)
-    found, reading = _difference(run, listing.base), main_of(run)
-    return (signed(found, reading.meaning.direction),) if found is not None and reading is not None else ()
+    delta, reading = _difference(run, listing), main_of(run)
+    return (signed(delta, reading.meaning.direction),) if delta is not None and reading is not None else ()
 
 
 def _trend(run: Run, listing: Listing, width: int) -> Row:
@@ -161,81 +170,85 @@ def _trend(run: Run, listing: Listing, width: int) -> Row:
     return ((sparkline(envelope, width, listing.symbols), marker_of(run, listing.symbols)[1]),)
 
 
+def _alert_count(run: Run, listing: Listing) -> int:
+    return listing.alerts.get(run.id, 0)
+
+
 def _alerts(run: Run, listing: Listing, width: int) -> Row:
-    count = listing.alerts.get(run.id, 0)
+    count = _alert_count(run, listing)
     return ((str(count), Role.CRITICAL if run.id in listing.critical else Role.WARNING),) if count else ()
 
 
+def _metric_column(id: str, reading: Callable[[Run], MetricReading | None], drop: int, down: bool) -> Column:
+    def last(run: Run, listing: Listing) -> float | None:
+        metric = reading(run)
+        return metric.last if metric is not None else None
+
+    def useful(run: Run, listing: Listing) -> bool:
+        return reading(run) is not None
+
+    return Column(id, id, 8, last, lambda run, listing, width: _value(reading(run)), drop, useful=useful, down=down)
+
+
 COLUMNS = (
-    Column(
-        "state",
-        "state",
-        10,
-        lambda run, listing: list(_STATES).index(progress_of(run, listing.now).state),
-        _state,
-        0,
-        right=False,
-    ),
+    Column("state", "state", 10, _state_rank, _state, 0, right=False),
     Column("name", "run", 0, lambda run, listing: run.name.lower(), _name, 0, right=False),
     Column("step", "step", 11, lambda run, listing: progress_of(run, listing.now).step, _step, 2, down=True),
     Column("age", "age", 5, _age, lambda run, listing, width: ((age_text(_age(run, listing)), Role.TEXT),), 4),
-    Column(
-        "reward",
-        "reward",
-        8,
-        lambda run, listing: _last(reward_of(run)),
-        lambda run, listing, width: _value(reward_of(run)),
-        1,
-        useful=lambda run, listing: reward_of(run) is not None,
-        down=True,
-    ),
-    Column(
-        "base",
-        "Δ base",
-        9,
-        lambda run, listing: _difference(run, listing.base),
-        _delta,
-        3,
-        useful=lambda run, listing: listing.base is not None,
-        down=True,
-    ),
-    Column(
-        "loss",
-        "loss",
-        8,
-        lambda run, listing: _last(loss_of(run)),
-        lambda run, listing, width: _value(loss_of(run)),
-        5,
-        useful=lambda run, listing: loss_of(run) is not None,
-    ),
-    Column("trend", "curve", LEAST_TREND, lambda run, listing: run.point_count, _trend, 6, right=False, down=True),
-    Column(
-        "alerts",
-        "!",
-        3,
-        lambda run, listing: listing.alerts.get(run.id, 0),
-        _alerts,
-        7,
-        useful=lambda run, listing: run.id in listing.alerts,
-        down=True,
-    ),
+    _metric_column("reward", reward_of, 3, True),
+    Column("base", "Δ base", 9, _difference, _delta, 6, useful=lambda _, listing: listing.base is not None, down=True),
+    _metric_column("loss", loss_of, 5, False),
+    Column("trend", "curve", LEAST_TREND, lambda run, listing: run.point_count, _trend, 7, right=False, down=True),
+    Column("alerts", "!", 3, _alert_count, _alerts, 1, useful=lambda run, listing: run.id in listing.alerts, down=True),
 )
-SORTS = ("found", *(column.id for column in COLUMNS))
-"""What a list can be sorted by: the order in which runs were found, or a column."""
+LAST_DROP = max(column.drop for column in COLUMNS)
+"""`drop` of the columns that are left out first."""
+SORTS = ("found", *(column.id for column in COLUMNS), "urgent")
+"""Sort orders: the order in which runs were found, a column, or what needs attention first (`urgency`)."""
+_RECENT = 3600.0
+"""Age (s) up to which a run can be running, in the order of urgency and in the totals."""
 
 
-class Asked(Struct, frozen=True):
-    """A run as a filter asks it."""
+def urgency(run: Run, listing: Listing) -> tuple[int, float]:
+    """Return the sort key of the order "urgent": critical alerts, other alerts, running, then the newest first.
+
+    The newest is the one that began last, so that runs that grow do not change places.
+    """
+    began = run.first_wall_time if math.isfinite(run.first_wall_time) else run.last_change
+    newest = -began if math.isfinite(began) else math.inf
+    if run.id in listing.critical:
+        return 0, newest
+    if run.id in listing.alerts:
+        return 1, newest
+    return 2 if _is_running(run, listing) else 3, newest
+
+
+def _is_running(run: Run, listing: Listing) -> bool:
+    """Return whether a run is running; only recent ones are examined, because the states of thousands take too long."""
+    return _age(run, listing) < _RECENT and progress_of(run, listing.now).state == "running"
+
+
+def totals(runs: Sequence[Run], listing: Listing) -> str:
+    """Return "4 running, 1 with alerts, 50 not running", as far as there are such."""
+    running = sum(_is_running(run, listing) for run in runs)
+    alarmed = sum(run.id in listing.alerts for run in runs)
+    parts = (running, "running"), (alarmed, "with alerts"), (len(runs) - running, "not running")
+    return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count)
+
+
+class FilterFields(Struct, frozen=True):
+    """The fields of a run that a filter can use."""
 
     run: Run
     listing: Listing
 
     def field(self, name: str) -> object:
-        """See run_filter.FIELDS."""
+        """Return the value of one of run_filter.FIELDS, or a tuple of several."""
         if name == "name":
-            return self.run.name
+            return self.run.name, self.run.path[self.listing.shared_path :]
         if name == "state":
-            return progress_of(self.run, self.listing.now).state
+            state = progress_of(self.run, self.listing.now).state
+            return (state, "alerts") if self.run.id in self.listing.alerts else (state,)
         return next(column.by(self.run, self.listing) for column in COLUMNS if column.id == name)
 
     @property
@@ -243,7 +256,7 @@ class Asked(Struct, frozen=True):
         return settings_of(self.run)
 
 
-def listed(
+def list_runs(
     runs: Sequence[Run],
     listing: Listing,
     wanted: RunFilter | None = None,
@@ -251,17 +264,19 @@ def listed(
     reverse: bool = False,
     show_hidden: bool = False,
 ) -> tuple[Run, ...]:
-    """The runs that a list shows, in its order: those that the filter means, pinned ones first, without hidden ones."""
+    """Return the runs that match the filter, sorted, pinned ones first, without hidden ones."""
     if not show_hidden and listing.hidden:
         runs = [run for run in runs if run.path not in listing.hidden]
     if wanted is not None and wanted.alternatives:
-        runs = [run for run in runs if wanted.holds(Asked(run, listing))]
+        runs = [run for run in runs if wanted.matches(FilterFields(run, listing))]
     column = next((column for column in COLUMNS if column.id == sort), None)
     if column is not None:
         keys = {run.id: column.by(run, listing) for run in runs}
         known = [run for run in runs if _known(keys[run.id])]
         known.sort(key=lambda run: keys[run.id], reverse=column.down != reverse)
         runs = [*known, *(run for run in runs if not _known(keys[run.id]))]
+    elif sort == "urgent":
+        runs = sorted(runs, key=lambda run: urgency(run, listing), reverse=reverse)
     elif reverse:
         runs = runs[::-1]
     if listing.pinned:
@@ -274,6 +289,6 @@ def _known(key: object) -> bool:
 
 
 def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
-    """Ids of the columns that say something of one of these runs."""
+    """Return the ids of the columns with content for at least one of these runs."""
     shown = list(runs)
     return frozenset(column.id for column in COLUMNS if any(column.useful(run, listing) for run in shown))

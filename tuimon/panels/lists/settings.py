@@ -1,29 +1,33 @@
-"""The settings of a run as a tree of rows: what was set, the best checkpoint, the result. Secrets are hidden."""
+"""The settings of a run as a tree: config, best checkpoint, final metrics. Secrets are hidden."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 
+from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_value
+from tuimon.model.points import Topic
 from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.text import clean
 
 _MOST = 20_000
-"""Rows; a config that is larger is no config."""
+"""Maximum number of rows."""
 _LONGEST = 2000
+"""Maximum characters of a value."""
 
 
 class Setting(Struct, frozen=True):
     """A row of the tree."""
 
     path: tuple[str, ...]
-    """The keys that lead to it, as written."""
+    """The keys from the root, as logged."""
     value: str
-    """Made safe to show; "" for a branch."""
+    """Sanitised text; "" for a branch."""
     branch: bool
 
     @property
@@ -32,24 +36,39 @@ class Setting(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its own key, made safe to show."""
+        """The last key, sanitised."""
         return clean(self.path[-1])
 
 
 def settings_tree(run: Run) -> tuple[Setting, ...]:
-    """Every row, unfolded."""
-    parts = {"best checkpoint": run.best_checkpoint, "final metrics": run.final_metrics, "config": run.config}
-    found: list[Setting] = []
-    for setting in _rows({name: dict(redacted(part)) for name, part in parts.items() if part}, ()):
-        found.append(setting)
-        if len(found) == _MOST:
-            break
-    return tuple(found)
+    """Return all rows, unfolded."""
+    parts = {
+        "run": _about(run),
+        "best checkpoint": run.best_checkpoint,
+        "final metrics": run.final_metrics,
+        "config": run.config,
+    }
+    rows = _rows({name: dict(redacted(part)) for name, part in parts.items() if part}, ())
+    return tuple(islice(rows, _MOST))
 
 
-def visible(rows: Sequence[Setting], folded: frozenset[tuple[str, ...]], query: str) -> list[Setting]:
-    """The rows that are not within a folded branch; with a query those that hold each of its words, in the path or in
-    the value and in any case, and the branches that lead to them."""
+def _about(run: Run) -> dict[str, Any]:
+    """Return what the log says about the run itself: its tracker, host, program, arguments, git commit, tags."""
+    known: dict[str, Any] = {"directory": run.path}
+    for fact in run.facts(Topic.WRITER):
+        known |= {key: value for key, value in fact.value.items() if value not in ("", None) and key != "lag"}
+    if isinstance(known.get("started"), float):
+        known["started"] = f"{day(known['started'])} {time_of_day(known['started'])}"
+    if "name" in known:
+        known = {"directory": known.pop("directory"), "writer": known.pop("name"), **known}
+    return known if len(known) > 1 else {}
+
+
+def visible_rows(rows: Sequence[Setting], folded: frozenset[tuple[str, ...]], query: str) -> list[Setting]:
+    """Return the rows outside folded branches; with a query, the rows that match it and the branches above them.
+
+    A row matches if its path or value contains each word of the query, ignoring case.
+    """
     words = query.lower().split()
     if not words:
         hidden: tuple[str, ...] | None = None
@@ -74,9 +93,9 @@ def _rows(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Setting]:
         if isinstance(inner, Mapping) and inner:
             yield Setting(here, "", True)
             yield from _rows(inner, here)
-        elif isinstance(inner, (list, tuple)) and any(isinstance(one, Mapping) for one in inner):
+        elif isinstance(inner, (list, tuple)) and any(isinstance(item, Mapping) for item in inner):
             yield Setting(here, "", True)
-            yield from _rows({str(number): one for number, one in enumerate(inner)}, here)
+            yield from _rows({str(index): item for index, item in enumerate(inner)}, here)
         else:
             yield Setting(here, _shown(inner), False)
 
@@ -85,5 +104,5 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return format_value(value)
     if isinstance(value, (list, tuple)):
-        return clean("[" + ", ".join(_shown(one) for one in value) + "]", _LONGEST)
+        return clean("[" + ", ".join(_shown(item) for item in value) + "]", _LONGEST)
     return clean(str(value), _LONGEST)

@@ -1,117 +1,113 @@
-"""How charts are looked at: axes, scales, average, cursor."""
+"""Actions that change how charts are displayed: axis, scale, range, smoothing, cursor."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES
 from tuimon.tui import explore
-from tuimon.tui.actions import Action
-
-if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
+from tuimon.tui.action import Action, Dashboard
 
 _action = partial(Action, section="Charts")
-_SAID = {
-    "auto": "y: each chart as suits it",
-    "linear": "y: linear",
-    "log": "y: logarithmic; what is not above 0 lies at the foot",
-    "symlog": "y: logarithmic at both sides of 0, linear around it",
-    "full": "y: all that is in the window",
-    "robust": "y: without outliers; arrows tell where they are",
-    "fixed": "y: the limits of this chart stay as they are",
+_MESSAGES = {
+    "auto": "y scale: chosen for each chart",
+    "linear": "y scale: linear",
+    "log": "y scale: logarithmic; values <= 0 are drawn at the bottom",
+    "symlog": "y scale: logarithmic on both justify_row of 0, linear around it",
+    "full": "y range: everything in the window",
+    "robust": "y range: without outliers; arrows mark them",
+    "fixed": "y range: the limits of this chart are fixed",
 }
 
 
-def _axis(app: TuimonApp) -> None:
-    run, look = app.run_shown, app.state.look
+def _axis(app: Dashboard) -> None:
+    run, options = app.run_shown, app.state.options
     axes = run.axes() if run is not None else ("step",)
-    axis = axes[(axes.index(look.axis_of(run)) + 1) % len(axes)]
-    app.state.look = replace(look, axis=axis, window=None if len(axes) > 1 else look.window)
+    axis = axes[(axes.index(options.axis_of(run)) + 1) % len(axes)]
+    app.state.options = replace(options, axis=axis, window=None if len(axes) > 1 else options.window)
     if len(axes) == 1:
-        app.say("The run tells nothing but steps: neither times nor epochs, samples or tokens")
+        app.say("The run logs only steps: no times, epochs, samples or tokens")
     app.redraw()
 
 
-def _y_scale(app: TuimonApp) -> None:
-    look = app.state.look
-    chosen = _next(Y_SCALES, look.y_scale)
-    app.state.look = replace(look, y_scale=chosen, y_fixed=())
-    app.say(_SAID[chosen])
+def _y_scale(app: Dashboard) -> None:
+    options = app.state.options
+    scale = _next(Y_SCALES, options.y_scale)
+    app.state.options = replace(options, y_scale=scale, y_fixed=())
+    app.say(_MESSAGES[scale])
 
 
-def _y_range(app: TuimonApp) -> None:
-    """full, robust, and the present limits of this chart kept."""
-    look, panel = app.state.look, app.board.panel
-    if panel is not None and look.fixed_limits(panel.id) is not None:
-        app.state.look = replace(look.with_limits(panel.id, None), y_range="full")
-        app.say(_SAID["full"])
-    elif look.y_range == Y_RANGES[-1]:
+def _y_range(app: Dashboard) -> None:
+    """Go from full to robust to the present limits of this chart, fixed."""
+    options, panel = app.state.options, app.board.panel
+    if panel is not None and options.fixed_limits(panel.id) is not None:
+        app.state.options = replace(options.with_limits(panel.id, None), y_range="full")
+        app.say(_MESSAGES["full"])
+    elif options.y_range == Y_RANGES[-1]:
         explore.hold_limits(app)
-        if panel is not None and app.state.look.fixed_limits(panel.id) is not None:
-            app.state.look = replace(app.state.look, y_range="full")
-            app.say(_SAID["fixed"])
+        if panel is not None and app.state.options.fixed_limits(panel.id) is not None:
+            app.state.options = replace(app.state.options, y_range="full")
+            app.say(_MESSAGES["fixed"])
     else:
-        chosen = _next(Y_RANGES, look.y_range)
-        app.state.look = replace(look, y_range=chosen)
-        app.say(_SAID[chosen])
+        y_range = _next(Y_RANGES, options.y_range)
+        app.state.options = replace(options, y_range=y_range)
+        app.say(_MESSAGES[y_range])
 
 
-def _next(order: tuple[str, ...], now: str) -> str:
-    return order[(order.index(now) + 1) % len(order)] if now in order else order[0]
+def _next(order: tuple[str, ...], current: str) -> str:
+    return order[(order.index(current) + 1) % len(order)] if current in order else order[0]
 
 
-def _smooth(by: int) -> Callable[[TuimonApp], None]:
-    def do(app: TuimonApp) -> None:
-        look = app.state.look
-        nearest = min(range(len(SMOOTHINGS)), key=lambda at: abs(SMOOTHINGS[at] - look.weight))
-        chosen = SMOOTHINGS[min(max(nearest + by, 0), len(SMOOTHINGS) - 1)]
-        if chosen == look.weight:
-            app.say("As smooth as it gets" if by > 0 else "The values as they were logged")
-        app.state.look = replace(look, smoothing=chosen)
+def _smooth(by: int) -> Callable[[Dashboard], None]:
+    def do(app: Dashboard) -> None:
+        options = app.state.options
+        nearest = min(range(len(SMOOTHINGS)), key=lambda index: abs(SMOOTHINGS[index] - options.weight))
+        smoothing = SMOOTHINGS[min(max(nearest + by, 0), len(SMOOTHINGS) - 1)]
+        if smoothing == options.weight:
+            app.say("Maximum smoothing" if by > 0 else "No smoothing: the values as logged")
+        app.state.options = replace(options, smoothing=smoothing)
         app.redraw()
 
     return do
 
 
-def _cursor(cells: int) -> Callable[[TuimonApp], None]:
+def _cursor(cells: int) -> Callable[[Dashboard], None]:
     return lambda app: explore.move_cursor(app, cells)
 
 
+_AXIS = "Draw against the next axis: step, wall time, duration, epoch, samples, tokens"
+_SCALE = "y scale: linear, log, symmetric log, or automatic"
+_RANGE = "y range: all, without outliers, or this chart's limits fixed"
+_SMOOTHER = "Smooth more: 0.6, 0.9, 0.97, 0.99"
+_CURSOR = "Read values: a cursor on all charts; again: remove it"
 ACTIONS = (
-    _action(
-        "axis",
-        "x",
-        "axis",
-        "Draw against the next axis: step, wall time, duration, epoch, samples, tokens",
-        _axis,
-    ),
-    _action(
-        "y_scale", "v", "y scale", "y linear, log, symmetric log, or as suits each chart", _y_scale, zoomed=(7, "scale")
-    ),
-    _action("y_range", "V", "y range", "y limits: all, without outliers, or this chart's present ones kept", _y_range),
+    _action("axis", "x", "axis", _AXIS, _axis, also="time epoch tokens wall clock x"),
+    _action("y_scale", "v", "y scale", _SCALE, _y_scale, zoomed=(7, "scale"), also="log logarithmic"),
+    _action("y_range", "V", "y range", _RANGE, _y_range, also="outliers robust limits"),
     _action(
         "smoother",
         "right_curly_bracket",
         "smoother",
-        "Average more: 0.6, 0.9, 0.97, 0.99",
+        _SMOOTHER,
         _smooth(1),
         zoomed=(6, "smooth"),
+        also="smooth smoothing average ema",
     ),
-    _action("rougher", "left_curly_bracket", "rougher", "Average less; the raw values stay faint behind", _smooth(-1)),
     _action(
-        "cursor",
-        "c",
-        "cursor",
-        "Read values off: a cursor over all charts; again: none",
-        explore.toggle_cursor,
-        zoomed=(5, "cursor"),
+        "rougher",
+        "left_curly_bracket",
+        "rougher",
+        "Smooth less; raw values stay visible, faint",
+        _smooth(-1),
+        also="smooth less raw",
     ),
-    _action("cursor_left", "comma", "cursor left", "The cursor to the point before", _cursor(-1)),
-    _action("cursor_right", "full_stop", "cursor right", "The cursor to the next point", _cursor(1)),
-    _action("cursor_far_left", "less_than_sign", "far left", "The cursor ten cells back", _cursor(-explore.FAR)),
-    _action("cursor_far_right", "greater_than_sign", "far right", "The cursor ten cells on", _cursor(explore.FAR)),
+    _action(
+        "cursor", "c", "cursor", _CURSOR, explore.toggle_cursor, zoomed=(5, "cursor"), also="read exact value point"
+    ),
+    _action("cursor_left", "comma", "cursor left", "Move the cursor to the previous point", _cursor(-1)),
+    _action("cursor_right", "full_stop", "cursor right", "Move the cursor to the next point", _cursor(1)),
+    _action("cursor_far_left", "less_than_sign", "far left", "Move the cursor 10 cells back", _cursor(-explore.FAR)),
+    _action("cursor_far_right", "greater_than_sign", "far right", "Move it 10 cells forward", _cursor(explore.FAR)),
 )

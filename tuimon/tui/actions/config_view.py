@@ -1,42 +1,33 @@
-"""What can be done in the list of settings, and the key that opens it."""
+"""Actions of the config view, and the key that opens it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
 
-from tuimon.tui.actions import Action
+from tuimon.tui import screens
+from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.actions._screens import END, begin_filter, closed, move, topmost
 from tuimon.tui.actions.copying import copy
-from tuimon.tui.config_view import ConfigScreen
-
-if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
 
 _action = partial(Action, section="Config", where=("config",))
-_END = 1 << 30
 
 
-def _screen(app: TuimonApp) -> ConfigScreen:
-    return cast(ConfigScreen, app.screen)
-
-
-def _open(app: TuimonApp) -> None:
-    if isinstance(app.screen, ConfigScreen):
-        app.pop_screen()
-        app.redraw()
-    elif app.run_shown is None:
+def _toggle(app: Dashboard) -> None:
+    if closed(app, screens.ConfigScreen):
+        return
+    run = app.run_selected
+    if run is None:
         app.say("There is no run yet")
     else:
-        app.push_screen(ConfigScreen(app.actions))
+        app.push_screen(screens.ConfigScreen(app.actions, run))
 
 
-def _on(method: Callable[[ConfigScreen], None]) -> Callable[[TuimonApp], None]:
-    return lambda app: method(_screen(app))
+def _fold(app: Dashboard) -> None:
+    topmost(app, screens.ConfigScreen).fold()
 
 
-def _copy(app: TuimonApp) -> None:
-    setting = _screen(app).setting
+def _copy(app: Dashboard) -> None:
+    setting = topmost(app, screens.ConfigScreen).setting
     if setting is None or setting.branch:
         app.say("Only a value can be copied")
     else:
@@ -48,18 +39,20 @@ ACTIONS = (
         "config",
         "C",
         "config",
-        "The settings of the run, its best checkpoint and its result; again: back",
-        _open,
+        "Settings, host, program, arguments and git commit of the run; best checkpoint, result; again: back",
+        _toggle,
         section="Panels",
-        where=("dashboard", "config"),
+        where=("dashboard", "runs", "config"),
+        footer=16,
+        also="settings hyperparameters git commit host program arguments",
     ),
-    _action("config_filter", "slash", "filter", "Settings that hold what you type", _on(ConfigScreen.begin_filter), 3),
-    _action("config_fold", "enter,space", "fold", "Fold or unfold the branch", _on(ConfigScreen.fold), 4),
+    _action("config_filter", "slash", "filter", "List the settings that contain what you type", begin_filter, 3),
+    _action("config_fold", "enter,space", "fold", "Fold or unfold the branch", _fold, 4),
     _action("config_copy", "y", "copy", "Copy the value", _copy, 5),
-    _action("config_up", "up,k", "up", "Select the row above", _on(lambda s: s.move(-1))),
-    _action("config_down", "down,j", "down", "Select the row below", _on(lambda s: s.move(1))),
-    _action("config_page_up", "pageup,b", "page up", "A page up", _on(lambda s: s.move(pages=-1))),
-    _action("config_page_down", "pagedown,n", "page down", "A page down", _on(lambda s: s.move(pages=1))),
-    _action("config_first", "home,g", "first", "Select the first row", _on(lambda s: s.move(-_END))),
-    _action("config_last", "end,G", "last", "Select the last row", _on(lambda s: s.move(_END))),
+    _action("config_up", "up,k", "up", "Select the row above", move(-1)),
+    _action("config_down", "down,j", "down", "Select the row below", move(1)),
+    _action("config_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),
+    _action("config_page_down", "pagedown,n", "page down", "One page down", move(pages=1)),
+    _action("config_first", "home,g", "first", "Select the first row", move(-END)),
+    _action("config_last", "end,G", "last", "Select the last row", move(END)),
 )

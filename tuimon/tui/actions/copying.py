@@ -1,28 +1,26 @@
-"""Copy what is seen: a value, a whole series, the command that prints the run."""
+"""Actions that copy: a value, a series, or the command that prints the run."""
 
 from __future__ import annotations
 
+import os
 import shlex
+import time
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tuimon.panels import CurvePanel
-from tuimon.store import Curve
+from tuimon.store import Curve, Run
 from tuimon.text import clean
-from tuimon.tui import _textual, clipboard
-from tuimon.tui.actions import Action
-from tuimon.tui.saving import saved_as
-
-if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
+from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.terminal import clipboard
 
 _action = partial(Action, section="Charts")
 
 
-def _leading(app: TuimonApp) -> Curve | None:
-    """The curve that leads the selected chart; None, and the reason said, where there is none."""
-    run = app.run_shown
-    panel = app.board.panels[app.board.selected] if app.board.panels else None
+def _leading(app: Dashboard) -> Curve | None:
+    """Return the leading curve of the selected chart. Without one, display why and return None."""
+    run, panel = app.run_shown, app.board.panel
     if run is None or not isinstance(panel, CurvePanel):
         app.say("Only charts can be copied: select one with the arrow keys")
         return None
@@ -33,14 +31,14 @@ def _leading(app: TuimonApp) -> Curve | None:
     return curve
 
 
-def _value(app: TuimonApp) -> None:
+def _value(app: Dashboard) -> None:
     curve = _leading(app)
     if curve is not None:
         value = repr(float(curve.values[-1]))
         copy(app, value, f"{clean(curve.metric)} at step {int(curve.steps[-1])}: {value}")
 
 
-def _series(app: TuimonApp) -> None:
+def _series(app: Dashboard) -> None:
     curve = _leading(app)
     if curve is None:
         return
@@ -49,31 +47,68 @@ def _series(app: TuimonApp) -> None:
     copy(app, text, f"{len(curve)} points of {clean(curve.metric)}, tab-separated")
 
 
-def _command(app: TuimonApp) -> None:
+def _command(app: Dashboard) -> None:
     run = app.run_shown
     if run is not None:
-        command = f"tuimon summary {shlex.quote(run.path)}"
+        command = f"tuimon summary {shell_word(run.path)}"
         copy(app, command, clean(command))
 
 
-def copy(app: TuimonApp, text: str, what: str) -> None:
-    """Into the clipboard; what no terminal takes, into a file in the current directory."""
+def shell_word(text: str) -> str:
+    """Quote `text` for a shell; control and invisible characters become escapes in $'…', as a paste would type them."""
+    if clean(text, len(text)) == text:
+        return shlex.quote(text)
+    characters = (f"\\{c}" if c in "\\'" else c if clean(c) == c else _escaped(c) for c in text)
+    return "$'" + "".join(characters) + "'"
+
+
+def _escaped(character: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+
+
+def copy(app: Dashboard, text: str, what: str) -> None:
+    """Copy `text` to the clipboard, or save it to a file if it is too long for a terminal. what: name in messages."""
     if clipboard.fits(text):
-        _textual.write(app, clipboard.sequence(text))
+        app.write(clipboard.sequence(text))
         app.say(f"Copied {what}")
         return
     try:
-        path = saved_as(".tsv", app.snapshot.runs)
-        with path.open("x", encoding="utf-8", errors="replace") as file:
-            file.write(text)
+        path = new_file(".tsv", app.snapshot.runs)
+        write_new(path, text)
     except OSError as error:
-        app.say(clean(f"Too long for a terminal, and not saved: {error}"))
+        app.say(clean(f"Too long for the clipboard, and cannot be saved: {error}"))
     else:
-        app.say(f"Too long for a terminal; saved to {path}: {what}")
+        app.say(f"Too long for the clipboard; saved to {path}: {what}")
 
 
+def write_new(path: Path, text: str) -> None:
+    """Write a file that does not exist yet, whole or not at all. Raises OSError."""
+    with path.open("x", encoding="utf-8", errors="replace") as file:
+        try:
+            file.write(text)
+            file.flush()
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def new_file(suffix: str, runs: Iterable[Run]) -> Path:
+    """Return the path of a new file in the current directory, or in the home directory if the current directory belongs
+    to a run: nothing is ever written there. Raises OSError if both belong to runs."""
+    name = time.strftime("tuimon-%Y%m%d-%H%M%S") + suffix
+    run_paths = [os.path.realpath(run.path) for run in runs]
+    for directory in (Path(), Path.home()):
+        real = os.path.realpath(directory)
+        if not any(real == path or real.startswith(path.rstrip("/") + "/") for path in run_paths):
+            return directory / name
+    raise OSError("the current directory and the home directory belong to runs")
+
+
+_SERIES = "Copy every point of the selected chart; to a file if there are many"
 ACTIONS = (
-    _action("copy_value", "y", "copy", "Copy the last value of the selected chart, in full", _value),
-    _action("copy_series", "Y", "copy series", "Copy every point of the selected chart; many, into a file", _series),
+    _action(
+        "copy_value", "y", "copy", "Copy the last value of the selected chart, in full", _value, also="clipboard yank"
+    ),
+    _action("copy_series", "Y", "copy series", _SERIES, _series, also="clipboard csv data"),
     _action("copy_command", "", "copy command", "Copy the command that prints this run as text", _command),
 )

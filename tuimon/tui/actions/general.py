@@ -1,95 +1,142 @@
-"""The program as a whole: leave, help, alerts, hold, colours, a picture."""
+"""Actions of the whole program: quit, help, alerts, pause, colours, screenshot."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tuimon.model.views import Symbols
 from tuimon.text import clean
-from tuimon.tui.actions import Action
-from tuimon.tui.saving import saved_as
-from tuimon.tui.screens import HelpScreen, NotesScreen
-from tuimon.tui.themes import THEMES, on_paper
-from tuimon.tui.work_screen import WorkScreen
+from tuimon.tui import screens
+from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.actions._screens import closed
+from tuimon.tui.actions.copying import new_file, write_new
+from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.themes import names, on_paper
 
-if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
-
-_action = partial(Action, where=("dashboard", "runs", "metrics", "log", "config"))
+_action = partial(Action, where=("dashboard", "runs", "metrics", "log", "texts", "config", "help", "alerts"))
 
 
-def _quit(app: TuimonApp) -> None:
-    app.leave(0)
+def _quit(app: Dashboard) -> None:
+    if not (closed(app, screens.HelpScreen) or closed(app, screens.NotesScreen)):
+        app.leave(0)
 
 
-def _help(app: TuimonApp) -> None:
-    app.push_screen(HelpScreen(app.actions, app.state.theme))
+def _help(app: Dashboard) -> None:
+    if not closed(app, screens.HelpScreen):
+        where = app.screen.WHERE if isinstance(app.screen, WorkScreen) else "dashboard"
+        app.push_screen(screens.HelpScreen(app.actions, where))
 
 
-def _back(app: TuimonApp) -> None:
-    """One thing at a time, the innermost first."""
-    state = app.state
-    if isinstance(app.screen, WorkScreen) and app.screen.go_back():
-        pass
-    elif len(app.screen_stack) > 1:
-        app.pop_screen()
-    elif app.filter_bar.display:
-        app.end_filter("")
-    elif app.board.zoomed:
-        app.board.zoom(False)
-    elif state.query:
-        state.query = None
-    elif state.chosen:
-        state.chosen = ()
-    elif state.all_metrics:
-        state.all_metrics = False
-    app.redraw()
+def _back(app: Dashboard) -> None:
+    app.go_back()
 
 
-def _notes(app: TuimonApp) -> None:
-    app.push_screen(NotesScreen(app.snapshot, app.run_shown, app.state.theme))
+def _notes(app: Dashboard) -> None:
+    if not closed(app, screens.NotesScreen):
+        app.push_screen(screens.NotesScreen(app.actions))
 
 
-def _pause(app: TuimonApp) -> None:
+def _pause(app: Dashboard) -> None:
     app.state.paused = not app.state.paused
     app.redraw()
 
 
-def _symbols(app: TuimonApp) -> None:
+def _symbols(app: Dashboard) -> None:
     order = list(Symbols)
     app.state.symbols = order[(order.index(app.state.symbols) + 1) % len(order)]
     app.redraw()
 
 
-def _theme(app: TuimonApp) -> None:
-    order = list(THEMES)
-    app.state.theme = order[(order.index(app.state.theme) + 1) % len(order)]
+def _login(app: Dashboard) -> None:
+    if not app.log_in():
+        app.say("No host waits for a login")
+
+
+def _theme(app: Dashboard) -> None:
+    order = names()
+    place = order.index(app.state.theme) if app.state.theme in order else -1
+    app.state.theme = order[(place + 1) % len(order)]
+    app.say(f"Theme: {clean(app.state.theme)}")
     app.redraw()
 
 
-def _repaint(app: TuimonApp) -> None:
-    app.paint_again()
+def _repaint(app: Dashboard) -> None:
+    app.repaint()
 
 
-def _screenshot(app: TuimonApp) -> None:
+def _screenshot(app: Dashboard) -> None:
     try:
-        path = saved_as(".svg", app.snapshot.runs)
-        path.write_text(on_paper(app.export_screenshot(title="tuimon"), app.state.theme), "utf-8")
+        path = new_file(".svg", app.snapshot.runs)
+        write_new(path, on_paper(app.export_screenshot(title="tuimon"), app.state.theme))
     except OSError as error:
-        app.say(clean(f"The screenshot was not saved: {error}"))
+        app.say(clean(f"The screenshot cannot be saved: {error}"))
     else:
         app.say(f"Screenshot saved: {path}")
 
 
 ACTIONS = (
-    _action("quit", "q", "quit", "Leave tuimon; the training is not touched", _quit, footer=1),
-    _action("help", "question_mark,f1", "keys", "Show every key", _help, footer=2, zoomed=(10, "keys")),
+    _action(
+        "quit",
+        "q",
+        "quit",
+        "Leave tuimon; the training is not affected. On help and alerts: back",
+        _quit,
+        footer=1,
+        also="exit leave close",
+    ),
+    _action(
+        "help",
+        "question_mark,f1",
+        "keys",
+        "Every key; those of this screen first",
+        _help,
+        footer=2,
+        zoomed=(10, "keys"),
+        also="help shortcuts bindings",
+    ),
     _action("back", "escape", "back", "Leave a zoomed panel, a filter, a screen", _back, zoomed=(1, "back")),
-    _action("notes", "a", "alerts", "Alerts, notices, and every file that is read", _notes, footer=8),
-    _action("pause", "p", "pause", "Hold the picture; reading goes on. Again: show what has come", _pause),
-    _action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols),
-    _action("theme", "t", "theme", "Colours for a dark, a light or a 16-colour terminal", _theme),
-    _action("repaint", "ctrl+l", "repaint", "Paint the screen again, if something else has written on it", _repaint),
-    _action("screenshot", "S", "screenshot", "Save the screen as an SVG file in the current directory", _screenshot),
+    _action(
+        "notes",
+        "a",
+        "alerts",
+        "Alerts of all runs, notices, and every file that is read; again: back",
+        _notes,
+        footer=8,
+        also="warnings errors files problems doctor",
+    ),
+    _action(
+        "pause",
+        "p",
+        "pause",
+        "Pause the screen; reading goes on. Again: resume",
+        _pause,
+        where=("dashboard", "runs", "metrics", "log", "config"),  # p is the previous step of the texts
+        also="freeze hold stop",
+    ),
+    _action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols, also="ascii braille blocks"),
+    _action(
+        "theme",
+        "t",
+        "theme",
+        "Next colour theme: dark, light, high contrast, 16-colour, your own",
+        _theme,
+        also="colors colours dark light",
+    ),
+    _action(
+        "repaint",
+        "ctrl+l",
+        "repaint",
+        "Redraw the screen if another program has written on it",
+        _repaint,
+        also="refresh redraw",
+    ),
+    _action(
+        "screenshot",
+        "S",
+        "screenshot",
+        "Save the screen as an SVG file in the current directory",
+        _screenshot,
+        also="picture svg image save export",
+    ),
+    _action("login", "", "log in", "Log in again to a host that asks for it; the key of the log does so, too", _login),
 )

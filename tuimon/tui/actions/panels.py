@@ -1,24 +1,21 @@
-"""Which panels are there, and which of them is selected."""
+"""Actions that select, zoom, fold, pin and page panels, and that choose which panels there are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tuimon.text import clean
 from tuimon.tui import explore
-from tuimon.tui.actions import Action
-from tuimon.tui.sections import ORDERS, Heading
-
-if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
+from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.arrangement import ORDERS, Heading
 
 _action = partial(Action, section="Panels")
+_NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"
 
 
-def _zoom(app: TuimonApp) -> None:
+def _zoom(app: Dashboard) -> None:
     if isinstance(app.board.panel, Heading):
         _fold(app)
     else:
@@ -26,29 +23,30 @@ def _zoom(app: TuimonApp) -> None:
         app.redraw()
 
 
-def _fold(app: TuimonApp) -> None:
-    """The section of the selected chart, or the selected heading's own."""
-    panel, state = app.board.panel, app.state
-    if not state.all_metrics or state.query or panel is None:
-        app.say("Sections are among all metrics: m")
+def _fold(app: Dashboard) -> None:
+    """Fold or unfold the section of the selected chart, or the section of the selected heading."""
+    board, state = app.board, app.state
+    if not state.all_metrics or state.query or board.panel is None:
+        app.say(_NO_SECTIONS)
         return
-    before = range(app.board.selected, -1, -1)
-    at, title = next(((at, one.section) for at in before if isinstance(one := app.board.panels[at], Heading)), (-1, ""))
-    if at < 0:
-        app.say("All metrics are of one section")
+    for index in range(board.selected, -1, -1):
+        heading = board.panels[index]
+        if isinstance(heading, Heading):
+            break
+    else:
+        app.say("All metrics are in one section")
         return
-    app.board.zoom(False)
-    app.board.selected = at
-    state.turned = (
-        tuple(one for one in state.turned if one != title) if title in state.turned else (*state.turned, title)
-    )
+    board.zoom(False)
+    board.selected = index
+    others = tuple(title for title in state.turned if title != heading.section)
+    state.turned = others if len(others) < len(state.turned) else (*others, heading.section)
     app.redraw()
 
 
-def _fold_all(app: TuimonApp) -> None:
+def _fold_all(app: Dashboard) -> None:
     headings = [panel for panel in app.board.panels if isinstance(panel, Heading)]
     if not headings:
-        app.say("Sections are among all metrics: m")
+        app.say(_NO_SECTIONS)
         return
     app.state.folded = not all(heading.folded for heading in headings)
     app.state.turned = ()
@@ -56,52 +54,54 @@ def _fold_all(app: TuimonApp) -> None:
     app.redraw()
 
 
-def _order(app: TuimonApp) -> None:
+def _order(app: Dashboard) -> None:
     app.state.order = ORDERS[(ORDERS.index(app.state.order) + 1) % len(ORDERS)] if app.state.order in ORDERS else "name"
     app.say(f"Metrics by {app.state.order}")
 
 
-def _pin(app: TuimonApp) -> None:
-    panel, look = app.board.panel, app.state.look
+def _pin(app: Dashboard) -> None:
+    panel, options = app.board.panel, app.state.options
     if panel is None or panel.kind != "chart":
         app.say("Only charts can be pinned")
         return
-    if panel.id in look.pins:
-        app.state.look = replace(look, pins=tuple(id for id in look.pins if id != panel.id))
+    if panel.id in options.pins:
+        app.state.options = replace(options, pins=tuple(id for id in options.pins if id != panel.id))
         app.say(f"{clean(panel.title)} is no longer pinned")
     else:
-        app.state.look = replace(look, pins=(*look.pins, panel.id))
+        app.state.options = replace(options, pins=(*options.pins, panel.id))
         app.say(f"{clean(panel.title)} is pinned: first on the dashboard")
 
 
-def _filter(app: TuimonApp) -> None:
+def _filter(app: Dashboard) -> None:
     app.board.zoom(False)
     app.begin_filter()
 
 
-def _metrics(app: TuimonApp) -> None:
+def _metrics(app: Dashboard) -> None:
     app.state.all_metrics = not app.state.all_metrics or bool(app.state.chosen)
     app.state.chosen = ()
-    app.state.query = None
+    app.state.query = ""
     app.board.zoom(False)
     app.redraw()
 
 
-def _turn(pages: int) -> Callable[[TuimonApp], None]:
-    """The next page; of a zoomed panel, the next panel."""
+def _turn(pages: int) -> Callable[[Dashboard], None]:
+    """Return an action that goes on or back by pages, or by panels while a panel is zoomed."""
 
-    def do(app: TuimonApp) -> None:
+    def do(app: Dashboard) -> None:
         if app.board.step(pages) or app.board.turn(pages):
             app.redraw()
         else:
             what = "panel" if app.board.zoomed else "page"
-            app.say(f"This is the last {what}" if pages > 0 else f"This is the first {what}")
+            app.say(f"This is the {'last' if pages > 0 else 'first'} {what}")
 
     return do
 
 
-def _move(direction: str) -> Callable[[TuimonApp], None]:
-    def do(app: TuimonApp) -> None:
+def _move(direction: str) -> Callable[[Dashboard], None]:
+    """Return an action that selects the neighbouring panel, or that moves the window of a zoomed chart."""
+
+    def do(app: Dashboard) -> None:
         if not app.board.zoomed:
             app.board.move(direction)
             app.redraw()
@@ -113,39 +113,45 @@ def _move(direction: str) -> Callable[[TuimonApp], None]:
     return do
 
 
+_FILTER = "Charts of the metrics that match what you type: words, * and ?, re:expression"
+_LEFT = "Select the panel to the left; zoomed: earlier points"
+_NEXT = "The next page; zoomed: the next panel"
+_PREVIOUS = "The previous page; zoomed: the previous panel"
 ACTIONS = (
-    _action("zoom", "enter", "zoom", "Give the selected panel the whole screen", _zoom, footer=3),
     _action(
-        "filter",
-        "slash",
-        "filter",
-        "Charts of the metrics that match what you type: words, * and ?, re:expression",
-        _filter,
-        footer=4,
+        "zoom",
+        "enter",
+        "zoom",
+        "Show the selected panel on the whole screen",
+        _zoom,
+        footer=3,
+        also="full screen enlarge maximise",
     ),
-    _action("metrics", "m", "metrics", "A chart for every metric; again: the dashboard", _metrics, footer=5),
-    _action("pin", "asterisk", "pin", "Pin the selected chart: first on the dashboard; again: not", _pin),
-    _action("fold", "f", "fold", "Among all metrics: fold or unfold the section", _fold),
-    _action("fold_all", "F", "fold all", "Among all metrics: fold or unfold every section", _fold_all),
-    _action("order", "o", "order", "All metrics by relevance or by name", _order),
+    _action("filter", "slash", "filter", _FILTER, _filter, footer=4, also="search find"),
     _action(
-        "next_page",
-        "pagedown,space,n",
-        "next page",
-        "The next page; zoomed: the next panel",
-        _turn(1),
-        footer=6,
+        "metrics",
+        "m",
+        "metrics",
+        "A chart for every metric; again: the dashboard",
+        _metrics,
+        footer=5,
+        also="all charts",
     ),
-    _action("previous_page", "pageup,b,N", "previous page", "The page before; zoomed: the panel before", _turn(-1)),
     _action(
-        "left",
-        "left,h",
-        "left",
-        "Select the panel to the left; zoomed: what came before",
-        _move("left"),
-        zoomed=(2, "pan"),
+        "pin",
+        "asterisk",
+        "pin",
+        "Pin the selected chart: first on the dashboard; again: undo",
+        _pin,
+        also="favourite first",
     ),
+    _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
+    _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),
+    _action("order", "o", "order", "All metrics: sort by relevance or by name", _order, also="sort alphabetical"),
+    _action("next_page", "pagedown,space,n", "next page", _NEXT, _turn(1), footer=6),
+    _action("previous_page", "pageup,b,N", "previous page", _PREVIOUS, _turn(-1)),
+    _action("left", "left,h", "left", _LEFT, _move("left"), zoomed=(2, "pan")),
     _action("down", "down,j", "down", "Select the panel below; zoomed: lower values", _move("down")),
     _action("up", "up,k", "up", "Select the panel above; zoomed: higher values", _move("up")),
-    _action("right", "right,l", "right", "Select the panel to the right; zoomed: what comes after", _move("right")),
+    _action("right", "right,l", "right", "Select the panel to the right; zoomed: later points", _move("right")),
 )

@@ -1,52 +1,35 @@
-"""What can be done in the list of runs."""
+"""Actions of the run list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
 
 from tuimon.panels.lists.runs import SORTS
 from tuimon.text import clean
-from tuimon.tui.actions import Action
-from tuimon.tui.run_list import RunListScreen
-
-if TYPE_CHECKING:
-    from tuimon.tui.app import TuimonApp
+from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.actions._screens import END, begin_filter, move
 
 _action = partial(Action, section="Run list", where=("runs",))
-_END = 1 << 30
 
 
-def _screen(app: TuimonApp) -> RunListScreen:
-    return cast(RunListScreen, app.screen)
-
-
-def _show(app: TuimonApp) -> None:
+def _show(app: Dashboard) -> None:
     run = app.run_selected
     if run is None:
-        app.say("No run is listed: Esc ends the filter, U lists hidden runs")
+        app.say("No run is listed: Esc removes the filter, U lists hidden runs")
     else:
         app.show_run(run)
 
 
-def _move(rows: int = 0, pages: int = 0) -> Callable[[TuimonApp], None]:
-    def do(app: TuimonApp) -> None:
-        table = _screen(app).table
-        table.move(rows + pages * table.room)
-
-    return do
-
-
-def _mark(app: TuimonApp) -> None:
+def _mark(app: Dashboard) -> None:
     if app.run_selected is not None:
         app.state.runs = replace(app.state.runs.toggled("marked", app.run_selected.path), over=True)
-        _screen(app).table.move(1)
+        move(1)(app)
         app.redraw()
 
 
-def _mark_all(app: TuimonApp) -> None:
+def _mark_all(app: Dashboard) -> None:
     listed, choice = app.runs_listed(), app.state.runs
     if choice.marked:
         app.state.runs = replace(choice, marked=())
@@ -56,21 +39,21 @@ def _mark_all(app: TuimonApp) -> None:
         app.say(f"Marked {len(listed)} runs")
 
 
-def _pin(app: TuimonApp) -> None:
+def _pin(app: Dashboard) -> None:
     if app.run_selected is not None:
         app.state.runs = app.state.runs.toggled("pinned", app.run_selected.path)
         app.redraw()
 
 
-def _hide(app: TuimonApp) -> None:
+def _hide(app: Dashboard) -> None:
     run = app.run_selected
     if run is not None:
         app.state.runs = app.state.runs.toggled("hidden", run.path)
         hidden = run.path in app.state.runs.hidden
-        app.say(f"{clean(run.name)} is {'hidden; U lists hidden runs, too' if hidden else 'listed again'}")
+        app.say(f"{clean(run.name)} is {'hidden; U also lists hidden runs' if hidden else 'listed again'}")
 
 
-def _show_hidden(app: TuimonApp) -> None:
+def _show_hidden(app: Dashboard) -> None:
     choice = app.state.runs
     if not choice.hidden:
         app.say("No run is hidden: H hides the selected one")
@@ -79,42 +62,45 @@ def _show_hidden(app: TuimonApp) -> None:
         app.redraw()
 
 
-def _sort(step: int) -> Callable[[TuimonApp], None]:
-    def do(app: TuimonApp) -> None:
+def _sort(step: int) -> Callable[[Dashboard], None]:
+    def do(app: Dashboard) -> None:
         choice = app.state.runs
-        at = SORTS.index(choice.sort) if choice.sort in SORTS else 0
-        app.state.runs = replace(choice, sort=SORTS[(at + step) % len(SORTS)], reverse=False)
+        index = SORTS.index(choice.sort) if choice.sort in SORTS else 0
+        app.state.runs = replace(choice, sort=SORTS[(index + step) % len(SORTS)], reverse=False)
         app.redraw()
 
     return do
 
 
-def _reverse(app: TuimonApp) -> None:
+def _reverse(app: Dashboard) -> None:
     app.state.runs = replace(app.state.runs, reverse=not app.state.runs.reverse)
     app.redraw()
 
 
-def _filter(app: TuimonApp) -> None:
-    _screen(app).begin_filter()
-
-
+_FILTER = "List the runs that match: lr>1e-5 state:running -debug"
 ACTIONS = (
     _action("run_show", "enter", "show", "Show the dashboard of the selected run", _show, footer=3),
-    _action("run_mark", "space", "mark", "Draw the run over the one that is shown; again: not", _mark, footer=4),
     _action(
-        "run_filter", "slash", "filter", "List the runs that match: lr>1e-5 state:running -debug", _filter, footer=5
+        "run_mark",
+        "space",
+        "mark",
+        "Overlay the run on the one that is shown; again: undo",
+        _mark,
+        footer=4,
+        also="select overlay",
     ),
-    _action("run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6),
-    _action("run_sort_back", "less_than_sign", "sort back", "Sort by the column before", _sort(-1)),
-    _action("run_reverse", "R", "turn", "Turn the order round", _reverse, footer=14),
-    _action("run_pin", "P", "pin", "Keep the run at the top; again: not", _pin, footer=15),
-    _action("run_hide", "H", "hide", "Leave the run out of the list; again: list it", _hide, footer=16),
-    _action("run_show_hidden", "U", "unhide", "List hidden runs, too; again: not", _show_hidden),
-    _action("run_mark_all", "A", "mark all", "Mark every run that is listed; with some marked: none", _mark_all),
-    _action("run_up", "up,k", "up", "Select the run above", _move(-1)),
-    _action("run_down", "down,j", "down", "Select the run below", _move(1)),
-    _action("run_page_up", "pageup,b", "page up", "A screen up", _move(pages=-1)),
-    _action("run_page_down", "pagedown,n", "page down", "A screen down", _move(pages=1)),
-    _action("run_first", "home,g", "first", "Select the first run", _move(-_END)),
-    _action("run_last", "end,G", "last", "Select the last run", _move(_END)),
+    _action("run_filter", "slash", "filter", _FILTER, begin_filter, footer=5, also="search find"),
+    _action("run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6, also="order"),
+    _action("run_sort_back", "less_than_sign", "sort back", "Sort by the previous column", _sort(-1)),
+    _action("run_reverse", "R", "flip", "Reverse the order", _reverse, footer=14),
+    _action("run_pin", "P", "pin", "Keep the run at the top; again: undo", _pin, footer=15),
+    _action("run_hide", "H", "hide", "Hide the run; again: list it", _hide, footer=16, also="remove"),
+    _action("run_show_hidden", "U", "unhide", "Also list hidden runs; again: undo", _show_hidden),
+    _action("run_mark_all", "A", "mark all", "Mark every listed run; if any is marked: unmark all", _mark_all),
+    _action("run_up", "up,k", "up", "Select the run above", move(-1)),
+    _action("run_down", "down,j", "down", "Select the run below", move(1)),
+    _action("run_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),
+    _action("run_page_down", "pagedown,n", "page down", "One page down", move(pages=1)),
+    _action("run_first", "home,g", "first", "Select the first run", move(-END)),
+    _action("run_last", "end,G", "last", "Select the last run", move(END)),
 )

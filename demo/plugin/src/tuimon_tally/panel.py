@@ -1,0 +1,35 @@
+"""The highest value of every metric of a tally log, and its step."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from tuimon.model.views import Role, Row, Size, Symbols, TextView
+from tuimon.panels import DEFAULTS, ChartOptions
+from tuimon.store import Run
+
+
+class Best(Struct, frozen=True):
+    """A text panel."""
+
+    id: str = "tally_best"
+    title: str = "best tallies"
+    order: int = 145
+    kind: str = "text"
+    rows: int = 2
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the run has a tally log."""
+        return any(stream.info.format == "tally" for stream in run.streams)
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
+        """Return a row for each metric."""
+        rows: list[Row] = []
+        for metric in run.metrics[: size.height]:
+            top = run.curve(metric).max
+            if top is not None:
+                rows.append(((f"{top.value:g}", Role.VALUE), (f" at step {top.step}  {metric}", Role.TEXT)))
+        return TextView(self.title, tuple(rows))
+
+
+PANEL = Best()

@@ -1,0 +1,131 @@
+"""Write the reference pages of docs/ from the registries: formats, panels, detectors, keys.
+
+python docs/generate.py           write the pages
+python docs/generate.py --check   exit with 1 if a page is not up to date
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from tuimon.detectors import all_detectors
+from tuimon.formats import all_formats
+from tuimon.panels import all_panels
+from tuimon.tui.action import key_names
+from tuimon.tui.actions import all_actions
+
+DOCS = Path(__file__).resolve().parent
+MEASURED = json.loads((DOCS.parent / "tests" / "bench" / "detectors.json").read_text("utf-8"))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+def first_paragraph(plugin: object) -> str:
+    """Return the first paragraph of the docstring of the module that defines `plugin`, on one line."""
+    doc = sys.modules[type(plugin).__module__].__doc__ or ""
+    return " ".join(doc.strip().split("\n\n")[0].split())
+
+
+FORMATS_PAGE = """\
+# Log formats
+
+tuimon reads every file below the given path whose content fits one of these formats. When several files of a run
+contain the same metric, the file with the highest rank is drawn, and the others fill the gaps.
+
+{readable}
+Recognised, but not readable:
+
+{unreadable}"""
+PANELS_PAGE = """\
+# Panels
+
+The dashboard shows these panels, in this order, for the metrics that a run has. `m` shows one chart for every metric.
+
+{panels}"""
+DETECTORS_PAGE = """\
+# Detectors
+
+An alert is shown above the key bar and on the chart at its step, in `tuimon check` and in `tuimon line`. It can also
+ring a bell, start a program or call a webhook; see [settings](settings.md). There is one message per incident, and one
+when it is resolved. Every threshold can be set, and every detector can be turned off.
+
+The figures come from simulated learners (`python -m tests.bench detectors`): ten runs per fault, each with other
+settings, and {healthy} healthy runs, {quiet} of which raise no alert. They give the recall, the precision, and the
+median delay in steps between the fault and the alert.
+
+{detectors}"""
+KEYS_PAGE = """\
+# Keys
+
+`?` shows this list in the program. Keys can be changed under `[keys]` in the [settings](settings.md): `action = "key"`.
+"""
+
+
+def formats_page() -> str:
+    formats = sorted(all_formats(), key=lambda entry: (-entry.rank, entry.title))
+    readable = [(entry.title, entry.writers, f"`{entry.id}`", entry.rank) for entry in formats if not entry.unsupported]
+    unreadable = [(entry.title, entry.unsupported) for entry in formats if entry.unsupported]
+    return FORMATS_PAGE.format(
+        readable=table(("log", "written by", "id", "rank"), readable),
+        unreadable=table(("log", "what to do instead"), unreadable),
+    )
+
+
+def panels_page() -> str:
+    rows = [(f"`{panel.id}`", panel.title) for panel in sorted(all_panels(), key=lambda panel: panel.order)]
+    return PANELS_PAGE.format(panels=table(("panel", "title"), rows))
+
+
+def detectors_page() -> str:
+    unknown = dict.fromkeys(("recall", "precision", "delay"), "-")
+    rows = []
+    for detector in sorted(all_detectors(), key=lambda detector: detector.id):
+        figures = MEASURED["detectors"].get(detector.id, unknown)
+        measured = (figures["recall"], figures["precision"], figures["delay"])
+        rows.append((f"`{detector.id}`", first_paragraph(detector), *measured))
+    return DETECTORS_PAGE.format(
+        healthy=MEASURED["healthy"],
+        quiet=MEASURED["quiet"],
+        detectors=table(("detector", "condition", "recall", "precision", "delay (steps)"), rows),
+    )
+
+
+def keys_page() -> str:
+    sections = groupby(all_actions(), key=lambda action: action.section)
+    tables = (
+        (
+            section,
+            table(("key", "effect", "action"), ((f"`{key_names(a.keys)}`", a.help, f"`{a.id}`") for a in actions)),
+        )
+        for section, actions in sections
+    )
+    return KEYS_PAGE + "".join(f"\n## {section}\n\n{rows}" for section, rows in tables)
+
+
+PAGES = {"formats.md": formats_page, "panels.md": panels_page, "detectors.md": detectors_page, "keys.md": keys_page}
+
+
+def main(arguments: Sequence[str]) -> int:
+    stale = []
+    for name, page in PAGES.items():
+        path, text = DOCS / name, page()
+        if not path.exists() or path.read_text("utf-8") != text:
+            stale.append(name)
+            if "--check" not in arguments:
+                path.write_text(text, "utf-8")
+    if stale and "--check" in arguments:
+        print(f"not up to date: {', '.join(stale)}; run python docs/generate.py", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

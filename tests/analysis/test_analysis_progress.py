@@ -1,0 +1,473 @@
+"""Cadence and progress: pace, ETA and state of a run."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tuimon.analysis.cadence import cadence
+from tuimon.analysis.progress import ProgressInputs, report
+from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.words import time_of_day
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.points import Fact
+from tuimon.store import Store
+
+NAN = float("nan")
+
+
+def paced(seconds, count=200, every=1, pause=0.0, pause_every=0):
+    """Steps and wall times of a steady run, with a pause after every `pause_every` points."""
+    steps = np.arange(count, dtype=np.int64) * every
+    elapsed = np.full(count, seconds * every)
+    elapsed[0] = 0
+    if pause_every:
+        elapsed[pause_every::pause_every] += pause
+    return steps, 1.7e9 + np.cumsum(elapsed)
+
+
+def seconds_with_pauses(pace):
+    """Return the expected seconds per step including a share of the pauses."""
+    return pace.seconds_per_step + pace.pause * pace.pauses_per_step
+
+
+def test_steady_run():
+    result = cadence(*paced(2.0, every=10))
+    assert result.seconds_per_step == pytest.approx(2.0)
+    assert result.interval == pytest.approx(20.0)
+    assert seconds_with_pauses(result) == pytest.approx(2.0)
+    assert (result.pause, result.longest_pause, result.intervals) == (0, 0, 199)
+
+
+def test_pauses_are_separated_and_added_to_the_expected_time():
+    result = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
+    assert result.seconds_per_step == pytest.approx(2.0)
+    assert result.pause == pytest.approx(60.0)
+    assert result.longest_pause == pytest.approx(62.0)
+    assert seconds_with_pauses(result) == pytest.approx(2.0 + 60.0 / 20)
+
+
+def test_regular_pauses_are_predicted():
+    """At 20, 40 … 400: from step 210 to 400 they come at 220 … 380, the one at the end comes after the last point."""
+    result = cadence(*paced(2.0, count=211, pause=60.0, pause_every=20))
+    assert result.pause_every == 20
+    assert result.last_pause == 199
+    assert result.pauses_ahead(210, 400) == len(range(220, 401, 20))
+    assert result.pauses_ahead(210, 399) == len(range(220, 400, 20))
+    assert result.pauses_ahead(219, 399) == len(range(220, 400, 20)), "in the pause: it is still to come"
+    assert result.pauses_ahead(400, 400) == 0
+    known = replace(KNOWN, step=210, total=399, cadence=result, last_wall_time=LAST)
+    assert report(known, LAST).eta_seconds == pytest.approx(189 * 2.0 + 9 * 60.0)
+
+
+def test_single_pause_recurs_only_if_an_evaluation_was_logged():
+    steps, wall_times = paced(2.0, count=151, pause=60.0, pause_every=100)
+    assert cadence(steps, wall_times).pause == 0
+    result = cadence(steps, wall_times, evaluated=np.array([100]))
+    assert (result.pause, result.pause_every) == (pytest.approx(60.0), 100)
+    assert result.pauses_ahead(150, 500) == 4
+    assert cadence(steps, wall_times, evaluated=np.array([40])).pause == 0
+
+
+def test_time_of_an_evaluation_logged_at_its_own_step():
+    """The Hugging Face trainer logs the step, evaluates, and logs the evaluation at the same step."""
+    steps, wall_times = paced(2.0, count=101, pause=60.0, pause_every=20)
+    rows = np.sort(np.concatenate((np.arange(101), np.arange(20, 101, 20))))
+    again = np.append(False, np.diff(rows) == 0)
+    times = wall_times[rows] - np.where(steps[rows] % 20 == 0, 60.0, 0.0) * (steps[rows] > 0) * ~again
+    result = cadence(steps[rows], times)
+    assert result.pause == pytest.approx(60.0)
+    assert result.pause_every == 20
+
+
+def test_outlier_among_evaluation_pauses_is_ignored():
+    steps, wall_times = paced(2.0, count=201, pause=60.0, pause_every=20)
+    wall_times[130:] += 8 * 3600
+    result = cadence(steps, wall_times)
+    assert (result.pause, result.pause_every) == (pytest.approx(60.0), 20)
+
+
+def test_pauses_after_every_other_point():
+    result = cadence(*paced(2.0, pause=60.0, pause_every=2))
+    assert result.seconds_per_step == pytest.approx(2.0)
+    assert seconds_with_pauses(result) == pytest.approx(32.0, rel=0.01)
+
+
+def test_single_outlier_is_not_a_recurring_pause():
+    steps, wall_times = paced(2.0)
+    wall_times[120:] += 8 * 3600
+    result = cadence(steps, wall_times)
+    assert (result.pause, seconds_with_pauses(result)) == (0.0, pytest.approx(2.0))
+
+
+def test_restarts_equal_steps_and_missing_times_are_not_intervals():
+    steps, wall_times = paced(2.0)
+    wall_times[100:] += 500
+    assert cadence(steps, wall_times, np.array([100])).intervals == 198
+    wall_times[5] = NAN
+    assert cadence(steps, wall_times, np.array([100])).intervals == 196
+    assert cadence(np.zeros(50, np.int64), wall_times[:50]) is None
+    assert cadence(steps, np.full(200, NAN)) is None
+    assert cadence(steps[:3], wall_times[:3]) is None
+
+
+def test_pace_is_that_of_the_newer_half():
+    steps = np.arange(201)
+    wall_times = np.concatenate(([0.0], np.cumsum(np.where(steps[1:] <= 100, 2.0, 3.0))))
+    result = cadence(steps, wall_times)
+    assert result.seconds_per_step == pytest.approx(3.0)
+
+
+STEPS, TIMES = paced(2.0, count=101)
+LAST = float(TIMES[-1])
+KNOWN = ProgressInputs(
+    points=101, step=100, first_step=0, total=1000, cadence=cadence(STEPS, TIMES), last_wall_time=LAST
+)
+
+
+def test_running_run_has_an_eta():
+    result = report(KNOWN, LAST + 1.0)
+    assert result.state == "running"
+    assert result.evidence == f"last point at {time_of_day(LAST)}, usually one every 2.0 s"
+    assert result.eta_seconds == pytest.approx(900 * 2.0 - 1.0)
+    assert result.finish_time == pytest.approx(LAST + 1800)
+    assert result.eta_range[0] <= result.eta_seconds <= result.eta_range[1]
+    assert (result.last_age, result.seconds_per_step) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize("age", [0.0, 7.9, 30.0, 119.9])
+def test_never_stalled_within_two_minutes(age):
+    assert report(KNOWN, LAST + age).state == "running"
+
+
+def test_never_stalled_within_four_usual_intervals_or_its_pauses():
+    slow = replace(KNOWN, cadence=cadence(*paced(300.0, count=101)))
+    assert report(slow, LAST + 1199).state == "running"
+    assert report(slow, LAST + 1201).state == "stalled"
+    pausing = replace(KNOWN, cadence=cadence(*paced(2.0, count=101, pause=600.0, pause_every=20)))
+    assert report(pausing, LAST + 850).state == "running"
+
+
+def test_evidence_of_a_stall_contains_its_numbers():
+    result = report(KNOWN, LAST + 600)
+    assert result.state == "stalled"
+    assert result.evidence == "no step for 10 m; usual 2.0 s (step 100 of 1000)"
+    assert math.isnan(result.eta_seconds)
+
+
+def test_evidence_of_a_stall_contains_phase_and_last_line():
+    """Example of the issue: no step for 14 min, usual 97 s ± 9."""
+    seconds = 97.0 + np.tile([-9.0, 0.0, 9.0, 9.0, -9.0], 20)
+    times = 1.7e9 + np.cumsum(seconds)
+    known = replace(KNOWN, cadence=cadence(np.arange(100), times), last_wall_time=times[-1], step=99, total=400)
+    quarter, middle, last = np.quantile(np.diff(times), (0.25, 0.5, 0.75))
+    assert (middle, (last - quarter) / 2) == (pytest.approx(97.0), pytest.approx(9.0))
+    grown = replace(known, last_phase="generate", last_line="step 100: sampling", last_growth=times[-1] + 830)
+    result = report(grown, times[-1] + 14 * 60 + 5)
+    assert result.state == "stalled"
+    assert result.evidence == (
+        "no step for 14 m; usual 1 m 37 s ± 9.0 s (step 99 of 400); last phase generate; its log still grows; "
+        "its console ends: step 100: sampling"
+    )
+    assert report(grown, times[-1] + 12 * 60).state == "running", "while its log grows, twice the usual silence"
+    assert report(known, times[-1] + 12 * 60).state == "stalled"
+    assert "still grows" not in report(replace(grown, last_growth=times[-1] + 100), times[-1] + 850).evidence
+
+
+def test_long_evaluation_with_growing_text_is_not_a_stall():
+    printing = replace(KNOWN, last_growth=LAST + 590)
+    assert report(KNOWN, LAST + 595).state == "stalled"
+    assert report(printing, LAST + 595).state == "running"
+    assert report(replace(KNOWN, last_growth=LAST + 3000), LAST + 3010).state == "stalled"
+
+
+def test_slow_start_is_not_a_stall():
+    """The usual pace is unknown before the fourth point."""
+    starting = replace(KNOWN, points=3, step=2, cadence=None, watched_since=LAST - 10)
+    for age in (30, 550, 3000, 30_000):
+        assert report(starting, LAST + age).state in ("running", "quiet")
+
+
+def test_crash_names_its_step():
+    def evidence(value, step=41):
+        store = timed_store({"loss": (0, np.arange(42), 1.7e9 + np.arange(42) * 10.0)})
+        store.apply(FactFound(0, Fact("state", value, step)))
+        return report(progress_inputs(store.snapshot().runs[0]), 1.7e9 + 500).evidence
+
+    boom = {"state": "crashed", "evidence": "CUDA out of memory. Tried …"}
+    assert evidence({**boom, "cause": "GPU out of memory"}) == (
+        "GPU out of memory after step 41: CUDA out of memory. Tried …"
+    )
+    assert evidence(boom) == "after step 41: CUDA out of memory. Tried …"
+    assert evidence({**boom, "cause": "killed"}, None) == "killed: CUDA out of memory. Tried …"
+    assert evidence({"state": "finished", "evidence": "exit code 0"}) == "exit code 0"
+
+
+def test_old_log_is_quiet_unless_it_was_watched():
+    days = LAST + 3 * 86400
+    assert report(KNOWN, days).state == "quiet"
+    assert report(KNOWN, days).evidence == "no new point for 3 d (step 100 of 1000)"
+    assert report(replace(KNOWN, watched_since=LAST - 10), days).state == "stalled"
+    assert report(replace(KNOWN, watched_since=LAST + 10), days).state == "quiet"
+    copied = replace(KNOWN, watched_since=days, last_change=days - 900)
+    assert report(copied, days).state == "quiet", "a copied file does not count as activity"
+
+
+def test_changing_file_counts_as_activity():
+    assert report(replace(KNOWN, last_change=LAST + 3000), LAST + 3010).state == "running"
+
+
+def test_file_times_are_used_without_wall_times():
+    known = ProgressInputs(points=5, step=5, last_change=1000.0)
+    assert report(known, 1100.0).state == "running"
+    assert report(known, 1100.0).evidence == f"files changed at {time_of_day(1000.0)}"
+    assert report(known, 1000.0 + 86400).evidence == "no new point for 1 d"
+    assert report(replace(known, last_change=NAN), 1100.0).state == "unknown"
+    assert math.isnan(report(replace(known, last_change=NAN), 1100.0).last_age)
+
+
+def test_clock_ahead_of_ours():
+    assert report(KNOWN, LAST - 50).last_age == 0.0
+
+
+def test_finished():
+    done = report(replace(KNOWN, step=1000), LAST + 5)
+    assert (done.state, done.evidence) == ("finished", "step 1000 of 1000 reached")
+    counted = replace(KNOWN, step=999)
+    assert report(counted, LAST + 5).state == "running"
+    assert report(counted, LAST + 500).evidence == "step 999 reached, the last of 1000 counted from 0"
+    assert report(replace(counted, first_step=1), LAST + 500).state == "stalled"
+
+
+def test_logged_state():
+    crashed = replace(KNOWN, logged_state="crashed", logged_evidence="exit code 1")
+    assert (report(crashed, LAST + 5).state, report(crashed, LAST + 5).evidence) == ("crashed", "exit code 1")
+    assert report(replace(crashed, logged_evidence=""), LAST).evidence == "its log says that it crashed"
+    assert report(replace(crashed, state_time=LAST - 5000), LAST + 5).state == "running"  # it was resumed since
+
+
+def test_waiting():
+    assert report(ProgressInputs(), 1000.0).state == "waiting"
+
+
+def test_total_from_epochs():
+    result = report(replace(KNOWN, total=None, epoch=0.5, total_epochs=3.0), LAST)
+    assert result.total == 600
+    assert result.eta_seconds == pytest.approx(1000.0)
+    assert report(replace(KNOWN, total=None), LAST).total is None
+
+
+def test_no_eta_from_a_few_points():
+    few = replace(KNOWN, cadence=cadence(*paced(2.0, count=5)))
+    assert math.isnan(report(few, LAST).eta_seconds)
+
+
+def test_inputs_are_gathered_from_a_run():
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    assert report(progress_inputs(store.snapshot().runs[0]), 1000.0).state == "waiting"
+    store.apply(StreamFound(0, 0, "events", "/run/events", "tensorboard", 40, "", 0))
+    store.apply(MetricsFound(0, 0, ("eval", "loss")))
+    counts = np.array([1, len(STEPS)], np.uint32)
+    steps, times = np.append(20, STEPS), np.append(TIMES[20], TIMES)
+    store.apply(Columns(0, np.arange(2, dtype=np.uint32), counts, steps, steps.astype(float), times))
+    store.apply(FactFound(0, Fact("config", {"trainer": {"total_training_steps": "400", "max_steps": -1}})))
+    store.apply(StreamStatus(0, "current", "", 9, 9, LAST + 7, 0))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert store.snapshot().runs[0].busiest_metric == "loss"
+    assert (known.points, known.step, known.first_step, known.total) == (102, 100, 0, 400)
+    assert (known.last_wall_time, known.last_change) == (LAST, LAST + 7)
+    assert known.cadence.seconds_per_step == pytest.approx(2.0)
+    store.apply(FactFound(0, Fact("progress", {"step": 120, "total": 500, "epoch": 1.5})))
+    store.apply(FactFound(0, Fact("progress", {"step": 130, "total": None})))
+    store.apply(FactFound(0, Fact("state", {"state": "finished", "evidence": "exit code 0"}, wall_time=LAST + 9)))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert (known.step, known.total, known.epoch) == (130, 500, 1.5)
+    assert (known.logged_state, known.logged_evidence, known.state_time) == ("finished", "exit code 0", LAST + 9)
+
+
+def test_newest_logged_epoch_wins_over_older_saved_state():
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "runs", "/run/runs", "tensorboard", 40, "", 0))
+    store.apply(MetricsFound(0, 0, ("train/epoch",)))
+    store.apply(FactFound(0, Fact("progress", {"step": 20, "total": 80, "epoch": 0.05})))
+    steps = np.arange(1, 37)
+    counts, times = np.array([36], np.uint32), np.full(36, np.nan)
+    store.apply(Columns(0, np.array([0], np.uint32), counts, steps, steps * 0.0025, times))
+    assert progress_inputs(store.snapshot().runs[0]).epoch == 36 * 0.0025
+
+
+def test_machine_metrics_are_not_progress():
+    """A tracker samples the machine with its own clock, more often than an RL run steps."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "run.wandb", "/run/run.wandb", "wandb", 50, "", 0))
+    store.apply(MetricsFound(0, 0, ("system/cpu", "gpu/0/memory_usage", "__swanlab__.cpu.pct", "train/loss", "eval")))
+    store.apply(FactFound(0, Fact("metrics", {"gpu/0/memory_usage": {"system": True}})))
+    steps, times = np.arange(20) * 5, 1.7e9 + np.arange(20) * 300.0
+    samples, sampled = np.arange(400) * 15_000, 1.7e9 + np.arange(400) * 15.0
+    for metric in range(3):
+        store.apply(Columns(0, np.array([metric], np.uint32), np.array([400], np.uint32), samples, sampled, sampled))
+    only_machine = progress_inputs(store.snapshot().runs[0])
+    assert (only_machine.step, only_machine.cadence) == (None, None)
+    for metric in (3, 4):
+        rows = slice(None) if metric == 3 else slice(0, 2)
+        ids, counts = np.array([metric], np.uint32), np.array([len(steps[rows])], np.uint32)
+        store.apply(Columns(0, ids, counts, steps[rows], times[rows], times[rows]))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert (known.step, known.first_step) == (95, 0)
+    assert known.cadence.seconds_per_step == pytest.approx(60.0)
+
+
+def timed_store(series, formats=("tensorboard",)):
+    """Streams of one run by format; series: metric -> (stream, steps, wall times)."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    for stream, format in enumerate(formats):
+        store.apply(StreamFound(stream, 0, f"{stream}", f"/run/{stream}", format, 40 - stream, "", stream))
+        store.apply(MetricsFound(stream, 0, tuple(name for name, entry in series.items() if entry[0] == stream)))
+        own = [entry for entry in series.values() if entry[0] == stream]
+        for number, (_, steps, times) in enumerate(own):
+            ids, counts = np.array([number], np.uint32), np.array([len(steps)], np.uint32)
+            store.apply(Columns(stream, ids, counts, np.asarray(steps), np.ones(len(steps)), np.asarray(times, float)))
+    return store
+
+
+def test_continued_machine_samples_do_not_hide_a_stall():
+    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
+    sampled = 1.7e9 + np.arange(400) * 15.0
+    store = timed_store(
+        {"train/loss": (0, steps, times), "system/cpu": (0, np.arange(400) * 15, sampled)}, formats=("wandb",)
+    )
+    store.apply(StreamStatus(0, "current", "", 9, 9, sampled[-1], 0))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert known.last_wall_time == times[-1]
+    assert report(known, sampled[-1] + 5).state == "stalled"
+
+
+def test_growing_text_is_not_a_step():
+    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
+    store = timed_store({"train/loss": (0, steps, times)}, formats=("tensorboard", "console"))
+    store.apply(StreamStatus(0, "current", "", 9, 9, times[-1], 0))
+    store.apply(StreamStatus(1, "current", "", 9, 9, times[-1] + 1500, 0))
+    store.apply(FactFound(1, Fact("console", {"lines": ["loading", "  Saving   model shard 3 ", ""]})))
+    known = progress_inputs(store.snapshot().runs[0])
+    assert (known.last_change, known.last_growth) == (times[-1], times[-1] + 1500)
+    assert known.last_line == "Saving model shard 3"
+    result = report(known, times[-1] + 1510)
+    assert result.state == "stalled"
+    assert result.evidence.endswith("its log still grows; its console ends: Saving model shard 3")
+
+
+def test_last_phase_of_an_incomplete_step():
+    steps, times = np.arange(40), 1.7e9 + np.arange(40) * 10.0
+    series = {"timing_s/gen": (0, np.arange(41), np.append(times, times[-1] + 6))}
+    series |= {f"timing_s/{name}": (0, steps, times) for name in ("ref", "update_actor")}
+    series["timing_s/save_checkpoint"] = (0, steps[::10], times[::10])
+    assert progress_inputs(timed_store(series).snapshot().runs[0]).last_phase == "gen"
+    whole = {**series, "timing_s/gen": (0, steps, times)}
+    assert progress_inputs(timed_store(whole).snapshot().runs[0]).last_phase == ""
+
+
+def test_run_is_watched_since_it_was_found():
+    before = time.time()
+    run = timed_store({"loss": (0, np.arange(9), np.arange(9) * 10.0 + before - 90)}).snapshot().runs[0]
+    assert before <= run.watched_since <= time.time()
+    known = progress_inputs(run)
+    assert known.watched_since == run.watched_since
+    week = 7 * 86400
+    assert report(known, before + week).state == "quiet", "it fell silent before"
+    alive = timed_store({"loss": (0, np.arange(9), np.arange(9) * 10.0 + before)}).snapshot().runs[0]
+    assert report(progress_inputs(alive), before + week).state == "stalled"
+
+
+# ---------------------------------------------------------------- updates of the model and training steps
+
+MINIBATCHES = 4
+
+
+def rlinf(global_steps, config=None, console=False, minibatches=MINIBATCHES):
+    """Log as RLinf does: losses at each minibatch, timers and rewards once per global step, at its end."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    store.apply(StreamFound(0, 0, "tensorboard", "/run/tensorboard", "tensorboard", 40, "", 0))
+    store.apply(MetricsFound(0, 0, ("time/step", "rollout/rewards", "actor/training/actor/policy_loss")))
+    if config:
+        store.apply(FactFound(0, Fact("config", config)))
+    if console:
+        store.apply(StreamFound(1, 0, "run.log", "/run/run.log", "console", 10, "", 0))
+        store.apply(MetricsFound(1, 0, ("reward", "loss")))
+        store.apply(FactFound(1, Fact("progress", {"step": 1, "total": 60})))
+    for number in range(global_steps):
+        wall = 1.7e9 + number * 90.0
+        for stream in range(1 + console):
+            each = minibatches if stream == 0 else 1
+            first = number * minibatches if stream == 0 else number + 1
+            counts = np.array([1, 1, each] if stream == 0 else [1, 1], np.uint32)
+            steps = np.array([first, first, *range(first, first + each)] if stream == 0 else [first, first])
+            times = wall + np.arange(len(steps)) * 0.001
+            store.apply(Columns(stream, np.arange(len(counts), dtype=np.uint32), counts, steps, steps * 1.0, times))
+    return store.snapshot().runs[0]
+
+
+@pytest.mark.parametrize("done", [2, 14, 15, 16, 30, 59, 60])
+@pytest.mark.parametrize("source", [{"config": {"runner": {"max_steps": 60}}}, {"console": True}])
+def test_updates_are_not_counted_as_training_steps(done, source):
+    """60 updates are 15 of 60 global steps: the ETA must not be too early, and the step never 239 of 60."""
+    run = rlinf(done, **source)
+    now = run.last_wall_time + 200  # the next global step may take a while
+    result = report(progress_inputs(run), now)
+    assert (result.step, result.total) == (done, 60)
+    assert result.state == ("finished" if done == 60 else "running")
+    assert result.updates == MINIBATCHES
+    if done > 5:
+        assert result.seconds_per_step == pytest.approx(90.0, rel=0.01)
+    if 5 < done < 60:
+        assert result.eta_seconds == pytest.approx(max((60 - done) * 90.0 - 200, 0.0), rel=0.05)
+
+
+def test_updates_per_step_are_unknown_after_the_first_training_step():
+    result = report(progress_inputs(rlinf(1, {"max_steps": 60})), 1.7e9)
+    assert (result.total, result.state) == (None, "running")
+    assert report(progress_inputs(rlinf(1, console=True)), 1.7e9).total == 60
+
+
+def test_total_that_the_run_has_passed_is_ignored():
+    result = report(replace(KNOWN, step=239, total=60), LAST + 1)
+    assert (result.total, result.state) == (None, "running")
+    assert report(replace(KNOWN, step=60, total=60), LAST + 1).state == "finished"
+    assert report(replace(KNOWN, step=61, total=60), LAST + 1).state == "finished", (
+        "counted from 1, or one more at the end"
+    )
+
+
+def test_one_update_per_step():
+    result = report(progress_inputs(rlinf(30, {"max_steps": 60}, minibatches=1)), 1.7e9 + 29 * 90)
+    assert (result.step, result.total, result.updates) == (29, 60, 1)
+
+
+def test_evidence_uses_the_age_of_the_point_not_of_a_touched_file():
+    touched = replace(KNOWN, last_wall_time=LAST, last_change=LAST + 36_000)
+    result = report(touched, LAST + 36_000 + 90_000)
+    assert result.state == "quiet"
+    assert result.evidence.startswith("no new point for 1 d 11 h")
+
+
+def test_recently_copied_log_is_not_active():
+    copied_at = LAST + 90 * 86_400
+    copied = replace(KNOWN, last_wall_time=LAST, last_change=copied_at, watched_since=copied_at + 10)
+    result = report(copied, copied_at + 20)
+    assert (result.state, result.evidence.startswith("no new point for 90 d")) == ("quiet", True)
+
+
+def test_growing_log_with_old_wall_times_is_judged_by_file_times():
+    grown_at = LAST + 90 * 86_400
+    replayed = replace(KNOWN, last_wall_time=LAST, last_change=grown_at, watched_since=grown_at - 10)
+    result = report(replayed, grown_at + 20)
+    assert result.state == "running"
+    assert result.evidence.startswith(f"files changed at {time_of_day(grown_at)}")

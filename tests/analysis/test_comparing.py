@@ -1,0 +1,100 @@
+"""Comparison of runs, with every number computed independently of the code under test."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.analysis import comparing
+from tuimon.store import Curve
+
+
+def curve(values: list[float], steps: list[int] | None = None) -> Curve:
+    return Curve.from_arrays("m", np.array(steps or range(len(values)), np.int64), np.array(values, np.float64))
+
+
+def test_settings_that_differ_include_missing_ones() -> None:
+    a = {"optim": {"lr": 1e-3, "beta": 0.9}, "seed": 1, "same": [1, 2], "count": 1, "nan": math.nan, "nothing": None}
+    b = {"optim": {"lr": 1e-4, "beta": 0.9}, "same": [1, 2], "count": 1.0, "nan": math.nan, "flag": True}
+    differences, same = comparing.compared_settings([a, b])
+    absent = comparing.MISSING
+    expected = {"optim.lr": (1e-3, 1e-4), "seed": (1, absent), "nothing": (None, absent), "flag": (absent, True)}
+    assert dict(differences) == expected
+    assert [name for name, _ in same] == ["optim.beta", "same", "count", "nan"]
+    assert comparing.compared_settings([a, a])[0] == ()
+    assert [name for name, _ in comparing.compared_settings([{"x": 1}, {"x": True}])[0]] == ["x"], "a flag is no number"
+
+
+def test_deltas_are_taken_at_the_last_common_step() -> None:
+    long, short = curve([0.1 * i for i in range(100)]), curve([0.05 * i for i in range(50)])
+    delta = comparing.delta_to(long, short)
+    assert delta is not None
+    assert (delta.step, delta.value, delta.base) == (49, pytest.approx(4.9), pytest.approx(2.45))
+    assert delta.difference == pytest.approx(2.45)
+    assert comparing.delta_to(curve([1.0], [5]), curve([1.0, 2.0], [7, 9])) is None, "no step in common"
+    assert comparing.delta_to(curve([]), short) is None
+    assert comparing.delta_to(curve([1.0, 2.0], [0, 0]), short) is None, "a log without steps"
+    nan = comparing.delta_to(curve([math.nan]), short)
+    assert nan is not None
+    assert math.isnan(nan.difference)
+
+
+def test_metrics_are_aligned_by_name_or_meaning() -> None:
+    rows = comparing.aligned([["train/reward", "loss", "own"], ["loss", "critic/rewards/mean", "other"]])
+    assert ("loss", "loss") in rows
+    assert ("train/reward", "critic/rewards/mean") in rows
+    assert ("own", None) in rows
+    assert (None, "other") in rows
+    assert [comparing.first_name(row) for row in rows] == ["train/reward", "loss", "own", "other"]
+
+
+GROUPS: list[tuple[list[tuple[str, dict[str, Any]]], tuple[tuple[int, ...], ...]]] = [
+    ([("ppo_seed0", {}), ("ppo_seed1", {}), ("ppo_long_seed0", {})], ((0, 1),)),
+    ([("s1/ppo", {}), ("s2/ppo", {}), ("s2/sac", {}), ("s3/sac", {})], ((0, 1), (2, 3))),
+    ([("fluffy-3", {"lr": 1, "seed": 1}), ("royal-4", {"lr": 1, "seed": 2}), ("x", {"lr": 2, "seed": 3})], ((0, 1),)),
+    (
+        [
+            ("a-1", {"train": {"seed": 1}, "out": "runs/a-1/seed_1"}),
+            ("a-2", {"train": {"seed": 2}, "out": "runs/a-2/seed_2"}),
+        ],
+        ((0, 1),),
+    ),
+    ([("ppo", {"lr": 1}), ("ppo2", {"lr": 1})], ()),
+    ([("ppo_seed0", {"lr": 1}), ("ppo_seed1", {"lr": 2})], ()),
+    ([("steps100", {}), ("steps200", {})], ()),
+]
+
+
+@pytest.mark.parametrize(("runs", "expected"), GROUPS)
+def test_runs_that_differ_only_in_their_seed(
+    runs: list[tuple[str, dict[str, Any]]], expected: tuple[tuple[int, ...], ...]
+) -> None:
+    assert comparing.seed_groups([comparing.seedless(name, config) for name, config in runs]) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["grpo_lr1e-3", "grpo_lr1e-4"], ("lr1e-3", "lr1e-4")),
+        (["out/ppo_a/tb", "out/ppo_b/tb"], ("a", "b")),
+        (["ppo", "ppo_long"], ("ppo", "ppo_long")),
+        (["x", "x"], ("x", "x")),
+        (["only"], ("only",)),
+        (["run-10-a", "run-11-a", "run-12-b"], ("10-a", "11-a", "12-b")),
+        (["", "b"], ("", "b")),
+    ],
+)
+def test_names_are_shortened_but_stay_distinct(names: list[str], expected: tuple[str, ...]) -> None:
+    assert comparing.distinct_names(names) == expected
+
+
+@given(st.lists(st.text("ab-_/1e", max_size=8), max_size=6, unique=True))
+def test_short_names_are_distinct_if_the_names_are(names: list[str]) -> None:
+    short = comparing.distinct_names(names)
+    assert len(set(short)) == len(names)
+    assert all(part in name for part, name in zip(short, names, strict=True))

@@ -1,0 +1,258 @@
+"""Facts in the header compared with what the run really did, for any meaning of "step" in its tracker."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from tuimon.analysis.progress import ProgressReport, report
+from tuimon.analysis.progress_inputs import progress_inputs, progress_of, steps_left
+from tuimon.analysis.words import time_of_day
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.points import Fact
+from tuimon.model.views import Size, Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels import header_panel
+from tuimon.store import Run, Store
+
+START = 1.7e9
+NAN = math.nan
+Point = tuple[int, float, float]
+
+
+def store_of(metrics: Mapping[str, Iterable[Point]], format_id: str = "wandb", rank: int = 50) -> Store:
+    store = Store()
+    store.apply(RunFound(0, "run", "/run"))
+    add(store, 0, metrics, format_id, rank)
+    return store
+
+
+def add(store: Store, stream: int, metrics: Mapping[str, Iterable[Point]], format_id: str, rank: int) -> None:
+    source = f"{format_id}-{stream}"
+    store.apply(StreamFound(stream, 0, source, f"/run/{source}", format_id, rank, "", 0))
+    store.apply(MetricsFound(stream, 0, tuple(metrics)))
+    for number, points in enumerate(metrics.values()):
+        steps, values, times = zip(*points, strict=True)
+        metric, count = np.array([number], np.uint32), np.array([len(steps)], np.uint32)
+        store.apply(Columns(stream, metric, count, np.array(steps, np.int64), np.array(values, float), np.array(times)))
+
+
+def run_of(store: Store) -> Run:
+    return store.snapshot().runs[0]
+
+
+def rows_of_log(every: int, evaluate: int, until: int, seconds: float) -> dict[str, list[Point]]:
+    """Return the rows that transformers passes to W&B: one every `every` steps and one after each evaluation."""
+    rows: dict[str, list[Point]] = {"train/loss": [], "eval/loss": [], "train/global_step": [], "train/epoch": []}
+    row = 0
+    for step in range(every, until + 1, every):
+        names = ["train/loss", "eval/loss"] if step % evaluate == 0 else ["train/loss"]
+        for name in names:
+            time = START + step * seconds
+            rows[name].append((row, 1 / step, time))
+            rows["train/global_step"].append((row, float(step), time))
+            rows["train/epoch"].append((row, step / 133, time))
+            row += 1
+    return rows
+
+
+# ---------------------------------------------------------------- rows of a tracker
+
+
+@pytest.mark.parametrize(("every", "evaluate"), [(10, 50), (10, 10), (1, 20), (25, 100)])
+def test_tracker_rows_are_not_counted_as_training_steps(every: int, evaluate: int) -> None:
+    store = store_of(rows_of_log(every, evaluate, 200, 3.0))
+    store.apply(FactFound(0, Fact("config", {"max_steps": 400})))
+    run = run_of(store)
+    progress = progress_of(run, START + 600 + 1)
+    assert (progress.step, progress.total, progress.state) == (200, 400, "running")
+    assert progress.seconds_per_step == pytest.approx(3.0)
+    assert progress.eta_seconds == pytest.approx(200 * 3.0 - 1)
+    logged = run.curve("train/global_step")
+    assert steps_left(run) == pytest.approx((len(logged) - 1) / (200 - every) * 200, abs=1), "in rows"
+
+
+def test_resumed_run_with_renumbered_rows_has_its_own_step() -> None:
+    points = [(row, 100.0 + row + 1, START + row) for row in range(100)]
+    store = store_of({"train/loss": points, "train/global_step": points})
+    store.apply(FactFound(0, Fact("config", {"max_steps": 400})))
+    progress = progress_of(run_of(store), START + 100)
+    assert (progress.step, progress.total, progress.state) == (200, 400, "running")
+    assert progress.eta_seconds == pytest.approx(200 - 1, abs=1)
+
+
+def test_resumed_run_with_continued_rows_is_at_its_checkpoint() -> None:
+    """W&B continues to count the rows of a resumed run, but the training is back at its last checkpoint."""
+    training_steps = [*range(10, 301, 10), *range(210, 261, 10)]
+    points = [(row, float(step), START + 30.0 * row) for row, step in enumerate(training_steps)]
+    store = store_of({"train/loss": points, "train/global_step": points})
+    store.apply(FactFound(0, Fact("config", {"max_steps": 400})))
+    progress = progress_of(run_of(store), points[-1][2] + 1)
+    assert (progress.step, progress.total, progress.state) == (260, 400, "running")
+    assert progress.seconds_per_step == pytest.approx(3.0)
+
+
+def test_erratic_counter_is_ignored() -> None:
+    points = [(row, float(row * 7919 % 100), START + row) for row in range(100)]
+    store = store_of({"loss": points, "train/global_step": points})
+    assert progress_of(run_of(store), START + 100).step == 99
+
+
+def test_counter_equal_to_the_step_changes_nothing() -> None:
+    points = [(step, float(step + 1), START + step) for step in range(100)]
+    store = store_of({"loss": points, "training/global_step": points})
+    assert progress_of(run_of(store), START + 100).step == 99
+
+
+def test_counter_with_nan_is_ignored() -> None:
+    points = [(row, 10.0 * row if row != 50 else NAN, START + row) for row in range(100)]
+    store = store_of({"loss": points, "train/global_step": points})
+    assert progress_of(run_of(store), START + 100).step == 99
+
+
+# ---------------------------------------------------------------- metrics against samples
+
+
+def test_metrics_plotted_against_samples_do_not_set_the_step() -> None:
+    """Megatron writes every scalar twice: at its iteration, and "vs samples" at the number of consumed samples."""
+    steps = range(1, 101)
+    metrics: dict[str, list[Point]] = {}
+    for name in ("learning-rate", "lm loss", "grad-norm"):
+        metrics[f"{name} vs samples"] = [(256 * step, 1.0, START + step) for step in steps]
+        metrics[name] = [(step, 1.0, START + step) for step in steps]
+    store = store_of(metrics, "tensorboard", 40)
+    store.apply(FactFound(0, Fact("config", {"train_iters": 1000})))
+    run = run_of(store)
+    progress = progress_of(run, START + 101)
+    assert (progress.step, progress.total, progress.state) == (100, 1000, "running")
+    assert run.main_metrics == {"learning-rate", "lm loss", "grad-norm"}
+    assert run.curve("lm loss vs samples").steps[-1] == 25600, "as it was logged"
+
+
+# ---------------------------------------------------------------- totals
+
+
+@pytest.mark.parametrize(
+    ("config", "total"),
+    [
+        ({"rollout": {"multi_turn": {"max_steps": 30}}, "trainer": {"total_training_steps": 300}}, 300),
+        ({"rollout": {"multi_turn": {"max_steps": 30}}, "trainer": {"total_training_steps": None}}, None),
+        ({"max_steps": 300, "env": {"max_steps": 30}}, 300),
+        ({"env/max_steps": 30, "trainer/max_steps": 300}, 300),
+        ({"custom_envs": {"FrozenLake": {"max_steps": 30}}, "runner": {"max_steps": 300}}, 300),
+        ({"agent.max_iterations": 30}, None),
+        ({"actor_rollout_ref": {"actor": {"optim": {"total_training_steps": 300}}}}, 300),
+        ({"max_steps": -1, "num_training_steps": "300"}, 300),
+    ],
+)
+def test_limit_of_an_environment_is_not_the_total(config: dict[str, object], total: int | None) -> None:
+    store = store_of({"loss": [(step, 0.5, START + 5.0 * step) for step in range(1, 31)]})
+    store.apply(FactFound(0, Fact("config", config)))
+    progress = progress_of(run_of(store), START + 151)
+    assert (progress.step, progress.total, progress.state) == (30, total, "running")
+
+
+@pytest.mark.parametrize(("last", "age", "state"), [(50, 9, "running"), (50, 5000, "quiet"), (40, 5000, "stalled")])
+def test_run_whose_last_steps_are_not_logged_is_not_stalled(last: int, age: float, state: str) -> None:
+    """A script that logs the steps 0, 10, 20 … of 60 and ends with step 59."""
+    store = store_of({"loss": [(step, 0.5, START + step) for step in range(0, last + 1, 10)]})
+    store.apply(FactFound(0, Fact("config", {"max_steps": 60})))
+    known = replace(progress_inputs(run_of(store)), watched_since=START)
+    assert report(known, START + last + age).state == state
+
+
+# ---------------------------------------------------------------- restarts
+
+
+def attempt(path: Path, steps: range, wrote: float, end: str = "") -> None:
+    path.write_text("".join(f"step {step}/100 loss {1 / step:.4f} reward 0.5\n" for step in steps) + end)
+    os.utime(path, (wrote, wrote))
+
+
+CRASH = 'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\nRuntimeError: NCCL error\n'
+
+
+def progress_at(directory: Path, now: float) -> ProgressReport:
+    (run,) = open_run(directory).runs
+    return progress_of(run, now)
+
+
+def test_run_restarted_after_a_crash_is_running(tmp_path: Path) -> None:
+    attempt(tmp_path / "attempt1.log", range(1, 21), START, CRASH)
+    assert progress_at(tmp_path, START + 60).state == "crashed"
+    attempt(tmp_path / "attempt2.log", range(16, 41), START + 4000)
+    progress = progress_at(tmp_path, START + 4010)
+    assert (progress.step, progress.total, progress.state) == (40, 100, "running")
+    attempt(tmp_path / "attempt2.log", range(16, 41), START + 4000, CRASH)
+    progress = progress_at(tmp_path, START + 4010)
+    assert (progress.state, progress.evidence) == ("crashed", "after step 40: RuntimeError: NCCL error")
+
+
+def test_crashed_run_stays_crashed_without_new_steps(tmp_path: Path) -> None:
+    """The times of copied files are those of the copying."""
+    attempt(tmp_path / "attempt1.log", range(1, 21), START, CRASH)
+    attempt(tmp_path / "attempt0.log", range(1, 11), START + 4000)
+    assert progress_at(tmp_path, START + 4010).state == "crashed"
+
+
+def test_points_after_a_finished_attempt_belong_to_the_next(tmp_path: Path) -> None:
+    store = store_of({"loss": [(step, 0.5, START + 5.0 * step) for step in range(20)]})
+    store.apply(FactFound(0, Fact("state", {"state": "finished", "evidence": "wandb wrote exit code 0"})))
+    store.apply(StreamStatus(0, "current", "", 1, 1, START + 130, 0))
+    assert progress_of(run_of(store), START + 140).state == "finished"
+    add(store, 1, {"loss": [(step, 0.5, START + 600 + 5.0 * step) for step in range(20, 40)]}, "wandb", 50)
+    assert progress_of(run_of(store), START + 800).state == "running"
+
+
+# ---------------------------------------------------------------- clocks
+
+
+def test_clock_ahead_does_not_hide_a_stall(tmp_path: Path) -> None:
+    """Points in local time of another zone, or of a machine whose clock is wrong."""
+    path = tmp_path / "metrics.jsonl"
+    ahead = 8 * 3600.0
+    path.write_text(
+        "".join(json.dumps({"step": n, "loss": 0.5, "timestamp": START + ahead + 5.0 * n}) + "\n" for n in range(100))
+    )
+    os.utime(path, (START + 500, START + 500))
+    assert progress_at(tmp_path, START + 505).state == "running"
+    progress = progress_at(tmp_path, START + 3 * 3600)
+    assert progress.state == "quiet" or progress.state == "stalled"
+    assert progress.last_age == pytest.approx(3 * 3600 - 500)
+    (run,) = open_run(tmp_path).runs
+    rows = header_panel().view(run, Size(160, 2), START + 505, Symbols.ASCII).rows
+    assert "files changed at" in "".join(text for text, _ in rows[0])
+
+
+def test_header_shows_the_age_of_the_training() -> None:
+    """A tracker continues to measure the machine when the training hangs."""
+    store = store_of(
+        {
+            "loss": [(step, 0.5, START + 5.0 * step) for step in range(100)],
+            "system/gpu.0.temp": [(step, 50.0, START + 5.0 * step) for step in range(900)],
+        }
+    )
+    run = run_of(store)
+    rows = header_panel().view(run, Size(300, 1), START + 4500, Symbols.ASCII).rows
+    progress = progress_of(run, START + 4500)
+    assert progress.last_wall_time == START + 495
+    times = [text for text, _ in rows[0] if text.count(":") == 2]
+    assert times == [time_of_day(START + 495)]
+
+
+def test_newest_rows_of_a_long_run_are_sufficient() -> None:
+    rows = 40_000  # more than are examined
+    counter = [(row, float(3 * row + 5), START + row) for row in range(rows)]
+    run = run_of(store_of({"train/loss": [(row, 1.0, when) for row, _, when in counter], "train/global_step": counter}))
+    known = progress_inputs(run)
+    assert (known.step, known.first_step, known.stride) == (3 * rows + 2, 5, 3)
+    assert known.rows_per_step == pytest.approx(1 / 3)
+    assert known.cadence is not None
+    assert known.cadence.seconds_per_step == pytest.approx(1 / 3)

@@ -1,0 +1,199 @@
+"""`tuimon.follow`: snapshots of growing logs, in threads and in asyncio, and a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import json
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+
+import tuimon
+
+
+def append(path: Path, first: int, last: int) -> None:
+    path.mkdir(exist_ok=True)
+    with (path / "metrics.jsonl").open("a") as stream:
+        stream.writelines(json.dumps({"step": s, "loss": 1 / s}) + "\n" for s in range(first, last + 1))
+
+
+def points(runs: tuimon.Snapshot) -> int:
+    return sum(len(metric) for run in runs for metric in run.values())
+
+
+def ours() -> set[str]:
+    return {thread.name for thread in threading.enumerate() if thread is not threading.main_thread()}
+
+
+@pytest.mark.parametrize("poll", [False, True])
+def test_a_snapshot_after_each_change(tmp_path: Path, poll: bool) -> None:
+    append(tmp_path, 1, 10)
+    with tuimon.follow(tmp_path, interval=0.05, poll=poll) as follower:
+        assert points(next(follower)) == 10
+        append(tmp_path, 11, 15)
+        version = -1
+        for runs in follower:
+            assert runs.version > version
+            version = runs.version
+            if points(runs) == 15:
+                break
+
+
+def test_it_waits_for_a_target_that_does_not_exist(tmp_path: Path) -> None:
+    with tuimon.follow(tmp_path / "run", interval=0.05) as follower:
+        assert len(next(follower)) == 0
+        append(tmp_path / "run", 1, 4)
+        assert any(points(runs) == 4 for runs in follower)
+
+
+def test_older_snapshots_do_not_change(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    with tuimon.follow(tmp_path, interval=0.05) as follower:
+        first = next(follower)
+        values = first[0]["loss"].values.tolist()
+        append(tmp_path, 11, 5000)
+        assert any(points(runs) == 5000 for runs in follower)
+        assert first[0]["loss"].values.tolist() == values
+
+
+def test_closing_ends_a_wait_in_another_thread(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    before = ours()
+    follower = tuimon.follow(tmp_path, interval=3600)
+    waits = threading.Event()
+    seen: list[int] = []
+
+    def work() -> None:
+        for runs in follower:
+            seen.append(points(runs))
+            waits.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert waits.wait(60)
+    follower.close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert seen[0] == 10
+    assert ours() <= before
+    follower.close()
+    assert list(follower) == []
+
+
+def test_a_follower_that_nobody_holds_is_closed(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    before, files = ours(), len(list(Path("/proc/self/fd").iterdir()))
+    for _ in tuimon.follow(tmp_path):
+        break
+    gc.collect()
+    assert ours() <= before
+    assert len(list(Path("/proc/self/fd").iterdir())) == files
+
+
+async def test_asynchronous_iteration(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0)
+            ticks += 1
+
+    async with tuimon.follow(tmp_path, interval=0.05) as follower:
+        first = await anext(follower)
+        assert points(first) == 10
+        ticker = asyncio.create_task(tick())
+        append(tmp_path, 11, 15)
+        async for runs in follower:
+            if points(runs) == 15:
+                break
+        ticker.cancel()
+    assert ticks > 0  # the loop was free meanwhile
+    with pytest.raises(StopAsyncIteration):
+        await anext(follower)
+
+
+async def test_a_cancelled_wait_loses_nothing(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    async with tuimon.follow(tmp_path, interval=3600) as follower:
+        version = (await anext(follower)).version
+        for last in range(11, 16):
+            task = asyncio.create_task(anext(follower))
+            await asyncio.sleep(0)
+            append(tmp_path, last, last)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                version = (await task).version
+        while True:
+            runs = await anext(follower)
+            assert runs.version > version
+            version = runs.version
+            if points(runs) == 15:
+                break
+
+
+async def test_closing_ends_an_asynchronous_wait(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    follower = tuimon.follow(tmp_path, interval=3600)
+    await anext(follower)
+
+    async def rest() -> int:
+        return len([runs async for runs in follower])
+
+    task = asyncio.create_task(rest())
+    await asyncio.sleep(0)
+    await follower.aclose()
+    assert await task <= 1
+
+
+def test_an_interrupt_ends_a_program_that_waits(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    code = f"""
+        import asyncio, signal, tuimon
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        async def main():
+            async for runs in tuimon.follow({str(tmp_path)!r}, interval=3600):
+                print("ready", flush=True)
+        asyncio.run(main())
+    """
+    program = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert program.stdout is not None
+    assert program.stdout.readline() == "ready\n"
+    program.send_signal(signal.SIGINT)
+    _, errors = program.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert "Exception ignored" not in errors
+
+
+def test_a_signal_handler_may_close(tmp_path: Path) -> None:
+    append(tmp_path, 1, 10)
+    code = f"""
+        import signal, tuimon
+        follower = tuimon.follow({str(tmp_path)!r}, interval=3600)
+        signal.signal(signal.SIGTERM, lambda *_: follower.close())
+        for runs in follower:
+            print("ready", flush=True)
+        print("closed")
+    """
+    program = subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, text=True)
+    assert program.stdout is not None
+    assert program.stdout.readline() == "ready\n"
+    program.send_signal(signal.SIGTERM)
+    output, _ = program.communicate(timeout=60)
+    assert output.endswith("closed\n")
+    assert program.returncode == 0
+
+
+def test_no_target_is_an_error() -> None:
+    with pytest.raises(TypeError):
+        tuimon.follow()

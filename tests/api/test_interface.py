@@ -1,0 +1,216 @@
+"""`import tuimon`: names, import cost, and runs compared with the logs."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.rank_jobs import MEMORY, slurm_job, slurm_log, write, write_long_ago
+
+import tuimon
+from tuimon import api
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def log(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    with (path / "metrics.jsonl").open("a") as stream:
+        stream.writelines(json.dumps(row) + "\n" for row in rows)
+    return path
+
+
+def steps(first: int, last: int, **values: float) -> list[dict[str, object]]:
+    return [{"step": step, "timestamp": 1.7e9 + step, "loss": 1 / step, **values} for step in range(first, last + 1)]
+
+
+# ---------------------------------------------------------------------- names and imports
+
+
+def test_every_public_name_is_there_and_typed() -> None:
+    assert sorted(tuimon.__all__) == tuimon.__all__
+    assert set(tuimon.__all__) == {*api.__all__, "__version__"}
+    for name in tuimon.__all__:
+        value = getattr(tuimon, name)
+        assert name in dir(tuimon)
+        assert name == "__version__" or value.__doc__
+    with pytest.raises(AttributeError, match="no attribute 'open_run'"):
+        _ = tuimon.open_run  # type: ignore[attr-defined]
+
+
+def test_public_classes_document_what_they_offer() -> None:
+    for kind in (tuimon.Run, tuimon.Snapshot, tuimon.Metric, tuimon.Follower, tuimon.Table):
+        for name, member in vars(kind).items():
+            if not name.startswith("_") and callable(getattr(member, "__get__", None)) and name not in ("unit",):
+                assert getattr(member, "__doc__", None), f"{kind.__name__}.{name}"
+
+
+def test_importing_loads_neither_numpy_nor_textual() -> None:
+    code = "import sys, tuimon; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "msgspec", "textual", "rich", "asyncio", "tuimon.api"} & set(loaded)
+
+
+def test_reading_loads_nothing_of_textual() -> None:
+    code = f"import sys, tuimon; print(tuimon.read({str(DATA / 'tensorboard')!r})); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"textual", "rich", "plotext", "pyarrow", "jinja2"} & set(done.stdout.split())
+
+
+# ---------------------------------------------------------------------- runs
+
+
+def test_a_run_is_a_mapping_of_its_metrics(tmp_path: Path) -> None:
+    log(tmp_path, [*steps(1, 20), {"step": 21, "loss": math.nan}])
+    (run,) = tuimon.read(tmp_path)
+    assert list(run) == list(run.metrics) == ["loss"]
+    assert "loss" in run
+    assert "reward" not in run
+    metric = run["loss"]
+    logged_steps, values, wall_times = metric
+    assert logged_steps.tolist() == list(range(1, 22))
+    assert values[:20].tolist() == [1 / step for step in range(1, 21)]
+    assert np.isnan(values[20])
+    assert wall_times[:20].tolist() == [1.7e9 + step for step in range(1, 21)]
+    assert np.isnan(wall_times[20])
+    assert (metric.name, len(metric), metric.direction, metric.sources) == ("loss", 21, "down", ("metrics.jsonl",))
+    assert metric.concept.startswith("loss")
+    assert repr(metric) == "<Metric 'loss': 21 points, last nan at step 21>"
+    assert (run.step, run.progress.step, run.state) == (21, 21, run.progress.state)
+    assert run.path == str(tmp_path)
+    assert {name: len(points) for name, points in run.items()} == {"loss": 21}
+    with pytest.raises(KeyError, match="reward"):
+        run["reward"]
+
+
+def test_arrays_are_read_only_views(tmp_path: Path) -> None:
+    (run,) = tuimon.read(log(tmp_path, steps(1, 100)))
+    again = run["loss"]
+    for column, same in zip(run["loss"], again, strict=True):
+        assert not column.flags.writeable
+        assert np.shares_memory(column, same)
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 0
+
+
+def test_a_later_attempt_supersedes_the_earlier_one(tmp_path: Path) -> None:
+    log(tmp_path, [*steps(1, 30), *steps(21, 40)])
+    metric = tuimon.read(tmp_path)[0]["loss"]
+    assert metric.steps.tolist() == list(range(1, 41))
+    assert metric.restarts.tolist() == [20]
+    assert metric.superseded == 10
+
+
+def test_runs_are_found_by_number_name_and_path(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        log(tmp_path / name, steps(1, 10))
+    runs = tuimon.read(tmp_path)
+    assert len(runs) == 3
+    assert runs["b"] is runs[[run.name for run in runs].index("b")]
+    assert runs[str(tmp_path / "c")].name == "c"
+    assert len(runs[:2]) == 2
+    with pytest.raises(KeyError, match="nope"):
+        runs["nope"]
+    assert {run.name for run in tuimon.read(tmp_path / "a", tmp_path / "b")} == {"a", "b"}
+
+
+def test_a_missing_target_raises(tmp_path: Path) -> None:
+    with pytest.raises(tuimon.NothingFound):
+        tuimon.read(tmp_path / "nowhere")
+    with pytest.raises(tuimon.NothingFound):
+        tuimon.read(tmp_path)
+    with pytest.raises(TypeError):
+        tuimon.read()
+
+
+def test_secrets_of_the_config_are_hidden(tmp_path: Path) -> None:
+    log(tmp_path, steps(1, 3))
+    (tmp_path / "config.json").write_text(json.dumps({"lr": 0.5, "hf_token": "hf_" + "a" * 34}))
+    config = tuimon.read(tmp_path)[0].config
+    assert config["lr"] == 0.5
+    assert config["hf_token"] == "[hidden]"
+
+
+def test_alerts_are_those_of_the_detectors() -> None:
+    runs = tuimon.read(DATA / "json" / "hf_trainer_nan")
+    assert any(alert.rule == "nonfinite" and "grad_norm is NaN" in alert.message for alert in runs.alerts)
+    assert runs[0].alerts == tuple(alert for alert in runs.alerts if alert.run == runs.alerts[0].run)
+    assert all(not alert.active for alert in runs.resolved)
+
+
+def test_sources_name_the_files(tmp_path: Path) -> None:
+    log(tmp_path, steps(1, 10))
+    (source,) = tuimon.read(tmp_path)[0].sources
+    assert (source.name, source.format, source.points, source.state) == ("metrics.jsonl", "jsonl", 10, "current")
+    assert source.path == str(tmp_path / "metrics.jsonl")
+
+
+def test_samples_of_a_step(tmp_path: Path) -> None:
+    log(tmp_path, steps(1, 10))
+    (tmp_path / "rollouts").mkdir()
+    for step in (3, 7):
+        row = {"input": "1+1?", "output": f"{step} sk-{'b' * 48}", "gts": "2", "score": 0.5, "step": step}
+        (tmp_path / "rollouts" / f"{step}.jsonl").write_text(json.dumps(row) + "\n")
+    (run,) = tuimon.read(tmp_path)
+    assert [sample.step for sample in run.samples()] == [3, 7]
+    (sample,) = run.samples(7)
+    assert (sample.prompt, sample.reward, sample.response[:2]) == ("1+1?", 0.5, "7 ")
+    assert "bbbb" not in sample.response
+
+
+def test_samples_that_cannot_be_read_are_a_warning(tmp_path: Path) -> None:
+    log(tmp_path, steps(1, 10))
+    (tmp_path / "rollouts").mkdir()
+    (tmp_path / "rollouts" / "1.json").write_text("[{")
+    (run,) = tuimon.read(tmp_path)
+    with pytest.warns(UserWarning, match="cannot read"):
+        assert list(run.samples()) == []
+
+
+def test_ranks_name_the_one_that_failed(tmp_path: Path) -> None:
+    slurm_job(tmp_path, 4)
+    write(slurm_log(tmp_path, 2), f"[rank2]: {MEMORY}\n")
+    write_long_ago(tmp_path)
+    log(tmp_path, steps(1, 10))
+    (run,) = tuimon.read(tmp_path)
+    assert run.ranks is not None
+    assert len(run.ranks.rows) == 4
+    assert run.ranks.root_cause is not None
+    assert run.ranks.root_cause.rank == 2
+    assert tuimon.read(DATA / "exports" / "qwen3vl_grpo")[0].ranks is None
+
+
+# ---------------------------------------------------------------------- notebooks
+
+
+def test_html_of_a_run_and_of_runs(tmp_path: Path) -> None:
+    import html5lib
+
+    log(tmp_path / "<b>a", [*steps(1, 20, **{"<script>alert(1)</script>": 1.0}), {"step": 21, "loss": math.nan}])
+    log(tmp_path / "b", steps(1, 20))
+    runs = tuimon.read(tmp_path)
+    parser = html5lib.HTMLParser(strict=True)
+    for page in (runs["<b>a"]._repr_html_(), runs._repr_html_()):
+        parser.parseFragment(page)
+        assert "<script" not in page
+        assert "&lt;b&gt;a" in page
+        assert len(page) < 60_000
+    page = runs["b"]._repr_html_()
+    assert "<svg" in page
+    assert "0.0500" in page  # the last value
+
+
+def test_html_of_a_run_without_points(tmp_path: Path) -> None:
+    (tmp_path / "events.out.tfevents.1700000000.host").write_bytes(b"")
+    with tuimon.follow(tmp_path) as follower:
+        (run,) = next(follower)
+        assert run.metrics == ()
+        assert run.state == "waiting"
+        assert run
+        assert "waiting" in run._repr_html_()
+        assert len(run.table()) == 0

@@ -1,0 +1,76 @@
+"""`tuimon at`: all metrics around one step."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import DATA
+
+from tuimon.commands import main
+from tuimon.exports.around import around, as_text
+from tuimon.monitor.local import open_run
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """loss alternates between 1 and 1.1, jumps to 9 at step 30 and is NaN at 40; val comes every tenth step."""
+    rows = []
+    for step in range(50):
+        row = {
+            "step": step,
+            "loss": 9.0 if step == 30 else float("nan") if step == 40 else 1 + step % 2 / 10,
+            "lr": 0.5,
+        }
+        rows.append(row | ({"val/loss": step / 10} if step % 10 == 0 else {}) | ({"late": 1.0} if step > 45 else {}))
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def test_each_metric_has_its_last_point_at_or_before_the_step(log: Path) -> None:
+    (run,) = open_run(log).runs
+    entries = {entry.name: entry for entry in around(run, 34)}
+    assert set(entries) == {"loss", "lr", "val/loss"}
+    assert (entries["loss"].step, entries["loss"].before, entries["loss"].value, entries["loss"].after) == (
+        34,
+        1.1,
+        1.0,
+        1.1,
+    )
+    assert (entries["val/loss"].step, entries["val/loss"].value, entries["val/loss"].after) == (30, 3.0, 4.0)
+    assert not any(entry.unusual for entry in entries.values())
+    assert around(run, -1) == ()
+    last = {entry.name: entry for entry in around(run, 10**9)}
+    assert (last["loss"].step, last["loss"].after) == (49, None)
+
+
+def test_unusual_values_are_marked(log: Path) -> None:
+    (run,) = open_run(log).runs
+    jump = next(entry for entry in around(run, 30) if entry.name == "loss")
+    # 20 points before it: 1 and 1.1 in turn; median 1.05, each 0.05 away, times 1.4826.
+    assert jump.deviations == pytest.approx((9 - 1.05) / (1.4826 * 0.05))
+    assert [entry.name for entry in around(run, 30) if entry.unusual] == ["loss"]
+    assert [entry.name for entry in around(run, 40) if entry.unusual] == ["loss"]
+    text = "\n".join(as_text(run, 30, unusual=True))
+    assert "+107 deviations" in text
+    assert "lr" not in text
+    assert "not finite" in "\n".join(as_text(run, 40))
+
+
+def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["at", str(log), "--step", "40", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
+    assert metrics["loss"] == {
+        "name": "loss",
+        "step": 40,
+        "value": "NaN",
+        "before": 1.1,
+        "after": 1.1,
+        "deviations": None,
+        "unusual": True,
+    }
+    assert main(["at", str(DATA / "exports"), "--step", "20"]) == 0
+    assert capsys.readouterr().out.count("around step 20") == 4
+    assert main(["at", str(log)]) == 2

@@ -1,0 +1,146 @@
+"""`tuimon check` and `tuimon line` as subprocesses on real logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.programs import run
+
+DATA = Path(__file__).parent.parent / "data"
+NAN = str(DATA / "json" / "hf_trainer_nan")
+HEALTHY = (
+    "csv/sb3",
+    "csv/keras",
+    "csv/lightning",
+    "console/rlinf_run.log",
+    "exports/qwen3vl_lora",
+    "exports/qwen3vl_dpo",
+)
+
+
+def growing(path: Path, values: list[float], pace: float = 1.0) -> Path:
+    """Write a log of rewards, `pace` seconds apart, whose last point has the current time."""
+    path.mkdir(exist_ok=True)
+    now = time.time()
+    rows = [
+        {"step": step, "timestamp": now - (len(values) - step) * pace, "reward": value, "loss": 0.5}
+        for step, value in enumerate(values, 1)
+    ]
+    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_a_run_with_nan_exits_with_4_and_the_reason() -> None:
+    done = run("check", NAN, expect=4)
+    assert "critical  grad_norm is NaN since step" in done.stdout
+    assert "go back to an earlier checkpoint" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(("1 active alert in", "2 active alerts in", "3 active alerts in"))
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_healthy_runs_exit_with_0(name: str) -> None:
+    done = run("check", str(DATA / name), "--json")
+    document = json.loads(done.stdout)
+    assert (document["schema"], document["standing"], document["alerts"]) == (1, 0, [])
+
+
+def test_json_contains_every_alert_and_run(tmp_path: Path) -> None:
+    dropped = growing(tmp_path / "a", [0.9] * 5 + [0.05] * 20 + [0.9] * 5)
+    growing(tmp_path / "b", [0.9] * 10 + [0.05] * 10)
+    done = run("check", str(tmp_path), "--json", "--rule", "reward < 0.1 for 3 steps", "--severity", "info", expect=4)
+    document = json.loads(done.stdout)
+    names = {run["id"]: Path(run["path"]).name for run in document["runs"]}
+    assert set(names.values()) == {"a", "b"}
+    assert document["standing"] == len(document["alerts"]) == 1
+    (active,) = document["alerts"]
+    (resolved,) = (alert for alert in document["past"] if alert["rule"].startswith("reward <"))
+    assert (names[active["run"]], active["step"], active["until"]) == ("b", 11, None)
+    assert (names[resolved["run"]], resolved["step"], resolved["until"]) == (dropped.name, 6, 25)
+    assert active["message"] == "reward < 0.1 for 3 steps: reward reached 0.05 at step 11, since step 11"
+
+
+def test_severity_sets_the_exit_code_and_past_adds_resolved_alerts(tmp_path: Path) -> None:
+    path = str(growing(tmp_path / "run", [0.9] * 5 + [0.05] * 20 + [0.9] * 20 + [0.05] * 5))
+    rule = ("--rule", "reward < 0.1 for 3 points")
+    assert run("check", path, *rule, "--severity", "critical").stdout.startswith(
+        "no active alerts in 1 run; 1 below critical; 1 resolved"
+    )
+    done = run("check", path, *rule, "--past", expect=4)
+    assert "resolved  reward < 0.1 for 3 points: reward reached 0.05 at step 6, from step 6 to 25" in done.stdout
+    assert "since step 46" in done.stdout
+
+
+def test_rules_and_detectors_of_the_settings_file_are_used(tmp_path: Path) -> None:
+    path = str(growing(tmp_path / "run", [0.05] * 30))
+    config = tmp_path / "config.toml"
+    config.write_text('[[rules]]\nrule = "reward < 0.1 for 20 steps"\nseverity = "critical"\n')
+    done = subprocess.run(
+        [sys.executable, "-m", "tuimon", "check", path],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TUIMON_CONFIG": str(config)},
+        timeout=60,
+    )
+    assert done.returncode == 4
+    assert done.stdout.startswith("critical  reward < 0.1 for 20 steps: reward reached 0.05 at step 1, since step 1")
+    config.write_text("[detectors]\nnothing = false\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "tuimon", "check", path],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TUIMON_CONFIG": str(config)},
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert f"{config}: no detector 'nothing'" in done.stderr
+
+
+def test_an_invalid_rule_is_a_usage_error() -> None:
+    done = run("check", NAN, "--rule", "reward below much", expect=2)
+    assert "--rule: invalid rule: reward below much" in done.stderr
+    assert done.stdout == ""
+    run("check", str(DATA / "nothing"), expect=3)
+
+
+def test_line_prints_what_fits_the_width(tmp_path: Path) -> None:
+    path = str(growing(tmp_path / "grpo-1.5b", [0.25] * 30, pace=2.0))
+    assert run("line", path).stdout.startswith("grpo-1.5b 30  ● running  reward 0.25  loss 0.5  ")
+    assert run("line", path, "--ascii", "--width", "25").stdout == "grpo-1.5b 30  * running\n"
+    assert run("line", path, "--width", "37").stdout == "grpo-1.5b 30  ● running  reward 0.25\n"
+    assert run("line", path, "--width", "5").stdout.rstrip("\n") == "grpo…"
+
+
+@pytest.mark.parametrize("width", [40, 66, 80])
+def test_alerts_name_step_and_state_are_on_every_line(width: int) -> None:
+    line = run("line", NAN, "--width", str(width)).stdout.rstrip("\n")
+    assert re.match(r"✗\d+ hf_trainer_nan [\d,/]+( \d+%)?  ● \w+", line)
+    assert len(line) <= width
+
+
+def test_line_without_a_run_is_an_error(tmp_path: Path) -> None:
+    run("line", str(tmp_path / "none"), expect=3)
+
+
+def test_line_follow_prints_a_line_after_a_change(tmp_path: Path) -> None:
+    path = growing(tmp_path / "run", [0.25] * 30)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tuimon", "line", "--follow", "--interval", "0.2", str(path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        assert "30  ● running  reward 0.25" in process.stdout.readline()
+        growing(path, [0.25] * 30 + [0.75])
+        assert any("31  ● running  reward 0.75" in process.stdout.readline() for _ in range(20))
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        process.stdout.close()

@@ -1,0 +1,332 @@
+"""The command line: exit codes, streams, and the output of each subcommand compared with the logs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from support.programs import run
+
+import tuimon
+from tuimon.commands import commands, main, parser_of
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A run with JSON lines, one of them a NaN, and the JSON document of a Qwen3-VL trainer."""
+    rows = [{"step": s, "timestamp": 1.7e9 + s, "train/loss": 1 / (s + 1), "train/lr": 1e-05} for s in range(10)]
+    text = "".join(json.dumps(row) + "\n" for row in rows) + '{"step": 10, "train/loss": NaN}\n'
+    run = tmp_path / "grpo-7b"
+    (run / "logs").mkdir(parents=True)
+    (run / "logs" / "metrics.jsonl").write_text(text)
+    document = {
+        "config": {"model_path": "Qwen/Qwen3-VL-2B", "learning_rate": 1e-05, "nested": {"a": 1}},
+        "train_history": [{"step": s, "reward": s / 4, "kl": 0.01} for s in range(0, 12, 2)],
+        "val_history": [{"step": 10, "val_reward": 2.5}],
+        "best_checkpoint": {"step": 10, "val_reward": 2.5, "path": "outputs/best"},
+    }
+    (run / "training_log.json").write_text(json.dumps(document))
+    return run
+
+
+# ---------------------------------------------------------------------- help, missing paths, wrong usage
+
+
+def test_version_and_help_import_nothing_heavy() -> None:
+    assert run("--version").stdout == f"tuimon {tuimon.__version__}\n"
+    assert run("-V").stdout == f"tuimon {tuimon.__version__}\n"
+    code = "import sys; from tuimon.commands import main; main([{}]); print(sorted(sys.modules), file=sys.stderr)"
+    for argument in ("'--version'", "'summary', '-h'", "'export', '-h'", "'completion', 'bash'"):
+        done = subprocess.run([sys.executable, "-c", code.format(argument)], capture_output=True, text=True)
+        for heavy in ("textual", "numpy", "plotext", "orjson", "watchdog", "psutil"):
+            assert f"'{heavy}'" not in done.stderr, f"{argument} imports {heavy}"
+
+
+def test_help_shows_examples_and_every_command() -> None:
+    text = run("--help").stdout
+    assert "examples:" in text
+    for name in commands():
+        assert name in text
+        assert run(name, "-h").stdout.startswith("usage: tuimon")
+
+
+EXAMPLES = [
+    (name, shlex.split(words)[1:])
+    for name, command in commands().items()
+    for line in command.examples.splitlines()
+    for words in re.findall(r"tuimon [^|)]*?(?=  |[|)]|$)", line)
+]
+
+
+def test_every_command_that_takes_logs_has_examples() -> None:
+    assert {name for name, _ in EXAMPLES} == commands().keys() - {"watch", "completion", "man"}
+
+
+@pytest.mark.parametrize(("name", "words"), EXAMPLES, ids=lambda value: value if isinstance(value, str) else None)
+def test_the_examples_of_a_command_run(
+    name: str, words: list[str], logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(logs.parent)
+    for place in ("RUN", "logs/grpo-1.5b", "outputs/a", "outputs/b", "sweep/a", "sweep/b"):
+        shutil.copytree(logs, place)
+        (Path(place) / "rollouts").mkdir()
+        for step in (40, 50):
+            row = {"input": "1+1?", "output": "2", "gts": "2", "score": 1.0, "step": step}
+            (Path(place) / "rollouts" / f"{step}.jsonl").write_text(json.dumps(row) + "\n")
+    options = parser_of(commands()[name]).parse_args(words[1:])
+    endless = name in ("demo", "serve") or getattr(options, "watch", False) or getattr(options, "follow", False)
+    if endless or "~/run" in words:  # tested elsewhere, or the path does not exist
+        return
+    assert main(words) == (4 if name == "check" else 0)
+    assert capsys.readouterr().out or any(flag in words for flag in ("-o", "--html", "--pictures"))
+
+
+@pytest.mark.parametrize(("typo", "meant"), [("sumary", "summary"), ("exprot", "export"), ("dctor", "doctor")])
+def test_a_slip_of_the_finger_is_told(typo: str, meant: str, tmp_path: Path) -> None:
+    assert f"Did you mean `tuimon {meant}`?" in run(typo, str(tmp_path), expect=2).stderr
+    assert "Did you mean" not in run(str(tmp_path / typo), expect=3).stderr  # a path
+    assert "Did you mean" not in run("no-such-logs", expect=3).stderr
+
+
+@pytest.mark.parametrize("command", ["", "summary", "export", "doctor"])
+def test_a_missing_path_exits_with_3(tmp_path: Path, command: str) -> None:
+    missing = str(tmp_path / "nowhere" / "run")
+    done = run(*filter(None, (command, missing)), expect=3)
+    assert "nowhere" in done.stderr
+    assert "--wait" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("file_format", ["csv", "jsonl", "parquet", "text"])
+@pytest.mark.parametrize("options", [(), ("--by-source",)])
+def test_export_without_a_log_writes_nothing(options: tuple[str, ...], file_format: str, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    done = run("export", str(tmp_path / "notes.txt"), "--format", file_format, *options, expect=3)
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["", "summary", "export"])
+def test_a_directory_without_logs_exits_with_3_and_names_the_formats(tmp_path: Path, command: str) -> None:
+    (tmp_path / "notes.json").write_text('{"a": "b"}')
+    (tmp_path / "weights.bin").write_bytes(bytes(100))
+    done = run(*filter(None, (command, str(tmp_path))), expect=3)
+    assert "notes.json: not a metric log" in done.stderr
+    assert "TensorBoard event file" in done.stderr
+
+
+def test_a_binary_file_exits_with_3(tmp_path: Path) -> None:
+    path = tmp_path / "model.bin"
+    path.write_bytes(os.urandom(5000))
+    assert "not a metric log" in run("summary", str(path), expect=3).stderr
+
+
+def test_an_empty_event_file_is_waiting(tmp_path: Path) -> None:
+    (tmp_path / "events.out.tfevents.1.host.1.0").touch()
+    assert "waiting" in run("summary", str(tmp_path)).stdout
+
+
+@pytest.mark.parametrize("arguments", [["--nonsense"], ["summary", "--nonsense"], ["export", "x", "--format", "doc"]])
+def test_unknown_options_exit_with_2(arguments: list[str]) -> None:
+    assert "-h" in run(*arguments, expect=2).stderr
+
+
+def test_an_invalid_setting_exits_with_2(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUIMON_THEME", "pink")
+    assert "theme" in run(str(logs), expect=2).stderr
+
+
+# ---------------------------------------------------------------------- summary
+
+
+def test_without_a_terminal_the_summary_is_printed(logs: Path) -> None:
+    done = run(str(logs))
+    assert "  Training  " in done.stdout
+    assert "stdout is not a terminal" in done.stderr
+
+
+def test_summary_prints_what_was_logged(logs: Path) -> None:
+    text = run("summary", str(logs)).stdout
+    assert "Qwen/Qwen3-VL-2B" in text
+    assert "nested.a" in text
+    assert "outputs/best" in text
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.startswith("  train")}
+    assert rows["train/lr"][:3] == ["10", "9", "1.00e-05"]
+    assert rows["train/loss"][:3] == ["11", "10", "NaN"]
+    assert "1 NaN" in text
+    assert rows["train_history/reward"][:5] == ["6", "10", "2.500", "2.500", "10"]
+    assert "train/loss is NaN" in text
+
+
+def test_summary_json(logs: Path) -> None:
+    document = json.loads(run("summary", "--json", str(logs)).stdout)
+    assert document["schema"] == 1
+    [run_document] = document["runs"]
+    metrics = {metric["name"]: metric for metric in run_document["metrics"]}
+    assert metrics["train/loss"]["last"] == "NaN"
+    assert metrics["train/loss"]["min"] == {"step": 9, "value": 0.1}
+    assert metrics["train/loss"]["nan"] == 1
+    assert metrics["train_history/reward"]["mean"] == 1.25
+    assert run_document["config"]["learning_rate"] == 1e-05
+    assert run_document["best_checkpoint"]["path"] == "outputs/best"
+    assert [alert["metric"] for alert in document["alerts"]] == ["train/loss"]
+
+
+def test_once_prints_the_charts(logs: Path) -> None:
+    text = run("--once", "--width", "90", "--height", "50", str(logs)).stdout
+    assert "reward" in text
+    assert "⠁" <= max(text) <= "⣿" or any("⠀" <= c <= "⣿" for c in text)
+    assert all(len(line) <= 90 for line in text.splitlines())
+    plain = run("--once", "--symbols", "ascii", "--width", "60", str(logs)).stdout
+    assert "reward" in plain
+
+
+# ---------------------------------------------------------------------- export
+
+
+def exported(logs: Path, *options: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in run("export", str(logs), "--format", "jsonl", *options).stdout.splitlines()]
+
+
+def test_export_by_source_writes_every_point_as_logged(logs: Path) -> None:
+    points = exported(logs, "--by-source")
+    loss = [p for p in points if p["metric"] == "train/loss"]
+    assert [p["step"] for p in loss] == list(range(11))
+    assert [p["value"] for p in loss] == [*(1 / (s + 1) for s in range(10)), "NaN"]
+    assert loss[3]["wall_time"] == 1.7e9 + 3
+    assert loss[10]["wall_time"] is None
+    assert {p["source"] for p in points} == {"logs/metrics.jsonl", "training_log.json"}
+
+
+def test_export_of_curves(logs: Path) -> None:
+    points = exported(logs)
+    assert {p["run"] for p in points} == {"grpo-7b"}
+    assert [p["value"] for p in points if p["metric"] == "train_history/reward"] == [0, 0.5, 1, 1.5, 2, 2.5]
+
+
+def test_export_as_csv(logs: Path, tmp_path: Path) -> None:
+    target = tmp_path / "points.csv"
+    run("export", str(logs), "--by-source", "-o", str(target))
+    with target.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    loss = [row for row in rows if row["metric"] == "train/loss"]
+    assert [float(row["value"]) for row in loss][:10] == [1 / (s + 1) for s in range(10)]
+    assert loss[10]["value"] == "nan"
+    assert loss[10]["wall_time"] == ""
+    run("export", str(logs), "-o", str(target), expect=2)
+    run("export", str(logs), "-o", str(target), "--force")
+    assert not list(tmp_path.glob(".tuimon-*"))
+
+
+def test_a_name_like_a_formula_is_neutralised_and_a_number_is_not(tmp_path: Path) -> None:
+    rows = '{"step": 1, "=cmd()": -0.5, "a,b\\"c": 1}\n'
+    (tmp_path / "metrics.jsonl").write_text(rows)
+    got = list(csv.reader(io.StringIO(run("export", str(tmp_path)).stdout)))
+    assert ["'=cmd()", "1", "-0.5"] in [row[1:4] for row in got]
+    assert 'a,b"c' in [row[1] for row in got]
+
+
+def test_an_unwritable_output_is_an_error(logs: Path) -> None:
+    done = run("export", str(logs), "-o", "/proc/nothing/here.csv", expect=1)
+    assert "cannot write /proc/nothing" in done.stderr
+
+
+def test_a_closed_pipe_is_not_an_error(logs: Path) -> None:
+    command = f"{sys.executable} -m tuimon export {logs} | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+# ---------------------------------------------------------------------- doctor, damage
+
+
+def test_doctor_names_the_sources_of_a_metric(tmp_path: Path) -> None:
+    rows = "".join(json.dumps({"step": step, "loss": 0.5, "kl": 0.1}) + "\n" for step in range(10))
+    (tmp_path / "metrics.jsonl").write_text(rows)
+    (tmp_path / "metrics.csv").write_text("step,loss\n" + "".join(f"{step},{0.5 + step // 7}\n" for step in range(12)))
+    text = run("doctor", str(tmp_path), "--metric", "loss").stdout
+    assert "  loss: 12 points drawn, 0 superseded" in text
+    assert "    metrics.jsonl: 10 points, drawn\n" in text
+    assert "    metrics.csv: 12 points, fills 2 points that the first source lacks" in text
+    assert "disagree at 3 step(s), first at step 7: 0.5 (drawn), 1.5 in metrics.csv" in text
+    assert "no metric matches speed" in run("doctor", str(tmp_path), "--metric", "speed", expect=2).stderr
+
+
+def test_doctor_lists_read_skipped_and_damaged_files(logs: Path) -> None:
+    (logs / "notes.json").write_text('{"a": "b"}')
+    os.mkfifo(logs / "training_log.jsonl")
+    with (logs / "logs" / "metrics.jsonl").open("ab") as file:
+        file.write(b'{"step": 11, {{{\n{"step": 12, "train/loss": 0.05}\n')
+    text = run("doctor", str(logs)).stdout
+    assert "training_log.json  [training_log]" in text
+    assert "1 record(s) lost" in text
+    assert "notes.json: not a metric log" in text
+    assert "FIFO" in text
+    assert run("doctor", "--strict", str(logs), expect=5).stdout
+    assert run("summary", "--strict", str(logs), expect=5).stdout
+    assert [p["step"] for p in exported(logs, "--by-source") if p["metric"] == "train/loss"][-2:] == [10, 12]
+
+
+def test_nothing_is_written_below_the_run(logs: Path) -> None:
+    def state() -> dict[str, tuple[int, int]]:
+        return {str(p): (p.stat().st_mtime_ns, p.stat().st_ino) for p in [logs, *logs.rglob("*")]}
+
+    before = state()
+    for arguments in ([str(logs)], ["summary", str(logs)], ["doctor", str(logs)], ["export", str(logs)]):
+        run(*arguments)
+    assert state() == before
+
+
+# ---------------------------------------------------------------------- waiting, demo
+
+
+def test_wait_waits_for_the_path(tmp_path: Path) -> None:
+    path = tmp_path / "later" / "metrics.jsonl"
+
+    def appear() -> None:
+        time.sleep(1.0)
+        path.parent.mkdir()
+        path.write_text('{"step": 1, "loss": 2}\n')
+
+    thread = threading.Thread(target=appear)
+    thread.start()
+    assert "loss" in run("--wait", str(path.parent)).stdout
+    thread.join()
+
+
+def test_the_demo_trains_and_shows(tmp_path: Path) -> None:
+    text = run("demo", "--once", "--steps", "12", "-o", str(tmp_path / "demo")).stdout
+    assert "reward" in text
+    assert "GPU memory" in text
+    assert (tmp_path / "demo").is_dir()
+
+
+def test_a_demo_that_cannot_start_prints_the_reason(tmp_path: Path) -> None:
+    assert "did not start" in run("demo", "--once", "--inject", "fire@3", expect=1).stderr
+
+
+def test_main_returns_the_exit_code(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(logs)]) == 0
+    assert "train/loss" in capsys.readouterr().out
+
+
+def test_a_command_has_the_name_of_its_module() -> None:
+    assert {name: command.name for name, command in commands().items()} == {name: name for name in commands()}
+
+
+def test_only_the_requested_command_is_imported() -> None:
+    code = "import sys; from tuimon.commands import main; main(['summary', 'there/is/none']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("tuimon.commands.")}
+    assert {name for name in loaded if name[0] != "_"} == {"summary"}

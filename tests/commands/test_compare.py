@@ -1,0 +1,182 @@
+"""`tuimon compare` against what the seed's own script prints, and against numbers worked out from the logs alone."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import DATA
+from matplotlib.image import imread
+from support.programs import same_number
+
+from tuimon.analysis.level import level, noise
+from tuimon.commands import main
+from tuimon.commands.compare import in_order
+from tuimon.exports.compare import as_text
+from tuimon.exports.compare_json import as_json
+from tuimon.exports.comparison import compare
+from tuimon.monitor.local import open_run
+
+EXPORTS = DATA / "exports"
+LONG_AFTER = 4e9
+"""Seconds since the epoch: whenever the files were checked out, their runs are quiet."""
+RUNS = ("qwen3vl_grpo", "qwen3vl_grpo_nan", "qwen3vl_dpo")
+
+
+def text_of(*names: str, width: int | None = None, full: bool = False) -> list[str]:
+    paths = [str(EXPORTS / name) for name in names]
+    return list(as_text(compare(in_order(open_run(*paths).runs, paths)), LONG_AFTER, width, full))
+
+
+def json_of(*paths: Path) -> dict[str, Any]:
+    runs = in_order(open_run(*paths).runs, [str(path) for path in paths])
+    document: dict[str, Any] = json.loads(as_json(compare(runs), time.time()))
+    return document
+
+
+def rows_of(lines: list[str], title: str) -> dict[str, dict[str, str]]:
+    """Name -> run -> cell, of a table whose columns are runs."""
+    start = next(index for index, line in enumerate(lines) if line.strip().startswith(title))
+    cells: dict[str, dict[str, str]] = {}
+    head = lines[start]
+    ends = {match[0]: match.end() for match in re.finditer(r"qwen3vl_\w+", head)}
+    for line in lines[start + 1 :]:
+        if not line or "(--all" in line:
+            break
+        cells[line.split()[0]] = {run: (line[:end].rsplit("  ", 1)[-1]).strip() for run, end in ends.items()}
+    return cells
+
+
+def test_every_fact_that_the_seeds_script_prints_is_in_ours() -> None:
+    lines = text_of(*RUNS, full=True)
+    config, best = rows_of(lines, "Configuration"), rows_of(lines, "Best checkpoint")
+    document = json_of(*(EXPORTS / run for run in RUNS))
+    last = {
+        (place, entry["name"].partition("/")[2]): entry["last"]
+        for metric in document["metrics"]
+        for place, entry in enumerate(metric["runs"])
+        if entry
+    }
+    section, run, checked = "", "", 0
+    for line in (EXPORTS / "reference" / "compare.expected").read_text().splitlines():
+        if line.endswith(":"):
+            section, run = (section, line.strip()[:-1]) if line.startswith("  ") else (line[:-1], "")
+        elif line.startswith("  ") and section == "Configuration":
+            name, *values = line.split()
+            for place, value in enumerate(values):
+                ours = config[name][RUNS[place]]
+                assert ours == "-" if value == "N/A" else same_number(ours, value)
+                checked += 1
+        elif line.startswith("    ") and "Metrics" in section:
+            name, value = line.split()
+            assert same_number(str(last[RUNS.index(run), name]), value) or value == "0.0000"
+            checked += 1
+        elif line.startswith("    "):
+            name, value = line.replace(":", "").split()
+            assert same_number(best[name.lower()][run], value)
+            checked += 1
+    assert checked == 24 + 11 + 13 + 11
+
+
+def test_the_whole_text() -> None:
+    golden = (EXPORTS / "compare_100.expected").read_text().splitlines()
+    lines = text_of(*RUNS, width=100)
+    states = ("quiet", "running", "stalled", "ended")  # depend on the age of the files
+    assert [line for line in lines if not any(state in line for state in states)] == golden
+    assert all(len(line) <= 100 for line in lines if not line.startswith("level:"))
+
+
+def test_only_the_settings_that_differ() -> None:
+    assert set(rows_of(text_of(*RUNS), "Configuration that differs")) == {
+        *("model_path", "num_epochs", "learning_rate", "num_generations", "temperature", "kl_coef", "beta"),
+        *("output_dir", "gradient_accumulation_steps"),
+    }
+    assert "  1 setting is the same (--all shows them)" in text_of(*RUNS)
+    assert json_of(*(EXPORTS / run for run in RUNS))["config"]["same"] == {"batch_size": 1}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Three runs of one job: good and close rise to 0.9 with noise of 0.01, poor to 0.5; poor is half as long and
+    twice as slow, and calls its metrics otherwise."""
+    random = np.random.default_rng(7)
+    for name, height, count, pace, key in (
+        ("good", 0.900, 200, 1.0, "train/reward"),
+        ("close", 0.8999, 200, 1.0, "train/reward"),
+        ("poor", 0.500, 100, 2.0, "reward"),
+    ):
+        values = height * (1 - np.exp(-np.arange(count) / 10)) + random.normal(0, 0.01, count)
+        rows = [
+            {"step": step, "timestamp": 1.7e9 + pace * step, key: value, "lr": 1e-4}
+            for step, value in enumerate(values)
+        ]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path
+
+
+def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
+    document = json_of(runs)
+    names = [run["name"] for run in document["runs"]]
+    reward = next(metric for metric in document["metrics"] if metric["concept"] == "reward.train")
+    by_run = dict(zip(names, reward["runs"], strict=True))
+    logged = {name: list(map(json.loads, (runs / name / "metrics.jsonl").read_text().splitlines())) for name in names}
+    values = {name: [row.get("train/reward", row.get("reward")) for row in logged[name]] for name in names}
+    assert by_run["poor"]["rank"] == 3
+    assert not by_run["poor"]["tied"]
+    assert {by_run["good"]["rank"], by_run["close"]["rank"]} == {1, 2}
+    assert by_run["close"]["tied"] or by_run["good"]["tied"]  # 0.0001 apart, noise of 0.01
+    assert reward["common_step"] == 99
+    assert reward["common_seconds"] == 198.0
+    for name in names:
+        ours = by_run[name]
+        assert ours["last"] == values[name][-1]
+        assert ours["best"]["value"] == max(values[name])
+        assert ours["at_common_step"] == values[name][99]
+        assert ours["at_common_seconds"] == values[name][198 // (2 if name == "poor" else 1)]
+        assert ours["level"] == pytest.approx(math.fsum(values[name][90:100]) / 10), "up to the last common step"
+        assert ours["noise"] == pytest.approx(0.01, rel=0.35)
+        assert ours["error"] == pytest.approx(ours["noise"] / math.sqrt(10))
+
+
+def test_pictures(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "pictures"
+    assert main(["compare", str(runs), "--pictures", str(target)]) == 0
+    assert {path.name for path in target.iterdir()} == {"comparison_reward.png", "comparison_lr.png"}
+    assert imread(target / "comparison_reward.png").shape[:2] == (650, 1170)
+    assert capsys.readouterr().out == ""
+    assert main(["compare", str(runs), "--pictures", str(target)]) == 2  # it is there already
+
+
+def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(runs), "--metric", "*reward", "--json"]) == 0
+    assert [metric["name"] for metric in json.loads(capsys.readouterr().out)["metrics"]] == ["train/reward"]
+    assert main(["compare", str(runs), "--metric", "nothing"]) == 2
+    assert main(["compare", str(runs / "good")]) == 2
+
+
+def test_noise_is_found_under_a_trend_and_spikes_do_not_count() -> None:
+    random = np.random.default_rng(3)
+    values = np.linspace(0, 50, 4000) + random.normal(0, 0.2, 4000)
+    assert noise(values) == pytest.approx(0.2, rel=0.1)
+    values[::200] += 100
+    assert noise(values) == pytest.approx(0.2, rel=0.1)
+    assert noise(np.array([1e300, -1e300, 1e300, -1e300])) > 1e299
+    assert noise(np.full(10, 0.3)) == 0
+    assert math.isnan(noise(np.array([1.0, np.nan, 2.0])))
+
+
+def test_levels_without_points_or_noise() -> None:
+    empty, single = level(np.array([np.nan])), level(np.array([0.5]))
+    assert empty.count == 0
+    assert math.isnan(empty.value)
+    assert (single.value, single.count) == (0.5, 1)
+    assert math.isnan(single.error)
+    assert single.differs_from(level(np.array([0.25])))
+    assert not single.differs_from(single)

@@ -1,0 +1,181 @@
+"""No control byte of a log reaches a terminal, and no lack of a resource ends in a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from tuimon.commands import main
+from tuimon.draw.ticks import power_label
+from tuimon.exports.table import Column, table
+from tuimon.tui.actions.copying import shell_word, write_new
+
+HOSTILE = "x\u009b31m\x1b]0;owned\x07\u202e\u2066y\x7f\u200b\r\n=1+1"
+COMMANDS = (
+    *(
+        "summary",
+        "summary --json",
+        "compare",
+        "compare --json",
+        "check",
+        "check --json",
+        "at --step 1",
+        "line",
+        "doctor",
+    ),
+    *("at --step 1 --json", "--once", "export --format text", "export --format jsonl -o -"),
+    *("summary --strict", "summary --ranks", "samples", "samples --json", "metrics"),
+)
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Two runs whose names, metrics, settings, sources and last words have control characters."""
+    for number in range(2):
+        run = tmp_path / f"run{number}\u009b1m\u202e\x1b[2J"
+        run.mkdir()
+        rows = [{"step": step, "loss": 1 / step, HOSTILE: float(step), "reward": step} for step in range(1, 9)]
+        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (run / "config.json").write_text(json.dumps({"name": HOSTILE, HOSTILE: HOSTILE, "seed": number}))
+        (run / "train.log").write_text(f"step=1 loss=1.0\nstep=2 loss=0.5\nValueError: {HOSTILE[:30]}\n")
+        (run / "rollouts").mkdir()
+        sample = {"step": 1, "input": HOSTILE, "output": HOSTILE, "score": 0.5}
+        (run / "rollouts" / "1.jsonl").write_text(json.dumps(sample) + "\n")
+        (run / "table.csv").write_text(f'step,"{HOSTILE[:20]}"\n1,2\n2,3\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_control_character_is_printed(command: str, hostile: Path) -> None:
+    runs = sorted(str(path) for path in hostile.iterdir())
+    done = subprocess.run(
+        [sys.executable, "-m", "tuimon", *command.split(), *(runs if "compare" in command else runs[:1])],
+        capture_output=True,
+        check=False,
+    )
+    assert b"Traceback" not in done.stderr
+    assert done.stdout or command == "check"
+    text = (done.stdout + done.stderr).decode("utf-8")
+    assert not {
+        character for character in text.replace("\n", "") if unicodedata.category(character) in ("Cc", "Cf", "Cs")
+    }
+    if "json" in command and "jsonl" not in command:
+        assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("command", ["report -o", "export --format html -o", "compare --html"])
+def test_no_control_character_is_in_a_page(command: str, hostile: Path, tmp_path: Path) -> None:
+    runs = sorted(str(path) for path in hostile.iterdir())
+    page = tmp_path / "page.html"
+    main([*command.split(), str(page), *(runs if "compare" in command else runs[:1])])
+    text = page.read_text("utf-8") if page.exists() else ""
+    assert text or command.startswith("export")
+    assert not {c for c in text if unicodedata.category(c) in ("Cc", "Cs") and c not in "\n\t"}
+    assert not set(text) & set("\u202e\u2066\u200b")
+
+
+@pytest.mark.parametrize(
+    "name", ["run\x03\necho PWNED;", "it's\x1b[A", "a\\b\u009b", "plain name", "bad\udcff", "ü\u202e"]
+)
+def test_a_copied_command_has_no_control_character_and_names_the_same_file(name: str) -> None:
+    word = shell_word(name)
+    assert not {character for character in word if unicodedata.category(character) in ("Cc", "Cf", "Cs")}
+    done = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, check=True)
+    assert done.stdout == name.encode("utf-8", "surrogateescape")
+
+
+def test_cells_of_a_spreadsheet_are_no_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "metrics.jsonl").write_text(json.dumps({"step": 1, "=cmd|' /C calc'!A0": 2.0, "@x": 1.0}) + "\n")
+    main(["export", "--format", "csv", "-o", "-", str(tmp_path)])
+    cells = [cell.strip('"') for line in capsys.readouterr().out.splitlines() for cell in line.split(",")]
+    assert any(cell.startswith("'=") for cell in cells)
+    assert not [cell for cell in cells if cell[:1] in ("=", "@", "+")]
+
+
+def test_closed_standard_output_is_reported_in_one_sentence(hostile: Path) -> None:
+    for redirection in (">&-", "<&- >&-"):
+        command = f'"{sys.executable}" -m tuimon summary "{hostile}" {redirection}'
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stderr == "tuimon: cannot write to standard output: it is closed\n"
+
+
+def test_closed_standard_error_and_input_do_no_harm(hostile: Path) -> None:
+    command = f'"{sys.executable}" -m tuimon summary "{hostile}" <&- 2>&-'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "loss" in done.stdout
+
+
+def test_too_little_memory_is_no_traceback(hostile: Path, tmp_path: Path) -> None:
+    # Without cached bytecode every module is also parsed and compiled within the limit.
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "none"), "PYTHONDONTWRITEBYTECODE": "1"}
+    for limit in (90, 107, 110, 113, 150, 200):
+        done = subprocess.run(
+            [sys.executable, "-m", "tuimon", "summary", str(hostile)],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit << 20, limit << 20)),
+        )
+        assert "tuimon/" not in done.stderr, done.stderr
+        assert done.returncode == 0 or "memory" in done.stderr.lower(), done.stderr
+
+
+@pytest.mark.parametrize("error", [SyntaxError("expected ':'"), ImportError("failed to map segment"), MemoryError()])
+def test_import_that_fails_within_a_memory_limit_is_reported_as_such(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("tuimon.commands._run", fail)
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 45, hard))
+    try:
+        assert main(["summary"]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+    assert capsys.readouterr().err.startswith("tuimon: not enough memory")
+
+
+def test_a_full_disk_leaves_no_part_of_a_file(tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    path = tmp_path / "screen.svg"
+    code = f"""
+from pathlib import Path
+from tuimon.tui.actions.copying import write_new
+try: write_new(Path({str(path)!r}), "x" * 100000)
+except OSError: print("failed")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=limit, check=True)
+    assert done.stdout == "failed\n"
+    assert not path.exists()
+    write_new(path, "whole")
+    with pytest.raises(FileExistsError):
+        write_new(path, "again")
+    assert path.read_text() == "whole"
+
+
+def test_the_largest_floats_have_labels() -> None:
+    assert power_label(1.7976931348623157e308) == "1.79e308"
+    assert power_label(-1.7976931348623157e308) == "-1.79e308"
+    assert power_label(1e6) == "1e6"
+
+
+def test_a_table_of_many_rows_costs_linear_time() -> None:
+    names = [f"metric{i}" for i in range(8000)]
+    start = time.process_time()
+    assert len(list(table("t", names, [Column(str(i), names) for i in range(8)], 120))) == 8001
+    assert time.process_time() - start < 10  # quadratic: minutes

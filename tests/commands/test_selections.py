@@ -1,0 +1,112 @@
+"""Patterns of commands: what matches nothing is an error with the nearest name, never an empty result."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import DATA
+from support.programs import run
+
+PNG = b"\x89PNG\r\n\x1a\n"
+NAMES = ("train/reward", "train/reward_std", "train/loss", "train/loss_scale")
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("run")
+    rows = ({"step": step, **dict.fromkeys(NAMES, step / 10)} for step in range(30))
+    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("export", "--metric", "rewrd"),
+        ("export", "--by-source", "--metric", "rewrd"),
+        ("doctor", "--metric", "rewrd"),
+        ("check", "--rule", "rewrd < 0.2 for 10 steps"),
+    ],
+)
+def test_a_slip_of_the_pen_is_an_error_with_the_nearest_name(log: str, arguments: tuple[str, ...]) -> None:
+    done = run(arguments[0], log, *arguments[1:], expect=2)
+    assert "no metric matches rewrd; did you mean" in done.stderr
+    assert "reward" in done.stderr.partition("did you mean")[2]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("reward", NAMES[:2]),
+        ("LOSS scale", NAMES[3:]),
+        ("train/loss", NAMES[2:3]),
+        ("train/loss*", NAMES[2:]),
+        ("re:loss$", NAMES[2:3]),
+    ],
+)
+def test_metrics_are_chosen_by_the_patterns_of_the_screen(log: str, pattern: str, names: tuple[str, ...]) -> None:
+    for options in ((), ("--by-source",)):
+        rows = csv.DictReader(io.StringIO(run("export", log, "--metric", pattern, *options).stdout))
+        assert {row["metric"] for row in rows} == set(names)
+
+
+def test_only_the_given_rules_are_checked(tmp_path: Path) -> None:
+    rows = [{"step": step, "loss": "NaN" if step > 5 else 0.5, "reward": 0.5} for step in range(10)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run("check", str(tmp_path), expect=4)
+    rule = ("--only-rules", "--rule")
+    assert "no active alerts" in run("check", str(tmp_path), *rule, "reward < 0.1").stdout
+    done = run("check", str(tmp_path), *rule, "reward < 0.9", expect=4)
+    assert "1 active alert in 1 run" in done.stdout
+    assert "--only-rules without a rule" in run("check", str(tmp_path), "--only-rules", expect=2).stderr
+
+
+def test_a_picture_is_one_file_of_that_name(log: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "reward.png"
+    run("export", log, "-o", str(path), "--metric", "reward")
+    assert path.read_bytes().startswith(PNG)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_matplotlib_a_picture_is_a_sentence(log: str, tmp_path: Path) -> None:
+    path = tmp_path / "reward.png"
+    program = "import sys; sys.modules['matplotlib.figure'] = None; from tuimon.commands import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "export", log, "-o", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "pictures need matplotlib" in done.stderr
+    assert not path.exists()
+
+
+def test_an_unknown_suffix_is_an_error_and_no_directory(log: str, tmp_path: Path) -> None:
+    done = run("export", log, "-o", str(tmp_path / "reward.gif"), expect=2)
+    assert "no format has the suffix .gif" in done.stderr
+    assert ".png" in done.stderr
+    assert not list(tmp_path.iterdir())
+    run("export", log, "--format", "history", "-o", str(tmp_path / "grpo-1.5b"))
+    assert (tmp_path / "grpo-1.5b").is_dir()
+
+
+def test_of_several_patterns_one_match_is_enough(log: str) -> None:
+    done = run("export", log, "--metric", "train/loss", "--metric", "rewrd")
+    assert {row["metric"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"train/loss"}
+    assert "no metric matches rewrd; did you mean train/reward" in done.stderr
+    assert "no metric matches rewrd" in run("doctor", log, "--metric", "rewrd", expect=2).stderr
+
+
+def test_histograms_are_chosen_by_their_own_names(tmp_path: Path) -> None:
+    pytest.importorskip("tbparse")
+    source = str(DATA / "tensorboard" / "torch")
+    options = ("export", source, "--format", "tensors", "--metric")
+    run(*options, "*weight*", "-o", f"{tmp_path}/some/")
+    lines = (tmp_path / "some" / "histograms.jsonl").read_text().splitlines()
+    assert {"weight" in json.loads(line)["metric"] for line in lines} == {True}
+    done = run(*options, "wieght", "-o", f"{tmp_path}/none/", expect=2)
+    assert "nothing to write matches wieght" in done.stderr

@@ -1,0 +1,251 @@
+"""`-` as a path: a pipe is read and followed like any log, and its writer survives the end of the dashboard."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from conftest import DATA
+from support.terminal import TUIMON, Terminal
+
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.monitor.local import LocalMonitor
+from tuimon.monitor.piped import StdinPath
+from tuimon.monitor.process import CLOCK_EVERY, ReaderProcess
+
+
+def piped(data: bytes, *arguments: str, directory: Path, expect: int = 0) -> str:
+    environment = {**os.environ, "TMPDIR": str(directory)}
+    done = subprocess.run([*TUIMON, *arguments], input=data, capture_output=True, timeout=60, env=environment)
+    assert done.returncode == expect, done.stderr
+    assert list(directory.iterdir()) == []  # nothing is left behind
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        DATA / "console" / "grpo_nan" / "console.log",
+        DATA / "console" / "keras.out",
+        DATA / "exports" / "qwen3vl_grpo" / "training_log.json",
+        DATA / "json/verl/golden.jsonl",
+    ],
+    ids=lambda path: path.name,
+)
+def test_a_pipe_is_read_like_the_file(path: Path, tmp_path: Path) -> None:
+    """The format is recognised by content, and the points are those of the file."""
+
+    def points(text: str) -> list[tuple[str, int, str]]:
+        return [(row["metric"], row["step"], str(row["value"])) for row in map(json.loads, text.splitlines())]
+
+    ours = piped(path.read_bytes(), "export", "-", "--format", "jsonl", directory=tmp_path)
+    direct = subprocess.run([*TUIMON, "export", str(path), "--format", "jsonl"], capture_output=True, text=True)
+    assert points(ours) == points(direct.stdout)
+    assert points(ours)
+
+
+def test_the_summary_of_a_pipe(tmp_path: Path) -> None:
+    data = (DATA / "console" / "grpo_nan" / "console.log").read_bytes()
+    text = piped(data, "summary", "-", directory=tmp_path)
+    assert text.startswith("stdin  (")
+    assert "grad_norm is NaN" in text
+    assert piped(data, "-", directory=tmp_path).splitlines()[2:] == text.splitlines()[2:]
+    assert piped(b"", "summary", "-", directory=tmp_path, expect=3) == ""
+    assert piped(b"\0\1" * 5000, "summary", "-", directory=tmp_path, expect=3) == ""
+
+
+CRASHED = (
+    b"step: 1 loss: 2.5\nstep: 2 loss: 2.0\nTraceback (most recent call last):\nRuntimeError: CUDA out of memory\n"
+)
+STEPS = b"".join(b"step: %d/9 loss: %.2f\n" % (step, 4.5 / step) for step in range(1, 8))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("summary", "-"),
+        ("summary", "-", "--json"),
+        ("check", "-", "--json"),
+        ("line", "-"),
+        ("at", "-", "--step", "2"),
+        ("doctor", "-"),
+        ("export", "-"),
+        ("report", "-"),
+        ("compare", "-", str(DATA / "json/verl/golden.jsonl")),
+    ],
+    ids=lambda words: " ".join(words[:3]),
+)
+def test_the_path_of_the_spool_is_never_shown(words: tuple[str, ...], tmp_path: Path) -> None:
+    text = piped(STEPS, *words, directory=tmp_path)
+    assert "stdin" in text or words[0] == "line"
+    assert str(tmp_path) not in text
+    # but for the name of a style, and for the log beside it, which may have been written just now
+    rest = "".join(line for line in text.splitlines() if not line.startswith("verl"))
+    assert not re.search(r"(?<!state-)\brunning\b", rest)
+
+
+def test_a_run_whose_pipe_has_ended_is_quiet(tmp_path: Path) -> None:
+    """The modification time of the spool is ignored, but a crash in the log is reported."""
+    text = piped(STEPS, "summary", "-", directory=tmp_path)
+    assert text.startswith("stdin  (standard input)\n  state       quiet: the input has ended")
+    for data, state, said in ((STEPS, "quiet", "the input has ended"), (CRASHED, "crashed", "out of memory")):
+        (run,) = json.loads(piped(data, "summary", "-", "--json", directory=tmp_path))["runs"]
+        assert (run["path"], run["state"]) == ("-", state)
+        assert said in run["evidence"]
+
+
+def test_an_empty_pipe_is_reported_as_standard_input(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run([*TUIMON, "summary", "-"], input=b"", capture_output=True, env=environment)
+    assert b"no metric log in standard input" in done.stderr
+    assert str(tmp_path).encode() not in done.stderr
+
+
+def test_the_reader_process_reports_the_end_of_the_pipe(tmp_path: Path) -> None:
+    log, ended = tmp_path / "stdin" / "stdin.log", threading.Event()
+    log.parent.mkdir()
+    log.write_bytes(STEPS)
+    monitor = ReaderProcess([StdinPath(str(log), ended.is_set)], interval=0.05)
+    monitor.start()
+    try:
+        assert _becomes_true(lambda: any(run.last_step == 7 for run in monitor.snapshot().runs))
+        (run,) = monitor.snapshot().runs
+        assert (run.path, progress_of(run, time.time()).state) == ("-", "running")
+        assert monitor.paths == ["-"]
+        checked = threading.Event()
+        monitor.listen_to_alerts(lambda _: checked.set())
+        assert checked.wait(20)  # else the first alerts announce a change
+        announced: list[str] = []
+        monitor.on_change = lambda: announced.append(progress_of(monitor.snapshot().runs[0], time.time()).state)
+        ended.set()  # no further frame wakes the receiver
+        soon = CLOCK_EVERY / 2
+        assert _becomes_true(lambda: "quiet" in announced, soon), "the screen is not drawn again"
+    finally:
+        monitor.close()
+
+
+def test_open_pipe_is_not_taken_for_a_copied_file(tmp_path: Path) -> None:
+    """Its temporary file may be written at once and then stay silent while the program behind the pipe compiles."""
+    log = tmp_path / "stdin" / "stdin.log"
+    log.parent.mkdir()
+    log.write_bytes(STEPS)
+    silent = time.time() - 120
+    os.utime(log, (silent, silent))
+    monitor = LocalMonitor([StdinPath(str(log), threading.Event().is_set)])
+    monitor.read()
+    (run,) = monitor.snapshot().runs
+    assert progress_of(run, silent + 5).state == "running"
+    statuses = [stream.status for stream in run.streams]
+    assert {(status.writer, status.copied) for status in statuses if status} == {("unknown", False)}
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _becomes_true(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_removes_the_spool(number: signal.Signals, tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+
+    def receive_signal() -> None:
+        signal.signal(number, signal.SIG_DFL)  # pytest itself may run under nohup
+
+    with subprocess.Popen(
+        [*TUIMON, "summary", "-"], stdin=subprocess.PIPE, env=environment, preexec_fn=receive_signal
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"step: 1 loss: 2.5\n")
+        process.stdin.flush()
+        end = time.monotonic() + 20
+        while not any(file.stat().st_size for file in tmp_path.rglob("stdin.log")):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(20) == 128 + number
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_followed() -> None:
+    command = [*TUIMON, "summary", "-", "--watch", "--json", "--interval", "0.05"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for step in (1, 2):
+            process.stdin.write(b"step: %d loss: %.2f\n" % (step, 4.5 / step))
+            process.stdin.flush()
+            document = json.loads(process.stdout.readline())
+            assert [metric["last"] for metric in document["runs"][0]["metrics"]] == [4.5 / step]
+        process.terminate()
+
+
+WRITER = """
+import sys, time
+for step in range(1, 4000):
+    print(f"step: {step} loss: {1 / step:.4f} reward: {step / 10:.2f}", flush=True)
+    if step > 40:
+        time.sleep(0.01)
+    if __import__("os").path.exists(sys.argv[1] + ".stop"):
+        break
+open(sys.argv[1], "w").write("ended by itself")
+"""
+
+
+def test_the_dashboard_follows_a_pipe_whose_writer_survives_it(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    script = tmp_path / "writer.py"
+    script.write_text(WRITER)
+    line = f'"{sys.executable}" "{script}" "{mark}" 2>&1 | "{sys.executable}" -m tuimon -; echo "left: $?"'
+    environment = {"TMPDIR": str(tmp_path)}
+    with Terminal(["bash", "-c", line], environment=environment) as terminal:
+        terminal.until(lambda output: b"reward" in output and b"running" in output)
+        terminal.read(0.5)
+        terminal.type("q")
+        terminal.until(lambda output: b"goes on" in output)
+        assert not mark.exists()
+        time.sleep(0.3)
+        (tmp_path / "mark.stop").touch()
+        terminal.until(lambda output: b"left: 0" in output)
+    assert mark.read_text() == "ended by itself"
+    assert not list(tmp_path.glob(f"{tempfile.gettempprefix()}*"))
+    assert not list(tmp_path.glob("tuimon-*"))
+
+
+def test_the_pipe_is_drained_if_the_terminal_is_blocked(tmp_path: Path) -> None:
+    mark, script = tmp_path / "mark", tmp_path / "writer.py"
+    script.write_text(WRITER)
+    line = f'"{sys.executable}" "{script}" "{mark}" 2>&1 | "{sys.executable}" -m tuimon -; echo "left: $?"'
+    with Terminal(["bash", "-c", line], environment={"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.until(lambda output: b"reward" in output and b"running" in output)
+        (screen,) = (p for p in psutil.Process(terminal.process.pid).children() if p.cmdline()[-2:] == ["tuimon", "-"])
+        for _ in range(40):  # redraws the whole screen without reading the output
+            terminal.type("t")
+            time.sleep(0.05)
+        screen.send_signal(signal.SIGTERM)
+        assert _becomes_true(lambda: _has_ended(screen))
+        time.sleep(0.3)  # without a reader the writer would die of SIGPIPE
+        assert not mark.exists()
+        (tmp_path / "mark.stop").touch()
+        terminal.until(lambda output: b"left: 143" in output)
+    assert mark.read_text() == "ended by itself"
+    assert not list(tmp_path.glob("tuimon-*"))

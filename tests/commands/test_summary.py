@@ -1,0 +1,218 @@
+"""`tuimon summary` compared with a reference script, and with numbers computed from the logs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import DATA
+from support.programs import same_number
+from support.terminal import TUIMON, Terminal
+
+from tuimon.commands import main
+from tuimon.exports.summary import as_text
+from tuimon.exports.summary_json import as_json
+from tuimon.exports.table import Column, table
+from tuimon.monitor.local import open_run
+
+EXPORTS = DATA / "exports"
+NAMED = {
+    "Model": "model_path",
+    "Output": "output_dir",
+    "Epochs": "num_epochs",
+    "Batch Size": "batch_size",
+    "Learning Rate": "learning_rate",
+    "Gradient Accumulation": "gradient_accumulation_steps",
+}
+"""Label in the output of the reference script -> name of the setting in the log."""
+
+
+def text_of(*paths: Path, width: int | None = None, full: bool = False) -> list[str]:
+    return list(as_text(open_run(*paths), time.time(), width=width, full=full))
+
+
+def table_of(lines: list[str]) -> dict[str, list[str]]:
+    """First word of each line -> the words after it."""
+    return {words[0]: words[1:] for line in lines if len(words := line.split()) > 1}
+
+
+@pytest.mark.parametrize("kind", ["grpo", "dpo", "lora"])
+def test_summary_contains_every_fact_of_the_reference_script(kind: str) -> None:
+    theirs = (EXPORTS / "reference" / f"{kind}.summary.expected").read_text().splitlines()
+    lines = text_of(EXPORTS / f"qwen3vl_{kind}")
+    ours, text = table_of(lines), "\n".join(lines)
+    head, section, checked = "", "", 0
+    for line in theirs:
+        if entries := re.fullmatch(r"(Training|Validation) History: (\d+) entries", line):
+            section, head = "train", entries[1].lower()
+            count = "1 entry" if entries[2] == "1" else f"{entries[2]} entries"
+            assert f"{head:<10}  {count}, the last at step" in text
+        elif line.endswith(":") and not line.startswith(" "):
+            section, head = "other", line
+        elif line.startswith("  ") and section:
+            name, _, value = (part.strip() for part in line.strip().partition(":"))
+            name = NAMED.get(name, name.removeprefix("Final "))
+            if value == "N/A":
+                continue
+            checked += 1
+            if name in ("Step", "Val Step"):
+                assert f"last at step {value}" in text
+            elif name == "Epoch" and section == "train":
+                assert same_number(ours["train_history/epoch"][2], value)
+            elif section == "train":
+                history = "train_history" if head == "training" else "val_history"
+                assert same_number(ours[f"{history}/{name}"][2], value), line
+            else:
+                assert same_number(ours[name.lower() if head == "Best Checkpoint:" else name][0], value), line
+    assert checked >= 8
+
+
+def test_a_small_learning_rate_is_not_rounded_to_nothing() -> None:
+    assert table_of(text_of(EXPORTS / "qwen3vl_grpo"))["train_history/lr"][2] == "1.00e-05"
+    assert "0.0000" in (EXPORTS / "reference" / "grpo.summary.expected").read_text()  # theirs is
+
+
+@pytest.mark.parametrize(("name", "width"), [("qwen3vl_grpo", 110), ("qwen3vl_lora", 110), ("qwen3vl_grpo", 80)])
+def test_the_whole_text(name: str, width: int) -> None:
+    golden = (EXPORTS / f"summary_{name}_{width}.expected").read_text().splitlines()
+    lines = text_of(EXPORTS / name, width=width)
+    assert all(len(line) <= width for line in lines[1:])
+    stable = [line for line in lines[1:] if not line.startswith("  state")]  # that depends on the clock
+    assert stable == golden
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, None])
+@pytest.mark.parametrize("name", ["exports/qwen3vl_grpo_nan", "tensorboard", "console/grpo_nan"])
+def test_tables_of_80_columns_have_the_important_columns(name: str, width: int | None) -> None:
+    """Best, mean, deviation, trend and remarks are shown; columns without room are named."""
+    snapshot = open_run(DATA / name)
+    lines = list(as_text(snapshot, time.time(), width=width, full=True))
+    heads = [line.split() for line in lines if re.match(r"  (Training|Validation) ", line)]
+    assert heads
+    for head in heads:
+        assert head[-3:] == ["mean", "deviation", "trend"]
+        assert {"last", "best"} <= set(head)
+    text = "\n".join(lines)
+    assert ("no room for" in text) == any(not {"points", "step", "at"} <= set(head) for head in heads)
+    for run in snapshot.runs:
+        for metric in run.metrics:
+            if count := run.curve(metric).nan_count:
+                assert f"{count} NaN" in text
+
+
+def test_what_is_odd_of_a_metric_stands_below_it_where_there_is_no_room_beside() -> None:
+    notes = ["", "40 superseded"]
+    columns = [Column("best", ["0.5", "0.25"], need=1), Column("step", ["10", "20"], need=9)]
+    wide = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 80, notes=notes))
+    assert wide[-1].split() == ["a/long/name/of/a/loss", "0.25", "20", "40", "superseded"]
+    narrow = list(table("Training", ["reward", "a/long/name/of/a/loss"], columns, 32, notes=notes))
+    assert [line.split() for line in narrow[-2:]] == [["a/long/name/of/a/loss", "0.25"], ["40", "superseded"]]
+
+
+def logged(name: str) -> dict[str, list[tuple[int, float]]]:
+    """The points of a training_log.json, by name as tuimon has them."""
+    document = json.loads((EXPORTS / name / "training_log.json").read_text())
+    points: dict[str, list[tuple[int, float]]] = {}
+    for section in ("train_history", "val_history"):
+        for row in document[section]:
+            for key, value in row.items():
+                if key != "step":
+                    points.setdefault(f"{section}/{key}", []).append((row["step"], value))
+    return points
+
+
+@pytest.mark.parametrize("name", ["qwen3vl_grpo", "qwen3vl_dpo", "qwen3vl_grpo_nan", "qwen3vl_lora"])
+def test_the_numbers_are_those_of_the_log(name: str) -> None:
+    document = json.loads(as_json(open_run(EXPORTS / name), time.time()))
+    metrics: dict[str, Any] = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
+    truth = logged(name)
+    assert metrics.keys() == truth.keys()
+    for key, points in truth.items():
+        ours = metrics[key]
+        finite = [value for _, value in points if math.isfinite(value)]
+        assert ours["points"] == len(points)
+        assert ours["nan"] == len(points) - len(finite)
+        assert (ours["last_step"], ours["last"]) == points[-1]
+        assert ours["mean"] == pytest.approx(statistics.fmean(finite), rel=1e-12)
+        assert ours["median"] == pytest.approx(statistics.median(finite), rel=1e-12)
+        if len(finite) > 1:
+            assert ours["variance"] == pytest.approx(statistics.variance(finite), rel=1e-9, abs=1e-30)
+            assert ours["deviation"] == pytest.approx(statistics.stdev(finite), rel=1e-9, abs=1e-30)
+        if ours["best"]:
+            pick = max if ours["concept"].startswith(("reward", "accuracy")) else min
+            if ours["concept"].startswith(("reward", "loss")):
+                assert ours["best"]["value"] == pick(finite)
+    trends = {key: metrics[key]["trend"]["direction"] for key in metrics}
+    if name == "qwen3vl_grpo":
+        assert trends["train_history/reward"] == "rising"
+        assert trends["train_history/loss"] == "falling"
+        assert trends["train_history/lr"] == "flat"
+        slope = metrics["train_history/reward"]["trend"]["slope"]
+        assert slope == pytest.approx(0.01)  # 0.1 in 10 steps, by the log's closed form
+
+
+def test_several_runs_are_one_table() -> None:
+    lines = text_of(EXPORTS)
+    assert lines[0].split()[:4] == ["4", "runs", "state", "step"]
+    rows = {line.split()[0]: line for line in lines[1:5]}
+    assert sorted(rows) == ["qwen3vl_dpo", "qwen3vl_grpo", "qwen3vl_grpo_nan", "qwen3vl_lora"]
+    for name, row in rows.items():
+        last = next(point[1] for point in reversed(logged(name)["train_history/loss"]))
+        assert any(same_number(word, f"{last:.4f}") for word in row.split())
+    assert any("train_history/loss was NaN first at step 30" in line for line in lines)
+    full = text_of(EXPORTS, full=True)
+    assert full[:5] == lines[:5]
+    assert sum(line.startswith("  Configuration") for line in full) == 4
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_tables_fit_the_terminal(width: int) -> None:
+    lines = [*text_of(EXPORTS / "qwen3vl_grpo", width=width), "", *text_of(EXPORTS, width=width)]
+    tables = [part for part in "\n".join(lines).split("\n\n") if re.match(r"  (Training|Validation) |4 runs", part)]
+    rows = [line for part in tables for line in part.split("\n")]
+    assert len(rows) == 1 + 6 + 1 + 7 + 1 + 4
+    assert all(len(line) <= width for line in rows)
+
+
+def test_a_pattern_that_no_shell_expanded_is_expanded(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(EXPORTS / "*" / "training_log.json")]) == 0
+    assert capsys.readouterr().out.startswith("4 runs")
+    assert main(["summary", str(EXPORTS / "nothing*")]) == 3
+
+
+def test_watch_prints_again_what_has_changed(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text('{"step": 1, "loss": 4.5}\n')
+    command = [sys.executable, "-m", "tuimon", "summary", "--watch", "--json", "--interval", "0.05", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        assert process.stdout is not None
+        first = json.loads(process.stdout.readline())
+        with log.open("a") as file:
+            file.write('{"step": 2, "loss": 2.25}\n')
+        second = json.loads(process.stdout.readline())
+        process.terminate()
+    assert [document["runs"][0]["metrics"][0]["last"] for document in (first, second)] == [4.5, 2.25]
+
+
+def test_watch_on_a_terminal_shows_the_beginning_and_follows(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text(json.dumps({"step": 1, **{f"metric_{index:02}": 1.5 for index in range(40)}}) + "\n")
+    command = [*TUIMON, "summary", "--watch", "--interval", "0.05", str(tmp_path)]
+    with Terminal(command, size=(90, 20), environment={"COLUMNS": "90", "LINES": "20"}) as terminal:
+        first = terminal.until(lambda output: b"more lines" in output)
+        assert b"metric_00" in first
+        assert first.count(b"\n") == 19
+        with log.open("a") as file:
+            file.write('{"step": 2, "metric_00": 2.75}\n')
+        terminal.until(lambda output: b"2.75" in output[len(first) :])
+        terminal.type("\x03")
+        assert terminal.wait() == 130

@@ -1,0 +1,154 @@
+"""Requirements on every log format, tested for all of them: a new format file is tested as soon as it exists.
+
+A format without a sample below tests/data fails. Here: descriptions, and streams that are split, torn, damaged and
+flushed anywhere. Nothing raises, no item is returned twice, and no number is invented.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import random
+import re
+
+import pytest
+from hypothesis import given as examples
+from hypothesis import settings
+from hypothesis import strategies as st
+from support.samples import Sample, cases, formats_of, kind, samples, some
+
+from tuimon import testing
+from tuimon.formats import Format, all_formats, recognise
+from tuimon.registry import names
+from tuimon.sources.sqlite_copy import MAGIC
+from tuimon.testing import streams
+from tuimon.testing.given import HOSTILE, fed
+
+CHECKED = frozenset({"tensorboard", "wandb", "swanlab"})
+"""Formats with a checksum for every record: nothing of a damaged record may be returned."""
+
+
+some_streams = pytest.mark.parametrize("sample", cases("stream", 4), ids=str)
+small_streams = pytest.mark.parametrize("sample", cases("stream", 3, streams.EVERY_BYTE), ids=str)
+consoles = [sample for sample in samples()["console"] if len(sample.data) <= streams.EVERY_BYTE]
+flushed_streams = pytest.mark.parametrize(
+    "sample", dict.fromkeys([*cases("stream", 3, streams.EVERY_BYTE), *consoles]), ids=str
+)
+stream_formats = pytest.mark.parametrize("log_format", formats_of("stream"), ids=lambda f: f.id)
+
+
+# ---------------------------------------------------------------------- what a format says of itself
+
+
+@pytest.mark.parametrize("log_format", all_formats(), ids=lambda f: f.id)
+def test_every_format_has_a_sample(log_format: Format) -> None:
+    assert samples().get(log_format.id), f"no file below tests/data is recognised as {log_format.id}"
+    if kind(log_format) == "stream":
+        assert any(fed(log_format, s.data).count for s in some(log_format.id, 9))
+
+
+def test_ids_and_titles_are_unique() -> None:
+    formats = all_formats()
+    assert len({f.id for f in formats}) == len({f.title for f in formats}) == len(formats)
+
+
+@pytest.mark.parametrize("log_format", all_formats(), ids=lambda f: f.id)
+def test_a_format_describes_itself(log_format: Format) -> None:
+    testing.describes_itself(log_format)
+    assert kind(log_format)
+
+
+@pytest.mark.parametrize("name", names("tuimon.formats"))
+def test_the_docstring_gives_the_layout_and_its_source(name: str) -> None:
+    """Either in the module's own docstring, or in that of a module which it names."""
+    module = importlib.import_module(f"tuimon.formats.{name}")
+    words = module.__doc__
+    assert words
+    package = module.__name__.rpartition(".")[0]
+    helpers = [
+        f"{folder}.{info.name}"
+        for folder in {package, "tuimon.formats._shared", "tuimon.formats.console.families"}
+        for info in pkgutil.iter_modules(importlib.import_module(folder).__path__)
+    ]
+    named = set(re.findall(r"\b_?[a-z0-9]+(?:_[a-z0-9]+)*\b", words))
+    parts = [importlib.import_module(helper) for helper in helpers if helper.rpartition(".")[2] in named]
+    docs = "\n".join([words, *(part.__doc__ or "" for part in parts)])
+    assert re.search(r"\bSources?\b|any other origin", docs)
+
+
+@pytest.mark.parametrize("log_format", all_formats(), ids=lambda f: f.id)
+def test_an_incomplete_file_is_not_taken_for_another_format(log_format: Format) -> None:
+    """A file is recognised once, perhaps when it has just begun. A format that decodes the same from it is accepted."""
+    for sample in samples()[log_format.id]:
+        if sample.data.startswith(MAGIC):
+            continue  # an incomplete database is not recognised
+        for length in (0, 1, 2, 5, 10, 20, 40, 80, 160, 500, 2000):
+            taken = recognise(f"/{sample.path}", sample.data[:length])
+            if taken not in (None, log_format):
+                assert kind(taken) == kind(log_format) == "stream", (sample.path, length)
+                assert fed(taken, sample.data).series == fed(log_format, sample.data).series, (sample.path, length)
+
+
+# ---------------------------------------------------------------------- streams: cutting
+
+
+@some_streams
+@settings(max_examples=15)
+@examples(data=st.data())
+def test_any_split_gives_the_same(sample: Sample, data: st.DataObject) -> None:
+    length = len(sample.data)
+    cuts = data.draw(st.lists(st.integers(0, length), max_size=12))
+    piece = data.draw(st.sampled_from([0, 7, 100, 1021, 4096, 32768]))
+    if piece and length // piece <= 2000:
+        cuts += range(piece, length, piece)
+    streams.same_when_split(sample.format, sample.data, cuts)
+
+
+@small_streams
+def test_every_byte_alone_gives_the_same(sample: Sample) -> None:
+    data = sample.data[: streams.EVERY_BYTE]
+    streams.same_when_split(sample.format, data, range(len(data)))
+
+
+@flushed_streams
+def test_a_flush_repeats_and_loses_nothing(sample: Sample) -> None:
+    streams.flushes_repeat_nothing(sample.format, sample.data, random.Random(2))
+
+
+# ---------------------------------------------------------------------- streams: torn, damaged, noise
+
+
+@some_streams
+def test_a_truncated_file_yields_the_first_points_of_each_metric(sample: Sample) -> None:
+    streams.truncation_keeps_the_first_points(sample.format, sample.data, random.Random(3))
+
+
+@some_streams
+def test_one_wrong_byte_costs_little_and_invents_nothing(sample: Sample) -> None:
+    streams.wrong_byte_invents_nothing(sample.format, sample.data, sample.format.id in CHECKED, random.Random(4))
+
+
+@stream_formats
+@settings(max_examples=30)
+@examples(noise=st.binary(max_size=2000), piece=st.integers(1, 2000), place=st.integers(0, 1 << 20))
+def test_noise_never_raises(log_format: Format, noise: bytes, piece: int, place: int) -> None:
+    data = some(log_format.id, 3)[0].data
+    streams.noise_never_raises(log_format, data, noise, place % (len(data) + 1), piece)
+
+
+@stream_formats
+@pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_lines_never_raise_and_cost_no_good_line(log_format: Format, line: bytes) -> None:
+    sample = some(log_format.id, 3, streams.EVERY_BYTE)[-1]
+    streams.hostile_line_costs_no_other(log_format, sample.data, line)
+
+
+@stream_formats
+@pytest.mark.parametrize("noise", streams.NOISES)
+def test_noise_is_held_in_bounded_memory(log_format: Format, noise: str) -> None:
+    streams.noise_is_bounded(log_format, some(log_format.id, 1)[0].data, noise)
+
+
+@stream_formats
+def test_a_line_without_end_is_not_kept(log_format: Format) -> None:
+    streams.endless_line_is_bounded(log_format)

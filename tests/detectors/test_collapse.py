@@ -1,0 +1,53 @@
+"""A collapsed policy is one incident with its cause and onset, on real logs read by the program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.programs import run
+
+
+def _check(
+    path: Path, *, collapse: int = 3, entropy: float = 0.0, share: float = 1.0, lr: float = 3.0
+) -> dict[str, Any]:
+    rows = []
+    for step in range(1, 61):
+        healthy = step < collapse
+        rows.append(
+            {
+                "step": step,
+                "train/reward": 0.3 + step / 200 + 0.01 * (step % 3) if step < 39 else 0.0,
+                "train/entropy": 0.8 if healthy else entropy,
+                "train/frac_reward_zero_std": 0.1 if healthy else share,
+                "train/learning_rate": lr,
+            }
+        )
+    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    document: dict[str, Any] = json.loads(run("check", str(path), "--json", expect=4).stdout)
+    return document
+
+
+@pytest.mark.parametrize("collapse", [1, 3])
+def test_a_collapse_is_one_incident_with_its_cause(tmp_path: Path, collapse: int) -> None:
+    document = _check(tmp_path, collapse=collapse)
+    assert document["standing"] == 1
+    headline = document["alerts"][0]
+    assert (headline["rule"], headline["severity"], headline["step"]) == ("policy_collapse", "critical", collapse)
+    text = f"policy collapsed at step {collapse}: entropy 0, groups without variance, learning rate 3, train/reward has"
+    assert headline["message"].startswith(text)
+    assert "lower the learning rate" in headline["hint"]
+    assert {alert["severity"] for alert in document["alerts"][1:]} == {"info"}
+
+
+def test_a_fall_of_the_reward_alone_is_no_collapse_and_has_the_step_of_the_fall(tmp_path: Path) -> None:
+    (alert,) = _check(tmp_path, entropy=0.8, share=0.1, lr=1e-5)["alerts"]
+    assert (alert["rule"], alert["step"]) == ("reward_drop", 39)
+
+
+@pytest.mark.parametrize(("lr", "expected"), [(3.0, True), (0.01, False)])
+def test_an_absurd_learning_rate_is_an_alert(tmp_path: Path, lr: float, expected: bool) -> None:
+    rules = {alert["rule"] for alert in _check(tmp_path, entropy=0.8, share=0.1, lr=lr)["alerts"]}
+    assert ("learning_rate" in rules) is expected

@@ -1,0 +1,390 @@
+"""Messages of each detector for synthetic curves, with every number computed independently from the values."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from support.stores import store_of
+
+from tuimon.detectors import Checker
+from tuimon.errors import UsageError
+from tuimon.model.alerts import Alert
+from tuimon.model.events import Columns, FactFound, RunFound, StreamFound
+from tuimon.model.points import Fact
+from tuimon.store import Run, Store
+
+check = Checker().check
+RNG = np.random.default_rng(11)
+
+
+def run_of(**series: np.ndarray) -> Run:
+    """Build a run from series at the steps 10, 20, 30 etc. "__" in a name means "/"."""
+    return store_of({name.replace("__", "/"): values.tolist() for name, values in series.items()}).snapshot().runs[0]
+
+
+def only(run: Run, rule: str) -> Alert:
+    (alert,) = (alert for alert in check(run) if alert.rule == rule)
+    return alert
+
+
+def noisy(level: float, count: int, noise: float = 0.02) -> np.ndarray:
+    return level * (1 + noise * RNG.standard_normal(count))
+
+
+def test_spike() -> None:
+    loss = noisy(0.5, 200)
+    loss[120] = 4.0
+    alert = only(run_of(loss=loss), "spikes")
+    usual = np.median([np.median(loss[start : start + 16]) for start in range(0, 112, 16)])
+    assert alert.message == (
+        f"loss jumped to 4 at step 1210, {4 / usual:.3g} times its usual {usual:.4g}; unusual at step 1210"
+    )
+    assert (alert.severity, alert.step, alert.until) == ("warning", 1210, 1210)
+
+
+def test_gradient_norm_that_stays_high() -> None:
+    norms = np.concatenate((noisy(0.4, 160), noisy(6.0, 60)))
+    alert = only(run_of(grad_norm=norms), "divergence")
+    first = alert.step // 10 - 1
+    usual = np.median([np.median(norms[start : start + 16]) for start in range(32, 160, 16)])
+    now = np.median(norms[first + 3 - 8 : first + 3 + 1])
+    assert alert.message == (
+        f"grad_norm has risen to {now:.4g}, {now / usual:.3g} times the usual {usual:.4g}, since step {alert.step}"
+    )
+    assert 160 < first < 168
+
+
+def test_rising_loss_is_reported_only_in_supervised_runs() -> None:
+    loss = np.concatenate((np.linspace(2.0, 0.4, 80), np.full(40, 0.4), np.linspace(0.4, 1.6, 60))) + 0.01
+    alert = only(run_of(loss=loss), "divergence")
+    now = np.median(loss[alert.step // 10 - 1 + 2 - 8 : alert.step // 10 + 2])
+    start, lowest = np.median(loss[:9]), loss.min()
+    lost = (now - lowest) / (start - lowest)
+    assert alert.message.startswith(f"loss has risen from {lowest:.4g} at step {10 * (loss.argmin() + 1)} to {now:.4g}")
+    assert f"({100 * lost:.0f} % of its decrease lost)" in alert.message
+    assert not [a for a in check(run_of(loss=loss, reward=np.linspace(0, 1, 180))) if a.rule == "divergence"]
+
+
+def test_kl_above_its_limit_and_kl_that_jumps() -> None:
+    kl = np.concatenate((noisy(2.0, 60), noisy(14.0, 30)))
+    alert = only(run_of(objective__kl=kl), "kl_runaway")
+    top = int(kl.argmax())
+    assert alert.message == (
+        f"objective/kl is above 10 (highest {kl[top]:.4g} at step {10 * (top + 1)}) since step {alert.step}"
+    )
+    assert alert.step == 610
+    jumps = np.concatenate((noisy(0.05, 120), noisy(0.9, 40)))
+    assert "times the usual" in only(run_of(kl=jumps), "kl_runaway").message
+    assert not [a for a in check(run_of(kl=np.linspace(0, 1.5, 300))) if a.rule == "kl_runaway"], "growth is normal"
+
+
+@pytest.mark.parametrize(
+    ("rule", "metric", "bad", "good", "words"),
+    [
+        ("clip_fraction", "actor/pg_clipfrac", 0.6, 0.1, "is above 0.4 (highest {:.4g} at step {})"),
+        ("approx_kl", "actor/ppo_kl", 0.2, 0.01, "is above 0.075 (highest {:.4g} at step {})"),
+        ("truncation", "response_length/clip_ratio", 0.8, 0.1, "is above 0.5 (highest {:.4g} at step {})"),
+        ("degenerate_text", "rollout/repetition_frac", 0.5, 0.1, "is above 0.2 (highest {:.4g} at step {})"),
+        ("explained_variance", "critic/vf_explained_var", -0.5, 0.6, "is below -0.05 (lowest {:.4g} at step {})"),
+        ("vanishing_gradient", "grad_norm", 1e-9, 1.0, "is below 1e-07 (lowest {:.4g} at step {})"),
+        ("zero_variance", "frac_reward_zero_std", 0.9, 0.1, "is above 0.5 (a share of all groups, highest {:.4g} at"),
+        ("engine_mismatch", "rollout_corr/kl", 0.4, 0.01, "is above 0.1 (highest {:.4g} at step {})"),
+    ],
+)
+def test_limits(rule: str, metric: str, bad: float, good: float, words: str) -> None:
+    values = np.concatenate((noisy(good, 60), noisy(bad, 40)))
+    alert = only(run_of(**{metric.replace("/", "__"): values}), rule)
+    row = alert.step // 10 - 1
+    inside = values[row:]
+    most = int(np.argmax(inside) if "above" in words else np.argmin(inside))
+    assert alert.message.startswith(f"{metric} " + words.format(inside[most], 10 * (row + most + 1)))
+    assert alert.message.endswith(f"since step {alert.step}")
+    assert 60 <= row <= 66
+    back = np.concatenate((values, noisy(good, 40)))
+    over = only(run_of(**{metric.replace("/", "__"): back}), rule)
+    assert not over.active
+    assert f"from step {alert.step} to " in over.message
+    assert " was " in over.message
+
+
+def test_short_excess_over_a_limit_is_not_reported() -> None:
+    values = noisy(0.1, 100)
+    values[50:55] = 0.9
+    assert check(run_of(actor__pg_clipfrac=values, completions__clipped_ratio=values)) == ()
+
+
+def test_truncation_from_the_share_of_ended_responses() -> None:
+    values = np.concatenate((noisy(0.9, 40), noisy(0.2, 30)))
+    alert = only(run_of(rollout__fraction_of_samples_properly_ended=values), "truncation")
+    assert "is below 0.5 (lowest" in alert.message
+
+
+def test_rlinf_clipped_ratio_is_not_a_clip_fraction() -> None:
+    assert check(run_of(actor__training__actor__clipped_ratio=noisy(1.0, 80, 0.001))) == ()
+
+
+def test_entropy_collapse_is_not_reported_for_a_solved_task() -> None:
+    entropy = np.concatenate((noisy(2.0, 60), noisy(0.05, 60)))
+    alert = only(run_of(actor__entropy=entropy, critic__score__mean=noisy(0.3, 120)), "entropy_collapse")
+    start = np.median(entropy[:10])
+    now = np.median(entropy[alert.step // 10 - 1 + 19 - 8 : alert.step // 10 + 19])
+    assert alert.message == (
+        f"actor/entropy has fallen to {now:.4g}, {100 * now / start:.2g} % of its start of {start:.4g}, since step"
+        f" {alert.step}"
+    )
+    solved = run_of(actor__entropy=entropy, critic__score__mean=np.clip(np.linspace(0.2, 1.5, 120), 0, 0.97))
+    assert not [alert for alert in check(solved) if alert.rule == "entropy_collapse"]
+
+
+def test_reward_that_drops_and_recovers() -> None:
+    reward = np.concatenate((np.linspace(0.1, 0.9, 100), np.full(30, 0.4), np.full(60, 0.9))) + noisy(0.01, 190)
+    alert = only(run_of(reward=reward), "reward_drop")
+    levels = np.array([np.median(reward[row - 8 : row + 1]) for row in range(8, 190)])
+    best, low, start = levels[:100].max(), levels[92:120].min(), levels[0]
+    step = 10 * (8 + int(levels[: alert.step // 10 - 8].argmax()) + 1)
+    lost = (best - low) / (best - start)
+    assert alert.message.startswith(f"reward fell from {best:.4g} at step {step} to {low:.4g} ({100 * lost:.0f} % of")
+    assert (alert.severity, alert.active) == ("warning", False)
+    assert 1000 < alert.step < 1080
+
+
+def test_plateau_is_information_and_not_reported_near_the_maximum() -> None:
+    reward = np.concatenate((np.linspace(0.1, 0.5, 60), np.full(200, 0.5))) + noisy(0.002, 260, 1.0)
+    alert = only(run_of(reward=reward), "plateau")
+    levels = [np.median(reward[row - 8 : row + 1]) for row in range(8, 260)]
+    assert alert.severity == "info"
+    assert f"has not risen in 150 points or more (best level {max(levels):.4g} at step" in alert.message
+    assert check(run_of(reward=np.clip(reward * 1.9, 0, 1))) == ()
+    assert check(run_of(reward=np.linspace(0, 1, 300))) == ()
+
+
+def with_validation(train: np.ndarray, val: np.ndarray, names: tuple[str, str]) -> Run:
+    """Build a run with training points at the steps 10, 20 etc. and a validation at every tenth of these."""
+    store = store_of({names[0]: train.tolist(), names[1]: [val[0]]})
+    steps = np.arange(110, 100 * len(val) + 10, 100)
+    store.apply(Columns(0, np.array([1], np.uint32), np.array([len(val) - 1], np.uint32), steps, val[1:], steps * 1.0))
+    return store.snapshot().runs[0]
+
+
+def test_reward_rises_while_validation_falls() -> None:
+    train = np.linspace(0.1, 0.9, 200) + noisy(0.01, 200, 1.0)
+    val = np.concatenate((np.linspace(0.1, 0.6, 8), np.linspace(0.6, 0.2, 12)))
+    alert = only(with_validation(train, val, ("critic/score/mean", "val/score/mean")), "reward_hacking")
+    assert f"while val/score/mean falls from {val[7]:.4g} at step 710 to {val[19]:.4g} at step 1910" in alert.message
+    began, ended = np.median(train[55:71]), np.median(train[175:191])  # 16 rewards each, up to steps 710 and 1910
+    assert alert.message.startswith(f"critic/score/mean rises from {began:.4g} to {ended:.4g} while")
+    together = with_validation(train, np.linspace(0.1, 0.6, 20), ("critic/score/mean", "val/score/mean"))
+    assert not [alert for alert in check(together) if alert.rule == "reward_hacking"]
+
+
+def test_overfitting_requires_that_only_the_validation_loss_rises() -> None:
+    train = np.linspace(2.0, 0.2, 200)
+    val = np.concatenate((np.linspace(2.0, 1.0, 10), np.linspace(1.0, 1.6, 10)))
+    alert = only(with_validation(train, val, ("train/loss", "eval/loss")), "overfitting")
+    assert (
+        f"eval/loss rises from {val[9]:.4g} at step 910 to {val[19]:.4g} at step 1910 while train/loss" in alert.message
+    )
+    both = with_validation(np.concatenate((train[:100], np.linspace(1.1, 2.0, 100))), val, ("train/loss", "eval/loss"))
+    assert not [alert for alert in check(both) if alert.rule == "overfitting"]
+
+
+def test_overfitting_compares_losses_of_the_same_part() -> None:
+    falls, rises = np.linspace(2.0, 0.2, 200), np.concatenate((np.linspace(2.0, 1.0, 10), np.linspace(1.0, 1.6, 10)))
+    alert = only(with_validation(falls, rises, ("train/cls_loss", "val/cls_loss")), "overfitting")
+    assert "while train/cls_loss falls" in alert.message
+    for names in (("train/box_loss", "val/cls_loss"), ("train/box_loss", "val_loss")):
+        assert not [alert for alert in check(with_validation(falls, rises, names)) if alert.rule == "overfitting"]
+    alert = only(with_validation(falls, rises, ("loss", "eval_north_loss")), "overfitting")
+    assert alert.message.startswith("eval_north_loss rises")
+
+
+@pytest.mark.parametrize("name", ["d_loss", "G_loss", "Loss__D", "generator__loss"])
+def test_a_rising_adversarial_loss_is_no_divergence(name: str) -> None:
+    rising = np.concatenate((np.linspace(2.0, 0.4, 80), np.full(40, 0.4), np.linspace(0.4, 6.0, 60))) + 0.01
+    assert only(run_of(loss=rising), "divergence")
+    assert not [alert for alert in check(run_of(**{name: rising})) if alert.rule in ("divergence", "overfitting")]
+
+
+def test_learning_rate_that_is_zero_or_still_warming_up() -> None:
+    alert = only(run_of(train__learning_rate=np.zeros(30)), "learning_rate")
+    assert alert.message == "train/learning_rate is 0 since step 10"
+    decays = run_of(train__learning_rate=np.linspace(1e-4, 0, 100))
+    assert check(decays) == (), "a schedule ends at 0"
+    store = store_of({"train/learning_rate": np.linspace(1e-8, 1e-6, 80).tolist()})
+    assert check(store.snapshot().runs[0]) == (), "the total is unknown"
+    store.apply(FactFound(0, Fact("progress", {"total": 1000})))
+    alert = only(store.snapshot().runs[0], "learning_rate")
+    assert alert.message == (
+        "train/learning_rate is still warming up at step 800 of 1000 (80 %): 1e-06, rising since step 20"
+    )
+
+
+def test_growing_lengths_are_information_if_the_reward_rises() -> None:
+    lengths = np.concatenate((noisy(100, 60), noisy(260, 40)))
+    flat = only(run_of(response_length__mean=lengths, critic__score__mean=noisy(0.4, 100)), "length")
+    start = np.median(lengths[:20])
+    now = np.median(lengths[flat.step // 10 - 1 + 4 - 8 : flat.step // 10 + 4])
+    assert flat.message == (
+        f"response_length/mean has grown to {now:.4g}, {now / start:.2g} times its start of {start:.4g}, since step"
+        f" {flat.step}"
+    )
+    assert flat.severity == "warning"
+    learnt = run_of(response_length__mean=lengths, critic__score__mean=np.linspace(0.1, 0.8, 100))
+    assert only(learnt, "length").severity == "info"
+
+
+def test_slow_step_but_not_recurring_checkpoints() -> None:
+    times = noisy(20.0, 200)
+    times[150] = 300.0
+    alert = only(run_of(time__step=times), "step_outlier")
+    usual = np.median([np.median(times[start : start + 16]) for start in range(16, 144, 16)])
+    assert alert.message == f"time/step was 300 s, {300 / usual:.3g} times the usual {usual:.4g} s, at step 1510"
+    times = noisy(20.0, 300)
+    times[24::25] = 120.0
+    assert len([alert for alert in check(run_of(time__step=times)) if alert.rule == "step_outlier"]) <= 1
+
+
+def test_slower_steps_are_information_if_responses_are_longer() -> None:
+    times = np.concatenate((noisy(20.0, 100), noisy(34.0, 60)))
+    alert = only(run_of(time__step=times), "step_drift")
+    usual = np.median(times[10:60])
+    now = np.median(times[alert.step // 10 - 1 + 19 - 8 : alert.step // 10 + 19])
+    assert alert.message == (
+        f"time/step is {now:.4g} s, {100 * (now / usual - 1):.0f} % above the {usual:.4g} s of the first steps since"
+        f" step {alert.step}"
+    )
+    assert alert.severity == "warning"
+    longer = np.concatenate((noisy(100, 100), noisy(180, 60)))
+    explained = only(run_of(time__step=times, response_length__mean=longer), "step_drift")
+    assert explained.severity == "info"
+    assert "with responses" in explained.message
+
+
+def test_throughput_loss() -> None:
+    rates = np.concatenate((noisy(1000, 100), noisy(500, 60)))
+    alert = only(run_of(system__tps=rates), "throughput_loss")
+    usual, now = np.median(rates[10:60]), np.median(rates[alert.step // 10 - 1 + 19 - 8 : alert.step // 10 + 19])
+    assert alert.message == (
+        f"system/tps is {now:.4g} tokens/s, {100 * now / usual:.0f} % of the {usual:.4g} tokens/s of the first steps,"
+        f" since step {alert.step}"
+    )
+    assert check(run_of(time__fps=rates)) == (), "a mean since the start falls after a quick beginning"
+
+
+def test_memory_creep() -> None:
+    name = "memory/actor_train/train_step/start/offload/allocated/{}"
+    flat, leak = noisy(30, 400, 0.001), 30 + np.arange(400) * 0.03
+    alert = only(
+        store_of({name.format(0): flat.tolist(), name.format(1): leak.tolist()}).snapshot().runs[0], "memory_creep"
+    )
+    assert alert.metric == name.format(1)
+    before, now = np.median(leak[16:32]), np.median(leak[384:400])
+    assert f"has grown from {before:.4g} to {now:.4g} GiB, {100 * (now / before - 1):.0f} %" in alert.message
+
+
+def test_device_that_fills_up() -> None:
+    name = "memory/actor_train/train_step/end/onload/max_{}_frac/0"
+    filling = 0.4 + 0.0015 * np.arange(300) + 0.004 * np.random.default_rng(3).standard_normal(300)
+    reserved = np.minimum(0.99, 0.6 + 0.003 * np.arange(300))  # reserved memory may be free and is not reported
+    logged = {name.format("allocated"): filling.tolist(), name.format("reserved"): reserved.tolist()}
+    (alert,) = check(store_of(logged).snapshot().runs[0])
+    assert (alert.rule, alert.severity, alert.metric) == ("memory_full", "warning", name.format("allocated"))
+    said = re.search(
+        r"is filling up, full in ([\d ]+) steps(?: \(([\d ]+) to ([\d ]+)\))? at this rate: from (\d+) % to (\d+) % of"
+        r" the device, more than is left, since step (\d+)$",
+        alert.message,
+    )
+    assert said is not None, alert.message
+    assert [int(said[4]), int(said[5])] == [round(100 * np.median(part)) for part in (filling[16:32], filling[284:])]
+    assert float(said[1].replace(" ", "")) == pytest.approx(10 * (1 - filling[-1]) / 0.0015, rel=0.1)
+    assert alert.step is not None
+    assert alert.step == int(said[6])
+    row = alert.step // 10 - 1
+    assert filling[row] - filling[16] >= 0.9 * (1 - filling[row])
+    flat = check(store_of({name.format("allocated"): noisy(0.95, 300, 0.01).tolist()}).snapshot().runs[0])
+    assert flat == (), "full of what it needs, and no more from step to step"
+
+
+def test_device_that_is_not_full_before_the_end_is_information() -> None:
+    name = "memory/train/end/onload/max_allocated_frac/0"
+    store = store_of({name: (0.4 + 0.0015 * np.arange(300)).tolist()})
+    store.apply(FactFound(0, Fact("progress", {"total": 3100})))
+    (alert,) = check(store.snapshot().runs[0])
+    assert (alert.rule, alert.severity) == ("memory_full", "info")
+
+
+def test_engine_mismatch() -> None:
+    differ = np.concatenate((noisy(0.002, 60), noisy(0.05, 40)))
+    alert = only(run_of(training__rollout_probs_diff_mean=differ), "engine_mismatch")
+    start, now = np.median(differ[:20]), np.median(differ[alert.step // 10 - 1 + 4 - 8 : alert.step // 10 + 4])
+    assert f"has risen to {now:.4g}, {now / start:.3g} times its start of {start:.4g}," in alert.message
+
+
+def test_stall_depends_on_the_clock() -> None:
+    store = store_of({"loss": [1.0 - 0.01 * n for n in range(30)]})  # a point each 10 s
+    run = store.snapshot().runs[0]
+    checker = Checker()
+    assert checker.check(run) == ()
+    assert checker.check(run, 300.0 + 60.0) == ()
+    (alert,) = checker.check(run, 300.0 + 600.0)
+    assert (alert.rule, alert.severity, alert.step) == ("liveness", "warning", 300)
+    assert re.fullmatch(r"run 0 has stalled: no \w+ for 10 m\b.* usual.* 10 s\b.*", alert.message)
+    assert checker.check(run, 300.0 + 90_000.0) == (), "an old log, not a stalled run"
+
+
+def test_crash_in_a_log() -> None:
+    store = store_of({"loss": [1.0] * 30})
+    store.apply(FactFound(0, Fact("state", {"state": "crashed", "evidence": "CUDA out of memory"})))
+    (alert,) = check(store.snapshot().runs[0], 400.0)
+    assert (alert.severity, alert.message) == ("critical", "run 0 crashed: CUDA out of memory")
+
+
+def test_thresholds_are_set_and_detectors_disabled() -> None:
+    values = np.concatenate((noisy(0.1, 40), noisy(0.6, 40)))
+    run = run_of(actor__pg_clipfrac=values)
+    assert Checker({"clip_fraction": False}).check(run) == ()
+    assert Checker({"clip_fraction": {"limit": 1}}).check(run) == ()
+    assert len(Checker({"clip_fraction": {"limit": 0.55, "points": 3}}).check(run)) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"nonsense": True}, "no detector 'nonsense'"),
+        ({"clip_fraction": {"depth": 3}}, "no threshold 'depth'"),
+        ({"clip_fraction": {"limit": "much"}}, "must be a finite number"),
+        ({"clip_fraction": {"points": 0}}, "must be a whole number of at least 1"),
+        ({"clip_fraction": {"limit": math.nan}}, "must be a finite number"),
+        ({"clip_fraction": 3}, "must be true, false or a table"),
+        ({"clip_fraction": {"id": "other"}}, "no threshold 'id'"),
+    ],
+)
+def test_invalid_options_are_reported(options: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        Checker(options)
+
+
+def test_empty_run() -> None:
+    store = Store()
+    store.apply(RunFound(1, "empty", "/empty"))
+    store.apply(StreamFound(7, 1, "log", "/empty/log", "jsonl", 30, "", 0))
+    assert [check(run, 1e9) for run in store.snapshot().runs] == [()]
+
+
+def test_critic_that_predicts_a_constant_is_not_reported() -> None:
+    """All episodes of a solved environment have the same return, so the explained variance is just below 0."""
+    assert not [
+        a for a in check(run_of(losses__explained_variance=noisy(-0.004, 200))) if a.rule == "explained_variance"
+    ]
+
+
+def test_bursts_of_a_loss_that_has_nearly_vanished_are_not_a_divergence() -> None:
+    """Adam without a small enough epsilon: a loss of 1e-7 is 1e-4 for some steps, again and again, and falls back."""
+    bursts = np.tile(np.concatenate((np.full(12, 3e-7), np.geomspace(5e-3, 3e-7, 14))), 10)
+    losses = np.concatenate((np.geomspace(5, 3e-7, 30), bursts[:-10]))
+    assert not [a for a in check(run_of(train_loss=losses)) if a.rule == "divergence"]
+    worse = np.concatenate((np.geomspace(5, 3e-7, 30), np.full(100, 3e-7), np.full(20, 0.2)))
+    assert "has risen" in only(run_of(train_loss=worse), "divergence").message

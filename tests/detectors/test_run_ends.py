@@ -1,0 +1,227 @@
+"""Runs that have ended, hang or were killed: logs on this disk, written by real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from support.programs import run
+
+from tuimon.analysis.progress import ProgressReport
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.demo.event_file import EventFile
+from tuimon.monitor.local import LocalMonitor
+from tuimon.sources import copies, filesystem
+from tuimon.sources.writers import writers
+
+AGES = (150, 1200, 10800)
+PACE = 0.5
+Hold = Callable[..., "subprocess.Popen[str]"]
+_HOLD = "import sys, time; f = open(sys.argv[1], sys.argv[2]); print('ready', flush=True); time.sleep(600)"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+@pytest.fixture
+def hold() -> Iterator[Hold]:
+    """Return a function that starts a process which holds a file open until the test ends."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(path: Path, mode: str = "ab") -> subprocess.Popen[str]:
+        process = subprocess.Popen([sys.executable, "-c", _HOLD, str(path), mode], stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def event_file(directory: Path, age: float, steps: int = 60) -> Path:
+    """Write an event file whose last point was logged `age` seconds ago."""
+    log = EventFile(directory)
+    now = time.time()
+    for step in range(1, steps + 1):
+        log.scalars({"train/loss": 1 / step}, step, now - age - (steps - step) * PACE)
+    log.close()
+    (path,) = directory.glob("events.out.tfevents.*")
+    os.utime(path, (now - age, now - age))
+    return path
+
+
+def rows_of(directory: Path, age: float, steps: int = 50, timed: bool = True) -> Path:
+    """Write a log with a row for each step, the last one `age` seconds ago."""
+    directory.mkdir(exist_ok=True)
+    now = time.time()
+    path = directory / "metrics.jsonl"
+    with path.open("w") as file:
+        for step in range(1, steps + 1):
+            times = {"timestamp": now - age - (steps - step) * PACE} if timed else {}
+            file.write(json.dumps({"step": step, "loss": 1 / step, **times}) + "\n")
+    os.utime(path, (now - age, now - age))
+    return path
+
+
+def configure(directory: Path, total: int, age: float) -> None:
+    """Write a config with the total number of steps, older than the log."""
+    config = directory / "config.yaml"
+    config.write_text(f"max_steps: {total}\n")
+    os.utime(config, (time.time() - age - 60,) * 2)
+
+
+def outcome(path: Path) -> tuple[ProgressReport, list[str]]:
+    """Return the progress of the run at `path` now, and the messages of its liveness alerts."""
+    monitor = LocalMonitor([path])
+    monitor.update()
+    snapshot = monitor.snapshot()
+    (only,) = snapshot.runs
+    alerts = [alert.message for alert in snapshot.alerts if alert.rule == "liveness"]
+    return progress_of(only, time.time()), alerts
+
+
+@pytest.mark.parametrize("age", AGES)
+def test_event_file_of_a_finished_run_is_no_alert(tmp_path: Path, age: float) -> None:
+    event_file(tmp_path / "run", age)
+    progress, alerts = outcome(tmp_path / "run")
+    assert (progress.state, alerts) == ("ended", [])
+    assert "no process has its log open" in progress.evidence
+
+
+@pytest.mark.parametrize("age", AGES)
+def test_event_file_that_a_process_holds_open_is_a_stall(tmp_path: Path, age: float, hold: Hold) -> None:
+    path = event_file(tmp_path / "run", age)
+    process = hold(path)
+    progress, alerts = outcome(tmp_path / "run")
+    assert progress.state == "stalled"
+    assert len(alerts) == 1
+    assert f"(pid {process.pid}) still holds its log open" in alerts[0]
+
+
+@pytest.mark.parametrize("age", AGES[:2])
+def test_process_that_is_killed_ends_the_stall(tmp_path: Path, age: float, hold: Hold) -> None:
+    process = hold(event_file(tmp_path / "run", age))
+    configure(tmp_path / "run", 100, age)
+    assert outcome(tmp_path / "run")[0].state == "stalled"
+    process.kill()
+    process.wait()
+    progress, alerts = outcome(tmp_path / "run")
+    assert progress.state == "stopped"
+    assert "has stopped early" in alerts[0]
+    assert "(step 60 of 100)" in alerts[0]
+    assert run("check", str(tmp_path / "run"), expect=4).stdout.startswith("warning")
+
+
+def test_stop_of_long_ago_is_no_alert(tmp_path: Path) -> None:
+    rows_of(tmp_path / "run", 10800)
+    configure(tmp_path / "run", 100, 10800)
+    progress, alerts = outcome(tmp_path / "run")
+    assert (progress.state, alerts) == ("ended", [])
+
+
+@pytest.mark.parametrize(("total", "state"), [(50, "finished"), (51, "ended"), (60, "stopped")])
+def test_total_decides_how_a_run_has_ended(tmp_path: Path, total: int, state: str) -> None:
+    rows_of(tmp_path / "run", 150)
+    configure(tmp_path / "run", total, 150)
+    progress, alerts = outcome(tmp_path / "run")
+    assert (progress.state, len(alerts)) == (state, state == "stopped")
+
+
+def test_run_without_a_total_whose_writer_is_gone_has_ended(tmp_path: Path) -> None:
+    rows_of(tmp_path / "run", 150)
+    assert outcome(tmp_path / "run")[0].state == "ended"
+    run("check", str(tmp_path / "run"))
+
+
+def test_console_of_a_living_process_is_a_sign_of_life(tmp_path: Path, hold: Hold) -> None:
+    rows_of(tmp_path / "run", 150)
+    console = tmp_path / "run" / "train.log"
+    console.write_text("starting\n")
+    os.utime(console, (time.time() - 150,) * 2)
+    hold(console)
+    assert outcome(tmp_path / "run")[0].state == "stalled"
+
+
+@pytest.mark.parametrize(("status", "state"), [("1", "stopped"), ("3", "finished")])
+def test_mlflow_run_without_an_end_has_stopped(tmp_path: Path, status: str, state: str) -> None:
+    directory = tmp_path / "mlruns" / "0" / ("ab" * 16)
+    (directory / "metrics").mkdir(parents=True)
+    now, age = time.time(), 150
+    end = "end_time: null" if status == "1" else f"end_time: {int((now - age) * 1000)}"
+    (directory / "meta.yaml").write_text(f"run_id: {'ab' * 16}\nrun_name: a\nstatus: {status}\n{end}\n")
+    loss = directory / "metrics" / "loss"
+    loss.write_text("".join(f"{int((now - age - 30 + step / 2) * 1000)} {1 / step} {step}\n" for step in range(1, 61)))
+    for path in (directory / "meta.yaml", loss):
+        os.utime(path, (now - age, now - age))
+    progress, alerts = outcome(directory)
+    assert (progress.state, len(alerts)) == (state, state == "stopped"), progress.evidence
+
+
+def test_viewer_that_reads_a_log_is_no_writer(tmp_path: Path, hold: Hold) -> None:
+    path = event_file(tmp_path / "run", 150)
+    hold(path, "rb")
+    assert outcome(tmp_path / "run")[0].state == "ended"
+
+
+def test_nothing_is_concluded_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filesystem.Mounts, "is_remote", lambda self, directory: True)
+    event_file(tmp_path / "run", 150)
+    assert outcome(tmp_path / "run")[0].state == "stalled"
+
+
+def test_writer_is_unknown_if_no_process_can_be_inspected(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.touch()
+    assert writers([str(path)], proc=str(tmp_path / "proc"))[str(path)].state == "unknown"
+    assert writers([str(path)])[str(path)].state == "closed"
+    assert writers([str(tmp_path / "none")]) == {}
+
+
+def test_writer_of_a_file_with_another_name_is_found(tmp_path: Path, hold: Hold) -> None:
+    (tmp_path / "other").mkdir()
+    target, link = tmp_path / "log", tmp_path / "link"
+    link.symlink_to(target)
+    process = hold(target)
+    hold(tmp_path / "other" / "log")
+    assert writers([str(link)])[str(link)].process.endswith(f"(pid {process.pid})")
+
+
+def test_copy_without_times_is_not_running(tmp_path: Path, hold: Hold) -> None:
+    path = rows_of(tmp_path / "run", 0, timed=False)
+    assert copies.is_copy(str(path), appended=True) is True
+    progress, alerts = outcome(tmp_path / "run")
+    assert (progress.state, alerts) == ("ended", [])
+    assert "written at once" in progress.evidence
+    hold(path)
+    assert outcome(tmp_path / "run")[0].state == "running"
+
+
+def test_log_that_has_grown_for_a_while_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = rows_of(tmp_path / "run", 0, timed=False)
+    monkeypatch.setattr(copies, "birth_time", lambda path, status: status.st_mtime - 60)
+    assert copies.is_copy(str(path), appended=True) is False
+    assert outcome(tmp_path / "run")[0].state == "running"
+
+
+def test_checkout_of_a_document_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "birth_time", lambda path, status: None)
+    tree = tmp_path / "project"
+    (tree / ".git").mkdir(parents=True)
+    for name in ("README.md", "train.py", "setup.cfg"):
+        (tree / name).touch()
+    history = tree / "out" / "training_history.json"
+    history.parent.mkdir()
+    history.write_text(json.dumps([{"epoch": epoch, "loss": 1 / epoch} for epoch in range(1, 20)]))
+    assert outcome(history)[0].state == "ended"
+    os.utime(history, (time.time() + 20,) * 2)
+    assert copies.is_copy(str(history), appended=False) is False

@@ -1,0 +1,85 @@
+"""Rules of the user: syntax and incidents."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.stores import store_of
+
+from tuimon.detectors import Checker
+from tuimon.errors import UsageError
+from tuimon.model.alerts import Alert
+
+
+def alerts(rule: object, series: dict[str, list[float]]) -> list[Alert]:
+    checker = Checker(rules=[rule])  # type: ignore[list-item]
+    return [a for a in checker.check(store_of(series).snapshot().runs[0]) if a.rule == checker.detectors[-1].id]
+
+
+LOW = [0.5, 0.05, 0.04, 0.05, 0.5, 0.5, 0.05, 0.02, 0.05, 0.05]
+"""Values at the steps 10, 20 etc., and at the same seconds."""
+
+
+@pytest.mark.parametrize(
+    ("rule", "spans"),
+    [
+        ("reward < 0.1 for 3 points", [(20, 40), (70, None)]),
+        ("reward < 0.1 for 4 points", [(70, None)]),
+        ("reward<0.1 for 31 steps", [(70, None)]),
+        ("reward < 0.1 for 21 steps", [(20, 40), (70, None)]),
+        ("reward < 0.1 for 0.5 min", [(70, None)]),
+        ("reward <= 0.02", [(80, None)]),
+        ("reward < 0.02", []),
+        ("reward >= 5e-1", [(10, 10), (50, 60)]),
+        ("reward > .5", []),
+        ("rew* < 0.1 for 4 points", [(70, None)]),
+        ("reward.train < 0.1 for 4 points", [(70, None)]),
+        ("other < 0.1", []),
+    ],
+)
+def test_incidents_of_a_rule(rule: str, spans: list[tuple[int, int | None]]) -> None:
+    sorted_alerts = sorted(alerts(rule, {"reward": LOW}), key=lambda alert: alert.step or 0)
+    assert [(alert.step, alert.until) for alert in sorted_alerts] == spans
+
+
+def test_message_and_severity() -> None:
+    (alert,) = alerts({"rule": "reward <  0.1 for 4 points", "severity": "critical"}, {"reward": LOW})
+    assert alert.severity == "critical"
+    assert alert.message == "reward < 0.1 for 4 points: reward reached 0.02 at step 80, since step 70"
+
+
+def test_concept_means_its_best_series() -> None:
+    series = {"critic/score/mean": LOW, "critic/rewards/mean": [0.0] * 10, "val/score/mean": [0.0] * 10}
+    assert {alert.metric for alert in alerts("reward < 0.1 for 2 points", series)} == {"critic/score/mean"}
+    assert {alert.metric for alert in alerts("reward (val) < 0.1", series)} == {"val/score/mean"}
+
+
+def test_curve_that_crosses_a_limit_repeatedly_is_one_incident() -> None:
+    values = np.tile([0.4, 0.6], 50).tolist()
+    assert len(alerts("reward > 0.5", {"reward": values})) == 1
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "reward",
+        "reward 0.1",
+        "< 0.1",
+        "reward == 0.1",
+        "reward < much",
+        "reward < 0.1 for",
+        "reward < 0.1 for 20",
+        "reward < 0.1 for 20 days",
+        "reward < 0.1 for 0 steps",
+        "reward < 0.1 for 1.5 points",
+        "reward < 1e999",
+        "reward < __import__('os')",
+        {"rule": 3},
+        {"severity": "warning"},
+        {"rule": "reward < 1", "severity": "loud"},
+        {"rule": "reward < 1", "command": "rm"},
+    ],
+)
+def test_invalid_rules(rule: object) -> None:
+    with pytest.raises(UsageError):
+        Checker(rules=[rule])  # type: ignore[list-item]

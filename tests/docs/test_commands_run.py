@@ -1,0 +1,116 @@
+"""Every command in the README and in docs/commands.md runs as it is written there."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+
+import pytest
+from conftest import DATA
+
+from tuimon.commands import commands, main, parser_of
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = ("README.md", "docs/commands.md", "docs/charts.md", "docs/settings.md", "docs/detectors.md")
+TEXT = "\n".join((ROOT / page).read_text("utf-8") for page in PAGES)
+COMMANDS = (ROOT / "docs" / "commands.md").read_text("utf-8")
+_DESCRIPTION_AT = 35
+LINES = [line[4:_DESCRIPTION_AT].strip() for line in re.findall(r"^    tuimon .*", COMMANDS, re.MULTILINE)]
+IN_TEXT = [
+    words
+    for words in re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL))
+    if re.match(r"tuimon |train\.py |python .* --help|[a-z]+ --", words)
+]
+"""Commands in sentences, as they would be typed; some are only options, without the name of the program."""
+SECOND = str(DATA / "exports" / "qwen3vl_dpo")
+
+
+def words_of(line: str, tmp_path: Path) -> list[str]:
+    """Return the words of a command with real values for its placeholders (PATH, FILE, …)."""
+    line = re.sub(r"\[(.*?)\]", r"\1", line).replace("…", "").removeprefix("tuimon")
+    if line.split()[:1] == ["demo"]:
+        line += " --once --steps 8"
+    values = {
+        "WHERE": str(tmp_path / "out/"),
+        "FILE": str(tmp_path / "file"),
+        "N": "20",
+        "NAME": "summary",
+        "SHELL": "bash",
+        "DIR": str(tmp_path),
+    }
+    paths = iter([str(DATA / "exports" / "qwen3vl_grpo"), SECOND])
+    return [next(paths) if word == "PATH" else values.get(word, word) for word in shlex.split(line)]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_command_of_the_pages_runs(line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = words_of(line, tmp_path)
+    if words[0] in ("serve", "watch"):  # run until a signal; tests/web and tests/commands start them
+        assert parser_of(commands()[words[0]]).parse_args(words[1:]).paths
+        return
+    code = main(words)
+    printed = capsys.readouterr()
+    assert code == 0 or (code, words[0]) in ((4, "check"), (3, "samples")), printed.err  # the run has no texts
+    assert printed.out or code == 3 or list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", IN_TEXT)
+def test_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    log = tmp_path / "logs" / "grpo-1.5b"
+    shutil.copytree(DATA / "console" / "grpo_nan", log)
+    for name, script in (
+        ("tuimon", f'exec {sys.executable} -m tuimon "$@"'),
+        ("python", f'exec {sys.executable} "$@"'),
+        ("train.py", f"cat {log}/console.log"),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    words = re.sub(r"\bPATH\b", str(log), words).replace("schema NAME", "schema summary")
+    command = words if words.split()[0] in ("tuimon", "python", "train.py") else f"tuimon {words} {log}"
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": ":".join(paths)}
+    if "watch" in words.split():  # runs until a signal
+        with subprocess.Popen(
+            ["bash", "-c", f"exec {command}"], stdout=subprocess.PIPE, cwd=tmp_path, env=environment
+        ) as it:
+            assert it.stdout is not None
+            assert it.stdout.readline().startswith(b"{")
+            it.terminate()
+        return
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode == (4 if "check" in words else 0), done.stderr
+    assert done.stdout
+
+
+def test_every_command_is_tested() -> None:
+    assert {line.split()[1] for line in LINES} >= commands().keys() - {"watch", "man", "line", "check"}
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"python -m tests\.bench (\w+)", TEXT))))
+def test_benchmark_exists(name: str) -> None:
+    """The benchmark is not run, because it takes minutes."""
+    assert (ROOT / "tests" / "bench" / f"{name}.py").is_file()
+
+
+@pytest.fixture(scope="module")
+def helps() -> str:
+    """The help texts of all commands."""
+    printed = io.StringIO()
+    for name in commands():
+        with redirect_stdout(printed), pytest.raises(SystemExit):
+            main([name, "-h"])
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("flag", sorted(set(re.findall(r"`?(--[a-z][a-z-]+)", TEXT))))
+def test_option_exists(flag: str, helps: str) -> None:
+    assert flag in helps or flag in ("--group", "--help")

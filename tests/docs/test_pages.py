@@ -1,0 +1,95 @@
+"""The README and docs/: generated pages are up to date, links resolve, settings and commands exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tuimon import config
+from tuimon.commands import commands
+from tuimon.detectors import all_detectors
+
+ROOT = Path(__file__).parent.parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+NAMED = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+PAGES = [*(ROOT / name for name in NAMED), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["formats.md", "panels.md", "detectors.md", "keys.md"])
+def test_generated_page_is_up_to_date(name: str) -> None:
+    page = (ROOT / "docs" / name).read_text("utf-8")
+    assert page == generator().PAGES[name](), "run python docs/generate.py"
+
+
+def test_all_generated_pages_are_tested() -> None:
+    assert set(generator().PAGES) == {"formats.md", "panels.md", "detectors.md", "keys.md"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_of_page_resolve(page: Path) -> None:
+    links = re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8"))
+    assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_tests_that_the_promises_name_exist() -> None:
+    rows = re.findall(r"^\| .* \| (.*) \|$", (ROOT / "SECURITY.md").read_text("utf-8"), re.MULTILINE)
+    named = [path for row in rows for path in re.findall(r"`(tests/[^`]+)`", row)]
+    assert len(named) >= 9
+    assert not [path for path in named if not (ROOT / path).exists()]
+
+
+def test_every_page_of_docs_is_linked_from_the_readme() -> None:
+    linked = set(re.findall(r"\]\(docs/([^)#]+)", README))
+    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")}
+
+
+def test_readme_has_at_most_150_lines() -> None:
+    assert README.count("\n") <= 150
+
+
+def test_number_of_detectors_in_the_readme() -> None:
+    names = {26: "Twenty-six", 27: "Twenty-seven", 28: "Twenty-eight", 29: "Twenty-nine", 30: "Thirty"}
+    assert f"{names[len(all_detectors())]} detectors" in README
+
+
+def test_every_command_of_the_pages_exists_and_every_command_is_described() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text("utf-8")
+    named = {name for text in (README, page) for name in re.findall(r"^    tuimon ([a-z]+) ", text, re.MULTILINE)}
+    assert named <= set(commands())
+    assert set(commands()) - named <= {"watch", "man"}
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    block = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "settings.md").read_text("utf-8"), re.DOTALL)
+    assert block
+    documented = tomllib.loads(block[1])
+    settings = config.Settings()
+    for setting in fields(settings):
+        assert setting.name in documented
+        if setting.name not in config.TABLES:
+            value = documented[setting.name]
+            assert (tuple(value) if isinstance(value, list) else value) == getattr(settings, setting.name), setting.name
+
+
+def test_the_two_commands_are_one_line_each() -> None:
+    blocks = re.findall(r"```bash\n(.*?)```", README, re.DOTALL)
+    assert len(blocks) == 2
+    for block in blocks:
+        assert block.count("\n") == 1
+        assert shlex.split(block)[0] == "python3"

@@ -1,0 +1,368 @@
+"""Charts as pictures, and what must hold for every picture: no value is lost, no cell is wrong."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tuimon import draw
+from tuimon.draw.chart import plot_cells, plot_columns
+from tuimon.draw.frames import GUTTER
+from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
+from tuimon.store import Curve
+
+NAN = math.nan
+RED, BLUE = Role.SERIES_0, Role.SERIES_1
+
+
+def envelope(values: npt.ArrayLike, gap_after: float = 0.0) -> Envelope:
+    """One point a column; NaN: none."""
+    array = np.array(values, dtype=np.float64)
+    return Envelope(array, array, array, array, np.full(len(array), gap_after))
+
+
+def chart(
+    *lines: Line, x: tuple[float, float] = (0, 600), y: tuple[float, float] = (0, 1), **more: object
+) -> ChartView:
+    scale = str(more.pop("scale", "linear"))
+    headline: Row = (("0.4523", Role.VALUE),)
+    columns = len(lines[0].envelope.low) if lines else 0
+    given: dict[str, object] = {"title": "train/loss", "headline": headline, "columns": columns, **more}
+    return ChartView(x=Axis(*x, kind="step"), y=Axis(*y, scale=scale), lines=lines, **given)  # type: ignore[arg-type]
+
+
+def picture(view: ChartView, width: int, height: int, symbols: Symbols = Symbols.BRAILLE) -> str:
+    return "\n" + draw.text_chart(view, Size(width, height), symbols) + "\n"
+
+
+def test_a_curve_in_braille() -> None:
+    wave = envelope(np.cos(np.arange(64) / 64 * 4 * np.pi))
+    assert (
+        picture(chart(Line("", RED, wave), y=(-1, 1), note="64 of 600 points"), 40, 10)
+        == """
+train/loss                        0.4523
+      1┤⠉⠢⡀           ⡠⠊⠉⠢⡀           ⡠⠊
+       │  ⠘⡄         ⡰⠁   ⠘⡄         ⡰⠁
+       │   ⠸⡀       ⡰⠁     ⠘⡄       ⡰⠁
+      0┤    ⠱⡀     ⢠⠃       ⠱⡀     ⢠⠃
+       │     ⠱⡀   ⢠⠃         ⠱⡀   ⢠⠃
+     -1┤      ⠑⢄⣀⠔⠁           ⠑⢄⣀⠔⠁
+       └┬─────────┬──────────┬─────────┬
+        0        200        400      600
+        64 of 600 points
+"""
+    )
+
+
+def test_no_curve_crosses_the_name_of_an_area() -> None:
+    low, half, full = np.zeros(64), np.full(64, 0.4), np.ones(64)
+    layers = [
+        Line("generate", RED, Envelope(low, half, low, half, low), filled=True),
+        Line("train", BLUE, Envelope(half, full, half, full, low), filled=True),
+    ]
+    for at in np.linspace(0.05, 0.95, 19):
+        crossing = Line("", Role.MUTED, envelope(np.full(64, at)))
+        shown = picture(chart(*layers, crossing), 40, 10)
+        assert " generate " in shown
+        assert " train " in shown
+
+
+def test_a_truncated_legend_counts_the_other_lines() -> None:
+    lines = [Line(f"seed{number}", RED, envelope([0.1, 0.5])) for number in range(7)]
+    titles = [picture(chart(*lines, title="loss"), width, 6).splitlines()[1] for width in (90, 50, 30)]
+    assert [[word for word in title.split() if word[0] in "s+"] for title in titles] == [
+        [f"seed{number}" for number in range(7)],
+        ["seed0", "seed1", "seed2", "+4"],
+        ["seed0", "+6"],
+    ]
+
+
+def test_a_gap_marks_and_sparse_points() -> None:
+    train = [0.9, 0.8, 0.7, 0.6, 0.5, NAN, NAN, 0.3, 0.3, 0.2, 0.2, 0.2] + [0.1] * 4
+    gaps = np.zeros(16)
+    gaps[4] = 1.0
+    array = np.array(train)
+    lines = (
+        Line("train", RED, Envelope(array, array, array, array, gaps)),
+        Line("eval", BLUE, envelope([0.7] + [NAN] * 7 + [0.5] + [NAN] * 6 + [0.3]), markers=True),
+    )
+    view = chart(*lines, x=(0, 16), marks=(Mark(5.5, "nan"), Mark(12, "best"), Mark(9, "restart", "x")), title="loss")
+    assert (
+        picture(view, 24, 9, Symbols.ASCII)
+        == """
+loss  o train     0.4523
+    1.0+.        :
+       |o||      :
+    0.5+  '||--.o:
+       |         ''--..
+       |       ''|..*  o
+    0.0+     x   :  ''''
+       ++---------+-----
+        0         10
+"""
+    )
+    assert (
+        picture(view, 24, 9, Symbols.BLOCK)
+        == """
+loss  ● train     0.4523
+    1.0┤▗        ┊
+       │●█▚      ┊
+       │  ▀▀▛▄▄▖ ┊
+    0.5┤    ▝  ▝●▀▚▄▄▄
+       │       ▝▀▚▄▄★ ▀●
+    0.0┤     ✗   ┊  ▀▀▀▀
+       └┬─────────┬─────
+        0         10
+"""
+    )
+
+
+def test_values_beyond_the_limits_are_arrows_in_the_colour_of_their_line() -> None:
+    view = chart(Line("", RED, envelope([0.5, 1e300, 0.5, -1e300, 0.5, 0.5])), x=(0, 6))
+    rows = draw.render(view, Size(6, 4), Symbols.ASCII)
+    assert ["".join(text for text, _ in row) for row in rows[1:]] == ["|^|   ", "| | |-", "  |v| "]
+    assert {role for row in rows[1:] for text, role in row if text.strip()} == {RED}
+
+
+def test_small_sizes_lose_the_labels_before_the_curve() -> None:
+    view = chart(Line("", RED, envelope(np.linspace(0, 1, 40))))
+    assert picture(view, 20, 5).splitlines()[1:] == [
+        "train/loss    0.4523",
+        "               ⣀⡠⠤⠒⠉",
+        "          ⣀⡠⠔⠒⠉",
+        "     ⣀⠤⠔⠊⠉",
+        "⣀⠤⠒⠊⠉",
+    ]
+    assert picture(view, 10, 3).splitlines()[1] == "train/loss"
+    assert picture(view, 30, 1).startswith("\ntrain/loss ")
+    assert picture(view, 30, 1).rstrip().endswith(" 0.4523")
+
+
+def test_the_legend_and_the_roles_of_cells() -> None:
+    falling, rising = envelope(np.linspace(1, 0, 66)), envelope(np.linspace(0, 1, 66))
+    rows = draw.render(chart(Line("old", RED, falling), Line("new", BLUE, rising)), Size(41, 9))
+    assert {(text.strip(), role) for text, role in rows[0]} >= {("● old", RED), ("● new", BLUE), ("0.4523", Role.VALUE)}
+    assert [role for text, role in rows[1] if text.strip(" ⠁⠂⠄⡀⠈⠐⠠⢀│┤")] == [Role.AXIS, RED, BLUE]
+    assert all(role in {Role.AXIS, RED, BLUE} for row in rows[1:7] for _, role in row)
+
+
+def test_the_legend_takes_the_room_of_the_change_but_not_of_the_value() -> None:
+    lines = Line("train", RED, envelope([0.1, 0.5])), Line("val", BLUE, envelope([0.2, 0.9]))
+    headline: Row = (("0.4523", Role.VALUE), (" ", Role.MUTED), ("↓ 0.1234", Role.GOOD))
+    titles = [
+        picture(chart(*lines, title="loss", headline=headline), width, 6).splitlines()[1] for width in (40, 36, 28)
+    ]
+    assert [title.split() for title in titles] == [
+        ["loss", "●", "train", "●", "val", "0.4523", "↓", "0.1234"],
+        ["loss", "●", "train", "●", "val", "0.4523"],
+        ["loss", "●", "train", "●", "val", "0.4523"],
+    ]
+
+
+def test_charts_above_each_other_align() -> None:
+    for y in ((0, 1), (-1.23e-7, 4.5e-8), (1e6, 1e6 + 1), (0, 1e308), (-1e308, 1e308), (0, 5e-324)):
+        for row in draw.render(chart(Line("", RED, envelope([NAN])), y=y), Size(40, 12))[1:-2]:
+            assert row[0][0][GUTTER - 1] in "│┤"
+
+
+def test_frames_are_kept_until_limits_or_size_change() -> None:
+    frames = draw.FrameCache(2)
+    for values in ([0.1, 0.2], [0.3, 0.4]):
+        draw.render(chart(Line("", RED, envelope(values))), Size(40, 9), frames=frames)
+    assert len(frames) == 1
+    for height in (10, 11, 12):
+        draw.render(chart(Line("", RED, envelope([0.1]))), Size(40, height), frames=frames)
+    assert len(frames) == 2
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.floats(-0.5, 1.5) | st.just(NAN), min_size=1, max_size=24),
+            st.sampled_from([(0, 1), (0, 2)]),
+            st.sampled_from([Size(40, 9), Size(40, 12), Size(31, 9), Size(20, 9)]),
+            st.sampled_from([RED, BLUE]),
+            st.booleans(),
+        ),
+        min_size=2,
+        max_size=6,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_cached_drawings_equal_uncached_ones(drawings: list[tuple]) -> None:  # type: ignore[type-arg]
+    frames = draw.FrameCache()
+    for values, y, size, role, marked in drawings:
+        view = chart(Line("", role, envelope(values)), y=y, marks=(Mark(300, "best"),) if marked else ())
+        assert draw.render(view, size, frames=frames) == draw.render(view, size)
+
+
+@given(
+    values=st.lists(st.integers(0, 4) | st.just(NAN), min_size=2, max_size=60),
+    look=st.sampled_from([{}, {"markers": True}, {"glyph": "a"}, {"filled": True, "behind": True}]),
+    marks=st.sampled_from([(), (Mark(10, "restart"),), (Mark(10, "best"),)]),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_growing_curve_is_drawn_as_if_for_the_first_time(
+    values: list[float], look: dict[str, object], marks: tuple[Mark, ...]
+) -> None:
+    frames, size = draw.FrameCache(), Size(40, 12)
+    for n in range(1, len(values) + 1):
+        curve = Curve.from_arrays("loss", np.arange(n), np.array(values[:n], dtype=np.float64))
+        line = Line("loss", RED, curve.envelope(0, 64, 16), **look)  # type: ignore[arg-type]
+        view = chart(line, x=(0, 64), y=(0, 4), marks=marks)
+        assert draw.render(view, size, frames=frames) == draw.render(view, size)
+
+
+def test_a_point_within_the_range_of_its_column_is_not_redrawn() -> None:
+    frames, size, low = draw.FrameCache(), Size(40, 12), np.full(3, 0.1)
+    drawn = []
+    for high, last in ((0.5, (0.2, 0.2, 0.2)), (0.5, (0.2, 0.2, 0.4)), (0.5, (0.2, 0.5, 0.4)), (0.9, (0.2, 0.5, 0.4))):
+        line = Line("", RED, Envelope(low, np.array([0.5, 0.5, high]), low, np.array(last), np.zeros(3)))
+        drawn.append(draw.render(chart(line), size, frames=frames))
+        assert drawn[-1] == draw.render(chart(line), size)
+    same = [all(a is b for a, b in zip(before[1:], after[1:], strict=True)) for before, after in pairwise(drawn)]
+    assert same == [True, False, False]
+
+
+def test_rows_that_do_not_change_are_the_same_objects() -> None:
+    frames, size = draw.FrameCache(), Size(40, 12)
+    before, after = (
+        draw.render(chart(Line("", RED, envelope([0.9, 0.9, last]))), size, frames=frames) for last in (0.9, 0.85)
+    )
+    assert sum(a is b for a, b in zip(before[1:-2], after[1:-2], strict=True)) >= 5
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@given(low=st.floats(1e-3, 1e3), span=st.floats(0.5, 1e4), height=st.integers(5, 40))
+@settings(max_examples=25, deadline=None)
+def test_each_y_label_is_in_the_row_of_its_value(scale: str, low: float, span: float, height: int) -> None:
+    view = chart(Line("", RED, envelope([NAN])), y=(low, low + span), scale=scale)
+    size = Size(40, height)
+    rows = draw.render(view, size)
+    canvas = plot_cells(size)[1]
+    labels = [(y, row[0][0][: GUTTER - 1].strip()) for y, row in enumerate(rows[1 : 1 + canvas])]
+    labels = [(y, label) for y, label in labels if label and "…" not in label]
+    for y, label in labels:
+        value = float(label.rstrip("kMG")) * {"k": 1e3, "M": 1e6}.get(label[-1], 1.0)
+        part = (value - low) / span if scale == "linear" else math.log(value / low) / math.log((low + span) / low)
+        dot = (1 - part) * (canvas * 4 - 1)
+        assert y in {math.floor(dot + slack) // 4 for slack in (0.501, 0.499)}
+    assert len(labels) == len({label for _, label in labels})
+
+
+# --- pixel honesty -----------------------------------------------------------------------------------------------
+
+BRAILLE_DOTS = ((0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (3, 0), (3, 1))
+"""(row, column) of dots 1 to 8, which are bits 0 to 7 of the code point (Unicode, Braille Patterns)."""
+QUADRANTS = {" ": 0, "▘": 1, "▝": 2, "▀": 3, "▖": 4, "▌": 5, "▞": 6, "▛": 7, "▗": 8, "▚": 9, "▐": 10, "▜": 11,
+             "▄": 12, "▙": 13, "▟": 14, "█": 15}  # fmt: skip
+"""Upper left 1, upper right 2, lower left 4, lower right 8."""
+
+
+def lit_dots(rows: Rows, symbols: Symbols) -> npt.NDArray[np.bool_]:
+    """The dots of a canvas, read back from its characters: (dot rows, dot columns)."""
+    texts = ["".join(text for text, _ in row) for row in rows]
+    down = 4 if symbols is Symbols.BRAILLE else 2
+    dots = np.zeros((len(texts) * down, len(texts[0]) * 2), dtype=bool)
+    for y, text in enumerate(texts):
+        for x, character in enumerate(text):
+            if symbols is Symbols.BRAILLE:
+                bits = 0 if character == " " else ord(character) - 0x2800
+                for bit, (row, column) in enumerate(BRAILLE_DOTS):
+                    dots[y * 4 + row, x * 2 + column] = bits >> bit & 1
+            else:
+                for bit in range(4):
+                    dots[y * 2 + bit // 2, x * 2 + bit % 2] = QUADRANTS[character] >> bit & 1
+    return dots
+
+
+def row_of(value: float, y: Axis, rows: int) -> int:
+    """Row of a value by definition: 0 at the top, rows - 1 at the bottom."""
+    if y.scale == "log":
+        place = (math.log10(y.high) - math.log10(value)) / (math.log10(y.high) - math.log10(y.low)) * (rows - 1)
+    else:
+        place = (y.high - value) / (y.high - y.low) * (rows - 1)
+    assume(abs(place % 1 - 0.5) > 1e-9)  # between two rows: the last bit decides, and either is right
+    return round(place)
+
+
+columns_strategy = st.lists(
+    st.none() | st.lists(st.floats(0.001, 1000.0), min_size=1, max_size=4), min_size=20, max_size=20
+)
+
+
+@pytest.mark.parametrize("symbols", [Symbols.BRAILLE, Symbols.BLOCK])
+@pytest.mark.parametrize("scale", ["linear", "log"])
+@pytest.mark.parametrize("gap", [0.0, 1.0])
+@given(columns=columns_strategy, height=st.integers(2, 9))
+@settings(max_examples=20, deadline=None)
+def test_every_extreme_is_drawn_and_nothing_else(
+    symbols: Symbols, scale: str, gap: float, columns: list[list[float] | None], height: int
+) -> None:
+    array = np.array([[min(c), max(c), c[0], c[-1]] if c else [NAN] * 4 for c in columns]).T
+    low, high, first, last = array
+    shape = Envelope(low, high, first, last, np.full(len(columns), gap))
+    y = Axis(0.001, 1000.0, scale)
+    view = ChartView("t", (), Axis(0, 1), y, (Line("", RED, shape),), columns=len(columns))
+    dots = lit_dots(draw.render(view, Size(10, height), symbols)[1:], symbols)
+    full = [i for i, c in enumerate(columns) if c]
+    spans = {i: sorted(row_of(v, y, len(dots)) for v in (min(c), max(c))) for i, c in enumerate(columns) if c}
+    for i, (top, bottom) in spans.items():
+        assert dots[top : bottom + 1, i].all()
+        if gap:
+            assert dots[:, i].sum() == bottom - top + 1
+    if gap:
+        assert not dots[:, [i for i, c in enumerate(columns) if not c]].any()
+        return
+    for i, j in pairwise(full):  # joined: no hole on the way, and never outside of what the two columns span
+        lit = [np.flatnonzero(dots[:, k]) for k in range(i, j + 1)]
+        assert all(len(rows) == rows[-1] - rows[0] + 1 for rows in lit)
+        assert all(a[0] <= b[-1] + 1 and b[0] <= a[-1] + 1 for a, b in pairwise(lit))
+        upper, lower = min(spans[i][0], spans[j][0]), max(spans[i][1], spans[j][1])
+        assert all(upper - 1 <= rows[0] and rows[-1] <= lower + 1 for rows in lit[1:-1])
+
+
+@given(values=st.lists(st.floats(), min_size=1, max_size=60), scale=st.sampled_from(["linear", "log"]))
+@settings(max_examples=60, deadline=None)
+def test_other_numbers_of_columns_and_any_values_are_drawn(values: list[float], scale: str) -> None:
+    array = np.where(np.isfinite(values), values, NAN)
+    view = chart(Line("", RED, envelope(array)), y=(1e-3, 1e3), scale=scale)
+    for symbols in Symbols:
+        rows = draw.render(view, Size(16, 6), symbols)
+        body = "".join(text for row in rows[1:] for text, _ in row)
+        assert bool(body.strip()) == bool(np.isfinite(array).any())
+        arrow = "^" in body or "▲" in body
+        assert arrow if (array > 1e4).any() else not arrow or (array > 1e3).any()
+
+
+def test_merged_columns_keep_a_lonely_spike() -> None:
+    values = np.zeros(997)
+    values[613] = 1.0
+    dots = lit_dots(draw.render(chart(Line("", RED, envelope(values))), Size(20, 5))[1:], Symbols.BRAILLE)
+    assert np.flatnonzero(dots[0]).tolist() == [613 * 40 // 997]
+
+
+def test_merged_columns_keep_their_gap() -> None:
+    values = np.where(np.arange(120) < 60, 0.0, 1.0)
+    values[45:75] = NAN
+    gaps = np.zeros(120)
+    joined = Envelope(values, values, values, values, gaps)
+    parted = Envelope(values, values, values, values, np.where(np.arange(120) == 44, 1.0, 0.0))
+    inside = slice(45 // 3, 75 // 3)  # three columns become one dot column
+    for shape, empty in ((joined, False), (parted, True)):
+        dots = lit_dots(draw.render(chart(Line("", RED, shape)), Size(20, 5))[1:], Symbols.BRAILLE)
+        assert dots[:, inside].any() != empty
+
+
+def test_the_number_of_columns_of_an_envelope() -> None:
+    assert [plot_columns(66, symbols) for symbols in Symbols] == [116, 116, 58]
+    assert plot_columns(20) == 40
+    assert plot_cells(Size(66, 14)) == (58, 11)
+    assert plot_cells(Size(66, 14), note=True) == (58, 10)
+    assert plot_columns(0) == 1

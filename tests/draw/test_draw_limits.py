@@ -1,0 +1,120 @@
+"""Limits hold what they must, are round, and stay while a run grows."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.draw.limits import robust_limits, symlog_threshold, x_limits, y_limits
+from tuimon.draw.raster import unit_height, value_at
+from tuimon.draw.window import Window
+from tuimon.model.views import Axis, Envelope
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def envelope(*values: float) -> Envelope:
+    array = np.array(values, dtype=np.float64)
+    return Envelope(array, array, array, array, np.zeros(len(array)))
+
+
+@given(st.lists(st.floats(), max_size=5))
+def test_linear_limits_hold_every_finite_value(values: list[float]) -> None:
+    low, high = y_limits([envelope(*values)])
+    assert -math.inf < low < high < math.inf
+    assert all(low <= value <= high for value in values if math.isfinite(value))
+
+
+@given(st.lists(st.floats(), max_size=5))
+def test_log_limits_hold_every_positive_value(values: list[float]) -> None:
+    low, high = y_limits([envelope(*values)], "log")
+    assert 0 < low < high < math.inf
+    assert all(low <= value <= high for value in values if 0 < value < math.inf)
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "limits"),
+    [
+        ((0.12, 0.88), "linear", (0.1, 0.9)),
+        ((0.0, 0.97), "linear", (0.0, 1.0)),
+        ((), "linear", (0.0, 1.0)),
+        ((math.nan, math.inf), "linear", (0.0, 1.0)),
+        ((0.0,), "linear", (0.0, 1.0)),
+        ((5.0,), "linear", (4.0, 6.0)),
+        ((0.003, 40.0), "log", (0.002, 50.0)),
+        ((-1.0, 0.0), "log", (0.1, 1.0)),
+    ],
+)
+def test_limits_are_round(values: tuple[float, ...], scale: str, limits: tuple[float, float]) -> None:
+    assert y_limits([envelope(*values)], scale) == limits
+
+
+def test_an_included_value_is_held() -> None:
+    assert y_limits([envelope(1.0, 2.0)], include=[0.0]) == (0.0, 2.1)
+
+
+@given(finite, st.floats(0, 1e300), st.sampled_from(["step", "number", "time", "duration"]))
+def test_x_limits_hold_first_and_last(first: float, span: float, kind: str) -> None:
+    last = first + span
+    if math.isfinite(last):
+        low, high = x_limits(first, last, kind)
+        slack = (high - low) * 1e-8
+        assert low <= first + slack
+        assert high >= last - slack
+        assert low < high or first == last
+
+
+@pytest.mark.parametrize("kind", ["step", "time"])
+def test_limits_of_a_growing_run_rarely_change(kind: str) -> None:
+    start = 0.0 if kind == "step" else 1795226051.0
+    limits = [x_limits(start, start + n, kind) for n in range(1, 2001)]
+    assert sum(a != b for a, b in pairwise(limits)) <= 40
+    assert all(high - (start + n) <= 0.5 * n + 1 for n, (_, high) in enumerate(limits, 1))
+
+
+@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+@settings(max_examples=100, deadline=None)
+def test_symlog_limits_hold_every_value_and_are_distinct(values: list[float]) -> None:
+    result = [envelope(*values)]
+    threshold = symlog_threshold(result)
+    assert math.isfinite(threshold)
+    assert threshold > 0
+    low, high = y_limits(result, "symlog", (), threshold)
+    assert math.isfinite(low)
+    assert math.isfinite(high)
+    assert low <= min(values)
+    assert high >= max(values)
+    axis = Axis(low, high, "symlog", threshold=threshold)
+    parts = unit_height(np.array([low, *values, high]), axis)
+    assert parts[0] == pytest.approx(0)
+    assert parts[-1] == pytest.approx(1)
+    assert ((parts >= -1e-9) & (parts <= 1 + 1e-9)).all()
+    for part in (0.25, 0.5, 0.9):
+        assert unit_height(np.array([value_at(part, axis)]), axis)[0] == pytest.approx(part, abs=1e-6)
+
+
+@given(values=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=40), outlier=st.sampled_from([1e6, -1e9, 1e300]))
+@settings(max_examples=60, deadline=None)
+def test_robust_limits_leave_a_far_outlier_out_and_every_other_value_in(values: list[float], outlier: float) -> None:
+    limits = robust_limits([envelope(*values, outlier)])
+    if limits is None:
+        lower, upper = np.quantile([*values, outlier], (0.25, 0.75))
+        assert lower == upper
+        return
+    assert limits[0] >= min(values)
+    assert limits[1] <= max(values)
+    middle = sorted(values)[len(values) // 3 : -len(values) // 3]
+    assert all(limits[0] <= value <= limits[1] for value in middle)
+
+
+@pytest.mark.parametrize("last", [2.0**63, 2.0**63 - 1024, 2.0**53, 1e300, -(2.0**63), 5.0, 0.0])
+@pytest.mark.parametrize("span", [2.0, 1e-9, 50.0])
+@pytest.mark.parametrize("held", [True, False])
+def test_a_window_is_never_empty(last: float, span: float, held: bool) -> None:
+    low, high = Window(span, last if held else None).limits(last, "step")
+    assert low < high

@@ -1,0 +1,27 @@
+"""plotext is imported without its manual, which is loaded on access."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_MANUAL = "any(name.startswith('plotext._doc') for name in sys.modules)"
+
+
+def _said(code: str) -> str:
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def test_a_chart_does_not_load_the_manual_which_is_loaded_on_access() -> None:
+    asked = "import plotext; plotext.doc.plot_size()"
+    own = _said(asked)
+    assert "Sets the size" in own
+    result = _said(f"import sys; from tuimon import draw; draw.preload(); print({_MANUAL}); {asked}")
+    assert result == f"False\n{own}"
+
+
+def test_an_already_imported_plotext_is_not_changed() -> None:
+    code = "import plotext; before = plotext.doc; from tuimon import draw; draw.preload(); print(plotext.doc is before)"
+    assert _said(code) == "True\n"

@@ -1,0 +1,75 @@
+"""Places of panels: inside the screen, without overlap, each exactly once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.draw.layout import Box, PanelRequest, neighbour, pages
+
+WISHES = st.lists(
+    st.builds(PanelRequest, st.sampled_from(["chart", "bars", "heat", "text"]), st.integers(0, 20)), max_size=30
+)
+
+
+@given(st.integers(0, 260), st.integers(0, 90), WISHES)
+def test_every_panel_has_one_place_inside_the_screen(width: int, height: int, wishes: list[PanelRequest]) -> None:
+    drawn = pages(width, height, wishes)
+    assert drawn
+    seen: list[int] = []
+    for page in drawn:
+        taken: set[tuple[int, int]] = set()
+        for box in page:
+            assert box.x >= 0
+            assert box.y >= 0
+            assert box.x + box.width <= max(width, 1)
+            assert box.y + box.height <= max(height, 1)
+            cells = {(x, y) for x in range(box.x, box.x + box.width) for y in range(box.y, box.y + box.height)}
+            assert not cells & taken, "two panels overlap"
+            taken |= cells
+            seen.append(box.index)
+    if width and height:
+        assert sorted(seen) == list(range(len(wishes)))
+
+
+DASHBOARD = [
+    PanelRequest("chart"),
+    PanelRequest("chart"),
+    PanelRequest("chart"),
+    PanelRequest("bars", 12),
+    PanelRequest("heat", 12),
+    *[PanelRequest("chart")] * 6,
+]
+
+
+def test_a_narrow_pane_shows_reward_loss_kl_and_the_step() -> None:
+    first = pages(80, 21, DASHBOARD)[0]
+    assert {0, 1, 2, 3} <= {box.index for box in first}
+    reward, loss, kl = (next(box for box in first if box.index == i) for i in range(3))
+    assert reward.width == 80
+    assert loss.y == kl.y > reward.y
+
+
+def test_a_medium_screen_shows_charts_above_the_step_and_the_memory() -> None:
+    first = pages(120, 37, DASHBOARD)[0]
+    places = {box.index: box for box in first}
+    assert {0, 1, 2, 3, 4} <= set(places)
+    assert places[0].y == places[1].y == places[2].y == 0
+    assert places[3].y == places[4].y > places[0].y
+
+
+def test_a_wide_screen_puts_them_beside_each_other() -> None:
+    first = pages(200, 47, DASHBOARD)[0]
+    places = {box.index: box for box in first}
+    assert {0, 1, 2, 3, 4} <= set(places)
+    assert places[3].x == places[4].x > places[1].x
+
+
+def test_neighbours_by_direction() -> None:
+    page = (Box(0, 0, 0, 40, 10), Box(1, 42, 0, 40, 10), Box(2, 0, 10, 40, 10), Box(3, 42, 10, 40, 10))
+    assert neighbour(page, 0, "right") == 1
+    assert neighbour(page, 0, "down") == 2
+    assert neighbour(page, 3, "left") == 2
+    assert neighbour(page, 3, "up") == 1
+    assert neighbour(page, 0, "left") is None
+    assert neighbour(page, 0, "up") is None

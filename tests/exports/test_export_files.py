@@ -1,0 +1,277 @@
+"""`tuimon export -o DIR`: tables, pictures, drawings, tensors; and where they may be written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+import tbparse
+from conftest import DATA
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.image import imread
+
+from tuimon.commands import main
+from tuimon.exports._shared import SafeNames
+from tuimon.exports.files import all_exports
+from tuimon.exports.files._history import history_lines
+from tuimon.exports.files.pictures import base_name, pictures_of
+from tuimon.exports.pictures import Series, draw, thinned
+from tuimon.monitor.local import open_run
+from tuimon.store import Curve
+
+EXPORTS = DATA / "exports"
+
+
+def export(path: Path, target: Path, *options: str, expect: int = 0) -> None:
+    assert main(["export", str(path), "-o", str(target), *options]) == expect
+
+
+def table(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text), strict=True))
+
+
+# ---------------------------------------------------------------------- histories
+
+
+@pytest.mark.parametrize("kind", ["grpo", "dpo", "lora"])
+def test_histories_equal_those_of_the_reference_script(kind: str, tmp_path: Path) -> None:
+    export(EXPORTS / f"qwen3vl_{kind}", tmp_path / "out", "--format", "history")
+    for split in ("train", "val"):
+        theirs = table((EXPORTS / "reference" / f"{kind}.{split}_history.expected").read_text())
+        assert table((tmp_path / "out" / f"{split}_history.csv").read_text()) == theirs
+
+
+def history(rows: list[dict[str, float]], tmp_path: Path) -> list[list[str]]:
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run,) = open_run(tmp_path).runs
+    lines = history_lines(run, "train", lambda name: True)
+    assert lines is not None
+    return table("".join(lines))
+
+
+def test_a_column_that_comes_late_and_a_value_that_is_missing(tmp_path: Path) -> None:
+    rows = [{"step": s, "loss": s / 7} | ({"kl": 0.5} if s > 5 else {}) for s in range(1, 9)]
+    head, *body = history([*rows, {"step": 9, "kl": 0.25}], tmp_path)
+    assert head == ["step", "loss", "kl"]
+    assert [row[0] for row in body] == [str(step) for step in range(1, 10)]
+    assert [row[1] for row in body] == [*(repr(s / 7) for s in range(1, 9)), ""]
+    assert [row[2] for row in body] == [""] * 5 + ["0.5"] * 3 + ["0.25"]
+
+
+def test_a_step_that_was_logged_twice_has_two_rows(tmp_path: Path) -> None:
+    rows = [{"step": 1, "loss": 4.5}, {"step": 1, "loss": 3.5}, {"step": 2, "loss": float("nan"), "lr": 1e-5}]
+    head, *body = history(rows, tmp_path)
+    assert head == ["step", "loss", "lr"]
+    assert body == [["1", "4.5", ""], ["1", "3.5", ""], ["2", "nan", "1e-05"]]
+
+
+def test_a_long_history_is_written_in_blocks(tmp_path: Path) -> None:
+    rows = [{"step": step, "loss": step / 3} for step in range(5000)]
+    _, *body = history(rows, tmp_path)
+    assert [(int(step), float(loss)) for step, loss in body] == [(row["step"], row["loss"]) for row in rows]
+
+
+# ---------------------------------------------------------------------- pictures
+
+
+def test_a_picture_has_the_metric_and_its_validation(tmp_path: Path) -> None:
+    (run,) = open_run(EXPORTS / "qwen3vl_grpo").runs
+    pictures = {name: [line.curve.metric for line in series] for name, series in pictures_of(run)}
+    assert pictures == {
+        "reward": ["train_history/reward", "val_history/val_reward"],
+        "loss": ["train_history/loss"],
+        "kl": ["train_history/kl"],
+        "lr": ["train_history/lr"],
+        **{f"val_{name}": [f"val_history/val_{name}"] for name in ("bbox", "category", "completeness", "format")},
+    }
+    assert {base_name(name) for name in ("eval_loss", "train/loss", "val/loss", "val_history/eval_loss")} == {"loss"}
+    (dpo,) = open_run(EXPORTS / "qwen3vl_dpo").runs
+    assert {name: len(series) for name, series in pictures_of(dpo)} == {"loss": 2, "accuracy": 2, "reward_margin": 2}
+
+
+@pytest.mark.parametrize("form", ["png", "svg", "pdf"])
+def test_pictures_can_be_decoded(form: str, tmp_path: Path) -> None:
+    export(EXPORTS / "qwen3vl_dpo", tmp_path / "plots", "--format", form, "--metric", "*loss")
+    (path,) = (tmp_path / "plots").iterdir()
+    assert path.name == f"loss_curve.{form}"
+    if form == "png":
+        picture = imread(path)
+        assert picture.shape[:2] == (650, 1170)
+        assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 20  # not blank
+    elif form == "svg":
+        assert ElementTree.parse(path).getroot().tag.endswith("svg")
+    else:
+        assert path.read_bytes().startswith(b"%PDF-")
+
+
+def test_names_are_not_parsed_as_formulas_by_matplotlib(tmp_path: Path) -> None:
+    name = "$\\frac{$ _loss \x1b[31m \u202e"
+    curve = Curve.from_arrays(name, np.arange(50, dtype=np.int64), np.random.default_rng(1).normal(size=50))
+    for form in ("png", "svg"):
+        stream = io.BytesIO()
+        draw([Series(name, curve), Series("_hidden", curve, True)], name, name, stream, form, 0.9)
+        assert len(stream.getvalue()) > 5000
+
+
+def test_no_spike_is_lost_when_a_curve_is_thinned() -> None:
+    values = np.random.default_rng(2).normal(size=100_000)
+    values[[777, 50_001]] = (99.0, -88.0)
+    values[60_000:70_000] = np.nan
+    x, y = thinned(Curve.from_arrays("loss", np.arange(100_000, dtype=np.int64), values))
+    assert len(x) < 10_000
+    assert (np.nanmin(y), np.nanmax(y)) == (-88.0, 99.0)
+    assert abs(x[np.nanargmax(y)] - 777) <= 70
+    inside = (x > 60_100) & (x < 69_900)
+    assert not np.isfinite(y[inside]).any()
+
+
+# ---------------------------------------------------------------------- drawings and tensors
+
+
+def test_the_screen_as_a_picture_is_well_formed_and_holds_the_text(tmp_path: Path) -> None:
+    log = tmp_path / "run"
+    log.mkdir()
+    rows = [{"step": s, "reward": s / 9, "<script>x</script>&": 1.5} for s in range(20)]
+    (log / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    export(log, tmp_path / "screen.svg", "--size", "100x40")
+    root = ElementTree.parse(tmp_path / "screen.svg").getroot()
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags <= {"svg", "title", "style", "rect", "text", "tspan"}
+    shown = "".join(root.itertext()).replace("\u00a0", " ")
+    assert "reward" in shown
+    assert "<script>x</script>&" in shown
+
+
+def test_charts_as_text(tmp_path: Path) -> None:
+    export(EXPORTS / "qwen3vl_grpo_nan", tmp_path / "charts.txt", "--size", "70x24")
+    text = (tmp_path / "charts.txt").read_text()
+    assert all(len(line) <= 70 for line in text.splitlines() if not line.startswith("!"))
+    assert "! train_history/loss was NaN first at step 30" in text
+    assert any("⠁" <= character <= "⣿" for character in text)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_histograms_texts_and_tensors_equal_those_of_tbparse(tmp_path: Path) -> None:
+    log = max((DATA / "tensorboard" / "torch").glob("*tfevents*"), key=lambda path: path.stat().st_size)
+    export(log, tmp_path / "out", "--format", "tensors")
+    truth = tbparse.SummaryReader(str(log))
+
+    def lines(kind: str) -> list[dict[str, object]]:
+        return [json.loads(line) for line in (tmp_path / "out" / f"{kind}.jsonl").read_text().splitlines()]
+
+    for kind in ("histograms", "text", "tensors"):
+        table = getattr(truth, kind).to_dict("records")
+        rows = lines(kind)
+        assert len(rows) == len(table) > 0
+        assert [(row["metric"], row["step"]) for row in rows] == [(row["tag"], row["step"]) for row in table]
+    counts = truth.histograms.to_dict("records")
+    assert [row["counts"] for row in lines("histograms")] == [list(row["counts"]) for row in counts]
+    assert [row["text"] for row in lines("text")] == [row["value"] for row in truth.text.to_dict("records")]
+
+
+@pytest.mark.parametrize(
+    ("module", "words", "extra"),
+    [
+        ("matplotlib.figure", ["export", "RUN", "--format", "png"], "tuimon[plots]"),
+        ("matplotlib.figure", ["compare", "RUN", "OTHER", "--pictures"], "tuimon[plots]"),
+        ("pyarrow", ["export", "RUN", "--format", "parquet"], "tuimon[parquet]"),
+        ("tbparse", ["export", "RUN", "--format", "tensors"], "tuimon[tensorboard]"),
+    ],
+)
+def test_a_missing_library_is_named(
+    module: str,
+    words: list[str],
+    extra: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)  # what Python itself does with a module that must not be imported
+    paths = {"RUN": str(EXPORTS / "qwen3vl_grpo"), "OTHER": str(EXPORTS / "qwen3vl_dpo")}
+    words = [paths.get(word, word) for word in words]
+    where = [str(tmp_path / "out")] if "--pictures" in words else ["-o", str(tmp_path / "out" / "x")]
+    if "parquet" in words:
+        where = ["-o", str(tmp_path / "x.parquet")]
+    assert main([*words, *where]) == 2
+    assert f"pip install '{extra}'" in capsys.readouterr().err
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+# ---------------------------------------------------------------------- where to
+
+
+def test_a_directory_gets_all_default_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "exports"
+    export(EXPORTS / "qwen3vl_lora", target)
+    names = sorted(path.name for path in target.rglob("*"))
+    assert names == ["learning_rate_curve.png", "loss_curve.png", "points.csv", "train_history.csv", "val_history.csv"]
+    assert "5 files" in capsys.readouterr().err
+    export(EXPORTS / "qwen3vl_lora", target, expect=2)
+    export(EXPORTS / "qwen3vl_lora", target, "--force")
+    assert not list(target.rglob(".tuimon-*"))
+
+
+def test_several_runs_have_a_folder_each(tmp_path: Path) -> None:
+    export(EXPORTS, tmp_path / "out", "--format", "history", "--format", "jsonl")
+    runs = [f"qwen3vl_{kind}" for kind in ("dpo", "grpo", "grpo_nan", "lora")]
+    tables = [f"{run}/{split}_history.csv" for run in runs for split in ("train", "val")]
+    files = sorted(str(path.relative_to(tmp_path / "out")) for path in tmp_path.rglob("*.*"))
+    assert files == ["points.jsonl", *tables]
+
+
+@pytest.mark.parametrize(
+    ("where", "files"),
+    [("points.jsonl", "points.jsonl"), ("a.parquet", "a.parquet"), ("x.svg", "x.svg"), ("new.d/", "new.d/points.csv")],
+)
+def test_the_suffix_sets_the_format(where: str, files: str, tmp_path: Path) -> None:
+    export(EXPORTS / "qwen3vl_lora", Path(f"{tmp_path}/{where}") if where[-1] != "/" else tmp_path / "new.d")
+    assert (tmp_path / files).is_file()
+
+
+def test_several_files_need_a_directory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(EXPORTS), "--format", "history"]) == 2
+    assert "-o DIR" in capsys.readouterr().err
+
+
+def test_hostile_names_stay_below_the_directory(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    names = ("../../escape", "/etc/passwd", "con", "a" * 300, "..", "x/../../y", "loss\n\x1b[2J", "$(reboot)", "A", "a")
+    rows = [{"step": step, **dict.fromkeys(names, step / 2)} for step in range(4)]
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    export(run, tmp_path / "out", "--format", "svg", "--metric", "*")
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "metrics.jsonl"]
+    assert len(files) == len(names)
+    assert {path.parent for path in files} == {tmp_path / "out"}
+    assert all(re.fullmatch(r"[\w.@+=-]{1,140}_curve\.svg", path.name) for path in files)
+
+
+@given(st.lists(st.text(max_size=150), min_size=1, max_size=20))
+def test_safe_names(texts: list[str]) -> None:
+    names = SafeNames()
+    files = [names.name(text) for text in texts]
+    assert len({name.casefold() for name in files}) == len(files)
+    for name in files:
+        assert os.path.basename(name) == name
+        assert name not in ("", ".", "..")
+        assert not name.startswith((".", "-"))
+        assert name.isprintable()
+        assert len(name.encode()) < 240
+
+
+def test_every_format_is_named_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_code:
+        main(["export", "-h"])
+    assert exit_code.value.code == 0
+    text = capsys.readouterr().out
+    for name, export in all_exports().items():
+        assert f"  {name:<9} {export.help}" in text

@@ -1,0 +1,113 @@
+"""Every JSON output fits its schema, and has no field that the schema does not describe, for all samples."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from support.programs import run, write
+
+from tuimon.commands import commands, parser_of
+from tuimon.errors import NothingFound
+from tuimon.exports import alerts, around, compare_json, summary_json
+from tuimon.exports.changes import ChangeLog
+from tuimon.exports.comparison import compare
+from tuimon.exports.schemas import schema_names, schema_text
+from tuimon.monitor.local import open_run
+
+DATA = Path(__file__).parent.parent / "data"
+WITHOUT_LOGS = {"aim", "cloud", "config", "not_read", "progress", "secrets", "trackio", "vocabulary"}
+"""Directories with settings, texts, archives or files that are not read."""
+SAMPLES = sorted(path for path in DATA.iterdir() if path.is_dir())
+
+
+def closed(schema: Any) -> Any:
+    """Return a schema that refuses fields which it does not describe."""
+    if isinstance(schema, list):
+        return [closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(value) for key, value in schema.items()}
+    if "properties" in inner and isinstance(inner["properties"], dict) and inner.get("type") != "string":
+        inner.setdefault("additionalProperties", False)
+    return inner
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(closed(json.loads(schema_text(name))))
+
+
+@pytest.mark.parametrize("name", schema_names())
+def test_a_schema_is_valid_and_versioned(name: str) -> None:
+    schema = json.loads(schema_text(name))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert schema["$id"] == f"urn:tuimon:{name}:1"
+    assert schema["title"] == f"tuimon {name} --json"
+    for branch in schema.get("oneOf", [schema]):
+        assert branch["properties"]["schema"] == {"const": 1}
+
+
+def test_every_json_option_has_a_schema() -> None:
+    def has_json(parser: argparse.ArgumentParser) -> bool:
+        return any("--json" in action.option_strings for action in parser._actions)
+
+    assert {name for name, command in commands().items() if has_json(parser_of(command))} == set(schema_names())
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_the_documents_of_a_sample_fit(path: Path) -> None:
+    try:
+        snapshot = open_run(path)
+    except NothingFound:
+        assert path.name in WITHOUT_LOGS
+        return
+    now = time.time()
+    validator("summary").validate(json.loads(summary_json.as_json(snapshot, now)))
+    validator("check").validate(json.loads(alerts.as_json(snapshot, "info", now)))
+    step = snapshot.runs[0].last_step or 1
+    validator("at").validate(json.loads(around.as_json(snapshot.runs, step)))
+    if len(snapshot.runs) > 1:
+        validator("compare").validate(json.loads(compare_json.as_json(compare(snapshot.runs, ()), now)))
+    check = validator("watch")
+    for line in ChangeLog().lines(snapshot, now):
+        check.validate(json.loads(line))
+
+
+def test_a_missing_or_unknown_field_is_noticed() -> None:
+    document = json.loads(alerts.as_json(open_run(DATA / "csv"), "info", time.time()))
+    check = validator("check")
+    check.validate(document)
+    for name in list(document):
+        assert not check.is_valid({key: value for key, value in document.items() if key != name})
+    assert not check.is_valid(document | {"new": 1})
+    assert jsonschema.Draft202012Validator(json.loads(schema_text("check"))).is_valid(document | {"new": 1})
+
+
+def test_samples_fit(tmp_path: Path) -> None:
+    (tmp_path / "rollouts").mkdir()
+    rows: list[dict[str, object]] = [
+        {"input": "1+1?", "output": "2", "gts": "2", "score": 1.0, "step": 1, "is_truncated": False},
+        {"prompt": "a", "completion": "b", "reward": float("nan"), "rewards": {"format": 1.0, "answer": float("inf")}},
+        {"prompt": "a", "response": "b", "reward": 0.5, "response_length": 7, "ground_truth": {"x": [1]}},
+    ]
+    (tmp_path / "rollouts" / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    lines = run("samples", str(tmp_path), "--json").stdout.splitlines()
+    assert len(lines) == 3
+    for line in lines:
+        validator("samples").validate(json.loads(line))
+
+
+def test_the_command_prints_schemas(tmp_path: Path) -> None:
+    assert run("schema").stdout.split() == list(schema_names())
+    for name in schema_names():
+        assert json.loads(run("schema", name).stdout) == json.loads(schema_text(name))
+    assert "There are schemas of: at, check" in run("schema", "nope", expect=2).stderr
+    assert run("summary", "--schema").stdout == schema_text("summary")
+    paths = [str(write(tmp_path, name, 30, 0.1)) for name in ("a", "b")]
+    for words in (["summary", *paths], ["check", *paths], ["at", "--step", "7", *paths], ["compare", *paths]):
+        validator(words[0]).validate(json.loads(run(*words, "--json").stdout))

@@ -1,0 +1,157 @@
+"""Patterns from the settings for a user's own console lines: matching, invalid patterns, settings, curves."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.json_points import feed, series
+
+from tuimon import config
+from tuimon.commands import main
+from tuimon.errors import UsageError
+from tuimon.formats.console._patterns import Pattern, pattern_family
+from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.monitor.local import open_run
+from tuimon.monitor.process import ReaderProcess
+from tuimon.store import Snapshot
+
+LOG = """\
+Trainer of mine, 3 settings
+[2026-08-19 12:00:05] it     1/300 | loss  0.5000 (avg 0.5) | lr 1.0e-03
+[2026-08-19 12:00:06] it     2/300 | loss nan (avg 0.5) | lr 1.0e-03
+    held out: acc = 75.5% of 200
+[2026-08-19 12:00:07] it     3/300 | loss -inf (avg 0.5) | lr 1.0e-03
+"""
+PATTERNS = ("it {step}/{total_steps} | loss {loss} (avg {train/loss_avg}){}lr {lr}", "held out: acc = {val/acc}%")
+POINTS = {
+    "loss": [(1, "0.5"), (2, "nan"), (3, "-inf")],
+    "train/loss_avg": [(1, "0.5"), (2, "0.5"), (3, "0.5")],
+    "lr": [(1, "0.001"), (2, "0.001"), (3, "0.001")],
+    "total_steps": [(1, "300.0"), (2, "300.0"), (3, "300.0")],
+    "val/acc": [(2, "75.5")],
+}
+
+
+def read(patterns: tuple[str, ...], text: str, cuts: list[int] | None = None) -> dict[str, list[tuple[int, str]]]:
+    return series(feed(ConsoleDecoder([pattern_family(patterns)]), text.encode(), cuts or []))
+
+
+def held(snapshot: Snapshot) -> dict[str, list[tuple[int, str]]]:
+    [run] = snapshot.runs
+    curves = {name: run.curve(name) for name in run.metrics}
+    return {
+        name: [(step, repr(value)) for step, value in zip(curve.steps.tolist(), curve.values.tolist(), strict=True)]
+        for name, curve in curves.items()
+        if curve is not None
+    }
+
+
+@given(st.lists(st.integers(0, len(LOG)), max_size=8))
+def test_patterns_read_a_log_cut_anywhere(cuts: list[int]) -> None:
+    assert read(PATTERNS, LOG, sorted(cuts)) == POINTS
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "printed"),
+    [
+        ("loss {loss}", "aux_loss 0.1 loss tensor(0.25, device='cuda:0')", {"loss": "tensor(0.25, device='cuda:0')"}),
+        ("loss {loss}", "my/loss 0.1, val-loss 0.2", None),
+        ("step {step}. loss {loss}", "step 12. loss 1.", {"step": "12", "loss": "1."}),
+        ("{{'loss': {loss}, 'lr': {lr}}}", "{'loss': '0.5', 'lr': 1e-05}", {"loss": "'0.5'", "lr": "1e-05"}),
+        ("{step} | {loss} |", "v2 |  17 | 0.5 |", {"step": "17", "loss": "0.5"}),
+        ("took {t}s", "took 3.5sec", None),
+        ("took {t}s", "it took 3.5s in all", {"t": "3.5"}),
+        ("a {x}{}b {y}", "a 1 b c b 2 b 3", {"x": "1", "y": "2"}),
+        ("loss={loss}", "loss=0.5.1", None),
+        ("tokens {tokens}", "tokens 1,234", None),
+        ("[{time}] x={x}", "[2026-08-19 12:00:05,5] x=1", {"time": "2026-08-19 12:00:05,5", "x": "1"}),
+    ],
+)
+def test_printed_values_by_name(pattern: str, line: str, printed: dict[str, str] | None) -> None:
+    assert Pattern(pattern).numbers(line) == printed
+
+
+@pytest.mark.parametrize(
+    ("pattern", "why"),
+    [
+        ("{a}{b} x", "no text between {a} and {b}"),
+        ("step {step}", "no metric"),
+        ("{loss}", "no text"),
+        ("{} {x}", "no text"),
+        ("a {loss:3}", "cannot contain : or !"),
+        ("a {loss", "expected '}'"),
+        ("l {a} l {a}", "twice"),
+        ("", "no metric"),
+        (r"loss (?P<loss>\S+)", "no metric"),
+    ],
+)
+def test_invalid_patterns_raise_a_usage_error(pattern: str, why: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(why)) as caught:
+        pattern_family([pattern])
+    assert caught.value.message.startswith("console_patterns: ")
+    assert "{loss}" in caught.value.hint
+
+
+def test_times_and_steps() -> None:
+    decoder = ConsoleDecoder([pattern_family(["at {time}: x={x}", "epoch {epoch} y={y}", "z={z}"])])
+    text = b"z=5\nz=6\nat 1787140805.5: x=1\nepoch 7 y=2\nz=8\nstep 9 loss 0.5\nz=9\n"
+    assert series(feed(decoder, text)) == {
+        "z": [(0, "5.0"), (1, "6.0"), (7, "8.0"), (9, "9.0")],
+        "x": [(2, "1.0")],
+        "y": [(7, "2.0")],
+        "loss": [(9, "0.5")],
+    }
+
+
+@pytest.mark.parametrize(
+    "line", ["a 1 " * 16_000, "a " + "1" * 60_000, "a " + " " * 60_000, "a 1 b" * 13_000], ids=range(4)
+)
+def test_hostile_lines_take_linear_time(line: str) -> None:
+    """A backtracking engine with `.*` between the names would exceed the time limit of a test on each of these."""
+    pattern = Pattern("{}".join(f"a {{x{index}}} b" for index in range(12)) + "{}c {y}")
+    assert pattern.numbers(line[: 1 << 16]) is None
+
+
+def test_patterns_from_the_settings_to_the_curves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that no format recognises otherwise, read in this process and through the reader process."""
+    log = tmp_path / "run" / "notes.txt"
+    log.parent.mkdir()
+    log.write_text(LOG)
+    assert main(["summary", str(log)]) == 3
+    file = tmp_path / "config.toml"
+    file.write_text("console_patterns = [\n" + "".join(f'    "{pattern}",\n' for pattern in PATTERNS) + "]\n")
+    monkeypatch.setenv("TUIMON_CONFIG", str(file))
+    assert held(open_run(log)) == POINTS
+    capsys.readouterr()
+    assert main(["export", str(log), "--by-source"]) == 0
+    exported = capsys.readouterr().out.splitlines()
+    assert len(exported) == 1 + sum(map(len, POINTS.values()))
+    monitor = ReaderProcess([str(log)], console_patterns=config.load().console_patterns)
+    monitor.start()
+    try:
+        until = time.monotonic() + 60
+        while not (monitor.snapshot().runs and held(monitor.snapshot()) == POINTS):
+            assert time.monotonic() < until, monitor.snapshot().notices
+            time.sleep(0.02)
+    finally:
+        monitor.close()
+    file.write_text('console_patterns = ["loss"]\n')
+    for command in (["summary", str(log)], ["export", str(log)], ["doctor", str(log)], [str(log), "--once"]):
+        assert main(command) == 2
+        assert "console_patterns: 'loss'" in capsys.readouterr().err
+
+
+def test_the_setting(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('console_patterns = "loss {loss}"\n')
+    with pytest.raises(UsageError, match="console_patterns must be a list of strings"):
+        config.load({"TUIMON_CONFIG": str(file)})
+    said = {"TUIMON_CONFIG": str(tmp_path / "none"), "TUIMON_CONSOLE_PATTERNS": "a {b}\n c {d} "}
+    assert config.load(said).console_patterns == ("a {b}", "c {d}")

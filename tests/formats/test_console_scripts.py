@@ -1,0 +1,208 @@
+"""Console text of own scripts and of tutorials: lines below an epoch header, tables, progress bars as a fallback."""
+
+from __future__ import annotations
+
+import pytest
+from support.json_points import feed, series
+
+from tuimon.formats.console.text import ConsoleDecoder, matches
+
+BAR = "{}%|###   | {}/{} [00:01<00:01, 5.0it/s{}]"
+
+
+def read(text: str) -> dict[str, list[tuple[int, float]]]:
+    metrics = series(feed(ConsoleDecoder(), text.encode()))
+    return {name: [(step, float(value)) for step, value in points] for name, points in metrics.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (
+            "Epoch: 3/30\nTrain Loss: 5.94 - Train Perplexity: 380\nEpoch: 4/30\nTrain Loss: 5.5\n",
+            {"Train Loss": [(3, 5.94), (4, 5.5)], "Train Perplexity": [(3, 380)]},
+        ),
+        (
+            "Epoch: 01 | Time: 0m 30s\n\tTrain Loss: 5.053 | Train PPL: 156.507\n"
+            "\t Val. Loss: 4.967 |  Val. PPL: 143.6\n",
+            {"Train Loss": [(1, 5.053)], "Train PPL": [(1, 156.507)], "Val. Loss": [(1, 4.967)],
+             "Val. PPL": [(1, 143.6)]},
+        ),
+        (
+            "Epoch 0/24\n----------\ntrain Loss: 0.49 Acc: 0.76\nval Loss: 0.23 Acc: 0.9\nBest val Acc: 0.941176\n",
+            {"train Loss": [(0, 0.49)], "train Acc": [(0, 0.76)], "val Loss": [(0, 0.23)], "val Acc": [(0, 0.9)]},
+        ),
+        (
+            "Epoch 1\n-----\nloss: 2.30  [   64/60000]\nTest Error: \n Accuracy: 44.1%, Avg loss: 2.15 \n"
+            "Epoch 2\n-----\nloss: 2.10  [   64/60000]\n",
+            {"loss": [(64, 2.3), (60064, 2.1)], "Accuracy": [(64, 44.1)], "Avg loss": [(64, 2.15)]},
+        ),
+        (
+            "[1,  2000] loss: 2.17\n[1,  4000] loss: 1.9\n[2,  2000] loss: 1.5\n",
+            {"loss": [(2000, 2.17), (4000, 1.9), (6000, 1.5)], "epoch": [(2000, 1), (4000, 1), (6000, 2)]},
+        ),
+        (
+            "Train Epoch: 1 [640/60000 (1%)]\tLoss: 1.7\nTest set: Average loss: 0.5, Accuracy: 9750/10000 (98%)\n",
+            {"Loss": [(640, 1.7)], "epoch": [(640, 1)], "test/Average loss": [(640, 0.5)],
+             "test/Accuracy": [(640, 0.975)]},
+        ),
+        (
+            "epoch: 1 step: 1, loss is 2.5\nepoch: 1 step: 2, loss is 2.4\nepoch: 2 step: 1, loss is 2.3\n",
+            {"loss": [(1, 2.5), (2, 2.4), (3, 2.3)], "epoch": [(1, 1), (2, 1), (3, 2)]},
+        ),
+        (
+            "2026-11-22 10:00:00,871 INFO [train.py:895] Epoch 1, batch 50, "
+            "loss[loss=0.37, simple_loss=0.41, over 81.00 "
+            "frames. ], tot_loss[loss=0.38, over 16.00 frames. ], lr: 2.9e-02\n",
+            {
+                "loss": [(50, 0.37)], "loss/simple_loss": [(50, 0.41)], "tot_loss": [(50, 0.38)],
+                "lr": [(50, 0.029)], "epoch": [(50, 1)],
+            },
+        ),
+        (
+            "iter 50: val loss 5.3211, val time: 120.11 ms\nstep 5 | loss: 3.2 | tok/sec: 1,055,123\n",
+            {"val loss": [(50, 5.3211)], "val time": [(50, 120.11)], "loss": [(5, 3.2)], "tok/sec": [(5, 1055123)]},
+        ),
+        ("global_step=60, episodic_return=[15.0]\n", {"episodic_return": [(60, 15)]}),
+        ("-" * 20 + "\n| epoch | 4 |\n| test/x | 0.5 |\n" + "-" * 20 + "\n", {"test/x": [(4, 0.5)]}),
+        (
+            "E    #       LOSS NER  SCORE\n---  ------  --------  ------\n  0     200    49.92    0.10\n",
+            {"epoch": [(200, 0)], "LOSS NER": [(200, 49.92)], "SCORE": [(200, 0.1)]},
+        ),
+        ("Losses {'ner': 5.5}\nLosses {'ner': 4.5}\n", {"losses/ner": [(0, 5.5), (1, 4.5)]}),
+        (
+            "  Epoch  GPU_mem  box_loss  Instances  Size\n"
+            "   1/100  2.5G  1.5  23  640:  50%|##  | 5/10 [00:03<00:03,  3.3it/s]\r"
+            "   1/100  2.5G  1.2  23  640: 100%|####| 10/10 [00:30<00:00,  3.3it/s]\n"
+            "  Class  Images  Instances  Box(P  R  mAP50  mAP50-95): 100%|###| 10/10 [00:03<00:00,  3.0it/s]\n"
+            "     all  128  929  0.6  0.5  0.4  0.3\n",
+            {
+                "train/box_loss": [(1, 1.2)], "metrics/precision": [(1, 0.6)], "metrics/recall": [(1, 0.5)],
+                "metrics/mAP50": [(1, 0.4)], "metrics/mAP50-95": [(1, 0.3)],
+            },
+        ),
+        (
+            '{"timestamp": "2026-01-01T00:00:01", "level": "INFO", "message": "step 3: loss=0.5 lr=0.1"}\n',
+            {"loss": [(3, 0.5)], "lr": [(3, 0.1)]},
+        ),
+    ],
+)  # fmt: skip
+def test_lines_of_tutorials_and_own_scripts(text: str, wanted: dict[str, list[tuple[int, float]]]) -> None:
+    assert read(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'step': 0, 'reward': -0.67} of type {'step': Number, 'reward': Number} is not assignable\n",
+        "[2/5] RUN pip install torch==2.1\n[12/100] Building CXX object loss.cpp.o\n",
+        "Epoch 3/10\nloss function: 3\nlearning_rate: 0.001, loss_weight: 0.5\nBest val loss: 0.5\n",
+        "Epoch 3/10\nSaved checkpoint, loss 0.5 was the best\nParameters: 123,456\n",
+        "Train Loss: 5.94 - Train Perplexity: 380\n",
+        "Downloading: " + BAR.format(100, 10, 10, "") + "\n",
+        "Processed prompts: " + BAR.format(100, 10, 10, ", est. speed input: 1.5 toks/s, output: 2.5 toks/s") + "\n",
+        "Shards: " + BAR.format(100, 10, 10, ", files=3") + "\n",
+    ],
+)
+def test_other_lines_give_no_points(text: str) -> None:
+    assert read(text) == {}
+
+
+def bars(name: str, *states: tuple[int, int, str]) -> str:
+    return (
+        "".join(f"\r{name}{BAR.format(done * 100 // total, done, total, text)}" for done, total, text in states) + "\n"
+    )
+
+
+def test_last_state_of_each_count_of_a_bar_is_read() -> None:
+    text = bars("steps: ", (1, 2, ""), (1, 2, ", loss=0.5"), (2, 2, ", loss=0.5"), (2, 2, ", loss=0.4"))
+    assert read(text) == {"loss": [(1, 0.5), (2, 0.4)]}
+    text = bars("Epoch 1/2: ", (5, 10, ", loss=0.5")) + bars(
+        "Epoch 2/2: ", (5, 10, ", loss=0.4"), (6, 10, ", loss=0.3")
+    )
+    assert read(text) == {"loss": [(5, 0.5), (15, 0.4)]}
+    text = (
+        bars("", (10, 10, ", loss=0.5"))
+        + bars("Val ", (4, 4, ", loss=0.6"))
+        + bars("", (1, 10, ", loss=0.5"), (10, 10, ", loss=0.4"))
+    )
+    assert read(text) == {"loss": [(10, 0.5), (11, 0.5), (20, 0.4)], "val/loss": [(4, 0.6)]}
+
+
+def test_lines_of_a_log_are_preferred_to_its_bars() -> None:
+    bar, line = (
+        bars("Epoch 1: ", (9, 10, ", loss=0.5, acc=0.1"), (10, 10, ", loss=0.4, acc=0.2")),
+        "Epoch 1: loss=0.45\n",
+    )
+    assert read(bar + line) == {"loss": [(1, 0.45)], "acc": [(9, 0.1), (10, 0.2)]}
+    decoder = ConsoleDecoder()
+    items = [*decoder.feed(bar.encode()), *decoder.flush()]
+    assert series(items)["loss"] == [(9, "0.5"), (10, "0.4")]
+    assert not decoder.must_reread
+    decoder.feed(line.encode())
+    assert decoder.must_reread
+
+
+def test_json_lines_count_as_console_text_only_as_records_of_a_logging_module() -> None:
+    assert matches("train.jsonl", b'{"level": "INFO", "message": "step 3: loss=0.5"}\n')
+    assert not matches("train.jsonl", b'{"step": 3, "loss": 0.5}\n')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ep {} | Reward: {} | Avg: {}",
+        "ep={}, reward={}, Avg={}",
+        "it {} reward {} Avg {}",
+        "Round {}: reward={}, Avg={}",
+        "Generation {}: reward {}, Avg {}",
+        "epoch_{}: reward={}, Avg={}",
+        "Epoch   {}   reward   {}   Avg   {}",
+        "epoch {} reward {} Avg {}",
+        "\U0001f680 Epoch {}/30 \U0001f4c9 reward: {} \U0001f3af Avg: {}",
+        "### Epoch {} ### reward: {} | Avg: {}",
+        "\u7b2c{}\u8f6e reward: {} Avg: {}",
+        "Epoch {}\uff1areward: {}\uff0cAvg: {}",
+    ],
+)
+def test_steps_and_names_of_unusual_scripts(line: str) -> None:
+    rows = [(2, 0.25, 1.5), (3, 0.75, 2.5)]
+    metrics = {name.lower(): values for name, values in read("".join(line.format(*row) + "\n" for row in rows)).items()}
+    assert metrics == {
+        "reward": [(step, reward) for step, reward, _ in rows],
+        "avg": [(step, average) for step, _, average in rows],
+    }
+
+
+def test_step_after_the_name_of_the_metric() -> None:
+    assert read("Cost after iteration 100: 0.648\nCost after iteration 200: 0.5\n") == {
+        "Cost": [(100, 0.648), (200, 0.5)]
+    }
+    assert read("Validation loss at step 5: 0.25, lr: 0.1\n") == {"Validation loss": [(5, 0.25)], "lr": [(5, 0.1)]}
+    assert read("Best loss after epoch 5: 0.25\nTime after epoch 5: 30.5\n") == {}, "a repetition, and no result"
+
+
+def test_counters_in_brackets_of_the_dcgan_example() -> None:
+    text = "[0/5][50/100]\tLoss_D: 1.5\tLoss_G: 5.25\tD(x): 0.5\n[1/5][0/100]\tLoss_D: 1.25\tLoss_G: 5.5\tD(x): 0.25\n"
+    metrics = read(text)
+    assert metrics["Loss_D"] == [(50, 1.5), (100, 1.25)]
+    assert metrics["Loss_G"] == [(50, 5.25), (100, 5.5)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "epoch     train_loss  accuracy  time    \n0         1.5         0.25      00:12   \n"
+        "1         1.25        0.75      00:12\n",
+        "| Epoch | train_loss | accuracy |\n|---|---|---|\n| 0 | 1.5 | 25% |\n| 1 | 1.25 | 75% |\n",
+        "Epoch\ttrain_loss\taccuracy\n0/2\t1.5\t0.25\nSaved a checkpoint\n1/2\t1.25\t0.75\n",
+    ],
+)
+def test_tables_of_text(text: str) -> None:
+    metrics = read(text)
+    assert metrics["train_loss"] == [(0, 1.5), (1, 1.25)]
+    assert [step for step, _ in metrics["accuracy"]] == [0, 1]
+
+
+def test_numbers_below_prose_are_no_table() -> None:
+    assert read("epoch one  was fine\n5  6\nEpoch  3\n1  2\n") == {}

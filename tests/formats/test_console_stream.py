@@ -1,0 +1,390 @@
+"""Console text as a stream: any cutting, any bytes, the text for the log view, the outcome of a run, recognition."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.json_points import damage, facts, feed, rows, series
+
+from tuimon.formats import Format, recognise
+from tuimon.formats._shared.lines import MAX_LINE
+from tuimon.formats.console._display import KEPT
+from tuimon.formats.console.families import Family, Line, LineReader, families
+from tuimon.formats.console.text import FORMAT, ConsoleDecoder, matches, wants_name
+from tuimon.model.points import Fact
+from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.reader.collect import Collector
+
+DATA = Path(__file__).parent.parent / "data" / "console"
+LOGS = sorted(path for path in DATA.rglob("*") if path.suffix in (".log", ".out"))
+
+
+def read(text: str | bytes, flush: bool = True) -> dict[str, list[tuple[int, str]]]:
+    return series(feed(ConsoleDecoder(), text.encode() if isinstance(text, str) else text, flush=flush))
+
+
+def points(*values: tuple[int, float]) -> list[tuple[int, str]]:
+    return [(step, repr(float(value))) for step, value in values]
+
+
+def state(items: Any) -> tuple[str, str] | None:
+    logged = facts(items, "state")
+    return (logged[-1]["state"], logged[-1]["evidence"]) if logged else None
+
+
+def shown(items: Any) -> list[str]:
+    return [line for fact in facts(items, "console") for line in fact["lines"]]
+
+
+# ---------------------------------------------------------------- text and outcome
+
+
+def test_log_view_gets_lines_as_a_terminal_shows_them() -> None:
+    text = (
+        "\x1b[31mred\x1b[0m\n\n 10%|#| 1/10\r 20%|##| 2/10\n 50%|#####| 5/10\r          \r{'loss': 1}\r\n"
+        "\r 1/2 [00:00]\x1b[A\n\r        \r\n2026-08-21 21:30:01,500 hello\nunfinished"
+    )
+    items = feed(ConsoleDecoder(), text.encode())
+    lines = ["red", "", " 20%|##| 2/10", "{'loss': 1}", "2026-08-21 21:30:01,500 hello"]
+    assert shown(items) == lines
+    moment = datetime(2026, 8, 21, 21, 30, 1, 500000).timestamp()
+    assert facts(items, "console")[0]["times"] == [None] * 4 + [moment]
+    assert shown(feed(ConsoleDecoder(), text.encode(), range(len(text)))) == lines
+
+
+def test_only_the_last_lines_of_a_long_text_are_emitted() -> None:
+    text = "".join(f"line {index}\n" for index in range(3 * KEPT)).encode()
+    items = feed(ConsoleDecoder(), text)
+    assert shown(items) == [f"line {index}" for index in range(2 * KEPT, 3 * KEPT)]
+    assert len(facts(items, "console")) == 1
+
+
+def test_traceback_at_the_end_is_a_crash() -> None:
+    text = 'step 1 loss 0.5\nTraceback (most recent call last):\n  File "x.py", line 1\n    f()\nValueError: bad\n'
+    assert state(feed(ConsoleDecoder(), text.encode())) == ("crashed", "ValueError: bad")
+
+
+def test_run_that_continues_has_not_crashed() -> None:
+    text = b"Traceback (most recent call last):\n  x\nValueError: bad\n"
+    decoder = ConsoleDecoder()
+    assert state(decoder.feed(text)) == ("crashed", "ValueError: bad")
+    assert state(decoder.feed(b"step 2 loss 0.5\n")) == ("running", "its log continues")
+    assert state(feed(ConsoleDecoder(), text + b"step 2 loss 0.5\n")) is None
+    assert state(feed(ConsoleDecoder(), text + b"ordinary line\n" * 30)) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB",
+        "[rank3]:[E1121] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)",
+        "slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 2026-11-21T01:00:00 DUE TO TIME LIMIT ***",
+        "(raylet) A worker died or was killed while executing a task by an unexpected system error.",
+        "Received SIGTERM, shutting down",
+        "Killed",
+        "train.sh: line 12: 4711 Killed                  python train.py",
+    ],
+)
+def test_fatal_line_is_the_evidence(line: str) -> None:
+    logged = state(feed(ConsoleDecoder(), f"step 1 loss 0.5\n{line}\n{'bye' * 3}\n".encode() * 1 + b"x\n" * 50))
+    assert logged is not None
+    assert logged[0] == "crashed"
+    assert logged[1] == line
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 GiB", "GPU out of memory"),
+        ("[rank3]:[E1121] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)", "NCCL timeout"),
+        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO TIME LIMIT ***", "time limit reached"),
+        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 DUE TO PREEMPTION ***", "preempted"),
+        ("slurmstepd: error: *** JOB 123 ON node7 CANCELLED AT 01:00:00 ***", "cancelled"),
+        ("(raylet) A worker died or was killed while executing a task", "a Ray worker died"),
+        ("ray: worker was killed due to the node running low on memory", "out of host memory"),
+        ("Out of memory: Killed process 4711 (python)", "out of host memory"),
+        ("Received SIGTERM, shutting down", "terminated (SIGTERM)"),
+        ("train.sh: line 12: 4711 Killed                  python train.py", "killed (SIGKILL)"),
+        ("Segmentation fault (core dumped)", "crashed in native code"),
+    ],
+)
+def test_crash_has_a_cause_and_a_step(line: str, cause: str) -> None:
+    text = f"step 40 loss 0.5\nstep 41 loss 0.4\n{line}\nbye\n"
+    items = feed(ConsoleDecoder(), text.encode())
+    assert facts(items, "state")[-1]["cause"] == cause
+    logged = [item for item in items if isinstance(item, Fact) and item.topic == "state"]
+    assert logged[-1].step == 41
+
+
+@pytest.mark.parametrize(
+    ("line", "evidence"),
+    [
+        ("[INFO] pipeline complete!", "pipeline complete!"),
+        ("[2026-11-21 15:54:00] [train.py (75)] [INFO] [PID 24904] pipeline complete!", "pipeline complete!"),
+        ("2026-11-21 15:54:00,123 - INFO - Training completed. Bye", "Training completed. Bye"),
+        ("{'train_runtime': '40', 'train_loss': 0.5, 'epoch': 1}", "the trainer printed its final summary"),
+    ],
+)
+def test_last_words_of_a_trainer(line: str, evidence: str) -> None:
+    text = (
+        f"step 1 loss 0.5\n{line}\n{{'eval_loss': 0.5, 'epoch': 1}}\nTraceback (most recent call last):\nX: teardown\n"
+    )
+    assert state(feed(ConsoleDecoder(), text.encode())) == ("finished", evidence)
+    assert state(feed(ConsoleDecoder(), f"{text}step 2 loss 0.5\n".encode())) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "MAX EPOCHS NUM!",
+        "[INFO]: Environment closed",
+        "Training complete in 2m 3s",
+        "2026-11-21 15:54:00,123 INFO Training finished!",
+        "TRAINING COMPLETE",
+        "Done training.",
+        "Finished Training",
+        "Training time 0:05:23",
+        "  train_runtime            =     0:00:12",
+        "Early stopping, best iteration is: [31]",
+        "Optimization Finished!",
+        "100 epochs completed in 0.352 hours.",
+    ],
+)
+def test_last_words_of_other_trainers(line: str) -> None:
+    text = f"step 1 loss 0.5\n{line}\nmodel saved to out/\n"
+    finished = state(feed(ConsoleDecoder(), text.encode()))
+    assert finished is not None
+    assert finished[0] == "finished"
+    assert finished[1] in line
+    for later in ("step 2 loss 0.5\n", "preparing the next fold\n" * 61):
+        assert (state(feed(ConsoleDecoder(), f"{text}{later}".encode())) or ("running",))[0] == "running"
+    killed = "slurmstepd: error: *** JOB 1 CANCELLED AT 2026-11-22T03:15:05 DUE TO TIME LIMIT ***\n"
+    assert (state(feed(ConsoleDecoder(), f"{text}{killed}".encode())) or ("",))[0] == "crashed"
+
+
+@pytest.mark.parametrize("line", ["Training loss 0.5", "Epoch 3: training finished", "Training done for fold 2"])
+def test_other_words_about_training_do_not_finish_the_run(line: str) -> None:
+    assert state(feed(ConsoleDecoder(), f"step 1 loss 0.5\n{line}\n".encode())) is None
+
+
+def test_ray_cleaning_up_after_the_driver_is_no_crash() -> None:
+    cleanup = "[2026-11-22 19:37:34,862 I 8618 8618] (raylet) node_manager.cc:1050: Killing leased worker because its "
+    text = f"step 1 loss 0.5\n{cleanup}owner died. worker_id=f68175\n"
+    assert state(feed(ConsoleDecoder(), text.encode())) is None
+    text += "(raylet) A worker died or was killed while executing a task by an unexpected system error.\n"
+    assert (state(feed(ConsoleDecoder(), text.encode())) or ("",))[0] == "crashed"
+
+
+def test_wandb_summary_after_a_crash_does_not_finish_the_run() -> None:
+    text = "Traceback (most recent call last):\n  x\nValueError: bad\nwandb: You can sync this run to the cloud\n"
+    assert state(feed(ConsoleDecoder(), text.encode())) == ("crashed", "ValueError: bad")
+
+
+def test_progress_is_emitted_once() -> None:
+    items = feed(ConsoleDecoder(), (DATA / "hf_resume" / "console_1.log").read_bytes())
+    assert facts(items, "progress") == [{"step": 2, "total": 120}]
+
+
+# ---------------------------------------------------------------- any cutting, any bytes
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_cutting_does_not_matter(path: Path) -> None:
+    data = path.read_bytes()
+    whole = feed(ConsoleDecoder(), data)
+    lengths = (1, 7, 4096) if len(data) < 12_000 else (97, 4096)
+    for length in lengths:
+        cut = feed(ConsoleDecoder(), data, range(0, len(data), length))
+        assert rows(cut) == rows(whole)
+        assert shown(cut)[-100:] == shown(whole)[-100:]
+        assert (state(cut) or ("running", ""))[0] == (state(whole) or ("running", ""))[0]
+
+
+PIECES = [piece.encode() for piece in (
+    "step:1 - a:0.5 - b:nan", "{'loss': '0.5', 'epoch': '0.1'}", "{'loss': 1.0,", " 'epoch': 2}", "\n",
+    "\r", "\r\n", "\x1b[A", " 10%|#| 5/10 [00:10<01:30, 10.00it/s]", "Step 3: {'a': 1}", "Epoch 1/2",
+    "8/8 - 0s - 4ms/step - loss: 0.5", "│",
+    "├─ Metric Table ─┤", "├─ Time ─┤", "│ Global Step:    1/10 │", "│a=1 │", "-" * 20, "| time/ |  |",
+    "|    total_timesteps | 5 |", "Traceback (most recent call last):", "ValueError: x", "(A pid=1) ",
+    "pipeline step 4 start...", '[PID 7] {"a": 1}', 'metrics_tag: {"step": 1, "metrics": {"b": 2}}',
+    "  • Loss: 0.5", "= Step 1/2 =", "step 5 loss 0.5", "\xe9",
+)]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES) | st.binary(max_size=6), max_size=40), st.lists(st.integers(0, 800), max_size=12)
+)
+def test_random_pieces_cut_anywhere(pieces: list[bytes], cuts: list[int]) -> None:
+    data = b"".join(pieces)
+    whole, cut = feed(ConsoleDecoder(), data), feed(ConsoleDecoder(), data, cuts)
+    assert rows(cut) == rows(whole)
+    assert shown(cut) == shown(whole)
+    assert len(damage(cut)) == len(damage(whole))
+
+
+@pytest.mark.parametrize("name", ["verl_console_np2.log", "hf_trainer_v5.log", "sb3_table.log", "trinity_console.log"])
+def test_truncation_at_any_byte_keeps_the_points_before(name: str) -> None:
+    data = (DATA / "golden" / name).read_bytes()
+    whole = rows(feed(ConsoleDecoder(), data))
+    for length in range(len(data)):
+        actual = rows(feed(ConsoleDecoder(), data[:length]))
+        assert actual == whole[: len(actual)]
+
+
+def test_flush_reads_a_complete_last_line_once() -> None:
+    decoder = ConsoleDecoder()
+    assert series(decoder.feed(b"{'loss': 1.0, 'epoch': 1}")) == {}
+    assert series(decoder.flush()) == {"loss": points((1, 1)), "epoch": points((1, 1))}
+    assert series([*decoder.feed(b"\nstep:1 - a:0.5"), *decoder.flush()]) == {}
+    assert series([*decoder.feed(b"3\n"), *decoder.flush()]) == {"a": points((1, 0.53))}
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "step:1 - ",
+        "{'",
+        "{'a': ",
+        "=",
+        "|",
+        "\r",
+        "x\r",
+        "step 1 a=",
+        "[a]",
+        "\x1b[",
+        "├─ ",
+        "│a=1",
+        "{'a': [",
+        "'\\'",
+        "a: 1 | ",
+        "1",
+    ],
+)
+def test_hostile_lines_take_linear_time(piece: str) -> None:
+    """Quadratic time would exceed the time limit of the test."""
+    hostile = b"step 1: {" + piece.encode() * (1_500_000 // len(piece.encode()))
+    metrics = read(b"step:1 - a:1\n" + hostile[: 1 << 20] + b"\n" + hostile + b"\nstep:2 - a:2\n")
+    assert {*points((1, 1), (2, 2))} <= {*metrics["a"]}
+
+
+def test_too_long_line_is_damage_and_other_lines_are_kept() -> None:
+    items = feed(
+        ConsoleDecoder(), b"step:1 - a:1\n" + b"x" * (MAX_LINE + 1) + b"\nstep:2 - a:2\n", range(0, MAX_LINE, 1 << 20)
+    )
+    assert series(items) == {"a": points((1, 1), (2, 2))}
+    assert damage(items) == [(13, MAX_LINE + 2, "line longer than 16 MiB")]
+
+
+# ---------------------------------------------------------------- recognition and runs
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "wanted"),
+    [
+        ("train.log", b"starting\n", True),
+        ("slurm-123.out", b"starting\n", True),
+        ("log_rank_DRIVER_0_1.log", b"[INFO] hello\n", True),
+        ("stdout", b"hello\n", True),
+        ("whatever.log", b"step:1 - a:0.5\n", True),
+        ("whatever.log", b"torch 2.8, 8 x cuda\n", True),
+        ("whatever.log", b"dpkg: unpacking\n", False),
+        ("notes.txt", b"buy milk\n", False),
+        ("log_1795224524.txt", b"Step 4 | loss:nan lr:2e-05 \n", True),
+        ("train.log", b"", False),
+        ("train.log", b"no line yet", False),
+        ("training.log", b"epoch,loss,val_loss\n", False),
+        ("train.log", b"PK\x03\x04\0\0\n", False),
+        ("train.log", b"\xff\xfeh\0i\0\n\0", False),
+    ],
+)
+def test_matches(name: str, head: bytes, wanted: bool) -> None:
+    assert matches(name, head) is wanted
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README.txt",
+        "requirements.txt",
+        "debug-internal.log",
+        "a.json.log",
+        "merges.txt",
+        "a.py",
+        "a.csv",
+        "events.out.tfevents.1",
+    ],
+)
+def test_file_names_that_are_not_opened(name: str) -> None:
+    assert not wants_name(name)
+
+
+def test_every_sample_is_recognised() -> None:
+    for path in LOGS:
+        log_format = recognise(path.name, path.read_bytes()[:4096])
+        assert isinstance(log_format, Format)
+        assert log_format is FORMAT, path.name
+
+
+def test_console_text_beside_a_metric_log_joins_its_run(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n')
+    (tmp_path / "train.log").write_text("starting\nstep 1 kl 0.25\n")
+    collector = Collector([str(tmp_path)])
+    assert [event.run for event in collector.find() if hasattr(event, "source")] == [0, 0]
+    metrics = {source: series([item]) for source, item in collector.in_file_order() if series([item])}
+    assert metrics == {"metrics.jsonl": {"loss": points((1, 0.5))}, "train.log": {"kl": points((1, 0.25))}}
+
+
+def test_family_is_added_by_marks_and_a_reader() -> None:
+    assert len(families()) == len({family.id for family in families()}) >= 17
+    assert all(family.marks and all(family.marks) for family in families())
+
+    class Mine(LineReader):
+        def read(self, line: Line) -> bool:
+            return self.sink.add_row([("x", float(line.message.partition("@@")[2]))], 1, line)
+
+    decoder = ConsoleDecoder((Family("mine", ("@@",), Mine, order=1),))
+    assert series(decoder.feed(b"hello @@ 0.5\nstep 2 y 1\n")) == {"x": points((1, 0.5)), "y": points((2, 1))}
+
+
+@pytest.mark.parametrize("late", [10, 1], ids=["disproved", "confirmed"])
+def test_guessed_step_of_a_row_is_corrected_by_its_bar(tmp_path: Path, late: int) -> None:
+    """Reading after every write gives the same points as reading the whole log."""
+    bar = "\r 10%|#   | {}/100 [00:10<01:30, 10.00it/s]"
+    log = tmp_path / "run" / "train.log"
+    log.parent.mkdir()
+    monitor = LocalMonitor([tmp_path])
+    seen = []
+    with log.open("a") as file:
+        for text in (
+            "training begins\n" + bar.format(0),
+            "\n{'loss': 1.0}\n",
+            f"{bar.format(late)}\n",
+            "{'loss': 2.0}\n",
+            bar.format(2 * late),
+        ):
+            file.write(text)
+            file.flush()
+            monitor.update()
+            [run] = monitor.snapshot().runs
+            seen.append(run.curve("loss").steps.tolist() if "loss" in run.metrics else [])
+    assert seen == [[], [1], [late], [late, late + 1], [late, 2 * late]]
+    [whole] = open_run(tmp_path).runs
+    assert whole.curve("loss").steps.tolist() == [late, 2 * late]
+    assert not monitor.collector.partly_unreadable
+
+
+def test_a_hole_is_damage_and_joins_no_lines() -> None:
+    """A copytruncate rotation leaves NUL bytes if the writer continues at its old offset."""
+    text = (
+        b"\0" * 5000 + b"l 0\nstep 1 loss 0.5\nstep=480 loss=0." + b"\0" * 300 + b"step=400 loss=0.007\nstep 9 loss 1\n"
+    )
+    items = feed(ConsoleDecoder(), text)
+    assert series(items) == {"loss": points((1, 0.5), (9, 1.0))}
+    assert [reason for _, _, reason in damage(items)] == ["NUL bytes within a line"] * 2
+    assert recognise("/run/train.log", text[4000:8096]) is not None

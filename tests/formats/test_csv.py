@@ -1,0 +1,673 @@
+"""Separated tables: points and steps of cells, recognition, growth and rewrites."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import math
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.json_points import damage, feed, rows, series
+
+from tuimon.formats import recognise
+from tuimon.formats._shared import lines as _lines
+from tuimon.formats.tables import csv as csv_table
+from tuimon.formats.tables import dvclive, headerless, long_form, sb3_monitor
+from tuimon.formats.tables._decoder import TableDecoder
+from tuimon.model.events import Columns, Event, MetricsFound, SegmentStarted, StreamFound, StreamStatus
+from tuimon.model.points import Points, SegmentStart
+from tuimon.monitor.local import open_run
+from tuimon.reader import Collector
+
+DATA = Path(__file__).parent.parent / "data" / "csv"
+FILES = [path for path in sorted(DATA.rglob("*")) if path.suffix in (".csv", ".log", ".tsv")]
+
+
+def truth(path: Path) -> dict[str, dict[str, list[tuple[int, str]]]]:
+    with gzip.open(path, "rt") as file:
+        logged: dict[str, dict[str, list[list[Any]]]] = json.load(file)
+    return {
+        source: {metric: [(int(step), repr(float(value))) for step, value in points] for metric, points in of.items()}
+        for source, of in logged.items()
+    }
+
+
+def read(text: str | bytes) -> dict[str, list[tuple[int, str]]]:
+    return series(feed(TableDecoder(), text.encode() if isinstance(text, str) else text))
+
+
+def segments(items: list[Any]) -> int:
+    return sum(isinstance(item, SegmentStart) for item in items)
+
+
+# ---------------------------------------------------------------------- real files
+
+
+@pytest.mark.parametrize("path", [name for name in truth(DATA / "truth.json.gz") if "sb3" not in name])
+def test_every_logged_point_is_read(path: str) -> None:
+    assert read((DATA / path).read_bytes()) == truth(DATA / "truth.json.gz")[path]
+
+
+@pytest.mark.parametrize("path", ["sb3/progress.csv", "sb3/monitor.csv"])
+def test_stable_baselines3_prints_short_float32(path: str) -> None:
+    metrics, logged = read((DATA / path).read_bytes()), truth(DATA / "truth.json.gz")[path]
+    assert metrics.keys() == logged.keys()
+    for metric, points in logged.items():
+        assert [step for step, _ in metrics[metric]] == [step for step, _ in points]
+        for (_, ours), (_, theirs) in zip(metrics[metric], points, strict=True):
+            assert math.isclose(float(ours), float(theirs), rel_tol=2e-7)
+
+
+def test_monitor_episodes_have_wall_times() -> None:
+    items = feed(TableDecoder(), b'#{"t_start": 1795224133.5, "env_id": "CartPole-v1"}\nr,l,t\n1.0,9,0.25\n2.0,8,1.5\n')
+    assert rows(items) == [
+        (name, step, value, time)
+        for step, time, values in (
+            (0, "1795224133.75", ("1.0", "9.0", "0.25")),
+            (1, "1795224135.0", ("2.0", "8.0", "1.5")),
+        )
+        for name, value in zip("rlt", values, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_cutting_of_real_files_does_not_matter(path: Path) -> None:
+    data = path.read_bytes()
+    whole = rows(feed(TableDecoder(), data))
+    draw = random.Random(path.name)
+    for count in (1, 10, 200):
+        cuts = [draw.randrange(len(data)) for _ in range(count)]
+        assert rows(feed(TableDecoder(), data, cuts)) == whole
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_truncation_at_any_byte_keeps_the_points_before(path: Path) -> None:
+    data = path.read_bytes()[:1500]
+    whole = rows(feed(TableDecoder(), data))
+    for length in range(len(data)):
+        items = feed(TableDecoder(), data[:length])
+        assert rows(items) == whole[: len(rows(items))]
+        assert damage(items) == []
+
+
+# ---------------------------------------------------------------------- cells, steps and rows
+
+RAY = (
+    "loss,timestamp,checkpoint_dir_name,done,training_iteration,trial_id,date,time_total_s,pid,hostname,node_ip,tag\n"
+    "0.5,1795224133,checkpoint_000000,False,1,5b4f3_00000,2026-11-21_01-41-19,2.5,4711,vm,10.0.0.1,0_lr=0.1\n"
+)
+
+NUMBERS = st.one_of(
+    st.floats(width=64).map(repr),
+    st.integers(-(10**30), 10**30).map(str),
+    st.sampled_from(["nan", "NaN", "inf", "-inf", "+Infinity", "1e5", "1E-7", ".5", "5.", "+2", "007", " 1.5 ", "-0"]),
+)
+TEXTS = st.sampled_from(["", "NA", "N/A", "None", "abc", "1 2", "1_000", "true", "0x10", "2026-11-21", "é", "--"])
+QUOTED = st.sampled_from(['"0.5"', '"a,b"', '"say ""hi"""', '"nan"'])
+CELLS = st.one_of(NUMBERS, NUMBERS, TEXTS, QUOTED)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[str, list[list[str]]]:
+    """(separator, rows of cells that are not a header)"""
+    separator = draw(st.sampled_from([",", ";", "\t"]))
+    columns = draw(st.integers(1, 4))
+    cells = st.lists(CELLS, min_size=columns, max_size=columns)
+    return separator, draw(st.lists(cells, min_size=1, max_size=12))
+
+
+def as_float(cell: str) -> float | None:
+    """Parse a number as Python does, except that underscores are not allowed."""
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
+
+
+@given(tables(), st.sampled_from(["\n", "\r\n"]), st.data())
+def test_cells_are_read_as_pythons_own_readers_do(
+    table: tuple[str, list[list[str]]], end: str, data: st.DataObject
+) -> None:
+    separator, body = table
+    names = [f"m{index}" for index in range(len(body[0]))]
+    lines = [separator.join(["step", *names])]
+    lines += [separator.join([str(7 * number), *cells]) for number, cells in enumerate(body)]
+    text = end.join([*lines, ""])
+    wanted: dict[str, list[tuple[int, str]]] = {}
+    for row in csv.DictReader(io.StringIO(text), delimiter=separator):
+        for name in names:
+            value = as_float(row[name])
+            if value is not None:
+                wanted.setdefault(name, []).append((int(row["step"]), repr(value + 0.0)))
+    raw = text.encode()
+    cuts = data.draw(st.lists(st.integers(1, len(raw)), max_size=8))
+    assert series(feed(TableDecoder(), raw, cuts)) == wanted
+
+
+PIECES = [
+    b"0",
+    b"1",
+    b".",
+    b",",
+    b"\n",
+    b" ",
+    b"nan",
+    b"-",
+    b'"',
+    b"\r",
+    b"a",
+    b"e",
+    b"\0",
+    b"#",
+    b"step,loss\n",
+    b"null",
+]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=60).map(b"".join),
+    st.lists(st.integers(0, 400), max_size=6),
+    st.booleans(),
+)
+def test_cutting_of_odd_lines_does_not_matter(odd: bytes, cuts: list[int], long: bool) -> None:
+    data = b"step,loss\n" + odd + (b"\n" + b"".join(b"%d,0.5\n" % step for step in range(40)) if long else b"")
+    assert rows(feed(TableDecoder(), data, cuts)) == rows(feed(TableDecoder(), data))
+
+
+@given(st.binary(max_size=400), st.lists(st.integers(0, 420), max_size=6))
+def test_garbage_gives_damage_and_never_an_exception(garbage: bytes, cuts: list[int]) -> None:
+    data = b"step,loss\n0,0.5\n" + garbage + b"\n9,0.25\n"
+    whole = feed(TableDecoder(), data)
+    assert ("loss", 0, "0.5") in {(name, step, value) for name, step, value, _ in rows(whole)}
+    assert rows(feed(TableDecoder(), data, cuts)) == rows(whole)
+
+
+def test_sparse_rows_share_a_step_and_keep_their_own_cells() -> None:
+    assert read("epoch,step,lr,loss,val\n,4,0.1,,\n0,4,,1.5,\n0,4,,,nan\n") == {
+        "lr": [(4, "0.1")],
+        "epoch": [(4, "0.0"), (4, "0.0")],
+        "loss": [(4, "1.5")],
+        "val": [(4, "nan")],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("epoch,loss\n0,1\n1,2\n", {"loss": [(0, "1.0"), (1, "2.0")]}),
+        ("Epoch;Loss\n1;1\n", {"Loss": [(1, "1.0")]}),
+        ("time/total_timesteps,x\n512,1\n", {"time/total_timesteps": [(512, "512.0")], "x": [(512, "1.0")]}),
+        ("training_iteration,timesteps_total,x\n3,99,1\n", {"timesteps_total": [(3, "99.0")], "x": [(3, "1.0")]}),
+        ("a,b\n5,6\n7,\n,8\n", {"a": [(0, "5.0"), (1, "7.0")], "b": [(0, "6.0"), (2, "8.0")]}),
+        (",loss\n0,5\n1,6\n", {"loss": [(0, "5.0"), (1, "6.0")]}),
+        ("step,loss\n3,5\n,6\n", {"loss": [(3, "5.0"), (3, "6.0")]}),
+        ("epoch,loss\n0.5,1\n1.0,2\n", {"epoch": [(0, "0.5"), (1, "1.0")], "loss": [(0, "1.0"), (1, "2.0")]}),
+        ("step,loss,loss\n1,2,3\n", {"loss": [(1, "2.0")], "loss.1": [(1, "3.0")]}),
+        ("step,trial_id,date,loss\n1,12345,20261121,3\n", {"loss": [(1, "3.0")]}),
+        ("    epoch,  train/loss\n        1,         0.5\n", {"train/loss": [(1, "0.5")]}),
+        ('"Step","a, b - loss"\n"1","0.5"\n', {"a, b - loss": [(1, "0.5")]}),
+        ("\ufeffstep,loss\r\n1,0.5\r\n", {"loss": [(1, "0.5")]}),
+        ("step\tinf\n30\tinf\n31\t-inf\n", {"inf": [(30, "inf"), (31, "-inf")]}),
+        ("step,loss\n\n1,0.5\n\0\0\0\n# note\n2,0.25\n", {"loss": [(1, "0.5"), (2, "0.25")]}),
+        ("step,loss\n", {}),
+    ],
+)
+def test_steps_and_names(text: str, wanted: dict[str, list[tuple[int, str]]]) -> None:
+    assert read(text) == wanted
+
+
+def test_only_numbers_of_a_ray_table_are_points() -> None:
+    actual = rows(feed(TableDecoder(), RAY.encode()))
+    assert actual == [
+        (name, 1, value, "1795224133.0")
+        for name, value in (("loss", "0.5"), ("time_total_s", "2.5"), ("pid", "4711.0"))
+    ]
+
+
+def test_times() -> None:
+    text = "step,timestamp,time_s,loss\n1,1795224133,0.5,2\n2,,0.5,2\n"
+    actual = rows(feed(TableDecoder(), text.encode()))
+    assert [row for row in actual if row[0] == "loss"] == [
+        ("loss", 1, "2.0", "1795224133.0"),
+        ("loss", 2, "2.0", "nan"),
+    ]
+    assert {row[0] for row in actual} == {"time_s", "loss"}
+    text = "Wall time,Step,Value\n2026-11-21T10:00:00+00:00,3,0.5\n"
+    assert rows(feed(TableDecoder(), text.encode())) == [("Value", 3, "0.5", "1795255200.0")]
+
+
+def test_rows_with_nul_bytes_in_or_around_them_are_damage() -> None:
+    items = feed(TableDecoder(), b"step,loss\n0,0.5\n1,0\0\0.5\n\0\0\0002,0.25\0\n3,0.125\n")
+    assert series(items) == {"loss": [(0, "0.5"), (3, "0.125")]}
+    assert damage(items) == [(16, 8, "NUL bytes within a line"), (24, 11, "NUL bytes within a line")]
+
+
+def test_row_of_another_length_is_damage_and_other_rows_are_kept() -> None:
+    items = feed(TableDecoder(), b'step,loss\n1,0.5\n2,0.2,0.4\n3\n4,"0.1\n5,0.25\n')
+    assert series(items) == {"loss": [(1, "0.5"), (5, "0.25")]}
+    assert damage(items) == [
+        (16, 10, "row with 3 cells instead of 2"),
+        (26, 2, "row with 1 cells instead of 2"),
+        (28, 7, "unclosed quote"),
+    ]
+
+
+def test_line_is_read_once_its_newline_arrives() -> None:
+    decoder = TableDecoder()
+    assert series([*decoder.feed(b"step,loss\n1,0.12"), *decoder.flush()]) == {}
+    assert series(decoder.feed(b"5\n")) == {"loss": [(1, "0.125")]}
+
+
+def test_too_long_line_is_skipped() -> None:
+    data = b"step,loss\n1,0.5\n" + b"9" * (_lines.MAX_LINE + 5) + b"\n2,0.25\n"
+    items = feed(TableDecoder(), data, range(0, len(data), 1 << 20))
+    assert series(items) == {"loss": [(1, "0.5"), (2, "0.25")]}
+    assert [reason for *_, reason in damage(items)] == ["line longer than 16 MiB"]
+
+
+@pytest.mark.parametrize("again", ["step,loss,acc", "loss,step,acc,lr"])
+def test_repeated_header_starts_a_segment(again: str) -> None:
+    text = f"step,loss,acc\n1,0.5,0\n2,0.25,0\n{again}\n" + ",".join("1" * len(again.split(","))) + "\n"
+    items = feed(TableDecoder(), text.encode())
+    assert [type(item) for item in items] == [Points, SegmentStart, Points]
+    assert series(items)["loss"] == [(1, "0.5"), (2, "0.25"), (1, "1.0")]
+
+
+def test_second_header_without_a_first_name() -> None:
+    """The form of pandas; rows below it have the new names, not those of the first header."""
+    data = b",step,loss\n0,1,0.5\n,step,acc\n0,1,0.75\n"
+    items = feed(TableDecoder(), data)
+    assert [type(item) for item in items] == [Points, SegmentStart, Points]
+    assert series(items) == {"": [(1, "0.0"), (1, "0.0")], "loss": [(1, "0.5")], "acc": [(1, "0.75")]}
+
+
+# ---------------------------------------------------------------------- rewritten tables
+
+
+def rewritten(*states: str | bytes) -> list[Any]:
+    """Return the items for a file that is read from its beginning in each of these states."""
+    decoder, items = TableDecoder(), []
+    for state in states:
+        decoder.restart()
+        items += decoder.feed(state.encode() if isinstance(state, str) else state)
+    return [*items, *decoder.flush()]
+
+
+def test_table_rewritten_with_more_columns_emits_only_new_rows() -> None:
+    items = rewritten(
+        "b,step\n1,1\n2,2\n", "a,b,step\n,1,1\n,2,2\n7,3,3\n", "a,b,c,step\n,1,,1\n,2,,2\n7,3,,3\n,,9,4\n"
+    )
+    assert segments(items) == 0
+    assert series(items) == {"b": [(1, "1.0"), (2, "2.0"), (3, "3.0")], "a": [(3, "7.0")], "c": [(4, "9.0")]}
+
+
+def test_restarted_table_is_a_new_segment() -> None:
+    items = rewritten("step,loss\n1,5\n2,4\n3,3\n", "step,loss\n", "step,loss\n1,5.5\n")
+    assert segments(items) == 1
+    assert series(items) == {"loss": [(1, "5.0"), (2, "4.0"), (3, "3.0"), (1, "5.5")]}
+
+
+def test_first_rows_of_a_restarted_table_are_emitted_with_the_next_row_or_flush() -> None:
+    decoder = TableDecoder()
+    assert len(decoder.feed(b"step,loss\n1,5\n2,4\n")) == 1
+    decoder.restart()
+    assert decoder.feed(b"step,loss\n1,9\n") == []
+    items = decoder.feed(b"2,8\n")
+    assert [type(item) for item in items] == [SegmentStart, Points, Points]
+    assert series(items) == {"loss": [(1, "9.0"), (2, "8.0")]}
+    decoder.restart()
+    assert decoder.feed(b"step,loss\n1,7\n") == []
+    assert series(decoder.flush()) == {"loss": [(1, "7.0")]}
+    assert series(decoder.feed(b"2,6\n")) == {"loss": [(2, "6.0")]}
+
+
+def test_additional_zero_in_a_restarted_table_is_emitted() -> None:
+    items = rewritten("loss,acc,step\n1,0.5,1\n,0.5,2\n", "loss,acc,step\n1,0.5,1\n0,0.5,2\n0.25,0.5,3\n")
+    assert segments(items) == 1
+    assert series(items)["loss"] == [(1, "1.0"), (2, "0.0"), (3, "0.25")]
+
+
+def test_segment_of_a_deterministic_restart_begins_at_the_first_difference() -> None:
+    items = rewritten("step,loss\n1,5\n2,4\n3,3\n", "step,loss\n1,5\n2,4\n3,2.5\n4,2\n")
+    assert segments(items) == 1
+    assert series(items) == {"loss": [(1, "5.0"), (2, "4.0"), (3, "3.0"), (3, "2.5"), (4, "2.0")]}
+
+
+def test_damage_is_reported_once_in_rewritten_tables() -> None:
+    items = rewritten("step,loss\n1,5\n2\n3,3\n", "step,loss,a\n1,5,\n2\n3,3,\n4,4,4\n")
+    assert len(damage(items)) == 1
+    assert series(items)["loss"] == [(1, "5.0"), (3, "3.0"), (4, "4.0")]
+
+
+@given(st.lists(st.integers(1, 200), max_size=8), st.integers(0, 12))
+def test_cutting_of_a_rewritten_table_does_not_matter(cuts: list[int], changed: int) -> None:
+    before = "step,a\n" + "".join(f"{step},{step}\n" for step in range(12))
+    after = "step,b,a\n" + "".join(f"{step},,{step if step != changed else -1}\n" for step in range(15))
+    decoder = TableDecoder()
+    items = feed(decoder, before.encode())
+    decoder.restart()
+    items += feed(decoder, after.encode(), cuts)
+    wanted = [(step, repr(float(step))) for step in range(12)]
+    wanted += [(step, repr(float(step if step != changed else -1))) for step in range(min(changed, 12), 15)]
+    assert series(items) == {"a": wanted}
+    assert segments(items) == (changed < 12)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_half_rewritten_table_is_not_a_restart(columns: int) -> None:
+    more = [f"new{index}" for index in range(columns)]
+    before = "step,a,b\n" + "".join(f"{step},{step * 11},{step * 7}\n" for step in range(40))
+    after = ",".join(["step,a,b", *more]) + "\n"
+    after += "".join(f"{step},{step * 11},{step * 7}{',' * columns}\n" for step in range(40))
+    after += "40,1,2" + ",3" * columns + "\n"
+    for cut in range(len(before)):
+        items = rewritten(before, after[:cut] + before[cut:], after)
+        assert segments(items) == 0
+        assert damage(items) == []
+        assert {name: len(points) for name, points in series(items).items()} == {
+            "a": 41,
+            "b": 41,
+            **dict.fromkeys(more, 1),
+        }
+
+
+class Baselines3:
+    """Writes a table as Stable-Baselines3's CSVOutputFormat does: a new key rewrites all in place, in 8 KiB pieces."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.keys: list[str] = []
+        self.rows: list[dict[str, float]] = []
+        path.touch()
+
+    def write(self, row: dict[str, float]) -> Iterator[None]:
+        """Write a row; yield after each piece that has reached the disk."""
+        fresh = [key for key in row if key not in self.keys]
+        self.rows.append(row)
+        if fresh:
+            self.keys += fresh
+            table = [
+                self.keys,
+                *(
+                    [repr(logged_row[key]) if key in logged_row else "" for key in self.keys]
+                    for logged_row in self.rows
+                ),
+            ]
+            data, position = "".join(",".join(cells) + "\n" for cells in table).encode(), 0
+        else:
+            data, position = (
+                (",".join(repr(row.get(key, "")) for key in self.keys) + "\n").encode(),
+                self.path.stat().st_size,
+            )
+        with self.path.open("r+b", buffering=0) as file:
+            for begin in range(0, len(data), 8192):
+                file.seek(position + begin)
+                file.write(data[begin : begin + 8192])
+                yield
+
+
+def series_of(events: list[Event]) -> dict[str, list[tuple[int, float]]]:
+    """Return metric -> [(step, value)] of a single stream."""
+    names: dict[int, str] = {}
+    result: dict[str, list[tuple[int, float]]] = {}
+    for event in events:
+        if isinstance(event, MetricsFound):
+            names.update(enumerate(event.names, event.first))
+        elif isinstance(event, Columns):
+            position = 0
+            for metric, count in zip(event.metric.tolist(), event.counts.tolist(), strict=True):
+                part = slice(position, position + count)
+                pairs = zip(event.steps[part].tolist(), event.values[part].tolist(), strict=True)
+                result.setdefault(names[metric], []).extend(pairs)
+                position += count
+    return result
+
+
+def test_reading_at_every_moment_of_a_growing_header(tmp_path: Path) -> None:
+    """Includes moments within a rewrite, when the file holds new rows, half a row and old rows."""
+    draw = random.Random(5)
+    writer = Baselines3(tmp_path / "progress.csv")
+    collector = Collector([str(tmp_path)])
+    events: list[Event] = []
+    keys = ["time/total_timesteps", "rollout/ep_rew_mean", "train/loss"]
+    for number in range(600):
+        if number in (3, 250, 420):
+            keys.append(f"train/extra_{number}")
+        row = {key: draw.random() for key in keys[1:]}
+        for _ in writer.write({keys[0]: 512.0 * number, **row}):
+            if number < 8 or number % 50 == 0 or number in (250, 420, 599):
+                events += collector.find()
+                events += collector.read()
+    events += collector.flush()
+    assert not any(isinstance(event, SegmentStarted) for event in events)
+    wanted: dict[str, list[tuple[int, float]]] = {}
+    for logged_row in writer.rows:
+        for key, value in logged_row.items():
+            wanted.setdefault(key, []).append((int(logged_row[keys[0]]), value))
+    assert series_of(events) == wanted
+    assert [event.damaged for event in events if isinstance(event, StreamStatus)][-1] == 0
+
+
+def test_lightning_rewrites_and_restarts_in_the_same_version(tmp_path: Path) -> None:
+    path = tmp_path / "version_0" / "metrics.csv"
+    path.parent.mkdir()
+    collector = Collector([str(tmp_path)])
+    events: list[Event] = []
+    for text in (
+        "step,train_loss\n0,1.0\n1,0.9\n",
+        "step,train_loss,val_loss\n0,1.0,\n1,0.9,\n1,,0.8\n",
+        "step,train_loss,val_loss\n0,1.0,\n1,0.9,\n1,,0.8\n2,0.7,\n",
+    ):
+        path.write_text(text)
+        events += [*collector.find(), *collector.read()]
+    assert not any(isinstance(event, SegmentStarted) for event in events)
+    path.unlink()
+    events += collector.read()
+    path.write_text("step,train_loss\n2,0.75\n")
+    events += [*collector.read(), *collector.flush()]
+    assert sum(isinstance(event, SegmentStarted) for event in events) == 1
+    assert series_of(events) == {
+        "train_loss": [(0, 1.0), (1, 0.9), (2, 0.7), (2, 0.75)],
+        "val_loss": [(1, 0.8)],
+    }
+
+
+# ---------------------------------------------------------------------- which files are tables of metrics
+
+PROMPTS = "step,prompt,completion,reward\n1,What?,That.,0.5\n"
+HOUSES = "longitude,latitude,median_income\n-122.2,37.8,8.3\n-122.1,37.7,7.2\n"
+LONG = "step,note,loss\n1," + "x" * 300 + ",0.5\n"
+IRIS = "sepal_length,sepal_width,species\n5.1,3.5,setosa\n"
+WIDE = "step," + ",".join(f"train/metric_{index}" for index in range(400)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_table"),
+    [
+        ("metrics.csv", "epoch,step,loss\n0,4,1.5\n", True),
+        ("metrics.csv", "epoch,step,loss\n", True),
+        ("metrics.csv", WIDE, True),
+        ("progress.csv", RAY, True),
+        ("metrics.csv", "step,loss\n1,0.5\n2\n3,0.25\n", True),
+        ("progress.csv", "rollout/ep_rew_mean,time/total_timesteps\n25,512\n", True),
+        ("0.monitor.csv", '#{"t_start": 1795224133.4, "env_id": "X"}\nr,l,t\n', True),
+        (
+            "results.csv",
+            "                  epoch,         train/box_loss\n                      1,                 0.5\n",
+            True,
+        ),
+        ("export.csv", '"Step","run - train/loss"\n"1","0.5"\n', True),
+        ("history.csv", ",loss,val_loss\n0,1.5,\n", True),
+        ("losses.csv", "train_loss,val_loss\n0.5,0.25\n", True),
+        ("training.log", "epoch,loss,val_loss\n0,1.5,NA\n", True),
+        ("training.log", "epoch;loss\n0;1.5\n", True),
+        ("training.log", "epoch,loss,val_loss\n", False),
+        ("train.log", "Epoch 1, loss: 0.5\nEpoch 2, loss: 0.4\n", False),
+        ("train.log", "INFO step,loss\n1,2\n", False),
+        ("run.txt", "step,total\nstarting, now\n", False),
+        ("data.csv", PROMPTS, False),
+        ("data.csv", LONG, False),
+        ("data.csv", HOUSES, False),
+        ("data.csv", "," + HOUSES.replace("\n", "\n0,", 2), False),
+        ("data.csv", IRIS, False),
+        ("data.csv", "0,0.5\n1,0.25\n", False),
+        ("data.csv", "", False),
+        ("data.csv", "just text\n", False),
+        ("data.csv", "step,question,answer,label\n1,a,b,c\n", False),
+        ("notes.csv", "step,loss\n1,0.5,0.7\n", False),
+        ("wrong.json", "epoch,loss\n0,1.5\n", False),
+    ],
+)
+def test_recognition_of_metric_tables(name: str, text: str, is_table: bool) -> None:
+    log_format = recognise(name, text.encode()[:4096])
+    assert (log_format in (csv_table.FORMAT, sb3_monitor.FORMAT)) is is_table
+
+
+@given(st.binary(max_size=300))
+def test_recognition_never_raises(head: bytes) -> None:
+    for name in ("x.csv", "x.log", "x.tsv"):
+        csv_table.matches(name, head)
+        csv_table.matches(name, b"step,loss\n" + head)
+
+
+def test_dvclive_metric_is_named_by_its_path(tmp_path: Path) -> None:
+    (tmp_path / "dvclive").symlink_to(DATA / "dvclive")
+    collector = Collector([str(tmp_path)])
+    events = list(collector.find())
+    result = {}
+    for source, item in collector.in_file_order():
+        assert isinstance(item, Points)
+        result[source.removeprefix("dvclive/")] = series([item])
+    logged = truth(DATA / "dvclive" / "truth.json.gz")
+    assert result.keys() == logged.keys()
+    for source, metrics in logged.items():
+        name = source.removeprefix("plots/metrics/").removesuffix(".tsv")
+        ((last, points),) = metrics.items()
+        assert name.endswith(last)
+        assert result[source] == {name: points}
+    assert len({event.run for event in events if isinstance(event, StreamFound)}) == 1
+    assert {event.format for event in events if isinstance(event, StreamFound)} == {"dvclive"}
+
+
+def test_metrics_named_like_runs_stay_in_one_run(tmp_path: Path) -> None:
+    for name in ("lr_0", "lr_1"):
+        path = tmp_path / "dvclive" / "plots" / "metrics" / f"{name}.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"step\t{name}\n0\t0.5\n")
+    events = list(Collector([str(tmp_path)]).find())
+    assert [event.run for event in events if isinstance(event, StreamFound)] == [0, 0]
+    assert dvclive.metric_name("/a/plots/metrics/lr_0.tsv") == "lr_0"
+    assert dvclive.metric_name("/a/lr_0.tsv") is None
+
+
+# ---------------------------------------------------------------------- tables of many hands
+
+
+@pytest.mark.parametrize("count", [3, 100])
+@pytest.mark.parametrize("first", ["epoch", ""])
+def test_line_ends_of_csv_writer_on_windows(first: str, count: int) -> None:
+    r"""A file opened without newline="" gets \r\r\n."""
+    rows = [f"{epoch},{1 / (1 + epoch)},{2 + epoch}" for epoch in range(count)]
+    data = "\r\r\n".join([f"{first},loss,val_loss", *rows, ""]).encode()
+    assert recognise("training_history.csv", data[:4096]) is csv_table.FORMAT
+    points = series(feed(TableDecoder(), data))
+    assert points == {
+        "loss": [(epoch, repr(1 / (1 + epoch))) for epoch in range(count)],
+        "val_loss": [(epoch, repr(2.0 + epoch)) for epoch in range(count)],
+    }
+
+
+def test_numbers_with_units_and_thousands() -> None:
+    data = (
+        b'epoch,acc,time,tokens,memory,tag\n1,85.3%,18840ms,"1,055,123",12.5 GB,3d\n2,90 %,1.5s,"2,055,123",13GiB,4e\n'
+    )
+    assert recognise("log.csv", data) is csv_table.FORMAT
+    assert series(feed(TableDecoder(), data)) == {
+        "acc": [(1, "85.3"), (2, "90.0")],
+        "time": [(1, "18840.0"), (2, "1.5")],
+        "tokens": [(1, "1055123.0"), (2, "2055123.0")],
+        "memory": [(1, "12.5"), (2, "13.0")],
+    }
+
+
+def test_header_repeated_for_every_append_is_skipped() -> None:
+    """As a data frame that is appended row by row; the steps go on."""
+    data = b"".join(b"step,loss\n%d,0.5\n" % step for step in range(5))
+    items = feed(TableDecoder(), data)
+    assert segments(items) == 0
+    assert series(items) == {"loss": [(step, "0.5") for step in range(5)]}
+    items = feed(TableDecoder(), b"".join(b"loss,acc\n0.5,1\n" for _ in range(3)))
+    assert segments(items) == 0
+    assert series(items)["loss"] == [(row, "0.5") for row in range(3)]
+
+
+def test_steps_of_baselines_progress_csv() -> None:
+    data = b"total/duration,rollout/return,total/steps,total/epochs\n1.5,-3.5,2000.0,1\n3.0,-2.5,4000.0,2\n"
+    assert recognise("progress.csv", data) is csv_table.FORMAT
+    assert series(feed(TableDecoder(), data))["rollout/return"] == [(2000, "-3.5"), (4000, "-2.5")]
+
+
+def test_table_without_a_header() -> None:
+    data = "".join(f"{1024 * row},{row / 8}\n" for row in range(1, 50)).encode()
+    torchrl, own = headerless.FORMATS
+    assert recognise("/csv_logs/ppo/scalars/train/reward.csv", data) is torchrl
+    assert torchrl.metric_name is not None
+    assert torchrl.metric_name("/csv_logs/ppo/scalars/train/reward.csv") == "train/reward"
+    assert recognise("/x/loss.csv", data) is own
+    assert recognise("/x/prices.csv", data) is None
+    assert recognise("/x/loss.csv", b"3,0.5\n2,0.5\n1,0.5\n") is None  # the steps fall
+    wanted = {"": [(1024 * row, repr(row / 8)) for row in range(1, 50)]}
+    for cuts in ((), (1,), range(0, len(data), 7)):
+        assert series(feed(headerless.HeaderlessDecoder(), data, cuts)) == wanted
+
+
+def test_monitors_of_a_vectorised_environment_are_one_source(tmp_path: Path) -> None:
+    """The store draws all episodes as one curve; an export by source keeps the files apart."""
+    for environment in range(4):
+        rows = "".join(f"{10.0 + row},{10 + row},{row + environment / 10}\n" for row in range(20))
+        text = f'#{{"t_start": {1795224133 + environment / 100}, "env_id": "X"}}\nr,l,t\n{rows}'
+        (tmp_path / f"{environment}.monitor.csv").write_text(text)
+    collector = Collector([str(tmp_path)])
+    assert {event.source for event in collector.find() if isinstance(event, StreamFound)} == {"monitor.csv"}
+    [run] = open_run(tmp_path).runs
+    assert sorted(run.metrics) == ["elapsed", "length", "reward"]
+    assert len(run.curve("reward")) == 80
+    collector = Collector([str(tmp_path)])
+    list(collector.find())
+    own = {
+        (source, name) for source, item in collector.in_file_order() if isinstance(item, Points) for name in item.names
+    }
+    assert own == {(f"{environment}.monitor.csv", name) for environment in range(4) for name in "rlt"}
+
+
+def test_points_of_downloads_in_long_form(tmp_path: Path) -> None:
+    data = Path(__file__).parent.parent / "data" / "long_form"
+    for path in data.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    [run] = open_run(tmp_path).runs
+    assert sorted(run.metrics) == ["acc", "epoch_loss", "loss"]
+    for name in ("loss", "epoch_loss"):
+        curve = run.curve(name)
+        assert curve.steps.tolist() == list(range(30))
+        assert curve.values.tolist() == [2 / (step + 1) for step in range(30)]
+        assert int(curve.wall_times[0]) == 1795000000
+    prices = b"name,value,step\n1,2.5,3\n"
+    assert recognise("/x/prices.csv", prices) not in long_form.FORMATS
+
+
+def test_tables_of_one_directory_with_the_same_columns_are_kept_apart(tmp_path: Path) -> None:
+    for role in ("learn", "test"):
+        rows = "".join(f"{step}\t{1 / (1 + step)}\n" for step in range(20))
+        (tmp_path / f"{role}_error.tsv").write_text(f"iter\tLogloss\n{rows}")
+    rows = "".join(f"{step}\t{67 + step}\t{5000 - step}\n" for step in range(20))
+    (tmp_path / "time_left.tsv").write_text(f"iter\tPassed\tRemaining\n{rows}")
+    [run] = open_run(tmp_path).runs
+    assert sorted(run.metrics) == ["Passed", "Remaining", "learn/Logloss", "test/Logloss"]

@@ -1,0 +1,190 @@
+"""Random CSV tables (odd and quoted cells, rows without a step, repeated headers, added columns): the points
+are those that Python's csv reader and the rules of _decoder and _header give."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.json_points import damage, feed, rows
+
+from tuimon.formats._shared import lines as _lines
+from tuimon.formats._shared.rows import number, seconds
+from tuimon.formats.tables import _rows as table_rows
+from tuimon.formats.tables._decoder import TableDecoder
+from tuimon.formats.tables._header import STEP_NAMES, TIME_NAMES
+from tuimon.model.points import Item, SegmentStart
+
+NAMES = [
+    "epoch",
+    "step",
+    "Iteration",
+    "time/total_timesteps",
+    "timestamp",
+    "Wall time",
+    "train/loss",
+    "lr",
+    "a b",
+    "nan",
+]
+NAMES += ["run_id", "naïve", 'say "x"', "acc"]
+ODD = [
+    "",
+    "",
+    "NA",
+    "null",
+    "nan",
+    "NaN",
+    "-nan",
+    "inf",
+    "-Infinity",
+    "+1",
+    "007",
+    " 1.5 ",
+    "0,5",
+    "1 2",
+    "1_0",
+    "n",
+    "an",
+]
+ODD += [
+    "-0",
+    "-0.0",
+    "1e400",
+    ".5",
+    "5.",
+    "1E-7",
+    "1e",
+    "18446744073709551616",
+    'say "hi"',
+    "a;b",
+    "é",
+    "2026-11-21 12:00:05",
+]
+ODD += ["0.5", "1790000000123", "9007199254740993"]
+
+Point = tuple[str, int, str, str]
+"""Metric, step, value, wall time; floats by repr, so that NaN equals NaN."""
+
+
+def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
+    """Return the points of each row below one header."""
+    steps = [name for name in STEP_NAMES if name in map(str.lower, header)]
+    if len(steps) > 1 and "" in steps:
+        steps.remove("")
+    by_name = {name.lower(): name for name in header}
+    result: list[list[Point]] = []
+    step_before: int | None = None
+    for line in cells:
+        row = dict(zip(header, line, strict=True))
+        points = {key: known + 0.0 for key in row if (known := number(row[key].strip(" "), key)) is not None}
+        wall_time = math.nan
+        for name in (by_name[name] for name in TIME_NAMES if name in by_name):
+            time = seconds(points.get(name, row[name]))
+            if time is not None:
+                wall_time, _ = time, points.pop(name, None)
+                break
+        step: int | None = None
+        for name in list(steps):
+            logged = points.get(by_name[name], math.nan)
+            if abs(logged) < 2**53 and not logged.is_integer():
+                steps.remove(name)
+            elif abs(logged) < 2**53 and step is None:
+                step = int(logged)
+                if "/" not in name:
+                    del points[by_name[name]]
+        step_before = step_before if step is None else step
+        position = sum(map(bool, result)) if step_before is None else step_before
+        result.append([(name, position, repr(value), repr(wall_time)) for name, value in points.items()])
+    return result
+
+
+class Tables:
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.odd = rng.choice([0, 0.02, 0.3])
+        self.quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+        self.separator = rng.choice([",", ",", ";", "\t"])
+        self.end = rng.choice(["\n", "\r\n"])
+
+    def header(self) -> list[str]:
+        names = self.rng.sample(NAMES, self.rng.randint(3, 9))
+        return ["", *names] if self.rng.random() < 0.2 else names  # as pandas writes its index
+
+    def cells(self, name: str, row: int) -> str:
+        if self.rng.random() < self.odd:
+            return self.rng.choice(ODD)
+        return str(row) if name.lower() in STEP_NAMES else repr(self.rng.uniform(-9, 9))
+
+    def table(self, header: list[str], count: int) -> list[list[str]]:
+        return [[self.cells(name, index) for name in header] for index in range(count)]
+
+    def text(self, header: list[str], cells: list[list[str]]) -> bytes:
+        file = io.StringIO()
+        csv.writer(file, delimiter=self.separator, lineterminator=self.end, quoting=self.quoting).writerows(
+            [header, *cells]
+        )
+        return file.getvalue().encode()
+
+
+def use_small_blocks(rng: random.Random, patch: pytest.MonkeyPatch) -> None:
+    """Use the code paths of large files for small ones too."""
+    patch.setattr(_lines, "_PIECE", rng.choice([100, 1000, 1 << 20]))
+    patch.setattr(table_rows, "_BLOCK", rng.choice([1, 4, 32]))
+
+
+@settings(max_examples=100)
+@given(st.randoms(use_true_random=True))
+def test_consecutive_tables_give_the_points_of_each(rng: random.Random) -> None:
+    tables = Tables(rng)
+    header = tables.header()
+    data = b""
+    read: list[tuple[list[str], list[list[str]]]] = []
+    """The headers that differ from the one before, and the rows below each: a repeated header is skipped."""
+    for _ in range(rng.choice([1, 2, 4])):
+        cells = tables.table(header, rng.choice([1, 5, 60]))
+        data += tables.text(header, cells)
+        if not read or read[-1][0] != header:
+            read.append((header, []))
+        read[-1][1].extend(cells)
+        if tables.odd:
+            header = rng.choice([header, [*header, "new" + "w" * len(header)], [*header[:1], *header[:0:-1]]])
+    with pytest.MonkeyPatch.context() as patch:
+        use_small_blocks(rng, patch)
+        items = feed(TableDecoder(), data, [rng.randrange(len(data)) for _ in range(rng.choice([0, 1, 5, 50]))])
+    assert rows(items) == [point for table in read for row in points_of(*table) for point in row]
+    assert damage(items) == []
+
+
+@settings(max_examples=60)
+@given(st.randoms(use_true_random=True))
+def test_rows_of_a_table_that_adds_columns_are_emitted_once(rng: random.Random) -> None:
+    """The table is read after some rows, and while it is being rewritten."""
+    tables = Tables(rng)
+    names = rng.sample(NAMES, len(NAMES))
+    decoder, items, known = TableDecoder(), list[Item](), 0
+    header, body = names[:2], list[dict[str, str]]()
+    for index in range(rng.choice([2, 20, 60])):
+        more = names[len(header) : len(header) + (rng.random() < 0.2)]
+        body.append({name: tables.cells(name, index) for name in [*header, *more] if rng.random() < 0.8})
+        header = header + more
+        data = tables.text(header, [[row.get(name, "") for name in header] for row in body])
+        if more or not known:
+            decoder.restart()
+            cut = rng.randrange(len(data))
+            if rng.random() < 0.3:
+                items += decoder.feed(data[:cut])
+                decoder.restart()
+            items += [*decoder.feed(data[:cut]), *decoder.feed(data[cut:])]
+        else:
+            items += decoder.feed(data[known:])
+        known = len(data)
+    items += decoder.flush()
+    assert not any(isinstance(item, SegmentStart) for item in items)
+    wanted = points_of(header, [[row.get(name, "") for name in header] for row in body])
+    assert sorted(rows(items)) == sorted(point for row in wanted for point in row)

@@ -1,0 +1,177 @@
+"""Shapes of JSON documents that home-made scripts, Keras, Sacred, CatBoost and trackers write, at any cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.json_points import dump, series
+
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats.json import rows as json_rows
+from tuimon.formats.json import trainer_state, training_log
+from tuimon.formats.json._salvage import whole_part
+from tuimon.model.points import Fact
+
+LOSS, ACCURACY = [0.9, 0.5, 0.25], [0.1, 0.6, 0.7]
+
+
+def read(document: Any) -> dict[str, list[tuple[int, str]]]:
+    return series(json_rows.FORMAT.decoder().load(dump(document)))
+
+
+def points(values: list[float], steps: list[int] | None = None) -> list[tuple[int, str]]:
+    return [(step, str(float(value))) for step, value in zip(steps or range(len(values)), values, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["training_log.json", "training_history.json", "anything.json"])
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({"loss": LOSS, "val_loss": ACCURACY}, {"loss": points(LOSS), "val_loss": points(ACCURACY)}),
+        ({"avg_tour": LOSS, "loss": ACCURACY}, {"avg_tour": points(LOSS), "loss": points(ACCURACY)}),
+        ({"loss": LOSS, "epoch": [1, 2, 3]}, {"loss": points(LOSS, [1, 2, 3])}),
+        (
+            {"episodes": [1, 2, 3], "rewards": LOSS, "eval_episodes": [10, 20], "eval_rewards": [1.0, 2.0]},
+            {"rewards": points(LOSS, [1, 2, 3]), "eval_rewards": points([1.0, 2.0], [10, 20])},
+        ),
+        ({"config": {"lr": 0.1}, "history": {"loss": LOSS}}, {"history/loss": points(LOSS)}),
+        (
+            {"train": {"loss": LOSS, "acc": ACCURACY}, "val": {"loss": LOSS}},
+            {"train/loss": points(LOSS), "train/acc": points(ACCURACY), "val/loss": points(LOSS)},
+        ),
+        (
+            {"history": [{"round": 1, "avg_loss": 0.5}, {"round": 2, "avg_loss": 0.25}]},
+            {"history/avg_loss": points([0.5, 0.25], [1, 2])},
+        ),
+        ([{"episode": 5, "reward": 1.5}, {"episode": 10, "reward": 2.5}], {"reward": points([1.5, 2.5], [5, 10])}),
+        (
+            [{"epoch": 1.0, "loss": 0.5}, {"epoch": 2.0, "loss": 0.25}],
+            {"loss": points([0.5, 0.25], [1, 2])},
+        ),
+        ({"1": {"loss": 0.5}, "2": {"loss": 0.25}}, {"loss": points([0.5, 0.25], [1, 2])}),
+        (
+            [{"Epoch": 1, "Val Acc": "50.0%"}, {"Epoch": 2, "Val Acc": "62.5%"}],
+            {"Val Acc": points([50.0, 62.5], [1, 2])},
+        ),
+        ([{"epoch_num": 1, "loss": 0.5}, {"epoch_num": 2, "loss": 0.25}], {"loss": points([0.5, 0.25], [1, 2])}),
+        ({"loss": [[5, 0.9], [10, 0.5], [15, 0.25]], "seed": 1}, {"loss": points(LOSS, [5, 10, 15])}),
+        ({"epoch_1": {"loss": 0.5}, "epoch_10": {"loss": 0.25}}, {"loss": points([0.5, 0.25], [1, 10])}),
+        (
+            [{"epoch": 1, "train_loss": 0.5, "dur": 0.1, "batches": [{"train_loss": 0.6, "size": 64}]}],
+            {"train_loss": points([0.5], [1]), "dur": points([0.1], [1])},
+        ),
+    ],
+)
+def test_document_is_read_under_any_name(name: str, document: Any, expected: Any) -> None:
+    data = dump(document)
+    assert (training_log if name == "training_log.json" else json_rows).matches(name, data[:4096])
+    assert read(document) == expected
+
+
+def test_sacred_metrics_have_steps_and_utc_times() -> None:
+    document = {"loss": {"steps": [0, 10], "values": [0.5, 0.25], "timestamps": ["2026-01-02T00:00:00.5"] * 2}}
+    items = json_rows.FORMAT.decoder().load(dump(document))
+    assert series(items) == {"loss": points([0.5, 0.25], [0, 10])}
+    assert items[0].wall_times.tolist() == [1767312000.5] * 2  # type: ignore[union-attr]
+
+
+def test_catboost_values_are_named_by_the_meta_section() -> None:
+    document = {
+        "meta": {"learn_sets": ["learn"], "test_sets": ["test"], "learn_metrics": [{"name": "Logloss"}],
+                 "test_metrics": [{"name": "AUC"}, {"name": "Logloss"}]},
+        "iterations": [{"learn": [0.6], "test": [0.7, 0.65], "iteration": 0}, {"learn": [0.5], "iteration": 1}],
+    }  # fmt: skip
+    assert read(document) == {
+        "learn/Logloss": points([0.6, 0.5]),
+        "test/AUC": points([0.7]),
+        "test/Logloss": points([0.65]),
+    }
+
+
+def test_download_of_tensorboard_has_wall_times() -> None:
+    items = json_rows.FORMAT.decoder().load(b"[[1795226051.5, 10, 0.5], [1795226052.5, 20, 0.25]]")
+    assert series(items) == {"": points([0.5, 0.25], [10, 20])}
+    assert items[0].wall_times.tolist() == [1795226051.5, 1795226052.5]  # type: ignore[union-attr]
+    assert json_rows.metric_name("/logs/run_loss.json") == "run_loss"
+
+
+def test_long_rows_of_mlflow_are_one_series_per_key() -> None:
+    document = {"metrics": [{"key": key, "value": 0.5, "timestamp": 1795226051000, "step": 3} for key in ("a", "b")]}
+    assert read(document) == {f"metrics/{key}": points([0.5], [3]) for key in ("a", "b")}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [{"date": "2024-11-18", "exercise": "squat", "weight": "2.5", "repetitions": "8"}],
+        {"vocabulary": {"a": 1, "b": 2}, "merges": ["a b"]},
+        {"scores": [3]},
+        {"width": [1, 2, 3]},
+        [1, 2, 3],
+        {"questions": [{"id": 1, "text": "why?", "options": ["a", "b"]}]},
+        {"prices": [{"date": "2026-01-01", "close": 5.0}]},
+    ],
+)
+def test_document_without_metrics_is_not_claimed(document: Any) -> None:
+    assert not json_rows.matches("data.json", dump(document))
+
+
+def test_diary_named_as_a_log_is_not_claimed() -> None:
+    diary = [{"date": "2024-11-18", "exercise": "squat", "weight": "2.5", "repetitions": "8"}]
+    assert not training_log.matches("training_log.json", dump(diary))
+    assert training_log.matches("training_log.json", b"")
+
+
+def test_trainer_state_under_another_name_keeps_its_totals() -> None:
+    state = {"best_metric": None, "epoch": 0.5, "global_step": 20, "is_local_process_zero": True,
+             "log_history": [{"step": 10, "loss": 0.5}, {"step": 20, "loss": 0.25}], "max_steps": 40}  # fmt: skip
+    assert trainer_state.matches("state_copy.json", dump(state))
+    assert not trainer_state.matches("state_copy.json", dump({"epoch": 1, "loss": [1, 2]}))
+    items = trainer_state.FORMAT.decoder().load(dump(state))
+    assert next(item.value for item in items if isinstance(item, Fact))["total"] == 40
+
+
+@given(st.integers(0, 2**32))
+def test_a_cut_document_gives_its_whole_rows_and_no_other_value(seed: int) -> None:
+    chance = random.Random(seed)
+    count = chance.randrange(1, 30)
+    rows = [{"step": step, "loss": chance.random(), "note": 'a "]},{[ \\'} for step in range(count)]
+    document: Any = chance.choice([rows, {"config": {"lr": 0.1}, "train_history": rows, "end": [1]}])
+    data = json.dumps(document, indent=chance.choice([None, 1])).encode()
+    cut = chance.randrange(1, len(data))
+    prefix = "" if isinstance(document, list) else "train_history/"
+    decoder = json_rows.FORMAT.decoder()
+    try:
+        items = decoder.load(data[:cut])
+    except Unfinished as error:
+        items = list(error.items)
+    except FormatError:
+        items = []
+    note = json.dumps(rows[0]["note"]).encode()
+    starts = [data.index(f'"step": {step},'.encode()) for step in range(count)]
+    ends = [data.index(b"}", data.index(note, start) + len(note)) + 1 for start in starts]
+    whole = sum(end <= cut for end in ends)
+    expected = [(row["step"], str(row["loss"])) for row in rows[:whole]]
+    assert series(items).get(f"{prefix}loss", []) == expected
+    items += decoder.load(data)
+    assert series(items)[f"{prefix}loss"] == [(row["step"], str(row["loss"])) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b'{"loss": [1.5, 2.5, 3.', b'{"loss": [1.5, 2.5]}'),
+        (b'[{"a": 1}, {"a": [1, 2', b'[{"a": 1}]'),
+        (b'{"a": 1, "b', b'{"a": 1}'),
+        (b'[{"a": ', None),
+        (b"", None),
+        (b'{"a": 1} trailing', b'{"a": 1}'),
+    ],
+)
+def test_whole_part_of_a_cut_document(data: bytes, expected: bytes | None) -> None:
+    assert whole_part(data) == expected

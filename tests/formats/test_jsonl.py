@@ -1,0 +1,457 @@
+"""JSON lines of trainers: steps, times, numbers, rows, and recognition."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.json_points import DATA, damage, facts, feed, rows, series, truth
+
+from tuimon.formats._shared.rows import number, seconds, step_of
+from tuimon.formats.json import beast_logger, clearml
+from tuimon.formats.json import lines as jsonl
+from tuimon.model.points import Points
+
+STREAMS = sorted(path for path in DATA.rglob("*") if path.name.endswith((".jsonl", "progress.json")))
+
+
+def lines(*given: Any) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in given).encode()
+
+
+def read(*given: Any) -> dict[str, list[tuple[int, str]]]:
+    return series(feed(jsonl.decoder(), lines(*given)))
+
+
+@pytest.mark.parametrize("path", [path for path in truth() if path.endswith((".jsonl", "progress.json"))])
+def test_every_logged_point_is_read(path: str) -> None:
+    assert series(feed(jsonl.decoder(), (DATA / path).read_bytes())) == truth()[path]
+
+
+def test_verl() -> None:
+    data = (DATA / "verl" / "grpo-qwen1.5b.jsonl").read_bytes()
+    wanted: dict[str, list[tuple[int, str]]] = {}
+    for line in data.splitlines():
+        row = json.loads(line)
+        for metric, value in row["data"].items():
+            if value is not None:
+                wanted.setdefault(metric, []).append((row["step"], repr(float(value))))
+    assert series(feed(jsonl.decoder(), data)) == wanted
+
+
+def test_ms_swift_steps_and_total_are_read_from_text_and_its_last_line_is_ignored() -> None:
+    items = feed(jsonl.decoder(), (DATA / "swift" / "logging.jsonl").read_bytes())
+    metrics = series(items)
+    assert [step for step, _ in metrics["loss"]] == list(range(1, 31))
+    assert "best_metric" not in metrics
+    assert len(metrics["epoch"]) == 30
+    assert facts(items, "progress") == [{"step": 1, "total": 30}]
+    assert damage(items) == []
+
+
+def test_changed_total_is_emitted_again() -> None:
+    items = feed(jsonl.decoder(), (DATA / "llamafactory" / "trainer_log.jsonl").read_bytes())
+    assert [fact["total"] for fact in facts(items, "progress")] == [80, 120]
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.parent.name)
+def test_cutting_of_real_files_does_not_matter(path: Any) -> None:
+    data = path.read_bytes()
+    whole = rows(feed(jsonl.decoder(), data))
+    draw = random.Random(path.name)
+    for count in (1, 10, 200):
+        cuts = [draw.randrange(len(data)) for _ in range(count)]
+        assert rows(feed(jsonl.decoder(), data, cuts)) == whole
+    assert rows(feed(jsonl.decoder(), data[:3000], range(3000))) == rows(feed(jsonl.decoder(), data[:3000]))
+
+
+def test_truncation_at_any_byte_keeps_the_points_before() -> None:
+    data = (DATA / "sb3_ppo" / "ppo_seed2" / "progress.json").read_bytes()[:2500]
+    whole = rows(feed(jsonl.decoder(), data + b"\n"))
+    for length in range(len(data)):
+        items = feed(jsonl.decoder(), data[:length])
+        assert rows(items) == whole[: len(rows(items))]
+        assert damage(items) == []
+
+
+# Steps
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["step", "global_step", "_step", "current_steps", "iteration", "iter", "training_iteration", "epoch"],
+)
+def test_step_key_is_not_a_metric(key: str) -> None:
+    assert read({key: 7, "loss": 1.0}) == {"loss": [(7, "1.0")]}
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["train/global_step", "trainer/global_step", "training/global_step", "system/global_step", "system/step",
+     "time/total_timesteps", "rollout/step", "train/step"],
+)  # fmt: skip
+def test_step_key_with_a_slash_is_also_a_metric(key: str) -> None:
+    assert read({key: 7, "loss": 1.0}) == {key: [(7, "7.0")], "loss": [(7, "1.0")]}
+
+
+def test_the_best_step_key_wins_and_the_others_are_metrics() -> None:
+    assert read({"epoch": 1, "iter": 10, "step": 300, "loss": 1}) == {
+        "epoch": [(300, "1.0")],
+        "iter": [(300, "10.0")],
+        "loss": [(300, "1.0")],
+    }
+
+
+def test_step_key_without_an_integer_is_skipped() -> None:
+    assert read({"step": None, "global_step": 4, "loss": 1}) == {"loss": [(4, "1.0")]}
+    assert read({"step": "warm-up", "iter": 4, "loss": 1}) == {"loss": [(4, "1.0")]}
+    assert read({"step": 0.5, "iter": 4, "loss": 1}) == {"step": [(4, "0.5")], "loss": [(4, "1.0")]}
+
+
+def test_fractional_epoch_is_not_a_step() -> None:
+    metrics = read({"epoch": 0.5, "loss": 1}, {"epoch": 1.0, "loss": 2}, {"epoch": 1.5, "loss": 3})
+    assert [step for step, _ in metrics["loss"]] == [0, 1, 2]
+    assert [value for _, value in metrics["epoch"]] == ["0.5", "1.0", "1.5"]
+
+
+def test_row_without_a_step_has_the_step_of_the_row_before() -> None:
+    given = ({"step": 5, "loss": 1}, {"eval_loss": 2}, {"step": 6, "loss": 1}, {"eval_loss": 3})
+    assert read(*given)["eval_loss"] == [(5, "2.0"), (6, "3.0")]
+    data = lines(*given)
+    assert rows(feed(jsonl.decoder(), data, range(len(data)))) == rows(feed(jsonl.decoder(), data))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"step": 7, "note": "evaluating"},
+        {"step": 7, "loss": None},
+        {"step": "7/10", "note": "evaluating"},
+        {"step": 7},
+    ],
+)
+def test_row_without_numbers_still_sets_the_step(row: dict[str, Any]) -> None:
+    given = ({"step": 6, "loss": 1}, row, {"eval_loss": 2})
+    assert read(*given)["eval_loss"] == [(7, "2.0")]
+    data = lines(*given)
+    assert series(feed(jsonl.decoder(), data, range(len(data))))["eval_loss"] == [(7, "2.0")]
+
+
+def test_large_integer_step_is_exact_beside_nan() -> None:
+    step = 1_795_224_133_123_456_789
+    assert read({"step": step, "loss": math.nan}, {"step": -step, "loss": math.inf}) == {
+        "loss": [(step, "nan"), (-step, "inf")]
+    }
+
+
+def test_a_log_without_steps_counts_its_rows() -> None:
+    assert read({"loss": 1}, {"note": "no number"}, {"loss": 2}, {"loss": 3})["loss"] == [
+        (0, "1.0"),
+        (1, "2.0"),
+        (2, "3.0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(3, (3, None)), (3.0, (3, None)), ("5/3766", (5, 3766)), ("12", (12, None)), (-1, (-1, None)), (True, None),
+     (2**63, None), (1e30, None), (math.nan, None), (math.inf, None), ("5/", None), ("1:23", None), ([1], None)],
+)  # fmt: skip
+def test_steps(value: Any, expected: Any) -> None:
+    assert step_of(value) == expected
+
+
+# Times
+
+NOON = datetime(2026, 11, 21, 12, 0, 0, 500_000, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize("key", ["_timestamp", "timestamp", "time", "create_time", "wall_time", "date"])
+@pytest.mark.parametrize(
+    "value", [NOON, NOON * 1e3, NOON * 1e6, int(NOON * 1e9), "2026-11-21T12:00:00.5Z", "2026-11-21 13:00:00.500+01:00"]
+)
+def test_times_become_seconds_since_the_epoch(key: str, value: Any) -> None:
+    [(metric, step, loss, wall_time)] = rows(feed(jsonl.decoder(), lines({"step": 1, key: value, "loss": 0.5})))
+    assert (metric, step, loss) == ("loss", 1, "0.5")
+    assert float(wall_time) == pytest.approx(NOON, abs=1e-3)
+
+
+def test_a_duration_is_a_metric_and_a_row_without_a_time_has_none() -> None:
+    actual = rows(feed(jsonl.decoder(), lines({"step": 1, "time": 0.25, "loss": 0.5})))
+    assert actual == [("time", 1, "0.25", "nan"), ("loss", 1, "0.5", "nan")]
+
+
+@pytest.mark.parametrize(
+    "value", ["today", "2026-99-99 00:00:00", "0001-01-01 00:00:00", None, True, 1e300, -1, "20261121"]
+)
+def test_values_that_are_not_times(value: Any) -> None:
+    assert seconds(value) is None
+
+
+# Values
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [("0.5", 0.5), ("-1e-05", -1e-05), (".5", 0.5), ("5.", 5.0), ("inf", math.inf), ("-Infinity", -math.inf), (3, 3.0),
+     ("INF", math.inf), ("1:23:45", None), ("0:00:10", None), ("3s", None), ("2026-11-21", None), ("1_000", None),
+     ("0x10", None), ("", None), (" 1", None), ("١", None), ("np.float64(0.1)", None), (True, None), (None, None),
+     ([0.5], None), ("1" * 41, None)],
+)  # fmt: skip
+def test_numbers(value: Any, expected: float | None) -> None:
+    assert number(value, "loss") == expected
+
+
+def test_nan_as_text_is_a_point() -> None:
+    assert read({"step": 1, "loss": "NaN"}, {"step": 2, "loss": "nan"}, {"step": 3, "loss": 0.5}) == {
+        "loss": [(1, "nan"), (2, "nan"), (3, "0.5")]
+    }
+
+
+@pytest.mark.parametrize("key", ["run_id", "id", "version", "git/commit", "experiment-name", "date"])
+def test_digits_under_a_name_key_are_not_a_metric(key: str) -> None:
+    assert number("12", key) is None
+    assert number(12, key) == 12.0
+
+
+def test_nested_objects_are_joined_and_names_kept() -> None:
+    row = {"step": 1, "eval": {"pass@1": 0.5, "val/ gsm8k": {"平均": 1}}, "a.b": 2, "empty": {}, "list": [1, 2]}
+    assert read(row) == {"eval/pass@1": [(1, "0.5")], "eval/val/ gsm8k/平均": [(1, "1.0")], "a.b": [(1, "2.0")]}
+
+
+@pytest.mark.parametrize("wrapper", ["data", "metrics"])
+def test_wrappers_are_removed_if_the_step_is_outside(wrapper: str) -> None:
+    assert read({"step": 1, wrapper: {"loss": 0.5, "a": {"b": 1}}}) == {"loss": [(1, "0.5")], "a/b": [(1, "1.0")]}
+    assert read({wrapper: {"loss": 0.5}}) == {f"{wrapper}/loss": [(0, "0.5")]}
+
+
+def test_config_is_emitted_once() -> None:
+    config = {"lr": 0.1, "model": {"layers": 2}}
+    items = feed(jsonl.decoder(), lines(*({"training_iteration": i, "loss": 1.0, "config": config} for i in range(3))))
+    assert facts(items, "config") == [config]
+    assert series(items) == {"loss": [(0, "1.0"), (1, "1.0"), (2, "1.0")]}
+
+
+def test_deep_nesting_gives_facts_of_bounded_depth() -> None:
+    deep = b'{"a":' * 900 + b"1" + b"}" * 900
+    items = feed(jsonl.decoder(), (b'{"step": 1, "loss": 1, "x": ' + deep + b', "config": ' + deep + b"}\n") * 3)
+    assert series(items) == {"loss": [(1, "1.0")] * 3}
+    assert json.dumps(facts(items, "config")[0]).count("{") == 32
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"step": 1, "score": 0.5, "input": "2 + 2 =", "output": "4"},
+        {"step": 1, "reward": 0.5, "messages": [{"role": "user"}]},
+        {"step": 1, "reward": 0.5, "turns": [{"text": "hello"}]},
+        {"reward": 0.5, "note": "x" * 201},
+        {"reward": 0.5, "moves": [{"text": "hello"}]},
+    ],
+)
+def test_samples_are_ignored(row: dict[str, Any]) -> None:
+    assert read(row, {"step": 2, "loss": 1}) == {"loss": [(2, "1.0")]}
+    assert not jsonl.matches("rollouts.jsonl", lines(row, row, row, row))
+
+
+@pytest.mark.parametrize("text", ["x" * 5000, [{"text": "hello"}]], ids=["text", "objects"])
+def test_text_in_a_row_with_a_step_loses_no_number(text: Any) -> None:
+    rows = [
+        {"step": 1, "loss": 0.5},
+        {"note": text, "step": 2, "loss": 0.25, "epoch": 1.5},
+        {"epoch": 2, "x": text, "acc": 1},
+    ]
+    assert read(*rows) == {"loss": [(1, "0.5"), (2, "0.25")], "epoch": [(2, "1.5")], "acc": [(2, "1.0")]}
+    wide = {"step": 1, "loss": 0.5, "lr": 1e-3, "grad_norm": 2, "kl": 0, "sample": text}
+    assert jsonl.matches("metrics.jsonl", lines(wide)[:4096])
+    assert not jsonl.matches("metrics.jsonl", lines({"step": 1, "score": 0.5, "length": 7, "sample": text}))
+
+
+NUMBERS = {"loss": 0.5, "reward": 0.25, "kl": 0.0, "lr": 1e-3}
+
+
+@pytest.mark.parametrize(
+    "sample", ["The answer is 4.", "4", [1, 2, 3]], ids=["text", "a text that is a number", "tokens"]
+)
+def test_the_numbers_beside_the_response_of_a_step_are_points(sample: Any) -> None:
+    """Some trainers put a sample of the step into its row of metrics."""
+    rows = [{"step": step, **NUMBERS, "response": sample} for step in range(1, 6)]
+    assert jsonl.matches("metrics.jsonl", lines(*rows))
+    assert read(*rows) == {
+        name: [(step, repr(float(value))) for step in range(1, 6)] for name, value in NUMBERS.items()
+    }
+    assert read({"step": 1, **NUMBERS}, {"step": 1, **NUMBERS, "prompt": "2 + 2 =", "response": "4"}) == {
+        name: [(1, repr(float(value)))] for name, value in NUMBERS.items()
+    }, "too few for two texts: a sample"
+
+
+def test_dump_of_rollouts_is_not_a_log_of_metrics() -> None:
+    """The dump of verl for each step: input, output and the results of the reward function."""
+    extra = {f"reward_{number}": 0.5 for number in range(12)}
+    rows = [
+        {"input": f"{a} + 2 =", "output": str(a + 2), "gts": str(a + 2), "score": 1.0, "step": 10, **extra}
+        for a in range(8)
+    ]
+    assert not jsonl.matches("10.jsonl", lines(*rows))
+    assert not jsonl.matches("10.jsonl", lines(*({key: row[key] for key in list(row)[:8]} for row in rows)))
+
+
+def test_rows_of_many_layouts_stay_in_file_order() -> None:
+    given = [
+        {"step": step, "loss": step, "kl": None if step % 3 else 0.5}
+        if step % 2
+        else {"kl": 1, "step": step, "loss": "2"}
+        for step in range(50)
+    ]
+    data = lines(*given)
+    actual = rows(feed(jsonl.decoder(), data))
+    assert [step for _, step, _, _ in actual] == sorted(step for _, step, _, _ in actual)
+    assert actual == rows(feed(jsonl.decoder(), data, range(0, len(data), 50)))
+    assert [value for name, _, value, _ in actual if name == "loss"][:4] == ["2.0", "1.0", "2.0", "3.0"]
+
+
+ROWS = st.lists(
+    st.dictionaries(
+        st.sampled_from(["step", "epoch", "loss", "a", "timestamp", "data", "config", "text", "total_steps"]),
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+        | st.sampled_from(["5/10", "NaN", "0.5", 1.79e9, "2026-11-21 12:00:00"])
+        | st.dictionaries(st.sampled_from(["loss", "b"]), st.floats() | st.none(), max_size=2),
+        max_size=6,
+    ),
+    max_size=10,
+)  # fmt: skip
+
+
+@given(ROWS, st.lists(st.integers(0, 600), max_size=5))
+@settings(max_examples=150)
+def test_random_rows_cut_anywhere(given_rows: list[dict[str, Any]], cuts: list[int]) -> None:
+    data = lines(*given_rows)
+    whole, cut = feed(jsonl.decoder(), data), feed(jsonl.decoder(), data, cuts)
+    assert rows(cut) == rows(whole)
+    for topic in ("config", "progress"):
+        assert list(map(repr, facts(cut, topic))) == list(map(repr, facts(whole, topic)))
+    for item in whole:
+        if isinstance(item, Points):
+            dtypes = [column.dtype.str for column in (item.metric, item.steps, item.values, item.wall_times)]
+            assert dtypes == ["<u4", "<i8", "<f8", "<f8"]
+            assert len(item) >= 1
+
+
+# Recognition
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.parent.name)
+def test_logs_of_trainers_are_recognised(path: Any) -> None:
+    assert jsonl.FORMAT.wants_name(path.name)
+    assert jsonl.matches(path.name, path.read_bytes()[:4096])
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("metrics.jsonl", b""),
+        ("metrics.jsonl", b'{"st'),
+        ("metrics.jsonl", b'{"step": 1, ' + b", ".join(b'"m%d": 0.5' % i for i in range(600))),
+        ("result.json", b'{"config": {' + b", ".join(b'"m%d": 0.5' % i for i in range(600))),
+        ("metrics.jsonl", '{"step": 1, "loss": 1}\n'.encode("utf-16")),
+        ("log.txt", b'{"train_lr": 0.1, "train_loss": 0.5, "epoch": 0, "box": [1, 2]}\n'),
+        ("stats.jsonl", b'{"Loss/D": {"num": 1, "mean": 0.5}, "timestamp": 1795226051.0}\n'),
+        ("scalars.json", b'{"lr": 0.1, "loss": 0.5, "step": 10}\n{"lr": 0.1, "loss": 0.5, "step": 20}\n'),
+    ],
+)
+def test_other_recognised_logs(name: str, head: bytes) -> None:
+    assert jsonl.FORMAT.wants_name(name)
+    assert jsonl.matches(name, head[:4096])
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("train.jsonl", b'{"id": 7, "question": "2 + 2?", "answer": "4"}\n'),
+        ("tokens.jsonl", b'{"id": 7, "who": "a", "where": "b"}\n'),
+        ("completions.jsonl", b'{"step": 1, "completion": "' + b"x" * 5000),
+        ("config.json", b'{"step": 1,\n "lr": 0.5}\n'),
+        ("config.json", b'{"step": 1, "lr": 0.5}'),
+        ("app.log", b'{"level": "info", "lineno": 17, "message": "ready"}\n'),
+        ("app.log", b'{"step": 1, "loss": 0.5}\nready\n'),
+        ("train.log", b"step 1 loss 0.5\n"),
+        ("trainer_state.json", b'{\n  "global_step": 4,\n  "log_history": [\n    {"loss": 1, "step": 1}\n'),
+        ("log.txt", b""),
+    ],
+)
+def test_files_that_are_not_recognised(name: str, head: bytes) -> None:
+    assert not jsonl.matches(name, head[:4096])
+
+
+# Lines that are not rows
+
+
+def test_clearml_events() -> None:
+    event = {"type": "training_stats_scalar", "metric": "critic", "variant": "score/mean", "timestamp": 1795224836077}
+    data = lines(
+        [{**event, "iter": 0, "value": 0.5}, {**event, "iter": 1, "value": math.nan}],
+        [{"type": "plot", "metric": "m", "variant": "v", "iter": 1, "plot_str": "{}"}],
+        [{**event, "iter": 2, "value": None}, {**event, "iter": 3, "value": 2}],
+    )
+    assert clearml.matches("metrics.jsonl", data)
+    assert not jsonl.matches("metrics.jsonl", data)
+    items = feed(clearml.decoder(), data)
+    assert rows(items) == [
+        ("critic/score/mean", 0, "0.5", "1795224836.077"),
+        ("critic/score/mean", 1, "nan", "1795224836.077"),
+        ("critic/score/mean", 3, "2.0", "1795224836.077"),
+    ]
+    assert rows(feed(clearml.decoder(), data, range(len(data)))) == rows(items)
+
+
+def test_beast_logger_evaluations_are_points() -> None:
+    data = (DATA / "beast" / "evaluation.json.log").read_bytes()
+    assert beast_logger.matches("evaluation.json.log", data[:4096])
+    items = feed(beast_logger.BeastDecoder(), data)
+    metrics = series(items)
+    assert metrics["appworld/mean_reward"] == [(0, "0.0"), (1, "0.5")]
+    assert metrics["appworld/TGC@4"] == [(0, "0.1"), (1, "0.6")]
+    assert metrics["appworld/num_pass_n_tasks(pass@4)"] == [(0, "1.0"), (1, "6.0")]
+    assert damage(items) == []
+    first, second = (float(row[3]) for row in rows(items) if row[0] == "appworld/pass_n")
+    assert second - first == pytest.approx(60.0)
+    assert rows(feed(beast_logger.BeastDecoder(), data, range(len(data)))) == rows(items)
+
+
+def test_beast_logger_rollouts_are_texts() -> None:
+    items = feed(beast_logger.BeastDecoder(), (DATA / "beast" / "rollout.json.log").read_bytes())
+    assert facts(items, "text") == [{"tag": "rollout", "text": "[3] Task abc (Reward 0.500)"}]
+    assert rows(items) == damage(items) == []
+
+
+def test_damaged_rollout_is_reported() -> None:
+    items = feed(beast_logger.BeastDecoder(), b"base64:AAAA\nbase64:!\n{bad}\n")
+    assert [reason for _, _, reason in damage(items)] == ["unreadable rollout record"] * 2 + ["not JSON"]
+
+
+FRAGMENTS = (
+    b"2026-99-99 00:00:00.000 | INFO | x - ",
+    b'{"content": "',
+    "│ │ a │ 1 │ │".encode(),
+    b'"}',
+    b"base64:",
+    b"eJw",
+    b"\n",
+    b"\xff",
+    b"[",
+    b'{"type": "training_stats_scalar", "iter": 1}',
+)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12))
+@settings(max_examples=100)
+def test_garbage_never_raises(parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    for decoder in (beast_logger.BeastDecoder(), clearml.decoder(), jsonl.decoder()):
+        feed(decoder, data, [len(data) // 2])

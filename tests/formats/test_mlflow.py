@@ -1,0 +1,296 @@
+"""MLflow's file store and its database: every point of every run, also while they grow."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+import sqlite3
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.json_points import damage, facts, feed, rows, series
+
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats import recognise
+from tuimon.formats.mlflow import database as mlflow_sqlite
+from tuimon.formats.mlflow import file_store as mlflow_file
+from tuimon.model.events import Event, FactFound, RunFound, StreamFound, StreamReplaced, StreamStatus
+from tuimon.model.points import Damage, Item, Replaced
+from tuimon.monitor.local import LocalMonitor
+from tuimon.reader import Collector
+from tuimon.sources.sqlite_copy import private_copy
+
+DATA = Path(__file__).parent.parent / "data" / "mlflow"
+LARGEST = repr(sys.float_info.max)
+"""The value that MLflow stores and returns for an infinity."""
+RUN = DATA / "mlruns" / "231623728248466301" / "1aa84f0dd0d442049dfd593365bbfd12"
+
+
+def by_source(root: Path) -> dict[str, dict[str, list[tuple[int, str]]]]:
+    collector = Collector([str(root)])
+    list(collector.find())
+    actual: dict[str, list[Item]] = {}
+    for source, item in collector.in_file_order():
+        actual.setdefault(source, []).append(item)
+    return {source: metrics for source, items in actual.items() if (metrics := series(items))}
+
+
+# ---------------------------------------------------------------------- file store
+
+
+def test_every_point_of_the_file_store_is_read_under_its_name() -> None:
+    with gzip.open(DATA / "truth.json.gz", "rt") as file:
+        logged = json.load(file)
+    assert by_source(DATA) == {
+        source: {name: [(int(s), repr(float(v))) for s, v in points] for name, points in metrics.items()}
+        for source, metrics in logged.items()
+    }
+
+
+def test_all_metrics_of_a_run_are_one_source_of_one_run() -> None:
+    events = list(Collector([str(DATA)]).find())
+    streams = [event for event in events if isinstance(event, StreamFound) and event.format == "mlflow-file"]
+    assert len(streams) == 11
+    assert len({(event.source, event.run, event.prefix) for event in streams}) == 1
+    assert len([event for event in events if isinstance(event, RunFound)]) == 1
+
+
+def test_wall_times_are_seconds() -> None:
+    items = feed(mlflow_file.MetricDecoder(), b"1795226147449 0.5 30\n")
+    assert rows(items) == [("", 30, "0.5", "1795226147.449")]
+
+
+def test_older_and_newer_lines_and_damaged_ones() -> None:
+    data = (
+        b"1795226147449 0.5\n\n1795226147450 nan 3\nwhat 1 2\n1795226147451 -inf -4 m-1 d-2\n1795226147452 1 2.5\nx\n"
+    )
+    items = feed(mlflow_file.MetricDecoder(), data)
+    assert series(items) == {"": [(0, "0.5"), (3, "nan"), (-4, "-inf")]}
+    assert damage(items) == [(offset, length, "not a metric's line") for offset, length in ((39, 9), (78, 20), (98, 2))]
+
+
+@given(st.lists(st.integers(1, 3000), max_size=10))
+def test_any_split_of_a_metric_gives_the_same_points(cuts: list[int]) -> None:
+    data = (RUN / "metrics" / "train" / "loss").read_bytes()
+    assert rows(feed(mlflow_file.MetricDecoder(), data, cuts)) == rows(feed(mlflow_file.MetricDecoder(), data))
+
+
+def test_a_metric_truncated_at_every_byte_keeps_the_points_before() -> None:
+    data = (RUN / "metrics" / "odd" / "inf").read_bytes() + (RUN / "metrics" / "odd" / "nan").read_bytes()
+    whole = rows(feed(mlflow_file.MetricDecoder(), data))
+    assert len(whole) == 4
+    for length in range(len(data)):
+        items = feed(mlflow_file.MetricDecoder(), data[:length])
+        assert rows(items) == whole[: len(rows(items))]
+        assert damage(items) == []
+
+
+@given(st.binary(max_size=300))
+def test_a_garbled_metric_never_raises(garbage: bytes) -> None:
+    actual = rows(feed(mlflow_file.MetricDecoder(), b"1795226147449 0.5 1\n" + garbage + b"\n1795226147449 0.25 9\n"))
+    assert actual[0][:3] == ("", 1, "0.5")
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "known"),
+    [
+        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/metrics/a/b", b"1795226147449 0.5 30\n", True),
+        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/metrics/a", b"", True),
+        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/params/lr", b"1795226147449 0.5 30\n", False),
+        ("/x/metrics/lr", b"1795226147449 0.5 30\n", False),
+        ("/x/mlruns/1/1aa84f0dd0d442049dfd593365bbfd12/metrics/a.bin", b"\x00\x01", False),
+    ],
+)
+def test_the_file_store_is_recognised_by_its_path(path: str, head: bytes, known: bool) -> None:
+    assert (recognise(path, head) is mlflow_file.METRIC) is known
+
+
+def test_the_description_has_name_and_final_state() -> None:
+    data = (RUN / "meta.yaml").read_bytes()
+    assert recognise("meta.yaml", data) is mlflow_file.RUN
+    decoder = mlflow_file.RunDecoder()
+    items = decoder.load(data)
+    assert facts(items, "writer") == [
+        {"name": "mlflow", "run_id": RUN.name, "run_name": "lr1e-2", "user": "root"},
+    ]
+    assert facts(items, "state") == [{"state": "finished", "evidence": "MLflow says that it finished"}]
+    assert decoder.load(data) == []
+    assert [fact["state"] for fact in facts(decoder.load(data.replace(b"status: 3", b"status: 4")), "state")] == [
+        "crashed"
+    ]
+    with pytest.raises(Unfinished):
+        decoder.load(data[:-1])
+    with pytest.raises(FormatError):
+        decoder.load(b"name: it's 'x'\n")
+    assert recognise("meta.yaml", b"experiment_id: '0'\nname: Default\n") is None
+
+
+# ---------------------------------------------------------------------- database
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A database written by MLflow 3.17 (its three tables of runs), in a directory of its own."""
+    path = tmp_path / "work" / "mlflow.db"
+    path.parent.mkdir()
+    with gzip.open(DATA / "mlflow.db.gz") as packed, path.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    return path
+
+
+def logged() -> dict[str, Any]:
+    """Run id -> name, status, and metric -> [[milliseconds, step, repr of the value]], as MlflowClient returns them."""
+    with gzip.open(DATA / "mlflow_db.json.gz", "rt") as file:
+        runs: dict[str, Any] = json.load(file)
+    return runs
+
+
+def read(decoder: mlflow_sqlite.MLflowDecoder, path: Path) -> dict[str, list[Item]]:
+    with private_copy(str(path)) as connection:
+        return dict(decoder.read(connection))
+
+
+def test_every_point_of_the_database_is_read(database: Path) -> None:
+    actual = read(mlflow_sqlite.MLflowDecoder(), database)
+    runs = logged()
+    assert [name.split("-")[0] + "-" + name.split("-")[1] for name in actual] == [run["name"] for run in runs.values()]
+    assert len(set(actual)) == 3
+    for items, run in zip(actual.values(), runs.values(), strict=True):
+        points: dict[str, list[tuple[int, str, int]]] = {}
+        for name, step, value, wall_time in rows(items):
+            points.setdefault(name, []).append((step, value, round(float(wall_time) * 1000)))
+        assert {name: sorted(of) for name, of in points.items()} == {
+            name: sorted((step, value.replace(LARGEST, "inf"), time) for time, step, value in of)
+            for name, of in run["metrics"].items()
+        }
+        (state,) = facts(items, "state")
+        assert state["state"] == ("crashed" if run["status"] == "FAILED" else "finished")
+        (config,) = facts(items, "config")
+        assert config["model"] == "tiny, 2 layers"
+
+
+def test_only_new_rows_are_returned(database: Path) -> None:
+    decoder = mlflow_sqlite.MLflowDecoder()
+    first = next(iter(read(decoder, database)))
+    assert not any(read(decoder, database).values())
+    with closing(sqlite3.connect(database)) as connection, connection:
+        (run,) = connection.execute("select run_uuid from runs order by start_time").fetchone()
+        connection.execute("insert into metrics values ('train/loss', 0.75, 1795250800000, ?, 99, 0)", (run,))
+        connection.execute("insert into metrics values ('x', 0, 1795250800000, ?, 99, 1)", (run,))
+    news = {name: items for name, items in read(decoder, database).items() if items}
+    assert list(news) == [first]
+    assert series(news[first]) == {"train/loss": [(99, "0.75")], "x": [(99, "nan")]}
+
+
+@pytest.mark.parametrize("which", ["max", "min"])
+def test_a_database_with_deleted_rows_is_read_again(database: Path, which: str) -> None:
+    """The last row, and a row that others follow."""
+    decoder = mlflow_sqlite.MLflowDecoder()
+    before = read(decoder, database)
+    with closing(sqlite3.connect(database)) as connection, connection:
+        (row,) = connection.execute(f"select {which}(rowid) from metrics").fetchone()
+        connection.execute("delete from metrics where rowid = ?", (row,))
+    after = read(decoder, database)
+    assert all(isinstance(items[0], Replaced) for items in after.values())
+    assert sum(len(rows(items)) for items in after.values()) == sum(len(rows(items)) for items in before.values()) - 1
+    assert not any(read(decoder, database).values())
+
+
+def test_a_database_with_nothing_but_metrics(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("drop table params")
+        connection.execute("drop table runs")
+    actual = read(mlflow_sqlite.MLflowDecoder(), database)
+    assert actual.keys() == logged().keys()
+
+
+def test_odd_values_of_foreign_types_never_raise(database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("drop table metrics")
+        connection.execute("create table metrics (key, value, timestamp, run_uuid, step, is_nan)")
+        connection.execute("insert into metrics values (x'ff00', 'abc', 'def', 5, 'xyz', 'q')")
+        connection.execute("insert into metrics values (null, null, null, null, null, null)")
+        connection.execute("insert into metrics values ('a', 1.5, 1795250800000, 'r', 3, 0)")
+    actual = read(mlflow_sqlite.MLflowDecoder(), database)
+    assert series(actual["r"]) == {"a": [(3, "1.5")]}
+
+
+def test_a_damaged_page_costs_what_follows_it(database: Path) -> None:
+    """For each page: the readable rows are read, and a loss is reported."""
+    data = database.read_bytes()
+    whole = sum(map(len, map(rows, read(mlflow_sqlite.MLflowDecoder(), database).values())))
+    counts = []
+    for position in range(4096, len(data), 4096):
+        database.write_bytes(data[:position] + bytes(4096) + data[position + 4096 :])
+        try:
+            actual = read(mlflow_sqlite.MLflowDecoder(), database)
+        except FormatError:
+            continue
+        counts.append(sum(map(len, map(rows, actual.values()))))
+        reported = sum(isinstance(item, Damage) for items in actual.values() for item in items)
+        assert reported == 1 or (
+            reported == 0 and counts[-1] == whole
+        )  # the lost rows may be a run's name or parameters
+    assert any(0 < count < whole for count in counts)
+    assert whole in counts
+
+
+def test_runs_of_a_database_are_runs_and_grow(database: Path) -> None:
+    collector = Collector([str(database.parent)])
+    events: list[Event] = list(collector.find())
+    events += collector.read()
+    actual = {event.source: event.run for event in events if isinstance(event, StreamFound)}
+    assert sorted(actual.values()) == [0, 1, 2]
+    assert {"mlflow.db/lr1e-1", "mlflow.db/lr1e-2"} < actual.keys()
+    assert collector.directories == [str(database.parent)]
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute(
+            "insert into runs (run_uuid, name, status, start_time) values ('abc', 'late/run', 'RUNNING', 9e18)"
+        )
+        connection.execute("insert into metrics values ('loss', 0.5, 1795250800000, 'abc', 1, 0)")
+    end = time.monotonic() + 20
+    while not any(isinstance(event, StreamFound) and "late" in event.source for event in events):
+        assert time.monotonic() < end
+        events += collector.find()
+        events += collector.read([str(database)])
+    assert not any(isinstance(event, StreamReplaced) for event in events)
+    (late,) = [event for event in events if isinstance(event, StreamFound) and "late" in event.source]
+    assert late.source == "mlflow.db/late%2Frun"
+    reported = [event.fact.value for event in events if isinstance(event, FactFound) and event.stream == late.stream]
+    assert {"state": "running", "evidence": "MLflow says RUNNING"} in reported
+    status = [event for event in events if isinstance(event, StreamStatus) and event.stream == late.stream]
+    assert status[-1].state == "current"
+
+
+def test_all_runs_are_shown_at_once_however_old(database: Path) -> None:
+    monitor = LocalMonitor([database])
+    monitor.update()
+    runs = monitor.snapshot().runs
+    assert [len(run.curve("train/loss").steps) > 0 for run in runs] == [True] * 3
+
+
+def test_the_original_is_not_touched(database: Path) -> None:
+    def look() -> list[tuple[str, int, bytes]]:
+        return [(p.name, p.stat().st_mtime_ns, p.read_bytes()) for p in sorted(database.parent.iterdir())]
+
+    before = look()
+    by_source(database.parent)
+    assert look() == before
+
+
+def test_other_databases_are_not_logs(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "optuna.db")) as connection, connection:
+        connection.execute("create table trials (trial_id integer, value real)")
+    (tmp_path / "broken.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+    (tmp_path / "cut.db").write_bytes(b"SQLite format 3\0")
+    (tmp_path / "text.db").write_text("no database")
+    collector = Collector([str(tmp_path)])
+    assert not any(isinstance(event, StreamFound) for event in collector.find())
+    assert {Path(path).name for path, _ in collector.skipped} == {"optuna.db", "broken.db", "cut.db", "text.db"}

@@ -1,0 +1,454 @@
+"""Event files: points equal to those of TensorBoard's own reader, and the other items."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import struct
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.event_points import (
+    BFLOAT16,
+    DATA,
+    FILES,
+    SMALL,
+    WALL,
+    accumulated,
+    curves,
+    decode,
+    event,
+    file_of,
+    image,
+    long_run,
+    long_run_curves,
+    others,
+    records,
+    same,
+    scalar,
+    tensor,
+    text,
+    version,
+)
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+from tensorboard.compat.proto.summary_pb2 import Summary, SummaryMetadata
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+
+from tuimon.formats import StreamDecoder, recognise
+from tuimon.formats._shared.settings_text import read_settings
+from tuimon.formats.tensorboard._event_content import MAX_TEXT_BYTES
+from tuimon.formats.tensorboard._row_template import Rows, RowTemplate
+from tuimon.formats.tensorboard.event_file import FORMAT, EventFileDecoder
+from tuimon.model.points import Damage, Fact, Points, SegmentStart
+from tuimon.reader.item_sources import StreamSource
+
+# ---- the same points as other readers ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.parent.name)
+def test_real_files_equal_event_accumulator(path: Path) -> None:
+    items = decode(path.read_bytes())
+    assert same(curves(items), accumulated(path))
+    assert not [item for item in items if isinstance(item, Damage)]
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_real_files_equal_tbparse() -> None:
+    from tbparse import SummaryReader
+
+    for path in SMALL:
+        ours = {
+            (tag, step, value) for tag, points in curves(decode(path.read_bytes())).items() for step, value, _ in points
+        }
+        frame = SummaryReader(str(path)).scalars
+        theirs = set(zip(frame["tag"], frame["step"], frame["value"], strict=True)) if len(frame) else set()
+        assert ours == theirs
+
+
+def test_odd_values_of_the_real_file() -> None:
+    actual = curves(decode((DATA / "torch" / "events.out.tfevents.1795224524.vm.11792.0").read_bytes()))
+    values = [value for points in actual.values() for _, value, _ in points]
+    assert any(math.isnan(value) for value in values)
+    assert {math.inf, -math.inf, float(np.float32(3e38)), float(np.float32(-1e-40))} <= set(values)
+
+
+def test_a_long_run_equals_event_accumulator(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(long_run())
+    actual = long_run_curves()
+    assert same(actual, accumulated(path))
+    assert sum(map(len, actual.values())) == 8080
+
+
+def test_points_of_one_feed_are_in_file_order() -> None:
+    walls = [wall for item in decode(long_run()) if isinstance(item, Points) for wall in item.wall_times]
+    assert walls == sorted(walls)
+
+
+def _layouts() -> dict[str, list[bytes]]:
+    chance = random.Random(5)
+
+    def value() -> float:
+        return chance.gauss(0, 1)
+
+    def many(step: int, count: int) -> bytes:
+        return event(step, *(scalar(f"some/tag {i}", value()) for i in range(count)), wall=WALL + step)
+
+    def numbers(step: int, dtype: int, **content: Any) -> bytes:
+        return event(step, tensor(f"t{dtype}", TensorProto(dtype=dtype, **content)), wall=WALL + step / 7)
+
+    return {
+        "one tag": [many(step, 1) for step in range(3000)],
+        "one event a step": [many(step, 30) for step in range(700)],
+        "one event of 17 kB a step": [many(step, 800) for step in range(60)],
+        "negative steps": [many(step, 2) for step in range(-900, 50)],
+        "huge steps": [many((1 << 63) - 1 - step, 1) for step in range(900)],
+        "mixed types": [
+            message
+            for step in range(400)
+            for message in (
+                numbers(step, 1, tensor_content=struct.pack("<f", value())),
+                numbers(step, 2, double_val=[value()]),
+                numbers(step, 19, tensor_content=np.float16(value()).tobytes()),
+                numbers(step, 14, tensor_content=struct.pack("<H", chance.randrange(0x7F80))),
+                numbers(step, 9, tensor_content=struct.pack("<q", chance.randrange(-(1 << 60), 1 << 60))),
+                event(step, scalar("plain", value()), tensor("both", TensorProto(dtype=2, double_val=[value()]))),
+            )
+        ],
+        "varints in between": [
+            message
+            for step in range(900)
+            for message in (many(step, 1), numbers(step, 9, int64_val=[chance.randrange(1 << 40)]))
+        ],
+        "any order": [
+            event(step, scalar(f"tag {tag}", value()))
+            for step in range(120)
+            for tag in chance.sample(range(20), chance.randrange(10, 20))
+        ],
+    }
+
+
+LAYOUTS = _layouts()
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS.keys() - {"varints in between", "any order"}))
+def test_repeated_records_are_decoded_in_rows(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = 0
+    take = RowTemplate.take
+
+    def counted(template: RowTemplate, data: bytes, start: int) -> Rows | None:
+        nonlocal taken
+        rows = take(template, data, start)
+        taken += len(rows.steps) if rows else 0
+        return rows
+
+    monkeypatch.setattr(RowTemplate, "take", counted)
+    points = sum(map(len, curves(decode(file_of(*LAYOUTS[layout]))).values()))
+    assert taken > points // 3
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_bulk_of_every_layout(layout: str, tmp_path: Path) -> None:
+    data = file_of(*LAYOUTS[layout])
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(data)
+    whole = curves(decode(data))
+    walked = curves(decode(data, range(1500, len(data), 1500)))
+    assert same(whole, walked)
+    readable = {tag: points for tag, points in whole.items() if tag != f"t{BFLOAT16}"}
+    assert same(readable, accumulated(path))
+
+
+@cache
+def wide_rows() -> bytes:
+    """7 MB of rows of 100 kB each, the last one incomplete."""
+    step = [[event(step, scalar(f"tag {tag}", tag + step)) for tag in range(1500)] for step in (1, 2, 3)]
+    rows = [records(messages) for messages in step]
+    return b"".join([*records([version()]), *(b"".join(rows[index % 3]) for index in range(70)), *rows[1][:400]])
+
+
+def test_an_incomplete_row_of_a_large_feed_waits_for_its_rest() -> None:
+    data, decoder, items, held_back = wide_rows(), EventFileDecoder(), [], 0
+    for begin in range(0, len(data), 2 << 20):
+        items += decoder.feed(data[begin : begin + (2 << 20)])
+        held_back += decoder.held_back
+    assert held_back >= 2
+    items += decoder.feed(b"")
+    assert not decoder.held_back
+    assert not decoder.flush()
+    assert same(curves(items), curves(decode(data, range(100_003, len(data), 100_003))))
+    assert sum(map(len, curves(items).values())) == 70 * 1500 + 400
+
+
+def test_held_back_records_are_returned_when_the_log_is_replaced_or_ends(tmp_path: Path) -> None:
+    path = tmp_path / "events.out.tfevents.1"
+    path.write_bytes(wide_rows())
+    way = StreamSource(str(path), FORMAT, remote=False)
+    reported = list(way.read_new(4 << 20, closed=False))
+    before = sum(map(len, curves(reported).values()))
+    (tmp_path / "other").write_bytes(file_of(event(1, scalar("another", 1.0))))
+    (tmp_path / "other").replace(path)
+    items = list(way.read_new(4 << 20, closed=False))
+    place = next(index for index, item in enumerate(items) if isinstance(item, SegmentStart))
+    late = sum(map(len, curves(items[:place]).values()))
+    assert late > 0
+    first = wide_rows()[: 4 << 20]
+    assert before + late == sum(map(len, curves(decode(first, range(100_003, len(first), 100_003))).values()))
+    assert list(curves(items[place:])) == ["another"]
+
+    path.write_bytes(wide_rows())
+    way, reported = StreamSource(str(path), FORMAT, remote=False), []
+    while way.read < way.file.size or not reported:
+        reported += way.read_new(4 << 20, closed=False)
+    assert sum(map(len, curves(reported).values())) == 70 * 1500 + 400
+
+
+# ---- scalars of every kind -----------------------------------------------------------------------------------------
+
+TENSORS = {
+    "float content": (TensorProto(dtype=1, tensor_content=struct.pack("<f", 0.1)), float(np.float32(0.1))),
+    "float list": (TensorProto(dtype=1, float_val=[0.1]), float(np.float32(0.1))),
+    "double content": (TensorProto(dtype=2, tensor_content=struct.pack("<d", 0.1)), 0.1),
+    "double list": (TensorProto(dtype=2, double_val=[0.1]), 0.1),
+    "half content": (TensorProto(dtype=19, tensor_content=np.float16(0.1).tobytes()), float(np.float16(0.1))),
+    "half list": (TensorProto(dtype=19, half_val=[0x3C00]), 1.0),
+    "bfloat16 content": (TensorProto(dtype=14, tensor_content=b"\xc0\x3f"), 1.5),
+    "bfloat16 list": (TensorProto(dtype=14, half_val=[0xBFC0]), -1.5),
+    "int8": (TensorProto(dtype=6, int_val=[-5]), -5.0),
+    "int8 content": (TensorProto(dtype=6, tensor_content=b"\xfb"), -5.0),
+    "int16": (TensorProto(dtype=5, int_val=[-500]), -500.0),
+    "int32": (TensorProto(dtype=3, int_val=[-(1 << 31)]), -(2.0**31)),
+    "int32 content": (TensorProto(dtype=3, tensor_content=struct.pack("<i", -7)), -7.0),
+    "int64": (TensorProto(dtype=9, int64_val=[-(1 << 62)]), -(2.0**62)),
+    "uint8": (TensorProto(dtype=4, int_val=[250]), 250.0),
+    "uint16": (TensorProto(dtype=17, int_val=[65_000]), 65_000.0),
+    "uint32": (TensorProto(dtype=22, uint32_val=[4_000_000_000]), 4e9),
+    "uint64": (TensorProto(dtype=23, uint64_val=[(1 << 64) - (1 << 11)]), float((1 << 64) - (1 << 11))),
+    "uint64 content": (TensorProto(dtype=23, tensor_content=struct.pack("<Q", 1 << 63)), 2.0**63),
+    "bool": (TensorProto(dtype=10, bool_val=[True]), 1.0),
+    "bool content": (TensorProto(dtype=10, tensor_content=b"\0"), 0.0),
+    "nan": (TensorProto(dtype=1, float_val=[math.nan]), math.nan),
+    "infinity": (TensorProto(dtype=2, double_val=[-math.inf]), -math.inf),
+}
+
+
+def shaped(proto: Any, *sizes: int, unknown: bool = False) -> Any:
+    copy = TensorProto()
+    copy.CopyFrom(proto)
+    copy.tensor_shape.unknown_rank = unknown
+    for size in sizes:
+        copy.tensor_shape.dim.add(size=size)
+    return copy
+
+
+@pytest.mark.parametrize("kind", TENSORS)
+@pytest.mark.parametrize("sizes", [(), (1,), (1, 1)])
+def test_a_tensor_of_one_number(kind: str, sizes: tuple[int, ...]) -> None:
+    proto, value = TENSORS[kind]
+    messages = [event(step, tensor("t", shaped(proto, *sizes)), wall=WALL + step) for step in range(3)]
+    for actual in (decode(file_of(*messages)), decode(file_of(*messages), range(1, 200, 7))):
+        assert same(curves(actual), {"t": [(step, value, WALL + step) for step in range(3)]})
+
+
+@pytest.mark.parametrize(
+    ("key", "dtype", "value"),
+    [
+        (b"\x2d\0\0\xc0\x3f", 1, 1.5),
+        (b"\x31" + struct.pack("<d", 0.1), 2, 0.1),
+        (b"\x38\x05", 3, 5.0),
+        (b"\x50\x05", 9, 5.0),
+    ],
+)
+def test_a_list_that_is_not_packed(key: bytes, dtype: int, value: float) -> None:
+    content = bytes([8, dtype]) + key
+    assert TensorProto.FromString(content).dtype == dtype
+    summary = b"\x0a\x01t\x42" + bytes([len(content)]) + content
+    message = event(4) + b"\x2a" + bytes([len(summary) + 2]) + b"\x0a" + bytes([len(summary)]) + summary
+    assert curves(decode(file_of(message))) == {"t": [(4, value, WALL)]}
+
+
+@pytest.mark.parametrize(
+    "proto",
+    [
+        TensorProto(dtype=1, float_val=[1, 2]),
+        TensorProto(dtype=1, tensor_content=bytes(8)),
+        TensorProto(dtype=1, tensor_content=bytes(3)),
+        TensorProto(dtype=1),
+        TensorProto(dtype=7, string_val=[b"x"]),
+        TensorProto(dtype=8, scomplex_val=[1, 2]),
+        shaped(TensorProto(dtype=1, float_val=[1]), 3),
+        shaped(TensorProto(dtype=1, float_val=[1]), 0),
+        shaped(TensorProto(dtype=1, float_val=[1]), -1),
+        shaped(TensorProto(dtype=1, float_val=[1]), unknown=True),
+    ],
+)
+def test_a_tensor_that_is_not_a_scalar(proto: Any) -> None:
+    items = decode(file_of(event(1, tensor("t", proto)), event(2, scalar("s", 1.0))))
+    assert curves(items) == {"s": [(2, 1.0, WALL)]}
+    assert not [item for item in items if isinstance(item, Damage)]
+
+
+def test_a_plugin_named_in_the_first_event_only() -> None:
+    scalar_one = TensorProto(dtype=1, float_val=[1])
+    data = file_of(
+        *(event(step, tensor("curve", scalar_one, "pr_curves" if step == 0 else None)) for step in range(3)),
+        *(event(step, tensor("loss", scalar_one, "scalars" if step == 0 else None)) for step in range(3)),
+        *(event(step, tensor("without plugin", scalar_one, None)) for step in range(3)),
+    )
+    assert {name: len(points) for name, points in curves(decode(data)).items()} == {"loss": 3, "without plugin": 3}
+
+
+def test_several_values_in_one_event_keep_their_order() -> None:
+    data = file_of(event(3, scalar("b", 1), text("t", "x"), scalar("a", 2), image("i", 10), scalar("b", 3)))
+    (points,) = [item for item in decode(data) if isinstance(item, Points)]
+    assert [points.names[metric] for metric in points.metric] == ["b", "a", "b"]
+    assert points.values.tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("step", [0, 1, 127, 128, 16_384, 1 << 40, (1 << 63) - 1, -1, -(1 << 63)])
+def test_any_step(step: int) -> None:
+    data = file_of(*(event(step, scalar("a", value)) for value in (1, 2, 3)))
+    assert curves(decode(data)) == {"a": [(step, value, WALL) for value in (1.0, 2.0, 3.0)]}
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 3e38, -1e-40, 1e-45, math.nan, math.inf, -math.inf, 0.1])
+def test_any_float32(value: float) -> None:
+    data = file_of(*(event(step, scalar("a", value)) for step in range(2)))
+    assert same(curves(decode(data)), {"a": [(step, float(np.float32(value)), WALL) for step in range(2)]})
+
+
+@pytest.mark.parametrize("tag", ["", " a//b/ ", "x" * 127, "x" * 128, "y/" * 20_000, "Präzision 精度\n\x1b[31m", "\0"])
+def test_a_tag_is_kept_as_written(tag: str) -> None:
+    data = file_of(*(event(step, scalar(tag, step)) for step in range(3)))
+    assert list(curves(decode(data))) == [tag]
+
+
+def test_a_tag_that_is_not_utf_8() -> None:
+    message = event(1, scalar("ab", 1)).replace(b"ab", b"a\xff")
+    assert list(curves(decode(file_of(message, message)))) == ["a\ufffd"]
+
+
+def test_a_missing_wall_time_is_nan() -> None:
+    data = file_of(*(Event(step=step, summary=Summary(value=[scalar("a", 1)])).SerializeToString() for step in (1, 2)))
+    assert [math.isnan(wall) for _, _, wall in curves(decode(data))["a"]] == [True, True]
+
+
+# ---- what is not a point -------------------------------------------------------------------------------------------
+
+
+def test_a_restart() -> None:
+    start = event(80, session_log=SessionLog(status=SessionLog.START))
+    stop = event(90, session_log=SessionLog(status=SessionLog.STOP))
+    items = decode(file_of(event(99, scalar("a", 1)), start, event(80, scalar("a", 2)), stop))
+    before, segment, after = items
+    assert segment == SegmentStart(80, purge=True)
+    assert isinstance(before, Points)
+    assert isinstance(after, Points)
+    assert (before.steps.tolist(), after.steps.tolist()) == ([99], [80])
+
+
+def test_hyper_parameters_text_and_writer() -> None:
+    plugin = HParamsPluginData()
+    parameters = plugin.session_start_info.hparams
+    parameters["lr"].number_value = 0.5
+    parameters["optimizer"].string_value = "adam"
+    parameters["amp"].bool_value = True
+    metadata = SummaryMetadata(
+        plugin_data=SummaryMetadata.PluginData(plugin_name="hparams", content=plugin.SerializeToString())
+    )
+    data = file_of(
+        event(0, Summary.Value(tag="_hparams_/session_start_info", metadata=metadata)),
+        event(5, text("note/text_summary", "hello")),
+        event(6, text("note/text_summary", "again", plugin=None)),
+        event(0, source_metadata={"writer": "a.writer"}, file_version="brain.Event:2"),
+    )
+    assert decode(data) == [
+        Fact("hparams", {"lr": 0.5, "optimizer": "adam", "amp": True}, 0, WALL),
+        Fact("text", {"tag": "note/text_summary", "text": "hello"}, 5, WALL),
+        Fact("text", {"tag": "note/text_summary", "text": "again"}, 6, WALL),
+        Fact("writer", {"name": "a.writer", "version": "brain.Event:2"}, 0, WALL),
+    ]
+
+
+def test_settings_logged_as_text_are_the_config() -> None:
+    """As transformers and TRL log their arguments, and the config of the model."""
+    arguments = {f"option_{number}": number for number in range(800)} | {"learning_rate": 1e-05}
+    written = json.dumps(arguments, indent=2)
+    assert len(written) > MAX_TEXT_BYTES
+    items = decode(
+        file_of(
+            event(0, text("args/text_summary", written)),
+            event(0, text("model_config/text_summary", '{"hidden_size": 64}')),
+            event(1, text("samples/text_summary", '{"answer": 42}')),
+        )
+    )
+    facts = [item for item in items if isinstance(item, Fact)]
+    assert [fact.value for fact in facts if fact.topic == "config"] == [
+        arguments,
+        {"model_config": {"hidden_size": 64}},
+    ]
+    texts = [fact.value["text"] for fact in facts if fact.topic == "text"]
+    assert texts == [written[:MAX_TEXT_BYTES], '{"hidden_size": 64}', '{"answer": 42}']
+
+
+@pytest.mark.parametrize(
+    ("tag", "written", "settings"),
+    [
+        ("hyperparameters/text_summary", "|param|value|\n|-|-|\n|lr|0.0002|\n|amp|True|", {"lr": 0.0002, "amp": True}),
+        ("config", "{'lr': 0.1, 'sizes': [1, 2]}", {"lr": 0.1, "sizes": [1, 2]}),
+        ("run/config", "```yaml\nlr: 0.1\nnet:\n  width: 8\n```", {"lr": 0.1, "net": {"width": 8}}),
+        ("hparams/text_summary", "lr = 0.1\nname = a b", {"lr": 0.1, "name": "a b"}),
+        ("args", "Namespace(lr=0.1, name='a, b', x=None)", {"lr": 0.1, "name": "a, b", "x": None}),
+        ("env_cfg", '{"n": 1}', {"env_cfg": {"n": 1}}),
+        ("training_args", '{"n": 1}', {"n": 1}),
+        ("args", "some prose, and no settings", None),
+        ("args", "[1, 2]", None),
+        ("config", '{"cut": ', None),
+        ("generations", '{"n": 1}', None),
+    ],
+)  # fmt: skip
+def test_forms_of_settings(tag: str, written: str, settings: dict[str, Any] | None) -> None:
+    assert read_settings(tag, written) == settings
+
+
+def test_the_real_hyper_parameters() -> None:
+    (path,) = (DATA / "torch" / "hp_0").iterdir()
+    (fact,) = [item for item in decode(path.read_bytes()) if isinstance(item, Fact) and item.topic == "hparams"]
+    assert set(fact.value) >= {"lr"}
+
+
+def test_texts_are_bounded() -> None:
+    data = file_of(*(event(step, text("note", "ä" * 5000)) for step in range(320)))
+    texts = [item for item in decode(data) if isinstance(item, Fact)]
+    assert len(texts) == 300
+    assert max(len(item.value["text"]) for item in texts) == 4096
+
+
+# ---- the format ----------------------------------------------------------------------------------------------------
+
+
+def test_the_format() -> None:
+    assert isinstance(EventFileDecoder(), StreamDecoder)
+    assert (FORMAT.id, FORMAT.rank, FORMAT.directory_is_source) == ("tensorboard", 40, True)
+    head = file_of(event(1, scalar("a", 1)))
+    name = "events.out.tfevents.1795224526.vm.11792.5"
+    assert recognise(name, head) is FORMAT
+    assert recognise(name, b"") is FORMAT
+    assert recognise(name, head[:7]) is FORMAT
+    assert recognise(name, b"\xff" + head[1:]) is FORMAT
+    assert recognise(name + ".profile-empty", head) is FORMAT
+    assert not FORMAT.matches(name, b"\x1f\x8b" + random.Random(2).randbytes(4000))
+    assert not FORMAT.wants_name("train.log")
+
+
+def test_too_many_metrics_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuimon.formats.tensorboard._event_metrics.MAX_METRICS", 10)
+    items = decode(file_of(*(event(step, scalar(f"tag {i}", i)) for step in range(2) for i in range(15))))
+    assert len(curves(items)) == 10
+    assert all(len(points) == 2 for points in curves(items).values())
+    assert [(item.reason, item.records) for item in others(items)] == [("too many metric names", 10)]

@@ -1,0 +1,341 @@
+"""Event files split at any byte, cut short, damaged, or with records too large to hold."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.event_points import (
+    FILES,
+    SMALL,
+    WALL,
+    curves,
+    decode,
+    event,
+    file_of,
+    image,
+    long_run,
+    long_run_curves,
+    others,
+    records,
+    same,
+    scalar,
+    tensor,
+    text,
+    version,
+)
+from tensorboard.compat.proto.event_pb2 import SessionLog
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+
+from tuimon.formats.tensorboard.event_file import EventFileDecoder
+from tuimon.model.points import Damage, Fact, Points, SegmentStart
+
+# ---- any cutting ---------------------------------------------------------------------------------------------------
+
+
+@given(st.sampled_from(FILES), st.data())
+def test_any_split_gives_the_same(path: Path, draw: st.DataObject) -> None:
+    data = path.read_bytes()
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=12)))
+    whole, cut = decode(data), decode(data, cuts)
+    assert same(curves(cut), curves(whole))
+    assert others(cut) == others(whole)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_any_split_of_a_long_run(draw: st.DataObject) -> None:
+    data = long_run()
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=5)))
+    assert same(curves(decode(data, cuts)), long_run_curves())
+
+
+@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.parent.name)
+def test_one_byte_at_a_time(path: Path) -> None:
+    data = path.read_bytes()
+    assert same(curves(decode(data, range(1, len(data)))), curves(decode(data)))
+
+
+SAMPLE = [
+    version(),
+    event(1, scalar("loss", 0.5)),
+    event(1, tensor("acc", TensorProto(dtype=1, float_val=[0.25]))),
+    event(2, scalar("loss", 0.25), scalar("lr", 1e-4), wall=WALL + 1),
+    event(2, text("note", "some words")),
+    event(3, image("i", 60)),
+    event(3, scalar("loss", 0.125), wall=WALL + 2),
+    event(4, scalar("loss", 0.0625), wall=WALL + 3),
+]
+
+
+def test_truncated_at_every_byte() -> None:
+    framed = records(SAMPLE)
+    data = b"".join(framed)
+    ends = np.cumsum([len(record) for record in framed])
+    for size in range(len(data) + 1):
+        whole = b"".join(framed[: int(np.searchsorted(ends, size, "right"))])
+        decoder = EventFileDecoder()
+        first = decoder.feed(data[:size])
+        assert curves(first) == curves(decode(whole))
+        assert not [item for item in [*first, *decoder.flush()] if isinstance(item, Damage)]
+        assert curves([*first, *decoder.feed(data[size:])]) == curves(decode(data))
+
+
+# ---- damage --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flip", [0x01, 0x80, 0xFF])
+def test_every_byte_damaged(flip: int) -> None:
+    framed = records(SAMPLE)
+    data = bytearray(b"".join(framed))
+    position = 0
+    for index, record in enumerate(framed):
+        expected = curves(decode(b"".join(framed[:index] + framed[index + 1 :])))
+        for _ in record:
+            data[position] ^= flip
+            decoder = EventFileDecoder()
+            items = [*decoder.feed(bytes(data)), *decoder.flush()]
+            assert curves(items) == expected, (index, position)
+            (damage,) = [item for item in items if isinstance(item, Damage)]
+            assert damage.offset <= position < damage.offset + damage.length
+            data[position] ^= flip
+            position += 1
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_byte_damaged_in_bulk_costs_one_record(draw: st.DataObject) -> None:
+    data = bytearray(long_run())
+    whole = long_run_curves()
+    position = draw.draw(st.integers(0, len(data) - 60))
+    data[position] ^= draw.draw(st.integers(1, 255))
+    items = decode(bytes(data))
+    actual = curves(items)
+    assert actual.keys() <= whole.keys()
+    assert sum(map(len, whole.values())) - sum(map(len, actual.values())) in (0, 1)
+    for tag, points in actual.items():
+        assert set(map(repr, points)) <= set(map(repr, whole[tag]))
+    assert [item.records for item in items if isinstance(item, Damage)] == [1]
+    assert same(curves(decode(bytes(data), [position, position + 100])), actual)
+
+
+def test_bytes_missing_inside_a_record_cost_only_that_record() -> None:
+    framed = records(event(step, scalar("a", step)) for step in range(20))
+    data = b"".join(framed[:7]) + framed[7][:25] + b"".join(framed[8:])
+    items = decode(data)
+    assert [step for step, _, _ in curves(items)["a"]] == [*range(7), *range(8, 20)]
+    assert [(item.offset, item.length, item.reason) for item in items if isinstance(item, Damage)] == [
+        (sum(map(len, framed[:7])), 25, "data checksum wrong")
+    ]
+
+
+def test_records_after_garbage_are_read() -> None:
+    first, second = file_of(event(1, scalar("a", 1))), records([event(2, scalar("a", 2))])[0]
+    for garbage in (bytes(70_000), random.Random(1).randbytes(70_000), b"\xff"):
+        for cuts in ((), range(1000, 70_000, 1000)):
+            items = decode(first + garbage + second, cuts if len(garbage) > 1 else ())
+            assert curves(items) == {"a": [(1, 1.0, WALL), (2, 2.0, WALL)]}
+            (damage,) = others(items)
+            assert damage == Damage(len(first), len(garbage), "no record header")
+
+
+@pytest.mark.parametrize("length", [(256 << 20) + 1, 1 << 33, 1 << 63])
+def test_a_giant_length_is_damage_not_a_wait(length: int) -> None:
+    from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
+
+    packed = struct.pack("<Q", length)
+    giant = packed + struct.pack("<I", masked_crc32c(packed)) + b"some data"
+    items = decode(file_of(event(1, scalar("a", 1))) + giant + file_of(event(2, scalar("a", 2))))
+    assert len(curves(items)["a"]) == 2
+    assert [item.length for item in items if isinstance(item, Damage)] == [len(giant)]
+
+
+def test_damage_without_an_end_is_reported_once_by_flush() -> None:
+    decoder = EventFileDecoder()
+    good = file_of(event(1, scalar("a", 1)))
+    decoder.feed(good + b"\xff" * 500)
+    assert decoder.flush() == [Damage(len(good), 500, "no record header")]
+    assert decoder.flush() == []
+    assert decoder.feed(b"\xff" * 100) == []
+    assert decoder.flush() == [Damage(len(good) + 500, 100, "no record header", 0)]
+    assert curves(decoder.feed(good))["a"] == [(1, 1.0, WALL)]
+
+
+def test_a_record_that_is_not_an_event_is_reported() -> None:
+    items = decode(file_of(b"\x0b\x0c", event(1, scalar("a", 1))))
+    assert curves(items) == {"a": [(1, 1.0, WALL)]}
+    (damage,) = others(items)
+    assert (damage.reason, damage.length) == ("not an event", 18)
+
+
+def test_many_damaged_records_are_each_counted() -> None:
+    framed = records(event(step, scalar("a", step)) for step in range(1000))
+    data = b"".join(
+        record[:-1] + bytes([record[-1] ^ 1]) if index % 3 else record for index, record in enumerate(framed)
+    )
+    items = decode(data)
+    assert [step for step, _, _ in curves(items)["a"]] == list(range(0, 1000, 3))
+    assert sum(item.records for item in items if isinstance(item, Damage)) == 666
+
+
+@given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=5))
+def test_random_bytes(data: bytes, cuts: list[int]) -> None:
+    decoder = EventFileDecoder()
+    for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(data)], strict=True):
+        assert not [item for item in decoder.feed(data[start:end]) if isinstance(item, Points)]
+
+
+@given(st.binary(max_size=120))
+def test_random_bytes_in_a_valid_frame(message: bytes) -> None:
+    good = event(1, scalar("a", 1))
+    assert curves(decode(b"".join(records([message, good]))))["a"][-1] == (1, 1.0, WALL)
+
+
+# ---- large records -------------------------------------------------------------------------------------------------
+
+
+def hop(data: bytes, block: int) -> tuple[list[Any], int]:
+    """Decode the data with a reader that skips where allowed; return (items, bytes that were fed)."""
+    decoder = EventFileDecoder()
+    items: list[Any] = []
+    position = fed = 0
+    while position < len(data):
+        items += decoder.feed(data[position : position + block])
+        fed += min(block, len(data) - position)
+        position += block
+        count = min(decoder.skippable, max(0, len(data) - position))
+        decoder.advance(count)
+        position += count
+    return items, fed
+
+
+LARGE = file_of(
+    event(1, scalar("a", 1)),
+    event(1, image("i", 500_000)),
+    event(2, scalar("a", 2), image("i", 300_000), scalar("b", 3), image("j", 100_000)),
+    event(2, graph_def=b"\x0a" * 200_000),
+    event(3, tensor("t", TensorProto(dtype=1, float_val=[0.0] * 50_000), None), scalar("a", 4)),
+    event(4, *(scalar(f"many {i}", i) for i in range(5000))),
+    event(5, scalar("a", 5)),
+)
+
+
+@pytest.mark.parametrize("block", [1000, 65_536, 10_000_000])
+def test_large_records_are_skipped_but_their_scalars_are_read(block: int) -> None:
+    items, fed = hop(LARGE, block)
+    actual = curves(items)
+    assert [step for step, _, _ in actual["a"]] == [1, 2, 3, 5]
+    assert actual["b"] == [(2, 3.0, WALL)]
+    assert len([name for name in actual if name.startswith("many")]) == 5000
+    assert not others(items)
+    if block == 1000:
+        assert fed < 200_000
+    assert same(actual, curves(decode(LARGE, range(777, len(LARGE), 77_777))))
+
+
+def test_a_reader_that_does_not_skip_gets_the_same() -> None:
+    assert same(curves(decode(LARGE)), curves(hop(LARGE, 4096)[0]))
+
+
+@pytest.mark.parametrize("at", [40, 100_000])
+def test_a_damaged_large_record_without_payloads(at: int) -> None:
+    framed = records([event(4, *(scalar(f"many {i}", i) for i in range(8000))), event(5, scalar("a", 5))])
+    data = bytearray(b"".join(framed))
+    data[at] ^= 0x10
+    for cuts in ((), range(1000, len(data), 1000)):
+        items = decode(bytes(data), cuts)
+        assert curves(items) == {"a": [(5, 5.0, WALL)]}
+        assert [(item.offset, item.length) for item in others(items)] == [(0, len(framed[0]))]
+
+
+def test_a_large_record_is_not_held_in_memory() -> None:
+    decoder = EventFileDecoder()
+    start = records([event(1, image("i", 1 << 20))])[0][:4096]
+    decoder.feed(start)
+    assert decoder.skippable > 1_040_000
+
+
+@pytest.mark.parametrize("damaged", [2, 3])
+def test_a_metric_before_damaged_records_keeps_its_name(damaged: int) -> None:
+    """Its first record was valid: a later damaged record, in a walk of its own, must not remove it."""
+    framed = records([event(step, scalar(tag, step)) for step, tag in enumerate(["a", *["a"] * damaged, "b", "a"])])
+    for number in range(1, 1 + damaged):
+        framed[number] = framed[number][:14] + bytes([framed[number][14] ^ 0x40]) + framed[number][15:]
+    assert curves(decode(b"".join(framed))) == {
+        "a": [(0, 0.0, WALL), (damaged + 2, damaged + 2.0, WALL)],
+        "b": [(damaged + 1, damaged + 1.0, WALL)],
+    }
+
+
+AMONG_LARGE = st.lists(
+    st.tuples(st.sampled_from(["few", "few", "few", "row", "image", "tensor", "text", "restart"]), st.booleans()),
+    min_size=1,
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(AMONG_LARGE, st.sampled_from([700, 5000, 100_000_000]), st.booleans())
+def test_small_records_between_large_ones(parts: list[tuple[str, bool]], block: int, hops: bool) -> None:
+    """Records between images are decoded together, in order, with separate reports of damage."""
+    data, expected, damage = bytearray(), [], []
+    for step, (part, damaged) in enumerate([*parts, ("few", False)]):
+        count = {"few": 1, "row": 200}.get(part, 0)
+        messages = [event(step, scalar("a", step * 1000 + number)) for number in range(count)]
+        facts: list[Any] = [("a", step, float(step * 1000 + number)) for number in range(count)]
+        if part == "image":
+            messages = [event(step, image("i", 100_000), scalar("b", step) if damaged else image("j", 70_000))]
+            facts = [("b", step, float(step))] if damaged else []
+        elif part == "tensor":
+            messages = [event(step, tensor("t", TensorProto(dtype=7, string_val=[b"p" * 90_000]), "images"))]
+        elif part == "text":
+            messages, facts = [event(step, text("words", "said"))], [("words", step)]
+        elif part == "restart":
+            messages, facts = (
+                [event(step, session_log=SessionLog(status=SessionLog.START))],
+                [("restart", step)],
+            )
+        framed = records(messages)
+        if damaged and part not in ("image", "tensor"):
+            broken = len(framed) // 2
+            damage.append((len(data) + sum(map(len, framed[:broken])), len(framed[broken])))
+            framed[broken] = framed[broken][:14] + bytes([framed[broken][14] ^ 0x40]) + framed[broken][15:]
+            del facts[broken]
+        expected += facts
+        data += b"".join(framed)
+    items = hop(bytes(data), block)[0] if hops else decode(bytes(data), range(block, len(data), block))
+    actual: list[Any] = []
+    for item in items:
+        if isinstance(item, Points):
+            names = [item.names[metric] for metric in item.metric]
+            actual += zip(names, item.steps.tolist(), item.values.tolist(), strict=True)
+        elif isinstance(item, Fact):
+            actual.append(("words", item.step))
+        elif isinstance(item, SegmentStart):
+            actual.append(("restart", item.step))
+    assert actual == expected
+    assert [(item.offset, item.length) for item in items if isinstance(item, Damage)] == damage
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 119), st.integers(0, 1), st.lists(st.integers(0, 8000), max_size=6))
+def test_no_metric_comes_from_a_damaged_record_only(metric: int, row: int, cuts: list[int]) -> None:
+    """New metrics are verified many at once; the flipped bit makes a new name."""
+    framed = records([event(step, scalar(f"m/{number}", number)) for step in range(3) for number in range(120)])
+    record = 120 * row + metric
+    place = framed[record].index(b"m/") + 1
+    framed[record] = framed[record][:place] + bytes([framed[record][place] ^ 0x10]) + framed[record][place + 1 :]
+    data = b"".join(framed)
+    items = decode(data, sorted(cuts))
+    assert curves(items) == {
+        f"m/{number}": [(step, float(number), WALL) for step in range(3) if (step, number) != (row, metric)]
+        for number in range(120)
+    }
+    assert [name for item in items if isinstance(item, Points) for name in item.names if name[1] != "/"] == []
+    assert [item.length for item in others(items)] == [len(framed[record])]

@@ -1,0 +1,127 @@
+"""Event files with everything at once (single scalars, rows, events of many values, tensors, images), split and damaged
+anywhere: exactly the whole records yield their points, under their names and in order."""
+
+from __future__ import annotations
+
+import random
+import struct
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.event_points import WALL, event, image, records, scalar, tensor
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+
+from tuimon.formats.tensorboard import _template_pool
+from tuimon.formats.tensorboard import event_file as tensorboard
+from tuimon.formats.tensorboard._large_event import LARGE
+from tuimon.model.points import Damage, Points
+
+Point = tuple[str, int, float, float]
+"""Tag, step, value, wall time."""
+
+
+class Mixture:
+    """Events as a training might write them, and the points of each."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.step = 0
+        self.messages: list[bytes] = []
+        self.points: list[list[Point]] = []
+        self.tags = [f"t{'x' * chance.randrange(40)}{number}" for number in range(chance.choice([2, 5, 30, 200]))]
+
+    def write(self) -> None:
+        """Write some events of one kind."""
+        self.step += self.chance.choice([0, 1, 1, 100])
+        self.chance.choice([self.one, self.rows, self.wide, self.tensors, self.picture])()
+
+    def add(self, values: list[tuple[str, float]], *made: object) -> None:
+        wall = WALL + self.chance.randrange(1000)
+        self.messages.append(event(self.step, *made, wall=wall))
+        self.points.append([(tag, self.step, value, wall) for tag, value in values])
+
+    def value(self) -> float:
+        """A value that a 4-byte float represents exactly."""
+        return float(struct.unpack("<f", struct.pack("<f", self.chance.uniform(-9, 9)))[0])
+
+    def some(self, most: int) -> list[str]:
+        return self.chance.sample(self.tags, self.chance.randint(1, min(most, len(self.tags))))
+
+    def one(self) -> None:
+        tag, value = self.chance.choice(self.tags), self.value()
+        self.add([(tag, value)], scalar(tag, value))
+
+    def rows(self) -> None:
+        row = self.some(200)
+        for _ in range(self.chance.choice([1, 2, 5, 30])):
+            self.step += 1
+            for tag in row:
+                value = self.value()
+                self.add([(tag, value)], scalar(tag, value))
+
+    def wide(self) -> None:
+        row = self.some(20)
+        for _ in range(self.chance.choice([1, 2, 30])):
+            self.step += 1
+            values = [(tag, self.value()) for tag in row]
+            self.add(values, *(scalar(*value) for value in values))
+
+    def tensors(self) -> None:
+        tag = self.chance.choice(self.tags) + "/tensor"
+        for _ in range(self.chance.choice([1, 2, 40])):
+            self.step += 1
+            value = self.value()
+            content = (
+                {"float_val": [value]} if self.chance.random() < 0.5 else {"tensor_content": struct.pack("<f", value)}
+            )
+            self.add([(tag, value)], tensor(tag, TensorProto(dtype=1, **content)))
+
+    def picture(self) -> None:
+        tag, value = self.chance.choice(self.tags) + "/beside", self.value()
+        size = self.chance.choice([100, 70_000])
+        if self.chance.random() < 0.5:
+            self.add([(tag, value)], image("picture", size), scalar(tag, value))
+        else:
+            self.add([], image("picture alone", size))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random.Random) -> None:
+    mixture, few = Mixture(chance), chance.choice([3, 20, 100, 500])
+    while len(mixture.messages) < few:
+        mixture.write()
+    damaged, likely = 0, chance.choice([0, 0.02, 0.2, 0.6])
+    wanted: list[Point] = []
+    data = bytearray()
+    for message, record, points in zip(mixture.messages, records(mixture.messages), mixture.points, strict=True):
+        if len(message) < LARGE and chance.random() < likely:
+            position = chance.randrange(12, len(record))
+            data += record[:position] + bytes([record[position] ^ 1 << chance.randrange(8)]) + record[position + 1 :]
+            damaged += 1
+        else:
+            wanted += points
+            data += record
+    cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]
+    with pytest.MonkeyPatch.context() as patch:  # small files go the ways of large ones
+        patch.setattr(tensorboard, "_BULK", chance.choice([1000, 20_000, 1 << 20]))
+        patch.setattr(tensorboard, "_SEAM", chance.choice([10, 1000, 1 << 16]))
+        patch.setattr(_template_pool, "_WORTH", chance.choice([5, 150]))
+        patch.setattr(_template_pool, "_LEAST_BYTES", chance.choice([200, 8 << 10]))
+        patch.setattr(_template_pool, "_FIRST_LIMIT", chance.choice([8, 64, 512]))
+        decoder = tensorboard.EventFileDecoder()
+        items = [
+            item
+            for begin, end in pairwise([0, *sorted(cuts), len(data)])
+            for item in decoder.feed(bytes(data[begin:end]))
+        ]
+        items += decoder.flush()
+    points_read: list[Point] = []
+    for item in items:
+        if isinstance(item, Points):
+            columns = item.metric, item.steps, item.values, item.wall_times
+            points_read += [(item.names[metric], *point) for metric, *point in zip(*map(list, columns), strict=True)]
+    assert points_read == wanted
+    assert sum(item.records for item in items if isinstance(item, Damage)) == damaged

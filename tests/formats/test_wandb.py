@@ -1,0 +1,311 @@
+"""W&B's `.wandb` files: files of real versions, split and damaged in every way."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import random
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.log_writer import WANDB, damage, decode, field, framed, history, is_subsequence, number, series, wall_times
+
+from tuimon.formats import StreamDecoder, recognise
+from tuimon.formats.wandb.run_file import SYSTEM, WandbDecoder
+from tuimon.model.points import Fact, Item, Points, SegmentStart
+
+DATA = Path(__file__).parent.parent / "data" / "wandb"
+RUNS = ("run-vd7v5k5i.wandb", "run-kbyix5aa.wandb")
+
+
+def truth(name: str) -> Any:
+    with gzip.open(DATA / name, "rt", encoding="utf-8") as file:
+        return json.load(file)
+
+
+@cache
+def file(name: str) -> bytes:
+    return (DATA / name).read_bytes()
+
+
+def facts(items: list[Item], topic: str) -> list[Fact]:
+    return [item for item in items if isinstance(item, Fact) and item.topic == topic]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_equals_wandbs_own_reader(name: str) -> None:
+    items = decode(WandbDecoder(), file(name))
+    actual, times = series(items), wall_times(items)
+    wanted = {key.partition("::")[2]: points for key, points in truth("truth.json.gz").items() if key.startswith(name)}
+    assert set(actual) == set(wanted)
+    for metric, points in wanted.items():
+        scale = 1000 if metric.startswith(SYSTEM) else 1  # the truth has seconds, the decoder milliseconds
+        assert actual[metric] == [(round(step * scale), repr(number(value))) for step, value, _ in points]
+        assert times[metric] == pytest.approx([time for _, _, time in points], abs=1e-3)
+    assert not damage(items)
+
+
+def leaves(name: str, value: Any) -> list[tuple[str, float]]:
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in leaves(f"{name}.{key}", inner)]
+    return [(name, number(value))] if value != "str" else []
+
+
+@pytest.mark.parametrize("name", ["core_0_17", "python_0_17"])
+def test_old_writers(name: str) -> None:
+    """wandb 0.17.4: its Go core counts blocks from byte 7, its Python writer stores nested dicts as one JSON value."""
+    items = decode(WandbDecoder(), file(f"{name}.wandb"))
+    wanted = defaultdict(list)
+    for step, row in enumerate(truth(f"{name}.json.gz")):
+        for metric, value in (leaf for key, logged in row.items() for leaf in leaves(key, logged)):
+            wanted[metric].append((step, repr(value)))
+    actual = series(items)
+    assert {metric: actual[metric] for metric in wanted} == wanted
+    assert set(actual) - set(wanted) == {"_step", "_runtime", "_timestamp"}
+    assert not damage(items)
+    [writer] = facts(items, "writer")
+    assert writer.value["version"] == "0.17.4"
+    assert "32 KiB" in writer.value["lag"]
+    [config] = facts(items, "config")
+    assert config.value == {"lr": 0.1, "m": {"h": 1}}
+    assert [state.value["state"] for state in facts(items, "state")] == ["finished"]
+
+
+def test_facts_about_the_run() -> None:
+    items = decode(WandbDecoder(), file(RUNS[0]))
+    [config] = facts(items, "config")
+    assert config.value == {"lr": 0.003, "beta": 0.05, "batch": 256, "model": {"hidden": 64, "act": "tanh"}}
+    [writer] = facts(items, "writer")
+    assert {"version": "0.31.0", "run_id": "vd7v5k5i", "project": "tiny-rl", "run_name": "run-good"}.items() <= (
+        writer.value.items()
+    )
+    assert writer.value["python"] == "CPython 3.11.7"
+    assert "15 s" in writer.value["lag"]
+    [final] = facts(items, "final_metrics")
+    assert final.value == {"best_reward": 0.80859375}
+    assert Fact("metrics", {"eval/*": {"step_metric": "eval/step"}}) in items
+    [state] = facts(items, "state")
+    assert state.value["state"] == "finished"
+
+
+def test_a_killed_run_has_no_final_state() -> None:
+    assert not facts(decode(WandbDecoder(), file(RUNS[1])), "state")
+
+
+@given(st.lists(st.integers(0, 1 << 20), max_size=40))
+def test_any_split_gives_the_same_points(cuts: list[int]) -> None:
+    data = file("python_0_17.wandb")
+    assert series(decode(WandbDecoder(), data, cuts)) == series(decode(WandbDecoder(), data))
+
+
+@pytest.mark.parametrize("piece", [977, 4096, 32768, 65536])
+def test_a_big_file_in_pieces_of_one_size(piece: int) -> None:
+    data = file(RUNS[1])
+    assert series(decode(WandbDecoder(), data, range(piece, len(data), piece))) == series(decode(WandbDecoder(), data))
+
+
+def small() -> tuple[bytes, list[dict[str | tuple[str, ...], str]]]:
+    rows: list[dict[str | tuple[str, ...], str]] = [
+        {("loss",): repr(1 / (step + 1)), ("a", "b"): str(step), "_step": str(step), "_timestamp": "1.5e9"}
+        for step in range(6)
+    ]
+    return framed(WANDB, [history(step + 1, row, step) for step, row in enumerate(rows)]), rows
+
+
+def test_truncated_at_every_byte_then_completed() -> None:
+    data, rows = small()
+    wanted = [(step, row[("loss",)]) for step, row in enumerate(rows)]
+    before: list[tuple[int, str]] = []
+    for end in range(len(data) + 1):
+        decoder = WandbDecoder()
+        first = decode(decoder, data[:end])
+        here = series(first).get("loss", [])
+        assert here == wanted[: len(here)]
+        assert len(here) >= len(before)
+        assert not damage(first)
+        assert here + series(decode(decoder, data[end:])).get("loss", []) == wanted
+        before = here
+
+
+def test_each_flipped_byte_costs_at_most_one_row() -> None:
+    data, rows = small()
+    wanted = [(step, row[("loss",)]) for step, row in enumerate(rows)]
+    for place in range(7, len(data)):
+        bad = bytearray(data)
+        bad[place] ^= 0xFF
+        actual = series(decode(WandbDecoder(), bytes(bad))).get("loss", [])
+        assert is_subsequence(actual, wanted)
+        assert len(actual) == len(wanted) - 1
+
+
+@given(st.data())
+def test_damage_in_a_real_file_costs_little(data: st.DataObject) -> None:
+    whole = file("python_0_17.wandb")
+    start = data.draw(st.integers(0, len(whole) - 1))
+    noise = data.draw(st.binary(max_size=64))
+    bad = whole[:start] + noise + whole[start + data.draw(st.integers(0, 64)) :]
+    actual, wanted = series(decode(WandbDecoder(), bad)), series(decode(WandbDecoder(), whole))
+    for metric, points in wanted.items():
+        assert is_subsequence(actual.get(metric, []), points)
+        assert len(actual.get(metric, [])) >= len(points) - 3
+
+
+@given(st.lists(st.binary(max_size=200), max_size=20))
+def test_records_of_noise_raise_nothing(records: list[bytes]) -> None:
+    kinds = [field(1, 1) + field(2 + index % 25, record) for index, record in enumerate(records)]
+    good = history(9, {"loss": "0.5"}, 3)
+    assert series(decode(WandbDecoder(), framed(WANDB, [*records, *kinds, good])))["loss"][-1] == (3, "0.5")
+
+
+@given(st.binary(max_size=2000))
+def test_noise_after_the_head_raises_nothing(noise: bytes) -> None:
+    assert not series(decode(WandbDecoder(), WANDB + noise))
+
+
+def rows_of(*records: bytes) -> list[Item]:
+    return decode(WandbDecoder(), framed(WANDB, records))
+
+
+def test_values_that_are_not_numbers_are_not_points() -> None:
+    row: dict[str | tuple[str, ...], str] = {
+        "loss": "1.5",
+        "text": '"NaN"',
+        "flag": "true",
+        "none": "null",
+        "list": "[1, 2]",
+        ("image", "_type"): '"image-file"',
+        ("image", "width"): "64",
+        "long": json.dumps("x" * 500),
+        "torn": '{"a": ',
+        "dict": '{"a": {"b": 2, "c": "no"}, "d": false, "e": NaN}',
+    }
+    items = rows_of(history(1, row, 0))
+    assert series(items) == {
+        "loss": [(0, "1.5")],
+        "image.width": [(0, "64.0")],
+        "dict.a.b": [(0, "2.0")],
+        "dict.e": [(0, "nan")],
+    }
+
+
+def test_non_finite_numbers_are_points() -> None:
+    items = rows_of(history(1, {"a": "NaN", "b": "Infinity", "c": "-Infinity", "d": "1e999", "e": "1" * 400}, 4))
+    values = {metric: points[0] for metric, points in series(items).items()}
+    assert values == {"a": (4, "nan"), "b": (4, "inf"), "c": (4, "-inf"), "d": (4, "inf"), "e": (4, "inf")}
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=140),
+        st.one_of(st.floats(), st.integers(-(2**53), 2**53), st.text(max_size=150), st.none()),
+        max_size=8,
+    ),
+    st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)),
+)
+def test_any_row_round_trips(row: dict[str, Any], step: int | None) -> None:
+    """Lengths of every size, some of which look like the tag between two values."""
+    record = history(1, {(key,): json.dumps(value, ensure_ascii=False) for key, value in row.items()}, step)
+    logged = {key: float(value) for key, value in row.items() if isinstance(value, int | float)}
+    step_logged = logged.get("_step", math.nan)
+    position = step if step is not None else int(step_logged) if abs(step_logged) < 2**63 else 0
+    wanted = {key: [(position, repr(value))] for key, value in logged.items()}
+    items = rows_of(record, record)
+    assert series(items) == {key: points * 2 for key, points in wanted.items()}
+    assert not damage(items)
+
+
+@pytest.mark.parametrize("length", range(90, 135))
+def test_an_item_whose_length_looks_like_the_tag(length: int) -> None:
+    """An item of 130 bytes has the length 82 01."""
+    items = rows_of(history(1, {("k" * length,): "0.25", ("next",): "2"}, 1))
+    assert series(items) == {"k" * length: [(1, "0.25")], "next": [(1, "2.0")]}
+
+
+def test_an_item_without_a_value_is_skipped() -> None:
+    record = field(1, 1) + field(2, field(1, field(2, "empty")) + field(1, field(2, "full") + field(16, "7")))
+    assert series(rows_of(record)) == {"full": [(0, "7.0")]}
+
+
+def test_steps_without_a_step_field_come_from_the_row() -> None:
+    items = rows_of(history(1, {"loss": "1", "_step": "7"}, None), history(2, {"loss": "2", "_step": "NaN"}, None))
+    assert series(items)["loss"] == [(7, "1.0"), (0, "2.0")]
+
+
+def test_only_summaries_of_the_user_are_read() -> None:
+    body = field(1, field(2, "best") + field(2, "loss") + field(16, "0.5"))
+    mine = field(1, 3) + field(200, field(1, "id")) + field(3, body)
+    items = rows_of(field(1, 1) + field(3, field(1, field(1, "loss") + field(16, "9"))), mine)
+    assert facts(items, "final_metrics") == [Fact("final_metrics", {"best": {"loss": 0.5}})]
+    removed = field(1, 4) + field(200, b"") + field(3, field(2, field(2, "best") + field(2, "loss")))
+    assert facts(rows_of(mine, removed), "final_metrics") == [Fact("final_metrics", {"best": {}})]
+
+
+def test_a_changed_config_is_reported_whole() -> None:
+    decoder = WandbDecoder()
+    first = decoder.feed(framed(WANDB, [field(1, 1) + field(5, field(1, field(1, "lr") + field(16, "0.1")))]))
+    second = decoder.feed(framed(b"", [field(1, 2) + field(5, field(1, field(1, "beta") + field(16, "NaN")))]))
+    assert facts(first, "config") == [Fact("config", {"lr": 0.1})]
+    assert facts(second, "config")[0].value["lr"] == 0.1
+    assert math.isnan(facts(second, "config")[0].value["beta"])
+
+
+def test_console_lines_are_assembled() -> None:
+    def output(text: str, kind: int = 1) -> bytes:
+        return field(1, 1) + field(13, field(1, kind) + field(2, field(1, 1_700_000_000)) + field(3, text))
+
+    end = field(1, 9) + field(18, field(1, 137))
+    parts = ("step 1", " loss 2", "\n", "\r10%", "\r20%", "\r100%\n", "windows\r\n", "no newline")
+    items = rows_of(*map(output, parts), output("a warning\n", 0), end)
+    [console] = facts(items, "console")
+    assert console.value["lines"] == ["step 1 loss 2", "100%", "windows", "a warning", "no newline"]
+    assert console.wall_time == 1_700_000_000
+    assert facts(items, "state") == [Fact("state", {"state": "crashed", "evidence": "wandb wrote exit code 137"})]
+
+
+def test_a_resumed_run_begins_a_segment() -> None:
+    run = field(1, 1) + field(17, field(1, "id") + field(14, 40) + field(18, 1))
+    first, second = (history(step, {"loss": "0.5"}, step) for step in (39, 40))
+    kinds = [item for item in rows_of(first, run, second) if isinstance(item, Points | SegmentStart)]
+    assert kinds[1] == SegmentStart(40, purge=False)
+    assert [series([item]) for item in kinds[::2]] == [{"loss": [(39, "0.5")]}, {"loss": [(40, "0.5")]}]
+
+
+def test_system_metrics_have_their_own_clock() -> None:
+    def stats(seconds: int, nanos: int, text: str) -> bytes:
+        time = field(1, seconds) + field(2, nanos)
+        return field(1, 1) + field(7, field(2, time) + field(3, field(1, "gpu.0.memoryAllocated") + field(16, text)))
+
+    items = rows_of(stats(100, 0, "10.5"), stats(101, 250_000_000, '"no number"'), stats(102, 500_000_000, "11"))
+    assert series(items) == {"system/gpu.0.memoryAllocated": [(0, "10.5"), (2500, "11.0")]}
+    assert wall_times(items) == {"system/gpu.0.memoryAllocated": [100.0, 102.5]}
+
+
+def test_it_is_recognised_by_its_first_bytes() -> None:
+    for name in ("run-x.wandb", "renamed.wandb"):
+        actual = recognise(name, file(RUNS[0])[:4096])
+        assert actual is not None
+        assert actual.id == "wandb"
+        assert isinstance(actual.decoder(), StreamDecoder)
+    assert recognise("run-x.wandb", b"") is None
+    assert recognise("run-x.wandb", b"something else") is None
+
+
+def test_random_flips_lose_only_the_rows_they_hit() -> None:
+    whole = file(RUNS[1])
+    wanted = series(decode(WandbDecoder(), whole))["train/loss"]
+    source = random.Random(3)
+    for count in (1, 3, 10, 40):
+        bad = bytearray(whole)
+        for _ in range(count):
+            bad[source.randrange(7, len(bad))] ^= 1 << source.randrange(8)
+        items = decode(WandbDecoder(), bytes(bad), range(10_000, len(bad), 10_000))
+        actual = series(items)["train/loss"]
+        assert is_subsequence(actual, wanted)
+        assert len(actual) >= len(wanted) - 2 * count
+        assert 1 <= len(damage(items)) <= count + 1

@@ -1,0 +1,287 @@
+"""Notifications, sent to a real server, a real program and a real terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from queue import Queue
+
+import numpy as np
+import pytest
+from support.stores import store_of
+
+from tuimon.detectors import Checker
+from tuimon.errors import TuimonError, UsageError
+from tuimon.model.events import Columns, Notice, Progress
+from tuimon.notify import Message, Notifier, channels_of
+from tuimon.notify.command import Command
+from tuimon.notify.terminal import sequence, wrapped
+from tuimon.notify.webhook import Webhook
+from tuimon.store import Store
+
+MESSAGE = Message("grpo-1.5b", "/logs/a", "nonfinite", "critical", "loss", 30, "loss is NaN; since step 30", "go back")
+
+
+class Server:
+    """HTTP server that records POST requests and answers with `status`."""
+
+    def __init__(self, status: int) -> None:
+        self.got: Queue[tuple[str, dict[str, object]]] = Queue()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.got.put((self.headers["Content-Type"], json.loads(body)))
+                self.send_response(status)
+                self.end_headers()
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.http = HTTPServer(("127.0.0.1", 0), Handler)
+        self.thread = threading.Thread(target=self.http.serve_forever, daemon=True)
+        self.thread.start()
+        self.address = f"http://127.0.0.1:{self.http.server_port}/hook/secret"
+
+    def close(self) -> None:
+        self.http.shutdown()
+        self.http.server_close()
+        self.thread.join()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server(204)
+    yield server
+    server.close()
+
+
+def test_webhook_gets_a_json_object(server: Server) -> None:
+    hook = Webhook.of(server.address)
+    assert hook is not None
+    hook.send(MESSAGE)
+    kind, sent = server.got.get(timeout=5)
+    assert kind == "application/json"
+    assert sent == {
+        "schema": 1,
+        "text": "grpo-1.5b: loss is NaN; since step 30",
+        "run": "grpo-1.5b",
+        "path": "/logs/a",
+        "rule": "nonfinite",
+        "severity": "critical",
+        "metric": "loss",
+        "step": 30,
+        "message": "loss is NaN; since step 30",
+        "hint": "go back",
+        "more": 0,
+    }
+
+
+def test_webhook_errors() -> None:
+    refusing = Server(500)
+    with pytest.raises(TuimonError, match=r"127\.0\.0\.1:\d+ answered with status 500") as caught:
+        Webhook(refusing.address).send(MESSAGE)
+    assert "secret" not in caught.value.message
+    refusing.close()
+    with pytest.raises(TuimonError, match="could not reach") as caught:
+        Webhook(refusing.address).send(MESSAGE)
+    assert "secret" not in caught.value.message
+
+
+def test_program_gets_environment_and_standard_input(tmp_path: Path) -> None:
+    script, out = tmp_path / "hook.py", tmp_path / "out.json"
+    script.write_text(
+        "import json, os, sys\n"
+        "sent = {k: v for k, v in os.environ.items() if k.startswith('TUIMON_')}\n"
+        f"json.dump([sys.argv[1:], sent, json.load(sys.stdin)], open({str(out)!r}, 'w'))\n"
+    )
+    command = Command.of([sys.executable, str(script), "$(touch x); `y`"])
+    assert command is not None
+    command.send(MESSAGE)
+    arguments, environment, document = json.loads(out.read_text())
+    assert arguments == ["$(touch x); `y`"], "no shell is involved"
+    assert environment["TUIMON_TEXT"] == "grpo-1.5b: loss is NaN; since step 30"
+    assert (environment["TUIMON_SEVERITY"], environment["TUIMON_STEP"]) == ("critical", "30")
+    assert document == MESSAGE.document()
+
+
+def test_program_errors(tmp_path: Path) -> None:
+    with pytest.raises(TuimonError, match="could not be started"):
+        Command((str(tmp_path / "none"),)).send(MESSAGE)
+    with pytest.raises(TuimonError, match="exited with status 3") as caught:
+        Command((sys.executable, "-c", "import sys; print('no bus', file=sys.stderr); sys.exit(3)")).send(MESSAGE)
+    assert caught.value.hint == "no bus"
+
+
+def test_terminal_sequences() -> None:
+    assert sequence("9", MESSAGE) == "\x1b]9;grpo-1.5b: loss is NaN; since step 30\x1b\\"
+    assert sequence("777", MESSAGE) == "\x1b]777;notify;tuimon: critical;grpo-1.5b: loss is NaN, since step 30\x1b\\"
+    assert sequence("99", MESSAGE) == "\x1b]99;;grpo-1.5b: loss is NaN; since step 30\x1b\\"
+    assert wrapped("\x1b]9;a\x1b\\", {}) == "\x1b]9;a\x1b\\"
+    assert wrapped("\x1b]9;a\x1b\\", {"TMUX": "socket,1,0"}) == "\x1bPtmux;\x1b\x1b]9;a\x1b\x1b\\\x1b\\"
+
+
+@pytest.mark.parametrize(
+    ("environment", "kind"),
+    [
+        ({"TERM": "xterm-kitty"}, "99"),
+        ({"TERM": "foot"}, "777"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "ghostty"}, "777"),
+        ({"TERM": "xterm-256color"}, "9"),
+    ],
+)
+def test_sequence_is_chosen_by_the_terminal(environment: dict[str, str], kind: str) -> None:
+    from tuimon.notify.terminal import TerminalNotification
+
+    notification = TerminalNotification.of("auto", print, environment)
+    assert notification is not None
+    assert notification.kind == kind
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"pager": True},
+        {"bell": "loud"},
+        {"terminal": "8"},
+        {"command": "notify-send tuimon"},
+        {"command": ["a", 3]},
+        {"webhook": "ftp://example.org"},
+        {"webhook": "file:///etc/passwd"},
+        {"severity": "loud"},
+    ],
+)
+def test_invalid_settings(options: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match=r"config\.toml: \[notify\]"):
+        channels_of(options, print)
+
+
+def grow(store: Store, step: int, value: float) -> None:
+    ones = np.ones(1, np.uint32)
+    store.apply(Columns(0, ones * 0, ones, np.array([step]), np.array([value]), np.array([step * 1.0])))
+    store.set_alerts(Checker().check_all(store.snapshot()))
+
+
+class Recorder:
+    """Records what bell and terminal notifications write, and the notices of errors."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+        self.notices: list[Notice] = []
+
+    def notifier(self, options: dict[str, object]) -> Notifier:
+        return Notifier(channels_of(options, self.sent.append), self.notices.append)
+
+
+def test_one_message_per_incident_and_none_for_earlier_incidents() -> None:
+    recorder, store = Recorder(), store_of({"loss": [1.0] * 20 + [math.nan] + [1.0] * 20})
+    notifier = recorder.notifier({"terminal": "9", "bell": True})
+    store.set_alerts(Checker().check_all(store.snapshot()))
+    notifier.update(store.snapshot())
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    for number in range(6):
+        grow(store, 420 + 10 * number, math.nan)
+        notifier.update(store.snapshot())
+        notifier.update(store.snapshot())
+    for number in range(12):
+        grow(store, 500 + 10 * number, 1.0)
+        notifier.update(store.snapshot())
+    notifier.close()
+    assert recorder.sent == ["\x1b]9;run 0: loss is NaN since step 420 (1 NaN of 42 points)\x1b\\", "\a"]
+    assert recorder.notices == []
+
+
+def test_failing_channel_is_reported_and_others_still_send(tmp_path: Path) -> None:
+    recorder, store = Recorder(), store_of({"loss": [1.0] * 20})
+    notifier = recorder.notifier({"command": [str(tmp_path / "none")], "bell": True})
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    grow(store, 210, math.inf)
+    notifier.update(store.snapshot())
+    notifier.close(timeout=10)
+    assert recorder.sent == ["\a"]
+    (notice,) = recorder.notices
+    assert notice.level == "warning"
+    assert notice.message.startswith("Could not send an alert by command: ")
+
+
+def test_many_alerts_at_once_are_one_message() -> None:
+    recorder = Recorder()
+    names = ("loss", "grad_norm", "reward", "kl", "actor/entropy")
+    store = store_of({name: [1.0] * 5 for name in names})
+    notifier = recorder.notifier({"terminal": "9"})
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    count = len(names)
+    store.apply(
+        Columns(
+            0,
+            np.arange(count, dtype=np.uint32),
+            np.ones(count, np.uint32),
+            np.full(count, 60),
+            np.full(count, math.nan),
+            np.full(count, 60.0),
+        )
+    )
+    store.set_alerts(Checker().check_all(store.snapshot()))
+    notifier.update(store.snapshot())
+    notifier.close()
+    assert len(recorder.sent) == 1
+    assert "(and 4 more)" in recorder.sent[0]
+
+
+def test_log_text_cannot_control_a_terminal() -> None:
+    recorder, store = Recorder(), store_of({"loss": [1.0] * 5, "evil\x1b]52;c;x\x07/loss": [1.0] * 5})
+    notifier = recorder.notifier({"terminal": "9", "severity": "info"})
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    store.apply(
+        Columns(
+            0, np.array([1], np.uint32), np.ones(1, np.uint32), np.array([60]), np.array([math.nan]), np.array([6.0])
+        )
+    )
+    store.set_alerts(Checker().check_all(store.snapshot()))
+    notifier.update(store.snapshot())
+    notifier.close()
+    (sent,) = recorder.sent
+    assert sent.startswith("\x1b]9;")
+    assert sent.endswith("\x1b\\")
+    assert not any(character < " " or "\x7f" <= character < "\xa0" for character in sent[4:-2])
+
+
+def test_dashboard_sends_messages(tmp_path: Path) -> None:
+    """End to end: a log grows, a detector finds an incident, the terminal is notified and a program is started."""
+    from support.terminal import TUIMON, Terminal
+
+    log, out = tmp_path / "run" / "metrics.jsonl", tmp_path / "sent"
+    log.parent.mkdir()
+    log.write_text("".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in range(1, 30)))
+    script = tmp_path / "hook.py"
+    script.write_text(f"import os; open({str(out)!r}, 'a').write(os.environ['TUIMON_MESSAGE'] + '\\n')\n")
+    config = tmp_path / "config.toml"
+    config.write_text(
+        '[[rules]]\nrule = "loss < 1"\n[notify]\nterminal = "9"\nbell = true\n'
+        f"command = {json.dumps([sys.executable, str(script)])}\n"
+    )
+    command = (*TUIMON, str(log.parent), "--interval", "0.2")
+    with Terminal(command, environment={"TUIMON_CONFIG": str(config), "TMUX": ""}) as terminal:
+        terminal.until(
+            lambda shown: b"loss < 1: loss reached" in shown, 30
+        )  # shown on the screen only, because it is not new
+        with log.open("a") as file:
+            file.write('{"step": 30, "loss": NaN}\n')
+        name, sent = tmp_path.name, b": loss is NaN since step 30 (1 NaN of 30 points)\x1b\\"
+        terminal.until(lambda shown: sent in shown, 30)
+        until = time.monotonic() + 15
+        while not out.exists() and time.monotonic() < until:
+            terminal.read(0.05)
+        assert b"\x1b]9;" not in bytes(terminal.output).replace(b"\x1b]9;" + name.encode() + sent, b"")
+    assert out.read_text() == "loss is NaN since step 30 (1 NaN of 30 points)\n"

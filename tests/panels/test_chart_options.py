@@ -1,0 +1,337 @@
+"""Charts with display options: windows, scales, averages and cursors, compared with values computed here."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.made_run import START, run_of, store_of, text
+
+from tuimon import draw
+from tuimon.draw.frames import GUTTER
+from tuimon.draw.window import Window, panned, zoomed
+from tuimon.model.alerts import Alert
+from tuimon.model.events import Columns, SegmentStarted
+from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
+from tuimon.panels import ChartOptions, metric_panel, with_alert_marks
+from tuimon.store import Run, Store
+from tuimon.store.aggregates import MeanVariance
+from tuimon.text import cell_width
+
+SIZE = Size(GUTTER + 20, 9)
+"""20 cells: 40 columns of dots."""
+
+
+def chart(run: Run, options: ChartOptions, metric: str = "m", size: Size = SIZE) -> ChartView:
+    view = metric_panel(metric).view(run, size, START, Symbols.BRAILLE, options)
+    assert isinstance(view, ChartView)
+    return view
+
+
+def front(view: ChartView) -> Line:
+    [line] = [line for line in view.lines if not line.behind]
+    return line
+
+
+# ---------------------------------------------------------------- pixel honesty
+
+BITS = (0x01, 0x02, 0x04, 0x40, 0x08, 0x10, 0x20, 0x80)
+"""Dots of a braille character: the left column from the top, then the right one."""
+
+
+def dot_of(value: float, axis: Axis, rows: int) -> float:
+    """The row of dots where a value belongs, from the top, as the scales are defined; may lie outside."""
+
+    def place(v: float) -> float:
+        if axis.scale == "log":
+            return math.log10(v) if v > 0 else -math.inf
+        if axis.scale == "symlog":
+            size = abs(v)
+            beyond = size / axis.threshold if size <= axis.threshold else 1 + math.log10(size / axis.threshold)
+            return math.copysign(beyond, v)
+        return v
+
+    low, high = place(axis.low), place(axis.high)
+    return (high - place(value)) / (high - low) * (rows - 1)
+
+
+values_strategy = st.lists(
+    st.floats(-1e6, 1e6) | st.floats(1e-6, 1.0) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0]),
+    min_size=1,
+    max_size=120,
+)
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
+@pytest.mark.parametrize("y_range", ["full", "robust"])
+@given(values=values_strategy, begin=st.floats(0, 1), width=st.floats(0.02, 1), seed=st.integers(0, 99))
+@settings(max_examples=25, deadline=None)
+def test_the_extremes_of_every_column_are_on_the_screen_at_any_zoom(
+    scale: str, y_range: str, values: list[float], begin: float, width: float, seed: int
+) -> None:
+    steps = np.cumsum(np.random.default_rng(seed).integers(1, 9, len(values)))
+    span = max(float(steps[-1]) * width, 1.0)
+    options = ChartOptions(window=Window(span, float(steps[-1]) * begin + span), y_scale=scale, y_range=y_range)
+    view = chart(run_of({"m": (steps.tolist(), values)}), options)
+    rows = ["".join(part for part, _ in row) for row in draw.render(view, SIZE)]
+    body = [row[GUTTER:] for row in rows[1 : len(rows) - (3 if view.note else 2)]]
+    dots = len(body) * 4
+    places = (steps - view.x.low) / (view.x.high - view.x.low) * 40
+    columns, borders = np.floor(places), np.round(places)
+    rounded = borders[np.abs(places - borders) < 1e-9]  # a point on a border may fall to either side of it
+    for column in sorted({*range(40)} - {*rounded} - {*(rounded - 1)}):
+        finite = [v for v, c in zip(values, columns, strict=True) if c == column and math.isfinite(v)]
+        for value in (min(finite), max(finite)) if finite else ():
+            at = dot_of(value, view.y, dots)
+            assume(abs(at % 1 - 0.5) > 1e-6)
+            cells = [row[column // 2] for row in body]
+            if round(at) < 0 or round(at) >= dots:
+                edge = cells[0] if at < 0 else cells[-1]
+                assert edge in "▲▼✗", f"{value} lies outside {view.y} without an arrow"
+                continue
+            cell = cells[round(at) // 4]
+            if cell in "▲▼✗●┊⚑":
+                continue  # covered by a mark
+            bit = BITS[round(at) % 4 + 4 * (column % 2)]
+            assert (ord(cell) - 0x2800) & bit, f"{value} of column {column} is not drawn\n" + "\n".join(rows)
+
+
+# ---------------------------------------------------------------- averages
+
+
+def debiased(values: list[float], weight: float) -> list[float]:
+    """The definition, value by value."""
+    total = norm = 0.0
+    result = []
+    for value in values:
+        total, norm = weight * total + (1 - weight) * value, weight * norm + (1 - weight)
+        result.append(total / norm)
+    return result
+
+
+@pytest.mark.parametrize("weight", [0.6, 0.99])
+@pytest.mark.parametrize("end", [300, 5000, 9999])
+def test_an_average_covers_every_point_since_the_first_for_any_window(weight: float, end: int) -> None:
+    values = np.random.default_rng(1).normal(size=10_000).tolist()
+    run = run_of({"m": (list(range(10_000)), values)})
+    view = chart(run, ChartOptions(window=Window(20.0, float(end)), smoothing=weight), size=Size(GUTTER + 21, 9))
+    expected = debiased(values, weight)[end - 20 : end + 1]
+    shown = front(view).envelope.last
+    assert shown[np.isfinite(shown)] == pytest.approx(expected, rel=1e-6)
+    [raw] = [line for line in view.lines if line.behind]
+    assert raw.envelope.low[np.isfinite(raw.envelope.low)] == pytest.approx(values[end - 20 : end + 1])
+    assert raw.role is Role.FAINT
+
+
+def test_the_average_of_a_long_curve_is_computed_from_block_means_with_a_note() -> None:
+    values = np.random.default_rng(2).normal(size=1 << 16)
+    values[7] = math.nan
+    run = run_of({"m": (list(range(len(values))), values.tolist())})
+    view = chart(run, ChartOptions(smoothing=0.9))
+    assert "smooth 0.9 over means of 32 points" in view.note
+    means = np.nanmean(values.reshape(-1, 32), axis=1)
+    expected = debiased(means.tolist(), 0.9)
+    assert front(view).envelope.last[-1] != expected[-1], "the axis continues after the data"
+    assert front(view).envelope.last[np.isfinite(front(view).envelope.last)][-1] == pytest.approx(expected[-1])
+    assert np.nanmin(front(view).envelope.low) == pytest.approx(min(expected))
+    assert np.nanmax(front(view).envelope.high) == pytest.approx(max(expected))
+
+
+def test_the_headline_has_the_value_at_the_cursor_then_its_step() -> None:
+    run = run_of({"m": ([3, 5, 8], [0.1, 1 / 3, -2.5])})
+    for step, displayed in ((5, f"{1 / 3!r} @ 5"), (7, f"{1 / 3!r} @ 5"), (99, "-2.5 @ 8"), (2, "- @ 2")):
+        assert text(chart(run, ChartOptions(cursor=step, fullscreen=True)).headline) == displayed
+    assert text(chart(run, ChartOptions(cursor=7)).headline) == "0.33333333 @ 5"
+    drawn = draw.render(chart(run, ChartOptions(cursor=5)), SIZE)
+    columns = {x for row in drawn for x, cell in enumerate("".join(part for part, _ in row)) if cell == "│"}
+    assert columns == {GUTTER - 1, GUTTER + 8}, "the axis, and step 5 of 2 to 9 in 20 cells"
+
+
+def test_an_average_ignores_nonfinite_values() -> None:
+    values = [1.0, math.nan, 3.0, math.inf, 5.0]
+    view = chart(run_of({"m": (list(range(5)), values)}), ChartOptions(smoothing=0.6))
+    shown = front(view).envelope.last
+    assert shown[np.isfinite(shown)] == pytest.approx(debiased([1.0, 3.0, 5.0], 0.6))
+
+
+# ---------------------------------------------------------------- bands, ghosts, marks
+
+
+def test_a_mean_has_a_band_from_minimum_to_maximum() -> None:
+    steps = list(range(40))
+    run = run_of(
+        {
+            "critic/score/mean": (steps, [math.sin(s / 5) for s in steps]),
+            "critic/score/max": (steps, [math.sin(s / 5) + 1 for s in steps]),
+            "critic/score/min": (steps, [math.sin(s / 5) - 2 for s in steps]),
+        }
+    )
+    view = chart(run, ChartOptions(), "critic/score/mean")
+    [band] = [line for line in view.lines if line.filled]
+    for step in steps:
+        column = int((step - view.x.low) / (view.x.high - view.x.low) * 40)
+        assert band.envelope.low[column] <= math.sin(step / 5) - 2 + 1e-12
+        assert band.envelope.high[column] >= math.sin(step / 5) + 1 - 1e-12
+    assert view.y.low <= -3 + 0.1
+    assert view.y.high >= 1.9
+    assert not any(line.filled for line in chart(run, ChartOptions(), "critic/score/max").lines)
+
+
+def test_a_band_that_would_flatten_its_mean_is_cut_off() -> None:
+    steps = list(range(40))
+    run = run_of({"len/mean": (steps, steps), "len/max": (steps, [2048] * 40), "len/min": (steps, [0] * 40)})
+    assert chart(run, ChartOptions(), "len/mean").y.high < 100
+
+
+def test_superseded_points_are_drawn_in_the_background() -> None:
+    store = store_of({"m": (list(range(10)), [1.0] * 10)})
+    store.apply(SegmentStarted(0, None, False))
+    append(store, list(range(5, 12)), [2.0] * 7)
+    run = store.snapshot().runs[0]
+    view = chart(run, ChartOptions())
+    [ghost] = [line for line in view.lines if line.behind]
+    assert ghost.role is Role.FAINT
+    assert np.nanmax(ghost.envelope.high) == 1.0
+    assert int(np.isfinite(ghost.envelope.low).sum()) == 5, "steps 5 to 9"
+    assert np.nanmax(front(view).envelope.high) == 2.0
+    by_time = chart(run, ChartOptions(axis="time"))
+    [ghost] = [line for line in by_time.lines if line.behind]
+    taken_back, again = (
+        np.flatnonzero(line.envelope.high == value) for line, value in ((ghost, 1.0), (front(by_time), 2.0))
+    )
+    assert len(taken_back)
+    assert taken_back.max() < again.min(), "they were logged before the restart"
+
+
+def append(store: Store, steps: list[int], values: list[float]) -> None:
+    """More points of a store's only metric."""
+    stamps = START + 1000 + np.array(steps, np.float64)
+    ids, counts = np.zeros(1, np.uint32), np.array([len(steps)], np.uint32)
+    store.apply(Columns(0, ids, counts, np.array(steps, np.int64), np.array(values), stamps))
+
+
+def test_an_alert_is_marked_at_its_start_on_the_chart_of_its_metric() -> None:
+    run = run_of({"m": (list(range(10)), [1.0] * 10), "other": (list(range(10)), [1.0] * 10)})
+    alerts = (Alert("spike", "warning", run.id, "m", 4, "m rose"), Alert("stall", "warning", run.id, "", None, "late"))
+    view = chart(run, ChartOptions())
+    assert [(mark.kind, mark.x, mark.label) for mark in with_alert_marks(view, run, alerts, ChartOptions()).marks] == [
+        ("alert", 4.0, "spike")
+    ]
+    other = chart(run, ChartOptions(), "other")
+    assert with_alert_marks(other, run, alerts, ChartOptions()) is other
+    late = chart(run, ChartOptions(window=Window(3.0, 9.0)))
+    assert with_alert_marks(late, run, alerts, ChartOptions()).marks == (), "it began before the window"
+
+
+def test_a_full_screen_chart_marks_evaluations() -> None:
+    run = run_of({"m": (list(range(100)), [1.0] * 100), "eval/loss": ([20, 60], [0.5, 0.4])})
+    view = chart(run, ChartOptions(fullscreen=True))
+    width = (view.x.high - view.x.low) / view.columns
+    result = [mark.x for mark in view.marks if mark.kind == "evaluation"]
+    assert result == pytest.approx([20, 60], abs=width)
+    assert chart(run, ChartOptions()).marks == ()
+    assert chart(run, ChartOptions(fullscreen=True), "eval/loss").marks == (), "its own points are evaluations"
+
+
+# ---------------------------------------------------------------- numbers
+
+HEADS = ("last @ step", "min @ step", "max @ step", "mean ± deviation", "points", "from")
+
+
+def test_a_full_screen_chart_has_a_table_of_statistics() -> None:
+    steps, values = [3, 5, 8, 9], [0.1, math.nan, -2.5, 7.25]
+    view = chart(run_of({"m": (steps, values)}), ChartOptions(fullscreen=True, cursor=6), size=Size(120, 30))
+    head, row = (text(cells) for cells in view.table)
+    assert re.split(r"  +", head.strip()) == ["step 6", *HEADS]
+    finite = np.array([0.1, -2.5, 7.25])
+    for displayed in ("NaN @ 5", "7.25 @ 9", "-2.5 @ 8", f"{finite.mean():.3f}", f"{finite.std():.3f}", "4", "run"):
+        assert displayed in row, displayed
+    assert chart(run_of({"m": (steps, values)}), ChartOptions()).table == ()
+
+
+@pytest.mark.parametrize("width", range(12, 140, 7))
+def test_a_narrow_table_leaves_out_whole_columns(width: int) -> None:
+    run = run_of({"m": ([3, 5, 8, 9], [0.123456789, math.pi, -2.5, 7.25e-7])})
+    rows = [text(row) for row in chart(run, ChartOptions(fullscreen=True), size=Size(width, 30)).table]
+    assert all(cell_width(row) <= width for row in rows)
+    heads, cells = ([part for part in re.split(r"  +", row.strip()) if part] for row in rows)
+    assert heads == [head for head in HEADS if head in heads], "whole heads, in their order"
+    assert len(cells) == len(heads) + 1, "a value below each head"
+    displayed = dict(zip(heads, cells[1:], strict=True))
+    for head, step, value in (("last", 9, 7.25e-7), ("min", 8, -2.5), ("max", 5, math.pi)):
+        shown, at = displayed.get(f"{head} @ step", f"{value} @ {step}").split(" @ ")
+        assert (float(shown), at) == (pytest.approx(value, rel=1e-6), str(step))
+    assert heads[:1] == ["last @ step"] or width < 30
+    assert heads == list(HEADS) or width < 100
+
+
+@given(
+    parts=st.lists(st.lists(st.floats(-1e9, 1e9) | st.just(math.nan), max_size=20), min_size=1, max_size=5),
+    offset=st.sampled_from([0.0, 1e12]),
+)
+@settings(max_examples=60, deadline=None)
+def test_extended_moments_equal_those_of_all_values(parts: list[list[float]], offset: float) -> None:
+    result, so_far = MeanVariance(), np.empty(0)
+    for part in parts:
+        so_far = np.concatenate([so_far, np.array(part, np.float64) + offset])
+        result = result.extended(so_far)
+    finite = so_far[np.isfinite(so_far)]
+    assert result.count == len(finite)
+    if len(finite):
+        assert result.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-3)
+        assert result.deviation == pytest.approx(finite.std(), rel=1e-6, abs=1e-2)
+
+
+# ---------------------------------------------------------------- windows
+
+
+@given(
+    moves=st.lists(st.sampled_from([("pan", -0.25), ("pan", 0.25), ("zoom", 0.5), ("zoom", 2.0)]), max_size=25),
+    at=st.none() | st.floats(0, 1),
+)
+@settings(max_examples=80, deadline=None)
+def test_a_window_stays_with_the_data_and_follows_at_their_end(
+    moves: list[tuple[str, float]], at: float | None
+) -> None:
+    run = run_of({"m": (list(range(100, 1101)), [1.0] * 1001)})
+    options, view = ChartOptions(), chart(run_of({"m": (list(range(100, 1101)), [1.0] * 1001)}), ChartOptions())
+    for move, part in moves:
+        place = None if at is None else view.x.low + at * (view.x.high - view.x.low)
+        window = panned(view, part) if move == "pan" else zoomed(view, part, place)
+        options = replace(options, window=window)
+        view = chart(run, options)
+        assert view.extent == (100, 1100)
+        assert view.x.low < view.x.high
+        if window is not None:
+            assert view.x.low < 1100
+            assert view.x.high >= 100 + window.span * 0.99
+            assert (window.end is None) == (view.x.high >= 1100)
+            assert view.x.high <= 1100 + window.span / 2, "a following window does not run away"
+
+
+def test_zooming_keeps_the_x_value_under_the_mouse() -> None:
+    view = chart(run_of({"m": (list(range(1001)), [1.0] * 1001)}), ChartOptions())
+    for at in (130.0, 500.0, 870.0):
+        window = zoomed(view, 0.5, at)
+        assert window is not None
+        assert window.end is not None
+        part = (at - view.x.low) / (view.x.high - view.x.low)
+        assert (at - (window.end - window.span)) / window.span == pytest.approx(part)
+
+
+def test_a_window_without_points_has_a_note() -> None:
+    view = chart(run_of({"m": ([0, 100], [1.0, 2.0])}), ChartOptions(window=Window(10.0, 60.0)))
+    assert view.note == "no point in this window; 0 shows all"
+    assert "no point" in draw.text_chart(view, Size(60, 12))
+
+
+def test_charts_of_one_run_follow_to_the_same_end() -> None:
+    store = store_of({"often": (list(range(101)), [1.0] * 101), "seldom": ([0, 50], [1.0, 2.0])})
+    run = store.snapshot().runs[0]
+    options = ChartOptions(window=Window(40.0))
+    assert chart(run, options, "often").x == chart(run, options, "seldom").x

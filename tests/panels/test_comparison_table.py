@@ -1,0 +1,109 @@
+"""The table of runs side by side, its numbers worked out again from what was logged."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from pathlib import Path
+
+from support.dashboard import opened, text, until
+from support.programs import write
+
+from tuimon.model.views import Role, Row, Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels.lists.comparison import comparison_table
+
+
+def logged(root: Path, name: str, rewards: list[float], **config: object) -> None:
+    (root / name).mkdir(parents=True)
+    rows = ({"step": step, "reward": value, "only_" + name: 1.0} for step, value in enumerate(rewards))
+    (root / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (root / name / "config.json").write_text(json.dumps(config))
+
+
+def row_of(rows: list[Row], begin: str) -> str:
+    result = ["".join(text for text, _ in row) for row in rows]
+    return next(row for row in result if row.strip().startswith(begin))
+
+
+def test_settings_that_differ_and_metrics_with_their_noise(tmp_path: Path) -> None:
+    a = [0.01 * s + 0.1 * math.sin(37 * s) for s in range(100)]
+    b = [0.03 * s + 0.1 * math.sin(41 * s) for s in range(60)]
+    config = {"batch": 8, "optim": {"beta": 0.9}, "api_key": "sk-0123456789abcdefghij"}
+    logged(tmp_path, "a", a, optim={"lr": 1e-3, **config["optim"]}, batch=8, api_key="sk-0123456789abcdefghij")  # type: ignore[dict-item]
+    logged(tmp_path, "b", b, optim={"lr": 1e-5, **config["optim"]}, batch=8, extra=True)  # type: ignore[dict-item]
+    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    shown = "\n".join("".join(text for text, _ in row) for row in rows)
+    assert row_of(rows, "optim.lr").split() == ["optim.lr", "0.00100", "1.00e-05"]
+    assert row_of(rows, "extra").split() == ["extra", "-", "True"]
+    assert row_of(rows, "api_key").split() == ["api_key", "[hidden]", "-"]
+    assert "sk-0123" not in shown
+    assert "batch" not in shown
+    assert "2 settings the same" in shown
+    until_step = a[:60]
+    one, other = statistics.fmean(until_step[-6:]), statistics.fmean(b[-6:])
+    displayed = row_of(rows, "reward")
+    assert f"{one:.4f} ±" in displayed
+    assert f"{other:.3f} ±" in displayed
+    assert f"+{other - one:.3f}" in displayed
+    assert "≈" not in displayed
+    assert displayed.count(", 6") == 2, "the last tenth of 60 points"
+    assert "only_a" not in shown, "what only one run has cannot be compared"
+    assert "this does not show a cause" in shown
+    assert row_of(rows, "step").split() == ["step", "99", "59"]
+
+
+def test_two_runs_fit_into_eighty_columns(tmp_path: Path) -> None:
+    name = "rewards/" + "accuracy_reward_" * 3 + "mean"
+    for run, factor in (("a", 1.0), ("b", 1.01)):
+        (tmp_path / run).mkdir()
+        rows = ({"step": step, name: math.sin(37 * step) * factor} for step in range(100))
+        (tmp_path / run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE, 78)
+    displayed = row_of(rows, "rewards/")
+    assert len(displayed.rstrip()) <= 78
+    assert displayed.rstrip().endswith("≈"), "the difference is seen"
+    assert ", 10" not in displayed
+    assert len(row_of(comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE), "rewards/")) > 78
+
+
+def test_differences_within_noise_are_marked(tmp_path: Path) -> None:
+    values = [math.sin(37 * s) for s in range(200)]
+    logged(tmp_path, "a", values)
+    logged(tmp_path, "b", [value + 0.02 for value in reversed(values)])
+    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    assert "≈" in row_of(rows, "reward")
+    plain = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.ASCII)
+    assert "~" in row_of(plain, "reward")
+    assert "".join(text for row in plain for text, _ in row).isascii()
+
+
+def test_differences_are_coloured_by_the_direction_of_the_metric(tmp_path: Path) -> None:
+    logged(tmp_path, "a", [1.0] * 50)
+    logged(tmp_path, "b", [2.0] * 50)
+    logged(tmp_path, "c", [0.5] * 50)
+    rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
+    [row] = [row for row in rows if any(text.strip() == "reward" for text, _ in row)]
+    roles = {text.strip(): role for text, role in row if text.strip() in ("+1", "-0.5000")}
+    assert roles == {"+1": Role.GOOD, "-0.5000": Role.WARNING}
+
+
+async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
+    for number, name in enumerate(("a_lr1", "b_lr2", "c_lr3"), 1):
+        write(tmp_path / "many", name, 20, number / 1000)
+    async with opened(tmp_path / "many", size=(120, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        await pilot.press("d")
+        await until(app, pilot, lambda s: "Nothing to compare with" in s)
+        await pilot.press("r", "g", "down", "B", "down", "space", "d")
+        shown = await until(app, pilot, lambda s: "Settings that differ" in s and "optim.lr" in s)
+        [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr")]
+        assert settings.split()[1:] == ["0.00200", "0.00300"], "the base first"
+        [reward] = [line for line in shown.splitlines() if line.strip().startswith("reward")]
+        last = [number * s / 1000 for number in (2, 3) for s in range(15, 20)]
+        assert f"{statistics.fmean(last[:5]):.4f}" in reward
+        assert f"+{statistics.fmean(last[5:]) - statistics.fmean(last[:5]):.4f}" in reward
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "3 runs" in s)
+        assert "Settings that differ" not in text(app)

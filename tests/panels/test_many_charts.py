@@ -1,0 +1,240 @@
+"""Many charts: which metrics a filter means, their order, sections on pages, rows of the list of metrics."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.made_run import run_of, text
+
+from tuimon.analysis.metric_filter import matching
+from tuimon.draw.layout import PanelRequest, grid_shape, neighbour, pages
+from tuimon.model.views import Symbols
+from tuimon.panels.lists.metric_rows import METRIC_SORTS, metric_head, metric_layout, metric_row, sort_metrics
+from tuimon.store.block_sums import BlockSums
+from tuimon.text import cell_width
+from tuimon.tui.arrangement import Heading, ordered, sectioned
+
+NAMES = ("actor/kl_loss", "actor/pg_loss", "critic/rewards/mean", "val/acc@1", "time/step_p95", "Loss[0]")
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("loss", ["actor/kl_loss", "actor/pg_loss", "Loss[0]"]),
+        ("actor loss", ["actor/kl_loss", "actor/pg_loss"]),
+        ("LOSS kl", ["actor/kl_loss"]),
+        ("time/*_p9?", ["time/step_p95"]),
+        ("c*mean", ["critic/rewards/mean"]),
+        ("val*", ["val/acc@1"]),
+        ("*mean", ["critic/rewards/mean"]),
+        ("akl", ["actor/kl_loss"]),
+        ("crm", ["critic/rewards/mean"]),
+        (r"re:^(actor|val)/.*(kl|@\d)", ["actor/kl_loss", "val/acc@1"]),
+        ("/_p[0-9]+$/", ["time/step_p95"]),
+        ("re:loss[0]", ["Loss[0]"]),
+        ("re:(", []),
+        ("nothing like it", []),
+    ],
+)
+def test_filters_select_metrics(query: str, names: list[str]) -> None:
+    expected = names if query != "re:loss[0]" else []
+    assert matching(NAMES, query) == expected
+
+
+def test_fuzzy_matches_are_sorted_by_similarity() -> None:
+    assert matching(["rollout/wait", "rw", "reward"], "rwd") == ["reward"]
+    assert matching(["relative_width", "reward"], "rwr") == ["reward"]
+    assert matching(["a/very/long/tail", "ault"], "alt") == ["ault", "a/very/long/tail"]
+
+
+@pytest.mark.parametrize("query", ["re:(a+)+$", "re:(a|aa)+$", r"re:(.*)*\1", "re:" + "a*" * 60, "/(x+x+)+y/", "(a+)+"])
+def test_no_expression_is_slow_on_adversarial_names(query: str) -> None:
+    begun = time.thread_time()
+    matching(["a" * 40 + "!", "x" * 5000, "a" * 100_000], query)
+    assert time.thread_time() - begun < 2, "an exponential one would take hours"
+
+
+@given(query=st.text(max_size=20), names=st.lists(st.text(max_size=20), max_size=5))
+@settings(max_examples=100, deadline=None)
+def test_any_filter_returns_a_subset_of_the_names(query: str, names: list[str]) -> None:
+    assert set(matching(names, query)) <= set(names)
+    assert set(matching(names, f"re:{query}")) <= set(names)
+
+
+def test_metrics_by_relevance_and_by_name() -> None:
+    names = ("epoch", "zzz/m10", "zzz/m9", "loss", "train/reward", "kl")
+    assert ordered(names, "name") == ("epoch", "kl", "loss", "train/reward", "zzz/m9", "zzz/m10")
+    by_relevance = ordered(names, "relevance")
+    assert by_relevance.index("train/reward") < by_relevance.index("loss") < by_relevance.index("zzz/m10")
+    assert by_relevance[-1] == "epoch", "progress metrics come last"
+
+
+def test_sections_hold_every_metric_once_and_fold() -> None:
+    names = ("a/x", "b/y", "a/z", "plain")
+    panels = sectioned(names, "name", False, ())
+    assert [panel.title for panel in panels] == ["a/", "a/x", "a/z", "b/", "b/y", "without a section", "plain"]
+    folded = sectioned(names, "name", True, ("b/",))
+    assert [panel.title for panel in folded] == ["a/", "b/", "b/y", "without a section"]
+    assert [panel.metrics for panel in folded if isinstance(panel, Heading)] == [2, 1, 1]
+    assert not any(isinstance(panel, Heading) for panel in sectioned(("a/x", "a/y"), "name", None, ()))
+    many = tuple(f"{s}/{i}" for s in "ab" for i in range(50))
+    assert len(sectioned(many, "name", None, ())) == 2, "many metrics begin folded"
+
+
+def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
+    memory = [
+        f"memory/{phase}/{when}/{device}" for phase in ("train", "sample") for when in "ab" for device in range(40)
+    ]
+    names = ("loss/x", *memory, "memory/total")
+
+    def titles(*turned: str) -> list[str]:
+        panels = sectioned(names, "name", None, turned)
+        return [f"{panel.depth} {panel.title}" if isinstance(panel, Heading) else panel.title for panel in panels]
+
+    assert titles() == ["0 loss/", "0 memory/"]
+    assert titles("memory/") == ["0 loss/", "0 memory/", "memory/total", "1 memory/sample/", "1 memory/train/"]
+    opened = titles("memory/", "memory/train/", "memory/train/b/")
+    assert opened[5:7] == ["2 memory/train/a/", "2 memory/train/b/"]
+    assert opened[7:] == [f"memory/train/b/{device}" for device in range(40)], (
+        "no more than can be seen through: charts"
+    )
+    charts = [panel.title for panel in sectioned(names, "name", False, ()) if not isinstance(panel, Heading)]
+    assert sorted(charts) == sorted(names)
+    assert [panel.title for panel in sectioned(tuple(memory), "name", True, ())] == ["memory/sample/", "memory/train/"]
+
+
+@given(
+    kinds=st.lists(st.sampled_from(["heading", "chart", "chart", "chart"]), min_size=1, max_size=40),
+    width=st.integers(10, 200),
+    height=st.integers(3, 60),
+    larger=st.integers(-4, 4),
+)
+@settings(max_examples=100, deadline=None)
+def test_sections_on_pages(kinds: list[str], width: int, height: int, larger: int) -> None:
+    drawn = pages(width, height, [PanelRequest(kind, 0) for kind in kinds], larger)
+    assert [box.index for page in drawn for box in page] == list(range(len(kinds)))
+    for page in drawn:
+        taken = np.zeros((height, width), int)
+        for box in page:
+            assert box.width >= 1
+            assert box.height >= 1
+            assert box.y + box.height <= height
+            assert box.x + box.width <= width
+            taken[box.y : box.y + box.height, box.x : box.x + box.width] += 1
+            if kinds[box.index] == "heading":
+                assert (box.width, box.height) == (width, 1)
+        assert taken.max() <= 1, "boxes do not overlap"
+    for page in drawn[:-1]:
+        last = page[-1].index
+        alone = kinds[last] == "heading" and kinds[last + 1] == "chart"
+        assert not alone or len(page) == 1, "a heading is on the page of its charts"
+
+
+def test_charts_are_resized_within_readable_limits() -> None:
+    for width, height in ((80, 21), (120, 37), (200, 47), (40, 9)):
+        sizes = [grid_shape(width, height, larger) for larger in range(5, -6, -1)]
+        assert sizes[0] == (1, 1)
+        assert sizes == sorted(sizes)
+        columns, rows = sizes[-1]
+        assert columns == 1 or width // columns >= 22
+        assert rows == 1 or height // rows >= 6
+
+
+def test_arrow_keys_reach_headings_and_charts_below_them() -> None:
+    wishes = [PanelRequest("heading", 1), *[PanelRequest("chart")] * 3, PanelRequest("heading", 1)]
+    [page] = pages(120, 40, wishes)
+    assert neighbour(page, 0, "down") == 1
+    assert [neighbour(page, chart, "up") for chart in (1, 2, 3)] == [0, 0, 0]
+    assert [neighbour(page, chart, "down") for chart in (1, 2, 3)] == [4, 4, 4]
+
+
+# ---------------------------------------------------------------- the list of metrics
+
+RUN = run_of(
+    {
+        "reward": (range(20), [0.5] * 18 + [1.5] * 2),
+        "loss": (range(20), [math.exp(-step) for step in range(20)]),
+        "broken": (range(3), [1.0, 2.0, math.nan]),
+        "never": (range(2), [math.inf, math.nan]),
+    }
+)
+
+
+def test_a_row_has_last_lowest_highest_trend_and_source() -> None:
+    widths = metric_layout(120)
+    row = text(metric_row(RUN, "reward", widths, True, Symbols.BRAILLE, 120))
+    assert row.split()[:6] == ["▸", "reward", "1.500", "↑", "1", "0.5000"]
+    assert row.split()[-1] == "run"
+    assert row.split()[-2] == "20"
+    assert "NaN" in text(metric_row(RUN, "broken", widths, False, Symbols.BRAILLE, 120))
+    assert "never" in text(metric_row(RUN, "never", widths, False, Symbols.BRAILLE, 120))
+    assert all(ord(c) < 128 for c in text(metric_row(RUN, "loss", widths, True, Symbols.ASCII, 120)))
+
+
+def test_long_names_replace_the_columns_points_and_source() -> None:
+    few, many = dict(metric_layout(120, 33)), dict(metric_layout(120, 20))
+    assert {column.id for column in many} - {column.id for column in few} == {"points"}
+    [name] = [cells for column, cells in few.items() if column.id == "metric"]
+    assert name >= 33
+    assert len(metric_layout(200, 33)) == len(METRIC_SORTS) - 1
+
+
+@pytest.mark.parametrize("width", [1, 20, 40, 60, 80, 100, 120, 200])
+def test_rows_fill_any_width(width: int) -> None:
+    widths = metric_layout(width)
+    for name in RUN.metrics:
+        for symbols in Symbols:
+            assert cell_width(text(metric_row(RUN, name, widths, False, symbols, width))) == width
+    assert cell_width(text(metric_head(widths, "last", False, Symbols.BRAILLE, width))) == width
+
+
+def test_metrics_are_sorted_by_any_column_and_the_unknown_come_last() -> None:
+    names = ("never", "loss", "reward", "broken")
+    assert sort_metrics(RUN, names, "relevance", False) == names
+    assert sort_metrics(RUN, names, "metric", False) == ("broken", "loss", "never", "reward")
+    assert sort_metrics(RUN, names, "max", False) == ("broken", "reward", "loss", "never")
+    assert sort_metrics(RUN, names, "max", True) == ("loss", "reward", "broken", "never")
+    assert sort_metrics(RUN, names, "points", False)[:2] == ("loss", "reward")
+    for sort in METRIC_SORTS:
+        assert sorted(sort_metrics(RUN, names, sort, False)) == sorted(names)
+
+
+# ---------------------------------------------------------------- block means
+
+
+@given(
+    lengths=st.lists(st.integers(0, 700), min_size=1, max_size=4),
+    most=st.integers(1, 40),
+    before=st.integers(0, 50),
+    parts=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=100, deadline=None)
+def test_block_means_equal_those_computed_directly(
+    lengths: list[int], most: int, before: int, parts: tuple[float, float], seed: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    values = chance.normal(size=sum(lengths))
+    values[chance.random(len(values)) < 0.1] = math.nan
+    sums = BlockSums()
+    for end in np.cumsum(lengths):
+        sums.extend(values[:end])
+    begin, end = sorted(int(part * len(values)) for part in parts)
+    if not len(values):
+        return
+    rows, result, size = sums.means(values, begin, end, most, before)
+    assert size & (size - 1) == 0
+    assert math.ceil((end - begin) / size) <= most
+    assert len(result) <= most + 3 + before
+    starts = [int(row) // size * size for row in rows]
+    assert starts == sorted(set(starts))
+    assert starts[0] <= begin or begin == len(values)
+    for start, mean in zip(starts, result, strict=True):
+        block = values[start : start + size]
+        finite = block[np.isfinite(block)]
+        assert mean == pytest.approx(finite.mean()) if len(finite) else math.isnan(mean)

@@ -1,0 +1,203 @@
+"""GPU memory: forecast of full devices, stages of an operation, peak over the run."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support.made_run import START, run_of
+
+from tuimon.analysis.forecast import growth
+from tuimon.model.points import Fact
+from tuimon.model.views import ChartView, HeatView, Role, Size, Symbols
+from tuimon.panels import all_panels
+from tuimon.store import Run
+
+CARD = 80.0
+
+
+def view_of(run: Run, id: str, width: int = 120) -> HeatView | ChartView:
+    panel = next(panel for panel in all_panels() if panel.id == id)
+    assert panel.relevant(run)
+    view = panel.view(run, Size(width, 20), START, Symbols.BRAILLE)
+    assert isinstance(view, HeatView | ChartView)
+    return view
+
+
+def said(view: HeatView | ChartView) -> str:
+    assert isinstance(view, HeatView)
+    return "".join(text for text, _ in view.sentence)
+
+
+def filling(count: int, slope: float, noise: float = 0.004, start: float = 0.6) -> np.ndarray:
+    random = np.random.default_rng(11)
+    return start + slope * np.arange(count) + random.normal(0, noise, count)
+
+
+def of_devices(values: dict[int, np.ndarray], facts: tuple[Fact, ...] = ()) -> Run:
+    count = len(next(iter(values.values())))
+    return run_of(
+        {
+            f"memory/actor_train/train_step/end/onload/max_reserved_frac/{device}": (range(count), one.tolist())
+            for device, one in values.items()
+        },
+        facts,
+    )
+
+
+# ---------------------------------------------------------------- the forecast
+
+
+def test_the_forecast_is_the_line_through_the_newest_half() -> None:
+    """Slope and horizon worked out here from all pairs; the interval holds the slope that the numbers have."""
+    values = filling(200, 0.001)
+    result = growth(np.arange(200), values)
+    assert result is not None
+    slope, steps, soonest, latest = result.slope, result.steps, result.soonest, result.latest
+    newest = values[100:]
+    slopes = [(newest[b] - newest[a]) / (b - a) for a, b in combinations(range(100), 2)]
+    assert slope == pytest.approx(np.median(slopes))
+    left = 1 - np.median(values[-5:])
+    assert steps == pytest.approx(left / slope)
+    assert soonest < steps < latest
+    assert soonest < left / 0.001 < latest
+    view = view_of(of_devices({0: values, 1: values - 0.2, 2: values - 0.2}), "gpu_memory")
+    numbers = re.search(r"full in (\d+) steps \((\d+) to (\d+)\) at ([\d.]+) points a step", said(view))
+    assert numbers is not None
+    for number, exact in zip(numbers.groups()[:3], (steps, soonest, latest), strict=True):
+        assert float(number) == float(f"{exact:.2g}")
+    assert float(numbers[4]) == pytest.approx(slope * 100, rel=0.05)
+    assert isinstance(view, HeatView)
+    assert any(role is Role.WARNING for _, role in view.sentence)
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (filling(200, 0.0), "noise"),
+        (filling(30, 0.001), "too few points in the newest half"),
+        (np.concatenate((filling(120, 0.002), filling(80, 0.0, start=0.84))), "constant since then"),
+        (filling(200, 0.00002), "too slow to extrapolate"),
+        (filling(200, -0.001, start=0.9), "it falls"),
+        (np.full(200, 0.7), "a constant"),
+    ],
+)
+def test_no_forecast_without_significant_growth(values: np.ndarray, why: str) -> None:
+    assert growth(np.arange(len(values)), values) is None, why
+    assert "full in" not in said(view_of(of_devices({0: values}), "gpu_memory"))
+
+
+def test_the_forecast_of_a_long_run_uses_its_newest_points() -> None:
+    """Old points do not matter, neither their values nor their number."""
+    values = np.concatenate((np.full(50_000, 0.9), filling(20_000, 0.00001, start=0.5)))
+    result = growth(np.arange(len(values)), values)
+    assert result is not None
+    assert result == growth(np.arange(20_000), values[50_000:])
+    assert result == growth(np.arange(20_000), 128 * values[50_000:], 1 / 128)
+    assert result.soonest < (1 - 0.7) / 0.00001 < result.latest
+
+
+def test_random_walks_are_rarely_taken_for_growth() -> None:
+    random = np.random.default_rng(17)
+    walks = [0.6 + np.cumsum(random.normal(0, 0.001, 200)) for _ in range(100)]
+    steady = [0.6 + random.normal(0, 0.01, 200) for _ in range(100)]
+    result = [sum(growth(np.arange(200), values) is not None for values in some) for some in (walks, steady)]
+    assert result[0] <= 35, "a walk that goes up for 100 steps did grow; one of two goes up at all"
+    assert result[1] <= 2
+
+
+def test_no_forecast_beyond_the_end_of_the_run() -> None:
+    values = filling(200, 0.001)
+    left = (1 - float(values[-1])) / 0.001
+    for total, foretold in ((200 + int(left * 3), True), (200 + int(left / 3), False)):
+        run = of_devices({0: values}, (Fact("progress", {"step": 199, "total": total}),))
+        assert ("full in" in said(view_of(run, "gpu_memory"))) == foretold
+
+
+def test_the_growing_device_is_named_even_if_another_is_fuller() -> None:
+    flat = filling(200, 0.0, start=0.85)
+    train = "memory/actor_train/train_step/end/onload/max_reserved_frac/0"
+    rollout = "memory/actor_infer/generate/end/onload/max_reserved_frac/0"
+    run = run_of({train: (range(200), filling(200, 0.001).tolist()), rollout: (range(200), flat.tolist())})
+    text = said(view_of(run, "gpu_memory"))
+    assert text.startswith("peak 8")
+    assert "in actor_infer.generate; actor_train.train_step on device 0 is full in" in text
+
+
+# ---------------------------------------------------------------- moments
+
+
+def moments(
+    device: int, infix: str, numbers: dict[str, tuple[float, float, float]]
+) -> dict[str, tuple[range, list[float]]]:
+    """numbers: moment -> (allocated, reserved, peak of both) in GiB."""
+    series = {}
+    for moment, (allocated, reserved, peak) in numbers.items():
+        for kind, value in (
+            ("allocated", allocated),
+            ("reserved", reserved),
+            ("max_allocated", peak),
+            ("max_reserved", peak),
+        ):
+            series[f"memory/{infix}/{moment}/{kind}/{device}"] = (range(3), [value] * 3)
+    for kind in ("allocated", "reserved"):
+        peak = numbers["end/onload"][2] / CARD
+        series[f"memory/{infix}/end/onload/max_{kind}_frac/{device}"] = (range(3), [peak] * 3)
+    return series
+
+
+TRAIN = {
+    "start/offload": (1.0, 2.0, 1.0),
+    "start/onload": (30.0, 31.0, 30.0),
+    "end/onload": (32.0, 60.0, 64.0),
+    "end/offload": (1.5, 3.0, 64.0),
+}
+ROLLOUT = {moment: tuple(number / 2 for number in numbers) for moment, numbers in TRAIN.items()}
+
+
+def test_the_timeline_has_fractions_of_the_fullest_device() -> None:
+    series = moments(0, "actor_infer/generate", ROLLOUT) | moments(1, "actor_infer/generate", ROLLOUT)
+    series |= moments(0, "actor_train/train_step", ROLLOUT) | moments(1, "actor_train/train_step", TRAIN)
+    view = view_of(run_of(series), "gpu_moments")
+    assert isinstance(view, HeatView)
+    assert view.rows == ("actor_infer.generate", "actor_train.train_step")
+    assert view.columns == ("before", "loaded", "peak", "done", "left")
+    np.testing.assert_allclose(view.cells[1], np.array([2, 31, 64, 60, 3]) / CARD)
+    np.testing.assert_allclose(view.second[1], np.array([1, 30, 64, 32, 1.5]) / CARD)
+    np.testing.assert_allclose(view.cells[0], np.array([2, 31, 64, 60, 3]) / CARD / 2)
+    assert view.peak == (1, 2)
+    assert view.headline[0] == ("64 GiB", Role.VALUE)
+    assert said(view) == (
+        "offload frees 30.50 GiB of 32 GiB in actor_train.train_step; "
+        "28 GiB (35 % of the device) reserved but not allocated after actor_train.train_step"
+    )
+    assert "80 GiB" in view.note
+
+
+def test_without_fractions_values_are_relative_to_the_maximum() -> None:
+    series = {name: points for name, points in moments(0, "train_step", TRAIN).items() if not name.endswith("_frac/0")}
+    view = view_of(run_of(series), "gpu_moments")
+    assert isinstance(view, HeatView)
+    np.testing.assert_allclose(view.cells[0], np.array([2, 31, 64, 60, 3]) / 64)
+    assert "of the device" not in said(view)
+    assert "64 GiB" in view.note
+
+
+# ---------------------------------------------------------------- the peak over the run
+
+
+def test_the_peak_is_a_line_for_the_fullest_device_of_each_phase() -> None:
+    series = {
+        f"memory/{phase}/end/onload/max_reserved_frac/{device}": (range(30), [base + 0.01 * device] * 30)
+        for base, phase in ((0.3, "actor_infer/generate"), (0.6, "actor_train/train_step"))
+        for device in range(8)
+    }
+    view = view_of(run_of(series), "gpu_peak")
+    assert isinstance(view, ChartView)
+    assert [line.label for line in view.lines] == ["actor train 7", "rollout 7"]
+    assert [np.nanmax(line.envelope.high) for line in view.lines] == pytest.approx([0.67, 0.37])
+    verl = view_of(run_of({"perf/max_memory_reserved_gb": (range(30), [70.0] * 30)}), "gpu_peak")
+    assert isinstance(verl, ChartView)
+    assert [line.label for line in verl.lines] == ["whole step"]

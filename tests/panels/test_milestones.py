@@ -1,0 +1,208 @@
+"""Checkpoints and evaluations: from directories on disk to marks and words on a chart."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from support.dashboard import opened, text, until
+from support.made_run import START, run_of
+
+from tuimon import draw
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.draw.frames import GUTTER
+from tuimon.model.views import ChartView, Size, Symbols
+from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.panels import ChartOptions, metric_panel, overlay_lines
+from tuimon.reader.checkpoints import step_of
+from tuimon.store import Run
+
+
+def log(directory: Path, last: int = 100) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    rows = ({"step": step, "reward": step / 100, **evaluated(step)} for step in range(last + 1))
+    (directory / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def evaluated(step: int) -> dict[str, float]:
+    return {"eval/reward": step / 90} if step % 50 == 0 else {}
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        *[("checkpoint-40", 40), ("global_step_40", 40), ("global_step40", 40), ("iter_0000040", 40), ("40", 40)],
+        *[("epoch=3-step=40", 40), ("ckpt-40", 40), ("step_40_best", 40)],
+        *[("epoch=3-step=40.ckpt", 40), ("checkpoint_40.pt", 40), ("model-step-40.safetensors", 40)],
+        *[("epoch=3-step=40-v1.ckpt", 40), ("iter_0000040.pth", 40), ("model_epoch_3.pt", None), ("40.pt", None)],
+        *[("model-00001-of-00002.safetensors", None), ("ckpt_20261121.pt", None), ("step_20261121-014812.pt", None)],
+        *[("checkpoint-20261121", None), ("step_20269999", 20_269_999), ("epoch=3.ckpt", None), ("last.ckpt", None)],
+        *[("epoch_3", None), ("best", None), ("checkpoint-2026-11-21", None), ("checkpoint-" + "9" * 40, None)],
+    ],
+)
+def test_a_step_is_read_from_the_name_of_a_directory(name: str, step: int | None) -> None:
+    assert step_of(f"/logs/{name}") == step
+
+
+def test_each_run_has_the_checkpoints_in_its_directory_as_they_appear_and_disappear(tmp_path: Path) -> None:
+    log(tmp_path / "a")
+    log(tmp_path / "b" / "log")
+    for name in ("a/checkpoint-40", "a/output/checkpoint-20", "b/ckpts/global_step_60", "b/ckpts/best", "c/step_5"):
+        (tmp_path / name).mkdir(parents=True)
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    before = monitor.snapshot()
+    assert {run.name: run.checkpoints for run in before.runs} == {"a": (20, 40), "b": (60,)}
+    (tmp_path / "a" / "checkpoint-80").mkdir()
+    shutil.rmtree(tmp_path / "a" / "checkpoint-40")
+    assert monitor.update()
+    assert {run.name: run.checkpoints for run in monitor.snapshot().runs} == {"a": (20, 80), "b": (60,)}
+    assert before.runs[0].checkpoints == (20, 40), "a snapshot stays as it is"
+    assert not monitor.update()
+
+
+def test_checkpoint_files_are_tracked_as_they_appear_and_disappear(tmp_path: Path) -> None:
+    log(tmp_path / "a")
+    names = (
+        "a/epoch=1-step=40.ckpt",
+        "a/weights/checkpoint_60.pt",
+        "a/weights/model-step-60.safetensors",
+        "a/last.ckpt",
+    )
+    for name in (*names, "a/model-00001-of-00002.safetensors", "a/step_80.npz"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "a" / "checkpoint-20").mkdir()
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    [run] = monitor.snapshot().runs
+    assert run.checkpoints == (20, 40, 60)
+    (tmp_path / "a" / "epoch=1-step=40.ckpt").unlink()
+    (tmp_path / "a" / "epoch=2-step=80.ckpt").touch()
+    assert monitor.update()
+    assert monitor.snapshot().runs[0].checkpoints == (20, 60, 80)
+
+
+def save(directory: Path, number: int, epoch: float, rows: int, when: float) -> None:
+    """As transformers does it, at a step at which nothing need have been logged."""
+    path = directory / f"checkpoint-{number}" / "trainer_state.json"
+    path.parent.mkdir(parents=True)
+    history = [{"epoch": 0.5 * row, "loss": 1 / row, "step": 10 * row} for row in range(1, rows + 1)]
+    state = {"epoch": epoch, "global_step": number, "log_history": history, "max_steps": 100}
+    path.write_text(json.dumps(state, indent=2, sort_keys=True) + "\n")
+    os.utime(path, (when, when))
+
+
+@pytest.mark.parametrize("apart", [0.0, 5.0, 59.0, 61.0])
+@pytest.mark.parametrize("live", [True, False])
+def test_the_later_of_two_recent_checkpoints_gives_the_step_of_the_run(
+    tmp_path: Path, live: bool, apart: float
+) -> None:
+    """The state at the end is the shorter of the two: epoch 2.9985, then 3.0, and not a row more."""
+    save(tmp_path, 99, 2.99850937, 9, START)
+    monitor = LocalMonitor([tmp_path])
+    if live:
+        monitor.update()
+    save(tmp_path, 100, 3.0, 9, START + apart)
+    monitor.update()
+    [run] = monitor.snapshot().runs
+    assert progress_of(run, START + 70).evidence == "step 100 of 100 reached"
+    assert run.checkpoints == (99, 100)
+    assert run.curve("loss").steps.tolist() == list(range(10, 91, 10))
+
+
+def test_files_saved_beside_the_checkpoints_at_the_end_have_the_last_rows(tmp_path: Path) -> None:
+    save(tmp_path, 90, 2.7, 9, START)
+    save(tmp_path / "end", 100, 3.0, 10, START + 1)
+    (tmp_path / "end" / "checkpoint-100" / "trainer_state.json").rename(tmp_path / "trainer_state.json")
+    [run] = open_run(tmp_path).runs
+    assert run.curve("loss").steps.tolist() == list(range(10, 101, 10))
+
+
+def chart(
+    run: Run, options: ChartOptions, metric: str, height: int = 20, symbols: Symbols = Symbols.BRAILLE
+) -> ChartView:
+    view = metric_panel(metric).view(run, Size(GUTTER + 101, height), START, symbols, options)
+    assert isinstance(view, ChartView)
+    return view
+
+
+def test_a_full_screen_chart_marks_checkpoints_and_evaluations_and_has_a_legend(tmp_path: Path) -> None:
+    log(tmp_path)
+    for step in (20, 40, 500):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    [run] = open_run(tmp_path).runs
+    view = chart(run, ChartOptions(fullscreen=True), "reward")
+    width = (view.x.high - view.x.low) / view.columns
+    result = {kind: [m.x for m in view.marks if m.kind == kind] for kind in ("checkpoint", "evaluation")}
+    assert result["checkpoint"] == pytest.approx([20, 40], abs=width), "500 lies outside"
+    assert result["evaluation"] == pytest.approx([0, 50, 100], abs=width)
+    rows = ["".join(part for part, _ in row) for row in draw.render(view, Size(GUTTER + 101, 20), Symbols.BRAILLE)]
+    assert [rows[1].index("◇") - GUTTER, rows[1].rindex("◇") - GUTTER] == pytest.approx([20, 40], abs=1)
+    assert rows[-1].rstrip() == "◇ 3 checkpoints, the last at 500   △ 3 evaluations, the last at 100"
+    assert chart(run, ChartOptions(), "reward").marks == ()
+    assert [mark.kind for mark in chart(run, ChartOptions(fullscreen=True), "eval/reward").marks] == [
+        "checkpoint",
+        "checkpoint",
+    ]
+
+
+def test_an_overlay_has_the_marks_of_the_displayed_run_and_the_restarts_of_the_base(
+    tmp_path: Path,
+) -> None:
+    for name in ("a", "b", "c"):
+        log(tmp_path / name)
+        for step in (20, 40):
+            (tmp_path / name / f"checkpoint-{step}").mkdir()
+    for name, steps in (("b", range(60, 101)), ("c", range(30, 101))):  # resumed, each from another checkpoint
+        with (tmp_path / name / "metrics.jsonl").open("a") as file:
+            file.writelines(json.dumps({"step": step, "reward": step / 120}) + "\n" for step in steps)
+    a, b, c = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+    over = overlay_lines((b, a, c), (), False, Symbols.BRAILLE)
+    view = chart(b, ChartOptions(fullscreen=True, overlay=over, base=c), "reward")
+    width = (view.x.high - view.x.low) / view.columns
+    result = {kind: [m.x for m in view.marks if m.kind == kind] for kind in ("checkpoint", "evaluation")}
+    assert result["checkpoint"] == pytest.approx([20, 40], abs=width), "those of one run"
+    assert result["evaluation"] == pytest.approx([0, 50, 100], abs=width)
+    restarts = {mark.label: mark.x for mark in view.marks if mark.kind == "restart"}
+    assert restarts == {"restart 60": 60, "base restart 30": 30}
+    words = "".join(part for part, _ in view.table[-1])
+    assert words.startswith(f"{over[0].marker} ◇ 2 checkpoints, the last at 40   △ 3 evaluations, the last at 100")
+    small = chart(b, ChartOptions(overlay=over), "reward")
+    assert [mark.label for mark in small.marks] == ["restart 60"]
+
+
+@pytest.mark.parametrize(
+    ("cursor", "said"),
+    [
+        (10, "c first checkpoint at 20   e evaluation at 0, 1 of 3"),
+        (40, "c checkpoint here, 2 of 2   e evaluation at 0, 1 of 3"),
+        (70, "c checkpoint at 40, 2 of 2   e evaluation at 50, 2 of 3"),
+    ],
+)
+def test_the_legend_names_the_last_checkpoint_before_the_cursor(tmp_path: Path, cursor: int, said: str) -> None:
+    log(tmp_path)
+    for step in (20, 40):
+        (tmp_path / f"checkpoint-{step}").mkdir()
+    [run] = open_run(tmp_path).runs
+    view = chart(run, ChartOptions(fullscreen=True, cursor=cursor), "reward", symbols=Symbols.ASCII)
+    assert "".join(part for part, _ in view.table[-1]) == said
+
+
+def test_a_run_without_checkpoints_and_evaluations_has_no_legend() -> None:
+    run = run_of({"m": ([1, 2, 3], [1.0, 2.0, 3.0])})
+    assert len(chart(run, ChartOptions(fullscreen=True), "m").table) == 2
+
+
+async def test_a_checkpoint_that_is_written_while_one_looks_appears(tmp_path: Path) -> None:
+    log(tmp_path / "run")
+    async with opened(tmp_path / "run", (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "last @ step" in s)
+        assert "◇" not in text(app)
+        (tmp_path / "run" / "checkpoint-60").mkdir()
+        await until(app, pilot, lambda s: "◇ 1 checkpoint, the last at 60" in s)

@@ -1,0 +1,257 @@
+"""Several runs on one chart: positions, colours and legends compared with the logs."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.dashboard import opened, until
+from support.programs import write
+
+from tuimon.draw import render, text_chart
+from tuimon.model.views import ChartView, Role, Size, Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, metric_panel, overlay_lines
+from tuimon.store import Run
+
+PANEL = metric_panel("reward")
+WIDE = Size(120, 24)
+
+
+def logged(
+    root: Path, name: str, values: dict[int, float], start: float = 1.7e9, every: float = 10.0, **config: object
+) -> None:
+    run = root / name
+    run.mkdir(parents=True)
+    rows = (
+        {"step": step, "reward": value, "time": start + every * at} for at, (step, value) in enumerate(values.items())
+    )
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run / "config.json").write_text(json.dumps(config))
+
+
+def runs_below(root: Path) -> dict[str, Run]:
+    return {run.name.rpartition("/")[2]: run for run in open_run(root).runs}
+
+
+def overlay_options(*runs: Run, among: tuple[Run, ...] = (), grouped: bool = False, **more: object) -> ChartOptions:
+    return replace(DEFAULTS, overlay=overlay_lines(runs, among, grouped, Symbols.BRAILLE), **more)  # type: ignore[arg-type]
+
+
+def chart(shown: Run, options: ChartOptions, size: Size = WIDE, panel: CurvePanel = PANEL) -> ChartView:
+    return panel.view(shown, size, 1.8e9, Symbols.BRAILLE, options)
+
+
+def drawn_points(view: ChartView, line: int) -> dict[float, float]:
+    """x (middle of the column) -> the last value in it."""
+    envelope, columns = view.lines[line].envelope, view.columns
+    width = (view.x.high - view.x.low) / columns
+    at = np.flatnonzero(np.isfinite(envelope.last))
+    return {view.x.low + (column + 0.5) * width: float(envelope.last[column]) for column in at.tolist()}
+
+
+def test_each_run_is_drawn_at_its_steps_with_its_value_in_the_legend(tmp_path: Path) -> None:
+    logged(tmp_path, "ppo_lr1e-3", {s: 0.1 * s for s in range(0, 50, 10)})
+    logged(tmp_path, "ppo_lr1e-4", {s: 0.05 * s for s in range(0, 80, 10)})
+    runs = runs_below(tmp_path)
+    a, b = runs["ppo_lr1e-3"], runs["ppo_lr1e-4"]
+    view = chart(a, overlay_options(a, b))
+    assert [line.label for line in view.lines] == ["lr1e-3 4", "lr1e-4 3.500"]
+    for line, factor, last in ((0, 0.1, 40), (1, 0.05, 70)):
+        points = drawn_points(view, line)
+        assert len(points) == last // 10 + 1
+        width = (view.x.high - view.x.low) / view.columns
+        for x, value in points.items():
+            assert value == pytest.approx(factor * round(x / 10) * 10)
+            assert abs(x - round(x / 10) * 10) <= width
+    glyphs = [line.glyph for line in view.lines]
+    assert len(set(glyphs)) == 2
+    text = text_chart(view, WIDE)
+    assert all(text.count(glyph) >= 2 for glyph in glyphs), "in the legend and on the line"
+    assert view.extent == (0, 70)
+
+
+def test_a_run_has_the_same_colour_and_marker_in_every_overlay(tmp_path: Path) -> None:
+    for number in range(10):
+        logged(tmp_path, f"run{number}", {0: 1.0, 1: 2.0})
+    runs = runs_below(tmp_path)
+    a, b, c = runs["run1"], runs["run8"], runs["run9"]
+    signs = {}
+    for over in (
+        *overlay_lines((a, b), (), False, Symbols.BRAILLE),
+        *overlay_lines((c, b, a), (), False, Symbols.BRAILLE),
+    ):
+        signs.setdefault(over.runs, set()).add((over.marker, over.role))
+    assert all(len(result) == 1 for result in signs.values())
+    every = {next(iter(result)) for result in signs.values()}
+    assert len(every) == 3, "1 and 9 share a colour, and no sign"
+    assert overlay_lines((a,), (), False, Symbols.BRAILLE) == (), "a run alone needs no legend"
+
+
+def test_runs_are_aligned_along_any_axis(tmp_path: Path) -> None:
+    logged(tmp_path, "early", {s: float(s) for s in range(5)}, start=1.7e9, every=10)
+    logged(tmp_path, "late", {s: float(s) for s in range(100, 105)}, start=1.7e9 + 5000, every=20)
+    runs = runs_below(tmp_path)
+    early, late = runs["early"], runs["late"]
+    by = {axis: chart(early, overlay_options(early, late, axis=axis)) for axis in ("step", "time", "duration")}
+    assert by["step"].extent == (0, 104)
+    assert by["time"].extent == (1.7e9, 1.7e9 + 5080)
+    assert by["duration"].extent == (0, 80), "each since it began"
+    relative = chart(late, overlay_options(late, early, axis="relative step"))
+    assert relative.extent == (0, 4), "each from its first step"
+    assert max(drawn_points(relative, 0).values()) == 104
+    without = Path(tmp_path / "timeless")
+    without.mkdir()
+    (without / "metrics.jsonl").write_text('{"step": 1, "reward": 1.0}\n{"step": 2, "reward": 1.0}\n')
+    runs = runs_below(tmp_path)
+    view = chart(runs["early"], overlay_options(runs["early"], runs["timeless"], axis="time"))
+    assert len(view.lines) == 1
+    assert "not in 1 run" in view.note
+
+
+def test_seeds_are_one_line_of_their_mean_in_an_area_from_lowest_to_highest(tmp_path: Path) -> None:
+    values = {seed: {s: math.sin(s + seed) for s in range(0, 40, 10)} for seed in range(3)}
+    for seed, points in values.items():
+        logged(tmp_path, f"ppo_seed{seed}", points, lr=1e-3, seed=seed)
+    logged(tmp_path, "sac_seed0", {0: 0.5, 30: 0.5}, lr=1e-3, algo="sac", seed=0)
+    runs = runs_below(tmp_path)
+    among = tuple(runs.values())
+    options = overlay_options(runs["ppo_seed1"], runs["sac_seed0"], among=among, grouped=True)
+    view = chart(runs["ppo_seed1"], options)
+    area, mean, other = view.lines
+    assert area.filled
+    assert area.behind
+    for s in range(0, 40, 10):
+        at = min(int((s - view.x.low) / (view.x.high - view.x.low) * view.columns), view.columns - 1)
+        three = [values[seed][s] for seed in values]
+        assert mean.envelope.last[at] == pytest.approx(statistics.fmean(three))
+        assert (area.envelope.low[at], area.envelope.high[at]) == pytest.approx((min(three), max(three)))
+    said = statistics.fmean(values[seed][30] for seed in values)
+    assert mean.label == f"ppo ×3 {said:.4f}"
+    assert other.label == "sac_seed0 0.5000"
+    assert "seeds: mean, area min to max" in view.note
+    alone = chart(runs["ppo_seed1"], overlay_options(runs["ppo_seed1"], among=among, grouped=True))
+    assert len(alone.lines) == 2, "the seeds of the run that is shown, when nothing is marked"
+
+
+def test_a_mean_covers_the_seeds_that_have_reached_the_step(tmp_path: Path) -> None:
+    logged(tmp_path, "s1", {0: 0.0, 10: 1.0}, seed=1)
+    logged(tmp_path, "s2", {0: 2.0, 10: 3.0, 20: 5.0}, seed=2)
+    runs = runs_below(tmp_path)
+    view = chart(runs["s1"], overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True))
+    _, mean = view.lines
+    assert mean.envelope.last[-1] == 5.0
+    assert mean.label.endswith(" 2"), "at step 10, the last that all have reached: (1 + 3) / 2"
+    at_cursor = chart(runs["s1"], overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True, cursor=20))
+    assert at_cursor.lines[-1].label.endswith(" 5")
+
+
+def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
+    logged(tmp_path, "a", {s: s * 0.001234567 for s in range(30)})
+    logged(tmp_path, "b", {s: s * 0.1 for s in range(0, 30, 7)})
+    runs = runs_below(tmp_path)
+    view = chart(runs["a"], overlay_options(runs["a"], runs["b"], cursor=16, fullscreen=True))
+    assert [float(line.label.split()[1]) for line in view.lines] == pytest.approx([16 * 0.001234567, 14 * 0.1])
+    assert view.lines[1].label.endswith("@ 14"), "b was not logged at step 16"
+    displayed = ["".join(text for text, _ in row) for row in view.table]
+    assert repr(16 * 0.001234567) in displayed[1], "every digit"
+    assert f"{14 * 0.1!r} @ 14" in displayed[2]
+    assert view.headline == (("step 16", Role.ACCENT),)
+    assert view.cursor == 16
+
+
+def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) -> None:
+    logged(tmp_path, "a", {s: s * 0.1 for s in range(31)})
+    logged(tmp_path, "b", {s: s * 0.2 for s in range(21)})
+    runs = runs_below(tmp_path)
+    a, b = runs["a"], runs["b"]
+    over = chart(a, overlay_options(a, b, base=b))
+    assert [line.label for line in over.lines] == ["a 3 (-2)", "b 4"], "2.0 against 4.0 at step 20"
+    alone = chart(a, replace(DEFAULTS, base=b))
+    assert "".join(text for text, _ in alone.headline).endswith(" -2 to base")
+    assert chart(b, replace(DEFAULTS, base=b)).headline == chart(b, DEFAULTS).headline, (
+        "the base is not held against itself"
+    )
+
+
+def test_nonfinite_and_missing_values_are_in_the_note(tmp_path: Path) -> None:
+    logged(tmp_path, "a", {0: 1.0, 1: math.nan, 2: 3.0})
+    logged(tmp_path, "b", {0: math.inf, 1: -math.inf, 2: 1e308})
+    logged(tmp_path, "c", {0: -1e308, 1: 1e308})
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "metrics.jsonl").write_text('{"step": 1, "loss": 1.0}\n')
+    runs = runs_below(tmp_path)
+    for grouped in (False, True):
+        view = chart(runs["a"], overlay_options(*runs.values(), among=tuple(runs.values()), grouped=grouped))
+        assert "1 NaN, 2 Inf" in view.note
+        assert "not in 1 run" in view.note
+        for size in (Size(1, 1), Size(10, 3), Size(40, 12), WIDE):
+            for symbols in Symbols:
+                output = render(
+                    PANEL.view(runs["a"], size, 1.8e9, symbols, replace(overlay_options(*runs.values()))), size, symbols
+                )
+                assert len(output) == size.height
+
+
+def test_a_legend_has_all_runs_with_truncated_names_if_necessary(tmp_path: Path) -> None:
+    for name in ("grpo_lr1e-3", "grpo_lr1e-4", "hf_resume"):
+        logged(tmp_path, name, {0: 1.0, 1: 2.0})
+    runs = runs_below(tmp_path)
+    options = overlay_options(*runs.values())
+    shown = {
+        width: text_chart(chart(next(iter(runs.values())), options, Size(width, 12)), Size(width, 12))
+        for width in (40, 120)
+    }
+    for glyph in (line.glyph for line in chart(next(iter(runs.values())), options).lines):
+        assert all(glyph in text.splitlines()[0] for text in shown.values())
+    assert "grpo_lr1e-4 2" in shown[120]
+    assert "…" in shown[40].splitlines()[0]
+
+
+def test_runs_above_the_maximum_are_counted_in_the_note(tmp_path: Path) -> None:
+    for number in range(40):
+        logged(tmp_path, f"r{number:02}", {0: number, 1: number})
+    runs = runs_below(tmp_path)
+    view = chart(runs["r39"], overlay_options(runs["r39"], *runs.values()))
+    assert len(view.lines) == 32
+    assert "+8 lines" in view.note
+
+
+async def test_marked_runs_are_drawn_over_the_one_that_is_shown(tmp_path: Path) -> None:
+    for number, name in enumerate(("a_lr1", "b_lr2", "c_lr3"), 1):
+        write(tmp_path / "many", name, 20, number / 1000)
+    async with opened(tmp_path / "many") as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "No run is marked" in s)
+        await pilot.press("u")
+        await until(app, pilot, lambda s: "differ only in their seed" in s)
+        await pilot.press("r", "g", "space", "space", "g", "enter")
+        shown = await until(app, pilot, lambda s: "2 overlaid" in s and "a_lr1 0.0190" in s)
+        assert f"b_lr2 {19 * 0.002:.4f}" in shown
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "2 overlaid" not in s and "no longer overlaid" in s)
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "2 overlaid" in s)
+        with (tmp_path / "many" / "b_lr2" / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 20, "reward": 0.777, "loss": 0.1}\n')
+        await until(app, pilot, lambda s: "b_lr2 0.7770" in s)
+        await pilot.press("r", "g", "down", "space")
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "2 overlaid" not in s)
+
+
+async def test_seeds_as_one_by_a_key(tmp_path: Path) -> None:
+    for seed in range(3):
+        write(tmp_path / "many", f"ppo_seed{seed}", 10, 0.1 * (seed + 1), seed=seed, optim={})
+    async with opened(tmp_path / "many") as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        await pilot.press("u")
+        await until(app, pilot, lambda s: "seeds merged" in s and "ppo ×3 1.800" in s)
+        await pilot.press("u")
+        await until(app, pilot, lambda s: "seeds merged" not in s and "drawn separately" in s)

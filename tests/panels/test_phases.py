@@ -1,0 +1,328 @@
+"""Duration of phases: the timers of each framework, drifts, correlated metrics, waterfall and history."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from support.made_run import START, run_of
+
+from tuimon import draw
+from tuimon.analysis.shift import correlation_of_changes, shift
+from tuimon.model.alerts import Alert
+from tuimon.model.views import BarView, ChartView, Size, Symbols
+from tuimon.panels import ChartOptions, all_panels, arrange, with_alert_marks
+from tuimon.panels._bottleneck import bottleneck
+from tuimon.panels._timers import read_timers, timers_of
+from tuimon.store import Run
+
+# ---------------------------------------------------------------- the tree
+
+TREES = {
+    "ROLL, as documented": {
+        "time/rollout": "",
+        "time/generate/total": "time/rollout",
+        "time/ref_log_probs_values_reward": "",
+        "time/compute_rewards/total": "time/ref_log_probs_values_reward",
+        "time/adv": "",
+        "time/train_step/total": "",
+        "time/model_update/total": "",
+    },
+    "ROLL, as written today": {
+        "time/step_rollout": "",
+        "time/get_batch_cost_train": "time/step_rollout",
+        "time/get_batch_cost_gqm": "time/step_rollout",
+        "time/actor_infer/generate/total": "time/step_rollout",
+        "time/step_ref_log_probs_values_reward": "",
+        "time/reference/compute_log_probs/total": "time/step_ref_log_probs_values_reward",
+        "time/step_old_log_probs_values": "",
+        "time/critic/compute_values/total": "time/step_old_log_probs_values",
+        "time/actor_train/compute_log_probs/total": "time/step_old_log_probs_values",
+        "time/step_train": "",
+        "time/actor_train/train_step/total": "time/step_train",
+        "time/critic/train_step/total": "time/step_train",
+        "time/step_model_update": "",
+        "time/actor_train/model_update/total": "time/step_model_update",
+        "time/actor_train/do_checkpoint/total": "",
+    },
+    "RLinf": {
+        "time/rollout": "",
+        "time/actor/inference": "",
+        "time/actor/training": "",
+        "time/sync_weights": "",
+    },
+    "RLinf, embodied": {
+        "time/generate_rollouts": "",
+        "time/env/interact": "time/generate_rollouts",
+    },
+    "verl": {
+        "timing_s/gen": "",
+        "timing_s/generate_sequences": "timing_s/gen",
+        "timing_s/reshard": "timing_s/gen",
+        "timing_s/ref": "",
+        "timing_s/update_actor": "",
+        "timing_s/save_checkpoint": "",
+    },
+    "Trinity": {
+        "time/read_experience": "",
+        "time/train_step": "",
+        "timing_s/ref": "time/train_step",
+        "timing_s/update_actor": "time/train_step",
+        "time/sync_weight": "",
+    },
+    "NeMo-RL": {
+        "timing/train/prepare_for_generation/total": "",
+        "timing/train/prepare_for_generation/transfer_and_update_weights": "timing/train/prepare_for_generation/total",
+        "timing/train/generation": "",
+        "timing/train/validation": "",
+        "timing/validation/generation": "timing/train/validation",
+        "timing/train/policy_training": "",
+    },
+    "slime": {
+        "perf/train_wait_time": "",
+        "perf/rollout_time": "perf/train_wait_time",
+        "perf/train_time": "",
+        "perf/log_probs_time": "perf/train_time",
+        "perf/actor_train_time": "perf/train_time",
+        "perf/update_weights_time": "",
+    },
+    "TRL": {
+        "profiling/Time taken: GRPOTrainer._prepare_inputs": "",
+        "profiling/Time taken: GRPOTrainer.vLLM.generate": "profiling/Time taken: GRPOTrainer._prepare_inputs",
+        "profiling/Time taken: GRPOTrainer._calculate_rewards": "profiling/Time taken: GRPOTrainer._prepare_inputs",
+        "profiling/Time taken: GRPOTrainer.compute_loss": "",
+    },
+}
+"""Timer -> the timer around it, as the frameworks' sources have it."""
+NO_PARTS = (
+    "timing_s/step",
+    "train_judge_time/mean_judge_time",
+    "timing_s/generation_timing/topk_ratio",
+    "scheduler/math/time/generate/mean",
+    "time/run_execution/max",
+)
+"""The step itself, and statistics: parts of nothing."""
+
+
+@pytest.mark.parametrize("framework", TREES)
+def test_each_framework_s_timers_are_a_tree(framework: str) -> None:
+    tree = TREES[framework]
+    for names in (tuple(tree), tuple(reversed(tree)), (*tree, *NO_PARTS)):
+        assert {timer.metric: timer.parent for timer in timers_of(names)} == tree
+
+
+# ---------------------------------------------------------------- drift
+
+
+def test_a_shift_compares_medians_and_tests_significance_by_pairs() -> None:
+    random = np.random.default_rng(3)
+    values = np.concatenate((random.normal(10, 1, 60), random.normal(11, 1, 60)))
+    result = shift(values)
+    assert result is not None
+    before, after = values[:20], values[-20:]
+    assert (result.before, result.after) == (np.median(before), np.median(after))
+    assert result.ratio == pytest.approx(np.median(after) / np.median(before) - 1)
+    above = sum(float(b > a) + 0.5 * float(b == a) for a in before for b in after)
+    z = (abs(above - 200) - 0.5) / math.sqrt(20 * 20 * 41 / 12)
+    assert result.p_value == pytest.approx(math.erfc(z / math.sqrt(2)))
+    assert result.significant == (result.p_value < 0.01)
+
+
+def test_noise_and_constants_have_no_significant_shift() -> None:
+    random = np.random.default_rng(5)
+    sure = sum(one.significant for _ in range(200) if (one := shift(random.normal(10, 1, 120))) is not None)
+    assert sure <= 8, "at 1 % about 2 of 200"
+    level = shift(np.full(40, 3.0))
+    assert level is not None
+    assert (level.ratio, level.p_value) == (0.0, 1.0)
+    assert shift(np.arange(7.0)) is None
+    assert shift(np.full(40, np.nan)) is None
+
+
+def test_two_rising_curves_are_not_correlated_by_that() -> None:
+    random = np.random.default_rng(9)
+    steps = np.arange(200)
+    length = 400 + steps + random.normal(0, 20, 200)
+    follows = 0.1 * length + random.normal(0, 1, 200)
+    apart = 40 + 0.1 * steps + random.normal(0, 2, 200)
+    rho, p_value = correlation_of_changes(steps, follows, steps, length)
+    ranks = [np.argsort(np.argsort(np.diff(values))) for values in (follows, length)]
+    assert rho == pytest.approx(np.corrcoef(ranks)[0, 1])
+    assert p_value < 1e-6
+    assert correlation_of_changes(steps, apart, steps, length)[1] > 0.01
+    assert correlation_of_changes(steps[::2], follows[::2], steps[1::2], length[1::2])[1] == 1.0, "no common step"
+
+
+# ---------------------------------------------------------------- the sentence
+
+
+def run_that_slows(linked: bool) -> tuple[Run, dict[str, np.ndarray]]:
+    """300 steps; from step 200 on training takes longer and responses are longer; linked: from step to step, too."""
+    random = np.random.default_rng(1)
+    steps = np.arange(300)
+    growth = 1 + 0.6 * np.clip((steps - 200) / 100, 0, None)
+    length = 400 * growth * np.exp(random.normal(0, 0.08, 300))
+    train = 40 * (length / 400 if linked else growth * np.exp(random.normal(0, 0.08, 300)))
+    data = {
+        "timing_s/update_actor": train,
+        "timing_s/gen": 20 * np.exp(random.normal(0, 0.03, 300)),
+        "response_length/mean": length,
+        "prompt_length/mean": 100 * np.exp(random.normal(0, 0.05, 300)),
+    }
+    data["timing_s/step"] = data["timing_s/update_actor"] + data["timing_s/gen"] + 5
+    return run_of({name: (range(300), values.tolist()) for name, values in data.items()}), data
+
+
+def sentence(run: Run) -> str:
+    result = read_timers(run)
+    assert result is not None
+    step, readings = result
+    whole = run.curve("timing_s/step").value_at(step)
+    return "".join(text for text, _ in bottleneck(run, readings, step, whole, True))
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_the_bottleneck_names_a_metric_only_if_it_correlates(linked: bool) -> None:
+    run, data = run_that_slows(linked)
+
+    def moved(name: str) -> float:
+        return float(np.median(data[name][280:]) / np.median(data[name][200:220]) - 1)
+
+    share = data["timing_s/update_actor"][-1] / data["timing_s/step"][-1]
+    said = f"update_actor takes {share:.0%} of a ".replace("%", " %")
+    said += f"{draw.numbers.format_duration(float(data['timing_s/step'][-1]))} step, "
+    said += f"{moved('timing_s/update_actor'):+.0%} since step 200".replace("%", " %")
+    with_length = f", with response length {moved('response_length/mean'):+.0%}".replace("%", " %")
+    assert sentence(run) == said + (with_length if linked else "")
+
+
+def test_a_drift_within_noise_is_not_named() -> None:
+    random = np.random.default_rng(2)
+    steps = range(12)
+    run = run_of(
+        {
+            "timing_s/step": (steps, [100.0] * 12),
+            "timing_s/gen": (steps, (60 * np.exp(random.normal(0, 0.3, 12))).tolist()),
+            "timing_s/ref": (steps, [9.0] * 12),
+        }
+    )
+    assert "since" not in sentence(run)
+
+
+# ---------------------------------------------------------------- waterfall and history
+
+ROLL = {
+    "time/generate/total": 38.0,
+    "time/generate/execute": 37.0,
+    "time/generate/onload": 0.5,
+    "time/generate/offload": 0.4,
+    "time/train_step/total": 60.0,
+    "time/train_step/execute": 54.0,
+    "time/train_step/onload": 4.0,
+    "time/train_step/offload": 2.0,
+    "time/model_update/total": 2.0,
+}
+
+
+def test_each_part_of_the_waterfall_begins_at_the_end_of_the_previous_one() -> None:
+    run = run_of({name: (range(30), [value] * 30) for name, value in ROLL.items()})
+    panel = next(panel for panel in all_panels() if panel.id == "phase_latency")
+    view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE)
+    assert isinstance(view, BarView)
+    assert [bar.edges for bar in view.bars] == [(0, 0.5, 37.6, 38), (38, 42, 96, 98), (98, 100)]
+    rows = draw.text_chart(view, Size(120, 20), Symbols.BRAILLE).splitlines()
+    table = [row for row in rows if row.startswith("■")]
+    begins = [min(row.find(mark) for mark in "█▒" if mark in row[40:]) for row in table]
+    assert begins == sorted(begins)
+    train = table[1][begins[1] :]
+    assert train.startswith("▒")
+    assert train.rstrip().endswith("▒") or train.rstrip().endswith("█")
+    assert len(train.rstrip()) == pytest.approx(0.6 * len(table[2][begins[0] :].rstrip()), abs=2)
+
+
+def history(run: Run, width: int = 60) -> ChartView:
+    panel = next(panel for panel in all_panels() if panel.id == "phase_history")
+    view = panel.view(run, Size(width, 14), START, Symbols.BRAILLE)
+    assert isinstance(view, ChartView)
+    return view
+
+
+def test_the_layers_are_the_phases_and_add_up_to_the_step() -> None:
+    steps = np.arange(20)
+    gen, train, save = 30.0 + steps, 50.0 - steps, ([10], [25.0])
+    run = run_of(
+        {
+            "timing_s/gen": (range(20), gen.tolist()),
+            "timing_s/update_actor": (range(20), train.tolist()),
+            "timing_s/save_checkpoint": save,
+        }
+    )
+    view = history(run)
+    assert [line.label for line in view.lines] == ["gen", "update_actor", "save_checkpoint", ""]
+    at = np.floor(steps / (view.x.high - view.x.low) * view.columns).astype(int)
+    first, second, third = (line.envelope for line in view.lines[:3])
+    np.testing.assert_allclose(first.high[at], gen)
+    np.testing.assert_allclose(second.low[at], gen)
+    np.testing.assert_allclose(second.high[at], gen + train)
+    np.testing.assert_allclose((third.high - third.low)[at], np.where(steps == 10, 25.0, 0.0))
+    assert np.isfinite(third.high[: at[-1] + 1]).all(), "a step lasts until the next"
+    assert np.isnan(third.high[at[-1] + (at[1] - at[0]) + 1 :]).all()
+    assert view.note == ""
+
+
+def test_a_spike_within_a_column_is_drawn_above_the_layers() -> None:
+    values = np.full(5000, 10.0)
+    values[2345] = 90.0
+    run = run_of({"timing_s/gen": (range(5000), values.tolist()), "timing_s/ref": (range(5000), [5.0] * 5000)})
+    view = history(run)
+    assert np.nanmax(view.lines[1].envelope.high) == 15.0
+    assert np.nanmax(view.lines[-1].envelope.high) == 95.0
+    assert view.y.high >= 95.0
+    assert view.note == f"{view.columns * 5000 // 5000} of 5 000 steps; line: maximum"
+
+
+@pytest.mark.parametrize(("phases", "rows"), [(2, 9), (5, 12), (30, 14)])
+def test_the_dashboard_gives_the_phases_no_more_rows_than_they_can_use(phases: int, rows: int) -> None:
+    run = run_of({f"timing_s/phase{number}": (range(9), [1.0 + number] * 9) for number in range(phases)})
+    [result] = [panel for panel in arrange(run) if panel.id == "phase_latency"]
+    assert result.rows == rows
+    assert next(panel for panel in arrange(run) if panel.id == "phase_latency") is result, (
+        "as long as the phases are the same"
+    )
+    drawn = draw.render(result.view(run, Size(120, rows), START, Symbols.BRAILLE), Size(120, rows), Symbols.BRAILLE)
+    said = "\n".join("".join(text for text, _ in row) for row in drawn)
+    assert all(f" phase{number} " in said for number in range(min(phases, 5)) if phases < 10)
+    assert "step" in said.splitlines()[-1] or "phases" in said, "the sentence is there"
+
+
+def test_an_alert_about_the_whole_run_is_not_marked_on_the_layers() -> None:
+    run = run_of({"timing_s/gen": (range(40), [30.0] * 40), "timing_s/update_actor": (range(40), [30.0] * 40)})
+    view = history(run)
+    assert view.lines[0].metric == "", "no metric's own line"
+    stalled = Alert("liveness", "critical", run.id, "", 39, "no step for 14 m")
+    assert with_alert_marks(view, run, [stalled], ChartOptions()) is view
+
+
+def test_more_than_seven_phases_are_seven_layers_and_the_small_ones_one() -> None:
+    names = ["gen", "reward", "old_log_prob", "ref", "values", "adv", "update_actor", "update_critic", "update_weights"]
+    run = run_of({f"timing_s/{name}": (range(9), [1.0 + i] * 9) for i, name in enumerate(names)})
+    lines = [line for line in history(run).lines if line.filled]
+    assert [line.label for line in lines] == [*names[3:], "3 others"]
+    assert np.nanmax(lines[-1].envelope.high) == sum(range(1, 10))
+
+
+@pytest.mark.parametrize("symbols", list(Symbols))
+def test_areas_share_borders_and_differ_without_colour(symbols: Symbols) -> None:
+    run = run_of({"timing_s/gen": (range(40), [30.0] * 40), "timing_s/update_actor": (range(40), [30.0] * 40)})
+    panel = next(panel for panel in all_panels() if panel.id == "phase_history")
+    view = panel.view(run, Size(80, 20), START, symbols)
+    rows = draw.render(view, Size(80, 20), symbols)
+    column = ["".join(text for text, _ in row)[10] for row in rows[1:-2]]
+    kinds = list(dict.fromkeys(mark for mark in column if mark != " "))
+    assert 2 <= len(kinds) <= 4, "two textures, at the top and where they meet one more each"
+    filled = column.index(kinds[0])
+    assert " " not in column[filled:], "no gap between the layers"
+    whole = "\n".join("".join(text for text, _ in row) for row in rows)
+    assert " gen " in whole
+    assert " update_actor " in whole

@@ -1,0 +1,184 @@
+"""The rows of a list of runs as text: any width, any order, values against those that were logged."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tuimon.analysis.run_filter import parse
+from tuimon.draw.rows import row_width
+from tuimon.draw.spark import spark_columns, sparkline
+from tuimon.model.views import Role, Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
+from tuimon.panels.lists.runs import SORTS, Listing, age_text, list_runs, shared_directory, totals, useful_columns
+from tuimon.store import Curve, Run
+
+NOW = 1_700_000_100.0
+WIDE = "名前の長い走行"
+REWARDS: dict[str, list[float] | None] = {"b": [0.1, 0.9], "a": [0.5, math.nan], WIDE: [0.3, 0.2], "d": None}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, ...]:
+    root = tmp_path_factory.mktemp("runs")
+    for name, rewards in REWARDS.items():
+        (root / name).mkdir()
+        rows = [
+            {"step": step, "loss": 1.0 + step, "time": NOW - 100 + step, **({"reward": value} if rewards else {})}
+            for step, value in enumerate(rewards or [0.0, 0.0])
+        ]
+        (root / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return open_run(root).runs
+
+
+def names(found: tuple[Run, ...]) -> list[str]:
+    return [run.name for run in found]
+
+
+def text(row: tuple[tuple[str, object], ...]) -> str:
+    return "".join(text for text, _ in row)
+
+
+def test_the_number_of_alerts_has_the_colour_of_the_most_severe(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE, {runs[0].id: 3, runs[1].id: 2}, critical=frozenset({runs[1].id}))
+    widths = layout(120, useful_columns(runs, listing), 14)
+    found = [[span for span in run_row(run, listing, widths, False, 120) if span[0].strip()][-1] for run in runs[:2]]
+    assert [(text.strip(), role) for text, role in found] == [("3", Role.WARNING), ("2", Role.CRITICAL)]
+
+
+@pytest.mark.parametrize("symbols", list(Symbols))
+@pytest.mark.parametrize("base", [False, True])
+def test_rows_fill_any_width_exactly(runs: tuple[Run, ...], symbols: Symbols, base: bool) -> None:
+    listing = Listing(NOW, symbols, {runs[0].id: 3}, runs[0] if base else None)
+    useful = useful_columns(runs, listing)
+    assert ("base" in useful) == base
+    for width in (*range(1, 130), 250):
+        widths = layout(width, useful, 14)
+        rows = [head_row(widths, "reward", False, symbols, width)]
+        rows += [run_row(run, listing, widths, run is runs[1], width) for run in runs]
+        assert {row_width(row) for row in rows} == {width}
+        if symbols is Symbols.ASCII:
+            shown = "".join(text(row) for row in rows)
+            assert {character for character in shown if not character.isascii()} <= {"…", *WIDE}, (
+                "but for foreign names"
+            )
+        if width >= 50:
+            assert "0.9000" in text(rows[1 + names(runs).index("b")]), "a reward stays where columns go"
+            assert "NaN" in text(rows[1 + names(runs).index("a")])
+
+
+def test_headings_are_aligned_with_their_columns(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE)
+    widths = layout(120, useful_columns(runs, listing), 14)
+    head = text(head_row(widths, "found", False, Symbols.BRAILLE, 120))
+    for column, _ in widths:
+        if column.head and column.head in head:
+            assert column_at(widths, head.index(column.head)) is column
+    assert column_at(widths, 0) is None
+
+
+def test_unknown_values_come_last_in_both_sort_directions(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE)
+    known = ["b", WIDE]
+    assert names(list_runs(runs, listing, sort="reward"))[:2] == known
+    assert names(list_runs(runs, listing, sort="reward", reverse=True))[:2] == known[::-1]
+    for sort in SORTS:
+        for reverse in (False, True):
+            assert set(list_runs(runs, listing, sort=sort, reverse=reverse)) == set(runs)
+
+
+def test_filtered_pinned_and_hidden(runs: tuple[Run, ...]) -> None:
+    by_name = {run.name: run for run in runs}
+    pinned = Listing(NOW, Symbols.BRAILLE, pinned=frozenset({by_name["d"].path}), hidden=frozenset({by_name["a"].path}))
+    assert names(list_runs(runs, pinned, sort="name")) == ["d", "b", WIDE]
+    assert len(list_runs(runs, pinned, show_hidden=True)) == 4
+    assert names(list_runs(runs, pinned, parse("reward>0.5"))) == ["b"]
+    assert names(list_runs(runs, pinned, parse("loss=2 -名前"), sort="name")) == ["d", "b"]
+
+
+def test_what_needs_attention_comes_first(runs: tuple[Run, ...]) -> None:
+    by_name = {run.name: run for run in runs}
+    alerts = {by_name["d"].id: 1, by_name[WIDE].id: 1}
+    listing = Listing(NOW, Symbols.BRAILLE, alerts, critical=frozenset({by_name[WIDE].id}))
+    found = names(list_runs(runs, listing, sort="urgent"))
+    assert found[:2] == [WIDE, "d"]
+    assert totals(runs, listing) == "4 running, 2 with alerts", "their last points are 100 s old"
+    later = Listing(NOW + 1e6, Symbols.BRAILLE)
+    assert totals(runs, later) == "4 not running"
+
+
+def test_state_step_reward_loss_age_and_alerts_are_visible_at_80_columns(runs: tuple[Run, ...]) -> None:
+    listing = Listing(NOW, Symbols.BRAILLE, dict.fromkeys((run.id for run in runs), 12))
+    widths = layout(80, useful_columns(runs, listing), 40)
+    assert {"state", "name", "step", "age", "reward", "loss", "alerts"} <= {column.id for column, _ in widths}
+    row = text(run_row(next(run for run in runs if run.name == "b"), listing, widths, False, 80))
+    assert re.search(r"running +b +1 +1 m +0.9000 +2 +12", row), row
+
+
+def test_words_find_paths_states_and_alerts(runs: tuple[Run, ...]) -> None:
+    root = runs[0].path.rpartition("/")[0]
+    alarmed = next(run for run in runs if run.name == "d")
+    listing = Listing(NOW, Symbols.BRAILLE, {alarmed.id: 1}, shared_path=len(root) + 1)
+    for query in ("alert", "alerts", "state:alert", "alerts>0", "d"):
+        assert names(list_runs(runs, listing, parse(query))) == ["d"], query
+    assert len(list_runs(runs, listing, parse("running"))) == 4
+    assert names(list_runs(runs, listing, parse("-alerts state=running b"))) == ["b"]
+    assert not list_runs(runs, listing, parse(root.rpartition("/")[2])), "what all paths share finds nothing"
+    listing = Listing(NOW, Symbols.BRAILLE, shared_path=len(root.rpartition("/")[0]) + 1)
+    assert len(list_runs(runs, listing, parse(root.rpartition("/")[2]))) == 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0, "0 s"),
+        (59, "50 s"),
+        (60, "1 m"),
+        (7199, "119 m"),
+        (7200, "2 h"),
+        (172799, "47 h"),
+        (172800, "2 d"),
+    ],
+)
+def test_ages_are_coarse(seconds: float, expected: str) -> None:
+    assert age_text(seconds) == expected
+
+
+def test_a_directory_that_all_names_share_is_left_out() -> None:
+    assert shared_directory(["sweep/run1", "sweep/run2"]) == 6
+    assert shared_directory(["a/b/x", "a/b/y", "a/c"]) == 2
+    assert shared_directory(["run1", "run2"]) == 0
+    assert shared_directory(["a/x", "a/x"]) == 2
+    assert shared_directory(["a/x"]) == 0
+    assert shared_directory([]) == 0
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=120), st.integers(1, 40))
+@example([-1.2e308], 1)
+@example([sys.float_info.max, -sys.float_info.max], 2)
+def test_a_sparkline_shows_the_extremes_of_each_column(values: list[float], cells: int) -> None:
+    curve = Curve.from_arrays("m", np.arange(len(values)), np.array(values))
+    envelope = curve.envelope(0.0, max(len(values) - 1, 1), spark_columns(cells, Symbols.BRAILLE))
+    drawn = sparkline(envelope, cells, Symbols.BRAILLE)
+    assert len(drawn) == cells
+    finite = np.array([value for value in values if math.isfinite(value)])
+    if not len(finite):
+        assert drawn.strip() == ""
+        return
+    low, high = finite.min(), finite.max()
+    dots = dict.fromkeys(range(4), False)
+    for character in drawn:
+        mask = ord(character) - 0x2800 if character != " " else 0
+        for bits, row in ((0x09, 0), (0x12, 1), (0x24, 2), (0xC0, 3)):
+            dots[row] |= bool(mask & bits)
+    if low < high:
+        assert dots[0], "the highest value is at the top"
+        assert dots[3], "the lowest at the foot"

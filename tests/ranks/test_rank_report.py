@@ -1,0 +1,120 @@
+"""The report about the ranks of a job, from lines of their logs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from tests.support import rank_jobs as jobs
+from tuimon.model.ranks import JobRanks
+from tuimon.ranks import lines
+from tuimon.ranks.evidence import Evidence, FileReading, LogFile
+from tuimon.ranks.report import report_of
+from tuimon.ranks.verdict import judge
+
+
+def _evidence(texts: dict[str, str]) -> Evidence:
+    evidence = Evidence()
+    for path, text in texts.items():
+        reading = FileReading(evidence, LogFile(path, is_launcher=True, year=2026))
+        for number, line in enumerate(text.splitlines(), 1):
+            reading.feed(number, line)
+    return evidence
+
+
+def _report(evidence: Evidence) -> JobRanks:
+    return report_of(evidence, judge(evidence), "/job")
+
+
+def _rows(factors: np.ndarray, steps: int = 80, nodes: int = 4) -> str:
+    """Return rows of own times. factors: float64 (steps, ranks) or (ranks,), relative to 0.3 s."""
+    times = 0.3 * np.broadcast_to(factors, (steps, np.shape(factors)[-1]))
+    noise = np.random.default_rng(1).normal(1, 0.005, times.shape)
+    ranks = times.shape[1]
+    rows = []
+    for step in range(steps):
+        for rank in range(ranks):
+            place = f"[node{rank * nodes // ranks}][rank{rank}]"
+            own = times[step, rank] * noise[step, rank]
+            rows.append(f"[{jobs.stamp(step)}]{place} INFO step: {step} loss: 2.0 compute: {own:.4f}s")
+    return "\n".join(rows)
+
+
+def test_node_is_blamed_before_its_ranks() -> None:
+    factors = np.ones(32)
+    factors[8:16] = 1.3
+    report = _report(_evidence({"all.log": _rows(factors)}))
+    assert [problem.rule for problem in report.problems] == ["straggler"]
+    assert report.verdict.startswith("node1: 8 of 8 ranks compute 30% longer than the others")
+    assert report.short == "node1 slow"
+    assert {row.rank for row in report.rows[:8]} == set(range(8, 16))
+
+
+def test_rotating_culprit_is_an_uneven_load() -> None:
+    factors = np.ones((80, 16))
+    for step in range(80):
+        factors[step, step * 7 % 16] = 1.5
+    report = _report(_evidence({"all.log": _rows(factors)}))
+    assert report.problems == ()
+    assert "the load is uneven: the slowest rank of a step takes 5" in report.verdict
+    assert "another one each time" in report.verdict
+
+
+def test_spans_of_structured_logs_name_the_slow_rank_and_its_node() -> None:
+    texts = {}
+    for rank in range(8):
+        rows = []
+        for step in range(60):
+            row = {"rank": rank, "local_rank": rank % 4, "host_name": f"gpu-{rank // 4}", "step": step}
+            row["time_us"] = int((jobs.START + step) * 1e6)
+            milliseconds = 480.0 if rank == 6 and step >= 20 else 300.0 + rank
+            rows.append(json.dumps({**row, "log_type_name": "fwd_bwd_start", "value": None}))
+            rows.append(json.dumps({**row, "log_type_name": "fwd_bwd_end", "value": milliseconds}))
+            rows.append(json.dumps({**row, "log_type_name": "optim_end", "value": 20.0}))
+        texts[f"trainer.global_rank_{rank}.jsonl"] = "\n".join(rows)
+    report = _report(_evidence(texts))
+    first = report.rows[0]
+    assert (first.rank, first.node, first.gpu, first.state, first.step) == (6, "gpu-1", 2, "slow", 59)
+    assert report.stragglers[0].own == 0.48
+    assert report.stragglers[0].since == 20
+
+
+def test_accusation_of_another_detector_is_reported_with_its_line() -> None:
+    warning = "STRAGGLER DETECTION WARNING: Some GPUs have worse relative performance. Affected ranks: "
+    text = _rows(np.ones(8)) + f"\n{warning}{{StragglerId(rank=3, node='node1')}}\n"
+    report = _report(_evidence({"job.log": text}))
+    [problem] = report.problems
+    assert problem.rule == "straggler"
+    assert problem.message.startswith("rank 3 is called slow by the job's own detector: STRAGGLER DETECTION WARNING")
+    assert problem.message.endswith("(job.log:641)")
+
+
+def test_spread_of_times_without_ranks_says_what_would_name_the_rank() -> None:
+    text = "\n".join(f"[rank{rank}]: using device cuda:{rank}" for rank in range(8))
+    text += "\n    forward-compute ................................: (311.20, 498.70)\n"
+    report = _report(_evidence({"job.log": text}))
+    assert report.problems == ()
+    assert "forward-compute takes 0.311 to 0.499 s: --timing-log-option all would name the rank" in report.verdict
+
+
+def test_own_time_is_what_was_computed_even_if_the_time_of_the_data_comes_first() -> None:
+    line = '{"step": 3, "rank": 1, "data_time": 0.01, "compute_time": 0.31, "comm_time": 0.2}'
+    assert lines.own_time_of(line) == 0.31
+    assert lines.own_time_of('{"step": 3, "rank": 1, "data_time": 0.01}') == 0.01
+    assert lines.wait_of(line) == 0.2
+
+
+def test_step_of_an_iteration_whose_line_has_other_words_with_step() -> None:
+    assert lines.step_of(" iteration 120/ 500 | lm loss: 3.4 | skipped steps: 0") == (120, True)
+    assert lines.step_of("stepwise/train.py STEP 7 begins") == (7, False)
+    assert lines.step_of("stepped over") is None
+
+
+def test_time_of_the_failure_is_in_the_sentence() -> None:
+    text = _rows(np.ones(8), steps=5)
+    stamped = f"[{jobs.stamp(7)}][node1][rank2] ERROR\n"
+    report = _report(_evidence({"job.log": f"{text}\n{stamped}[rank2]: ValueError: no tokens\n"}))
+    assert report.verdict.startswith("rank 2 (node1) after 10:00:07: ValueError: no tokens")
+    assert report.short == "rank 2 failed"
+    assert report.rows[0].state == "failed"

@@ -1,0 +1,63 @@
+"""The last line of a log that has ended without a newline: read once the file has not changed for long."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tuimon.monitor.local import LocalMonitor, open_run
+
+LOGS = {
+    "train.log": "".join(f"step {step} loss {step / 8}\n" for step in range(1, 9)),
+    "metrics.csv": "step,loss\n" + "".join(f"{step},{step / 8}\n" for step in range(1, 9)),
+}
+LAST = {"train.log": "step 9 loss 0.75", "metrics.csv": "9,0.75"}
+
+
+def write(path: Path, text: str, age: float) -> None:
+    path.write_text(text)
+    os.utime(path, times=(time.time() - age,) * 2)
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_last_line_of_a_dead_log_is_read(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write(path, LOGS[name] + LAST[name], 3600)
+    assert open_run(tmp_path).runs[0].curve("loss").values.tolist()[7:] == [1.0, 0.75]
+    write(path, LOGS[name] + LAST[name], 5)
+    assert open_run(tmp_path).runs[0].curve("loss").values.tolist()[7:] == [1.0], "perhaps it is being written"
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_line_that_goes_on_after_all_is_read_again(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write(path, LOGS[name] + LAST[name], 100)
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    path.write_text(LOGS[name] + LAST[name] + "25\n" + LAST[name].replace("9", "10", 1) + "\n")
+    for _ in range(3):
+        monitor.update()
+    curve = monitor.snapshot().runs[0].curve("loss")
+    assert curve.steps.tolist() == list(range(1, 11))
+    assert curve.values.tolist()[7:] == [1.0, 0.7525, 0.75]
+
+
+@pytest.mark.parametrize("torn", ["step 9 loss 0.", "step 9 loss 1e-", "step 9 loss", "step 9 loss="])
+def test_line_that_is_cut_within_a_number_gives_no_point(tmp_path: Path, torn: str) -> None:
+    write(tmp_path / "train.log", LOGS["train.log"] + torn, 3600)
+    assert len(open_run(tmp_path).runs[0].curve("loss")) == 8
+
+
+def test_log_that_was_cut_where_its_buffer_was_written_gives_no_last_point(tmp_path: Path) -> None:
+    text = LOGS["train.log"] + LAST["train.log"]
+    write(tmp_path / "train.log", "x" * (4096 - len(text) - 1) + "\n" + text, 3600)
+    assert len(open_run(tmp_path).runs[0].curve("loss")) == 8
+
+
+def test_row_with_fewer_cells_is_no_row(tmp_path: Path) -> None:
+    write(tmp_path / "metrics.csv", "step,loss,lr\n1,0.5,0.1\n2,0.25,0.1\n3,0.12", 3600)
+    [run] = open_run(tmp_path).runs
+    assert run.curve("loss").values.tolist() == [0.5, 0.25]

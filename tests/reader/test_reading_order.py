@@ -1,0 +1,117 @@
+"""The order in which the files of a run are read is random; the state of the run must not depend on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.model.events import Event, FactFound, RunFound, StreamFound
+from tuimon.model.points import Fact
+from tuimon.reader import Collector
+from tuimon.store import Run, Store
+from tuimon.vocabulary import merge_key
+
+DATA = Path(__file__).parent.parent / "data"
+RUNS = ("replay/grpo_nan/run", "replay/sb3_ppo/run", "versions/dvclive-2.6", "store_resume")
+LATER = 2e9
+
+
+@cache
+def events_of(path: str) -> Sequence[Event]:
+    """All events of the files below the path, in one reading order."""
+    collector = Collector([str(DATA / path)])
+    events = list(collector.find())
+    while True:
+        events += collector.read()
+        if not collector.behind:
+            return (*events, *collector.flush())
+
+
+def shuffled(events: Sequence[Event], chance: Random) -> list[Event]:
+    """The events in random order, except that those of each stream keep their order."""
+    result = [event for event in events if isinstance(event, RunFound)]
+    by_stream: dict[Any, list[Event]] = {}
+    for event in events:
+        if not isinstance(event, RunFound):
+            by_stream.setdefault(getattr(event, "stream", None), []).append(event)
+    while by_stream:
+        stream = chance.choice(list(by_stream))
+        taken = chance.randint(1, 20)
+        result += by_stream[stream][:taken]
+        del by_stream[stream][:taken]
+        if not by_stream[stream]:
+            del by_stream[stream]
+    return result
+
+
+def state_of(events: Sequence[Event]) -> dict[str, str]:
+    """State of each run, by path."""
+    store = Store(merge_key)
+    for event in events:
+        store.apply(event)
+    return {run.path: repr(contents(run)) for run in store.snapshot().runs}
+
+
+def contents(run: Run) -> list[Any]:
+    curves = [run.curve(metric) for metric in run.metrics]
+    return [
+        run.metrics,
+        [(curve.steps.tolist(), curve.values.tolist(), curve.wall_times.tolist()) for curve in curves],
+        [run.provenance(metric) for metric in run.metrics],
+        (run.busiest_metrics, run.axes(), run.last_step),
+        (run.config, run.final_metrics, run.best_checkpoint),
+        progress_of(run, LATER),
+        {topic: run.facts_by_source(topic) for topic in ("progress", "state", "text", "metrics")},
+        run.latest_fact("console"),
+    ]
+
+
+@pytest.mark.parametrize("path", RUNS)
+@settings(max_examples=15)
+@given(chance=st.randoms(use_true_random=False))
+def test_the_reading_order_of_files_does_not_matter(path: str, chance: Random) -> None:
+    events = events_of(path)
+    assert sum(isinstance(event, StreamFound) for event in events) > 1
+    assert state_of(shuffled(events, chance)) == state_of(events)
+
+
+def run_with_facts(*facts: tuple[str, int, Fact]) -> Run:
+    """A run from (source, rank, fact) in reading order."""
+    store = Store(merge_key)
+    store.apply(RunFound(0, "run", "/run"))
+    for number, (source, rank, fact) in enumerate(facts):
+        store.apply(StreamFound(number, 0, source, f"/run/{source}", "jsonl", rank, "", 0))
+        store.apply(FactFound(number, fact))
+    return store.snapshot().runs[0]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_total_is_from_the_best_source_and_step_from_the_farthest(order: int) -> None:
+    saved = ("state.json", 40, Fact("progress", {"step": 100, "total": 500, "epoch": 1.0}))
+    printed = ("console.log", 10, Fact("progress", {"step": 150, "total": 501}))
+    report = progress_of(run_with_facts(*(saved, printed)[::order]), LATER)
+    assert (report.step, report.total, report.epoch) == (150, 500, 1.0)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_source_with_a_cause_provides_the_evidence(order: int) -> None:
+    wandb = ("run.wandb", 50, Fact("state", {"state": "crashed", "evidence": "wrote exit code 1"}, wall_time=1e9))
+    cause = {"state": "crashed", "evidence": "CUDA out of memory", "cause": "GPU out of memory"}
+    console = ("console.log", 10, Fact("state", cause, step=41))
+    report = progress_of(run_with_facts(*(wandb, console)[::order]), LATER)
+    assert report.evidence == "GPU out of memory after step 41: CUDA out of memory"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_newest_state_wins_not_the_last_read(order: int) -> None:
+    before = ("first.wandb", 50, Fact("state", {"state": "crashed", "evidence": "code 1"}, wall_time=1e9))
+    after = ("second.wandb", 50, Fact("state", {"state": "finished", "evidence": "code 0"}, wall_time=1e9 + 60))
+    assert progress_of(run_with_facts(*(before, after)[::order]), LATER).state == "finished"

@@ -1,0 +1,152 @@
+"""Rotated and compressed logs: one source, read from the oldest file to the newest, in bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+import zlib
+from pathlib import Path
+
+import pytest
+from support.event_reading import read_all
+
+from tuimon.errors import FormatError
+from tuimon.model.events import StreamFound
+from tuimon.model.log_names import log_name
+from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.reader import Collector
+from tuimon.reader.assembly import file_order
+from tuimon.reader.compression import GzipStream, decompressed
+
+
+def lines(start: int, stop: int) -> bytes:
+    return "".join(
+        f"2026-11-22 10:{step // 60:02}:{step % 60:02} INFO step={step} loss={1 / (1 + step):.4f}\n"
+        for step in range(start, stop)
+    ).encode()
+
+
+def rotate(directory: Path) -> None:
+    (directory / "train.log.2.gz").write_bytes(gzip.compress(lines(0, 100)))
+    (directory / "train.log.1").write_bytes(lines(100, 200))
+    (directory / "train.log").write_bytes(lines(200, 300))
+
+
+def test_rotated_console_log_is_one_source(tmp_path: Path) -> None:
+    rotate(tmp_path)
+    collector = Collector([str(tmp_path)])
+    streams = [event for event in read_all(collector) if isinstance(event, StreamFound)]
+    assert [Path(stream.path).name for stream in streams] == ["train.log.2.gz", "train.log.1", "train.log"]
+    assert {stream.source for stream in streams} == {"train.log"}
+    [run] = open_run(tmp_path).runs
+    assert run.curve("loss").steps.tolist() == list(range(300))
+
+
+def test_exports_by_source_keep_rotated_files_apart(tmp_path: Path) -> None:
+    rotate(tmp_path)
+    collector = Collector([str(tmp_path)])
+    list(collector.find())
+    sources = list(dict.fromkeys(source for source, _ in collector.in_file_order()))
+    assert sources == ["train.log.2.gz", "train.log.1", "train.log"]
+
+
+def test_log_that_is_rotated_while_it_is_followed(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_bytes(lines(0, 100))
+    monitor = LocalMonitor([str(tmp_path)])
+    monitor.update()
+    log.rename(tmp_path / "train.log.1")
+    log.write_bytes(lines(100, 200))
+    for _ in range(3):
+        monitor.update()
+    [run] = monitor.snapshot().runs
+    assert run.curve("loss").steps.tolist() == list(range(200))
+
+
+@pytest.mark.parametrize("name", ["train.log", "metrics.csv"])
+def test_log_that_is_rotated_again_and_again_while_it_is_followed(tmp_path: Path, name: str) -> None:
+    """Each rotation moves every file on, the oldest are compressed, and each log is read while it is half-written."""
+    log, header = tmp_path / name, b"time,step,loss\n"
+
+    def rows(start: int, stop: int) -> bytes:
+        if name == "train.log":
+            return lines(start, stop)
+        return header + b"".join(b"%d,%d,0.5\n" % (1_795_000_000 + step, step) for step in range(start, stop))
+
+    monitor = LocalMonitor([str(tmp_path)])
+    for start in range(0, 500, 100):
+        if start > 200:
+            second = tmp_path / f"{name}.2"
+            if second.exists():
+                (tmp_path / f"{name}.{start}.gz").write_bytes(gzip.compress(second.read_bytes()))
+                second.unlink()
+        if start > 100:
+            (tmp_path / f"{name}.1").rename(tmp_path / f"{name}.2")
+        if start:
+            log.rename(tmp_path / f"{name}.1")
+        log.write_bytes(rows(start, start + 60))
+        monitor.update()
+        with log.open("ab") as file:
+            file.write(rows(start + 60, start + 100).removeprefix(header))
+        for _ in range(3):
+            monitor.update()
+        [run] = monitor.snapshot().runs
+        assert run.curve("loss").steps.tolist() == list(range(start + 100))
+
+
+@pytest.mark.parametrize("name", ["metrics.csv.gz", "metrics.jsonl.gz", "trainer_state.json.gz"])
+def test_compressed_metrics(tmp_path: Path, name: str) -> None:
+    rows = range(2000)
+    texts = {
+        "metrics.csv.gz": "step,loss\n" + "".join(f"{row},{row / 8}\n" for row in rows),
+        "metrics.jsonl.gz": "".join(f'{{"step": {row}, "loss": {row / 8}}}\n' for row in rows),
+        "trainer_state.json.gz": '{"global_step": 5, "log_history": ['
+        + ", ".join(f'{{"step": {row}, "loss": {row / 8}}}' for row in rows)
+        + "]}",
+    }
+    (tmp_path / name).write_bytes(gzip.compress(texts[name].encode()))
+    [run] = open_run(tmp_path).runs
+    assert run.curve("loss").values.tolist() == [row / 8 for row in rows]
+
+
+def test_members_and_pieces_of_a_gzip_file() -> None:
+    data = gzip.compress(b"one\n" * 1000) + gzip.compress(b"two\n") + bytes(100)
+    wanted = b"one\n" * 1000 + b"two\n"
+    for size in (1, 7, len(data)):
+        stream = GzipStream()
+        pieces = [piece for start in range(0, len(data), size) for piece in stream.feed(data[start : start + size])]
+        assert b"".join(pieces) == wanted
+
+
+def test_what_is_not_gzip() -> None:
+    with pytest.raises(FormatError, match="damaged"):
+        list(GzipStream().feed(b"step,loss\n1,0.5\n"))
+
+
+def test_bomb_is_refused_in_bounded_memory(tmp_path: Path) -> None:
+    bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
+    zeros = b"step=1 loss=0.5\n" * (1 << 16)
+    data = b"".join(bomb.compress(zeros) for _ in range(400)) + bomb.flush()
+    (tmp_path / "train.log").write_bytes(lines(0, 10))
+    (tmp_path / "train.log.1.gz").write_bytes(data)
+    tracemalloc.start()
+    with pytest.raises(FormatError, match="compressed more than 200 times"):
+        for _ in GzipStream().feed(data):
+            pass
+    with pytest.raises(FormatError, match="larger than 1 MiB"):
+        decompressed(data, 1 << 20)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16 << 20
+
+
+def test_names_of_rotated_logs() -> None:
+    names = ["a/train.log.10", "a/train.log", "a/train.log.2.gz", "a/train.log-20261121.gz", "a/train.log.1"]
+    assert {log_name(name).live for name in names} == {"a/train.log"}
+    numbered = [name for name in names if "2026" not in name]
+    ordered = ["a/train.log.10", "a/train.log.2.gz", "a/train.log.1", "a/train.log"]
+    assert sorted(numbered, key=file_order) == ordered
+    dated = ["t.log", "t.log.2026-11-22", "t.log.2026-11-21.gz"]
+    assert sorted(dated, key=file_order) == dated[::-1]
+    for name in ("version_0.1", "events.out.tfevents.1795.host.1", "model.gz", "archive.tar.gz", "run.wandb.1"):
+        assert log_name(name).live == name

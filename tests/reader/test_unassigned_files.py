@@ -1,0 +1,177 @@
+"""Files without metrics among runs that have metrics: they never become empty runs and are never lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from support.event_reading import read_all
+
+from tuimon.model.events import Event
+from tuimon.model.points import Points
+from tuimon.reader import Collector
+from tuimon.store import Run, Store
+
+
+class Watched:
+    """A collector, and a store of its events."""
+
+    def __init__(self, *roots: Path) -> None:
+        self.collector = Collector([str(root) for root in roots])
+        self._store = Store()
+        self.look()
+
+    def look(self) -> None:
+        self.apply(read_all(self.collector))
+
+    def apply(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._store.apply(event)
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        return {os.path.basename(run.path): run for run in self._store.snapshot().runs}
+
+    @property
+    def text(self) -> dict[str, list[str]]:
+        """Console text by run."""
+        return {
+            name: [line for fact in run.facts("console") for line in fact.value["lines"]]
+            for name, run in self.runs.items()
+        }
+
+
+def metrics(path: Path, *steps: int, age: float = 0) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"step": step, "loss": 0.5}) + "\n" for step in steps))
+    stamp = path.stat().st_mtime - age
+    os.utime(path, (stamp, stamp))
+
+
+def write(path: Path, *lines: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.writelines(line + "\n" for line in lines)
+
+
+POINT = "step:7 - actor/loss:0.25 - critic/score/mean:0.5"  # verl's console logger
+
+
+def test_text_above_several_runs_is_shown_with_the_newest(tmp_path: Path) -> None:
+    metrics(tmp_path / "seed0" / "metrics.jsonl", 0, age=600)
+    metrics(tmp_path / "seed1" / "metrics.jsonl", 0, age=5)
+    write(tmp_path / "train.log", "loading", "training")
+    watched = Watched(tmp_path)
+    assert set(watched.runs) == {"seed0", "seed1"}
+    assert watched.text == {"seed0": [], "seed1": ["loading", "training"]}
+    metrics(tmp_path / "seed2" / "metrics.jsonl", 0, age=-5)
+    watched.look()
+    write(tmp_path / "train.log", "the next seed")
+    watched.look()
+    assert watched.text == {"seed0": [], "seed1": ["loading", "training"], "seed2": ["the next seed"]}
+    assert not watched.collector.skipped
+
+
+def test_text_with_a_point_becomes_a_run_with_all_its_text(tmp_path: Path) -> None:
+    metrics(tmp_path / "seed0" / "metrics.jsonl", 0)
+    metrics(tmp_path / "seed1" / "metrics.jsonl", 0, age=600)
+    write(tmp_path / "train.log", "loading")
+    watched = Watched(tmp_path)
+    assert watched.text == {"seed0": ["loading"], "seed1": []}
+    write(tmp_path / "train.log", POINT)
+    watched.look()
+    assert watched.text == {"seed0": [], "seed1": [], tmp_path.name: ["loading", POINT]}
+    run = watched.runs[tmp_path.name]
+    assert run.curve("actor/loss").steps.tolist() == [7]
+    states = {stream.status.state for stream in watched.runs["seed0"].streams if stream.status}
+    assert states == {"current", "superseded"}
+    write(tmp_path / "train.log", POINT.replace("7", "8"))
+    watched.look()
+    assert watched.runs[tmp_path.name].curve("actor/loss").steps.tolist() == [7, 8]
+
+
+def test_text_without_a_run_is_unreported_until_it_has_a_point(tmp_path: Path) -> None:
+    metrics(tmp_path / "a" / "metrics.jsonl", 0)
+    write(tmp_path / "b" / "stdout.log", "listening")
+    watched = Watched(tmp_path)
+    assert set(watched.runs) == {"a"}
+    assert [(Path(path).name, reason) for path, reason in watched.collector.skipped] == [
+        ("stdout.log", "text without metrics, near no run")
+    ]
+    write(tmp_path / "b" / "stdout.log", POINT)
+    watched.apply(watched.collector.read())
+    assert watched.text == {"a": [], "b": ["listening", POINT]}
+    assert not watched.collector.skipped
+
+
+def test_text_below_a_run_is_shown_with_it_until_it_has_a_point(tmp_path: Path) -> None:
+    metrics(tmp_path / "evaluation" / "metrics.jsonl", 0)
+    jobs = [tmp_path / "sweep" / f"job_{index}" / "train.log" for index in range(3)]
+    for job in jobs:
+        write(job, f"loading {job.parent.name}")
+    watched = Watched(tmp_path)
+    assert {name: sorted(lines) for name, lines in watched.text.items()} == {
+        tmp_path.name: ["loading job_0", "loading job_1", "loading job_2"]
+    }
+    for index, job in enumerate(jobs):
+        write(job, POINT.replace("0.25", f"0.{index}5"))
+    watched.look()
+    assert set(watched.runs) == {tmp_path.name, "job_0", "job_1", "job_2"}
+    assert [watched.runs[f"job_{index}"].curve("actor/loss").values.tolist() for index in range(3)] == [
+        [0.05],
+        [0.15],
+        [0.25],
+    ]
+    assert watched.runs[tmp_path.name].metrics == ("loss",)
+
+
+def test_text_without_a_run_joins_metrics_in_its_directory(tmp_path: Path) -> None:
+    metrics(tmp_path / "a" / "metrics.jsonl", 0)
+    write(tmp_path / "b" / "train.log", "loading")
+    watched = Watched(tmp_path)
+    metrics(tmp_path / "b" / "metrics.jsonl", 3)
+    watched.look()
+    assert watched.text == {"a": [], "b": ["loading"]}
+    assert not watched.collector.skipped
+
+
+def test_an_export_has_the_points_of_unreported_text(tmp_path: Path) -> None:
+    metrics(tmp_path / "a" / "metrics.jsonl", 0)
+    write(tmp_path / "b" / "train.log", "loading", POINT)
+    collector = Collector([str(tmp_path)])
+    list(collector.find())
+    steps = {source: item.steps.tolist() for source, item in collector.in_file_order() if isinstance(item, Points)}
+    assert steps == {"a/metrics.jsonl": [0], "b/train.log": [7, 7]}
+
+
+def test_text_alone_is_a_run(tmp_path: Path) -> None:
+    write(tmp_path / "train.log", "loading")
+    watched = Watched(tmp_path)
+    assert watched.text == {tmp_path.name: ["loading"]}
+
+
+def test_two_texts_of_a_directory_become_a_run_together(tmp_path: Path) -> None:
+    metrics(tmp_path / "a" / "metrics.jsonl", 0)
+    write(tmp_path / "b" / "stderr.log", "a warning")
+    write(tmp_path / "b" / "stdout.log", "loading")
+    watched = Watched(tmp_path)
+    assert set(watched.runs) == {"a"}
+    write(tmp_path / "b" / "stdout.log", POINT)
+    watched.look()
+    assert sorted(watched.text["b"]) == sorted(["a warning", "loading", POINT])
+    assert not watched.collector.skipped
+
+
+def test_a_description_beside_text_that_becomes_a_run_is_left_out(tmp_path: Path) -> None:
+    metrics(tmp_path / "seed0" / "metrics.jsonl", 0)
+    files = tmp_path / "wandb" / "run-20260101_000000-abcdefgh" / "files"
+    write(files / "output.log", "loading")
+    write(files / "wandb-metadata.json", "{}")
+    watched = Watched(tmp_path)
+    assert set(watched.runs) == {"seed0"}
+    write(files / "output.log", POINT)
+    watched.look()
+    assert "actor/loss" in watched.runs["run-20260101_000000-abcdefgh"].metrics
+    assert (str(files / "wandb-metadata.json"), "its run has metrics") in watched.collector.skipped

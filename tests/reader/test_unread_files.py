@@ -1,0 +1,143 @@
+"""Recognised files that cannot be read are reported with advice: in the status, in a notice, on the screen."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.event_reading import EventLog, read_all
+
+from tuimon.errors import NothingFound
+from tuimon.formats import all_formats, recognise
+from tuimon.model.views import Role
+from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.reader import Collector
+from tuimon.tui.bars import AlertBar
+from tuimon.tui.screens.notes import note_entries
+
+CLOUD = Path("cloud") / "wandb" / "run-20261121_014500-a1b2c3d4" / "files" / "wandb-metadata.json"
+ADVICE = next(f for f in all_formats() if f.id == "aim").unsupported
+
+
+def put(path: Path, content: bytes, age: float = 3600) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+@pytest.fixture
+def aim(tmp_path: Path, data: Path) -> Path:
+    """A project with an Aim repository written by aim."""
+    content = gzip.decompress((data / "aim" / ".aim" / "run_metadata.sqlite.gz").read_bytes())
+    put(tmp_path / "project" / ".aim" / "run_metadata.sqlite", content)
+    return tmp_path / "project"
+
+
+def metrics(path: Path) -> None:
+    put(path, b'{"step": 1, "loss": 0.5}\n')
+
+
+def test_alone_it_is_a_run_with_a_notice(aim: Path) -> None:
+    heard = EventLog().feed(read_all(Collector([str(aim)])))
+    assert [run.path for run in heard.runs.values()] == [str(aim)]
+    [status] = heard.status.values()
+    assert (status.state, status.message) == ("unsupported", ADVICE)
+    [notice] = heard.notices
+    assert (notice.level, notice.hint) == ("warning", ADVICE)
+    assert notice.message.endswith("Aim repository, not read")
+
+
+def test_beside_a_run_it_is_one_of_its_files(aim: Path) -> None:
+    metrics(aim / "metrics.jsonl")
+    heard = EventLog().feed(read_all(Collector([str(aim)])))
+    assert len(heard.runs) == 1
+    assert {status.state for status in heard.status.values()} == {"unsupported", "current"}
+    assert len(heard.notices) == 1
+
+
+def test_above_several_runs_it_is_only_a_notice(aim: Path) -> None:
+    for seed in range(2):
+        metrics(aim / f"seed{seed}" / "metrics.jsonl")
+    collector = Collector([str(aim)])
+    heard = EventLog().feed(read_all(collector))
+    assert sorted(Path(run.path).name for run in heard.runs.values()) == ["seed0", "seed1"]
+    assert [notice.hint for notice in heard.notices] == [ADVICE]
+    assert [reason for _, reason in collector.skipped] == [ADVICE]
+    assert collector.partly_unreadable
+    assert not EventLog().feed(collector.find()).notices
+
+
+def test_several_of_a_format_are_reported_once(aim: Path) -> None:
+    for name in ("one", "two", "three"):
+        put(aim.parent / name / ".aim" / "run_metadata.sqlite", (aim / ".aim" / "run_metadata.sqlite").read_bytes())
+    assert len(EventLog().feed(read_all(Collector([str(aim.parent)]))).notices) == 1
+
+
+def test_the_screen_shows_the_notice(aim: Path) -> None:
+    metrics(aim / "metrics.jsonl")
+    monitor = LocalMonitor([aim])
+    monitor.update()
+    snapshot = monitor.snapshot()
+    [run] = snapshot.runs
+    rows = ["".join(text for text, _ in entry.row) for entry in note_entries(snapshot, run)]
+    assert sum(ADVICE in row for row in rows) == 2  # under the notices, and at the file
+    assert any("unsupported" in row and ".aim/run_metadata.sqlite" in row for row in rows)
+    bar = AlertBar()._content(snapshot, run, 500)
+    assert bar[1][1] is Role.WARNING
+    assert "Aim repository, not read" in bar[1][0]
+    done = subprocess.run(
+        [sys.executable, "-m", "tuimon", "doctor", "--strict", str(aim)], capture_output=True, text=True
+    )
+    assert done.returncode == 5
+    assert ADVICE in done.stdout
+
+
+@pytest.fixture
+def run(data: Path, tmp_path: Path) -> Path:
+    """A W&B run of which only files/ exists."""
+    put(tmp_path / CLOUD, (data / CLOUD).read_bytes())
+    return (tmp_path / CLOUD).parents[1]
+
+
+def test_a_run_whose_metrics_are_on_a_server(run: Path, data: Path) -> None:
+    with pytest.raises(NothingFound, match="its metrics are only on W&B's server"):
+        open_run(run)
+    metrics(run.parents[1] / "other" / "metrics.jsonl")
+    heard = EventLog().feed(read_all(Collector([str(run.parents[1])])))
+    assert [Path(run_found.path).name for run_found in heard.runs.values()] == ["other"]
+    [notice] = heard.notices
+    assert "W&B run without its metrics, not read" in notice.message
+    log_format = recognise(
+        "/x/swanlog/run-20261121_014524-37c89120/files/swanlab-metadata.json",
+        next((data / "cloud" / "swanlog").rglob("*.json")).read_bytes(),
+    )
+    assert log_format is not None
+    assert "cloud mode" in log_format.unsupported
+
+
+def test_a_run_with_its_metrics_has_no_notice(run: Path, data: Path) -> None:
+    put(run / "run-a1b2c3d4.wandb", (data / "wandb" / "core_0_17.wandb").read_bytes())
+    collector = Collector([str(run)])
+    heard = EventLog().feed(read_all(collector))
+    assert heard.points
+    assert not heard.notices
+    assert not collector.partly_unreadable
+
+
+def test_a_new_run_has_time_to_write_its_metrics(run: Path, data: Path) -> None:
+    os.utime(run / "files" / "wandb-metadata.json")
+    metrics(run.parents[1] / "other" / "metrics.jsonl")
+    collector = Collector([str(run.parents[1])])
+    heard = EventLog().feed(read_all(collector))
+    assert not heard.notices
+    put(run / "run-a1b2c3d4.wandb", (data / "wandb" / "core_0_17.wandb").read_bytes(), age=0)
+    heard.feed(read_all(collector))
+    assert not heard.notices
+    assert not collector.partly_unreadable
+    assert any(".wandb::" in name for name in heard.points)

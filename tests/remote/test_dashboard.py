@@ -1,0 +1,189 @@
+"""The dashboard of a run on another machine: live, while the link is lost, and when the user has to log in."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.grid import Grid
+from support.sshd import Sshd
+from support.terminal import TUIMON, Terminal
+
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.model.links import Link, RemotePath
+from tuimon.monitor.local import LocalMonitor
+from tuimon.panels import link_row
+
+SIZE = (120, 30)
+PATIENCE = 90.0
+
+
+class Screen:
+    """Context manager: `tuimon gpu01:logs` on a terminal."""
+
+    def __init__(self, server: Sshd, where: Path, *words: str) -> None:
+        environment = {**os.environ, **server.environment, "TUIMON_MIRROR": str(where / "mirror")}
+        environment["XDG_STATE_HOME"] = str(where / "state")
+        self.grid = Grid(*SIZE)
+        self.fed = 0
+        self.terminal = Terminal([*TUIMON, *words], SIZE, environment)
+
+    def __enter__(self) -> Screen:
+        self.terminal.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.terminal.__exit__(None, None, None)
+
+    def until(self, *texts: str) -> str:
+        """Wait until the screen has all the texts; return it."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            self.terminal.read(0.05)
+            self.grid.feed(bytes(self.terminal.output[self.fed :]))
+            self.fed = len(self.terminal.output)
+            screen = str(self.grid)
+            if all(text in screen for text in texts):
+                return screen
+            assert time.monotonic() < deadline, f"{texts}\n{screen}"
+
+    def leave(self) -> None:
+        self.terminal.type("q")
+        assert self.terminal.wait(30) == 0
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Sshd]:
+    with Sshd(tmp_path / "ssh") as server:
+        yield server
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "host" / "grpo" / "log.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(_rows(0, 100))
+    return path
+
+
+def _rows(start: int, end: int) -> str:
+    return "".join(f'{{"step": {step}, "loss": {1 / (1 + step)}}}\n' for step in range(start, end))
+
+
+def _append(log: Path, text: str) -> None:
+    with log.open("a") as file:
+        file.write(text)
+
+
+def test_run_is_shown_live_and_through_a_lost_link(server: Sshd, log: Path, tmp_path: Path) -> None:
+    target = f"gpu01:{log.parent.parent}"
+    with Screen(server, tmp_path, target) as screen:
+        screen.until("gpu01 live", "step 99", "loss")
+        _append(log, _rows(100, 131))
+        screen.until("step 130")
+        server.stop()
+        screen.until("gpu01 lost", "shown as of")
+        _append(log, _rows(131, 171))
+        server.start()
+        screen.until("gpu01 live", "step 170")
+        screen.terminal.type("a")  # notes: the run and its files
+        notes = screen.until(f"gpu01:{log.parent.parent}")
+        assert "mirror" not in notes
+        screen.terminal.type("\x1b")
+        screen.until("zoom", "step 170")  # the dashboard again: Escape and a letter in one read are Alt and the letter
+        screen.leave()
+    assert str(tmp_path / "mirror").encode() not in bytes(screen.terminal.output)
+
+
+def test_mirror_is_shown_offline(server: Sshd, log: Path, tmp_path: Path) -> None:
+    target = f"gpu01:{log.parent.parent}"
+    with Screen(server, tmp_path, target) as screen:
+        screen.until("gpu01 live", "step 99")
+        screen.leave()
+    server.stop()
+    log.unlink()
+    with Screen(server, tmp_path, "--offline", target) as screen:
+        screen.until("gpu01 offline, shown as of", "step 99")
+        screen.leave()
+
+
+def test_login_is_asked_for_with_a_key(server: Sshd, log: Path, tmp_path: Path) -> None:
+    target = f"gpu01:{log.parent.parent}"
+    with Screen(server, tmp_path, target) as screen:
+        screen.until("gpu01 live", "step 99")
+        screen.leave()
+    keys = server.directory / "authorized_keys"
+    known = keys.read_bytes()
+    keys.write_bytes(b"")
+    with Screen(server, tmp_path, target) as screen:  # what is here is shown before the host answers
+        screen.until("gpu01 login needed: press L", "step 99")
+        keys.write_bytes(known)
+        _append(log, _rows(100, 151))
+        screen.terminal.type("L")
+        screen.until("gpu01 live", "step 150")
+        screen.leave()
+
+
+def test_unreachable_host_without_a_mirror_is_an_error(server: Sshd, log: Path, tmp_path: Path) -> None:
+    server.stop()
+    with Screen(server, tmp_path, f"gpu01:{log.parent}") as screen:
+        assert screen.terminal.wait(60) == 1
+    assert b"refused" in screen.terminal.output
+
+
+# ---------------------------------------------------------------------- without a terminal
+
+
+@pytest.mark.parametrize(
+    ("link", "text"),
+    [
+        (Link("gpu01:a", "gpu01", "live", delay=0.0841), "gpu01 live 84 ms"),
+        (Link("gpu01:a", "gpu01", "connecting"), "gpu01 connecting"),
+        (Link("gpu01:a", "gpu01", "copying", here=34 << 20, total=94 << 20), "gpu01 copying 34.0 MiB of 94.0 MiB"),
+        (Link("gpu01:a", "gpu01", "login"), "gpu01 login needed: press L"),
+        (Link("gpu01:a", "gpu01", "missing"), "gpu01 no such path"),
+        (Link("gpu01:a", "gpu01", "failed", "local disk full"), "gpu01 local disk full"),
+        (Link("gpu01:a", "g\x1b[2J", "failed", "\x1b]0;x"), "g␛[2J ␛]0;x"),
+    ],
+)
+def test_states_of_the_link(link: Link, text: str) -> None:
+    assert "".join(part for part, _ in link_row(link, 0.0)) == text
+
+
+def test_lost_link_says_since_when_and_until_when(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    link = Link("gpu01:a", "gpu01", "lost", heard=43_390.0, since=43_395.0, retry=43_442.0)
+    text = "".join(part for part, _ in link_row(link, 43_437.0))
+    assert text == "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s"
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_lost_link_is_not_blamed_on_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that logged every 10 s until the link was lost half an hour ago is running, as far as is known."""
+    monkeypatch.setenv("TUIMON_MIRROR", str(tmp_path))
+    now = time.time()
+    rows = "".join(f'{{"step": {step}, "loss": 1.0, "time": {now - 10 * (200 - step)}}}\n' for step in range(200))
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "log.jsonl").write_text(rows)
+    link = Link("gpu01:run", "gpu01", "lost", heard=now)
+    path = RemotePath(str(tmp_path / "run"), "gpu01:run", str(tmp_path), "gpu01:", link)
+    monitor = LocalMonitor([path])
+    monitor.read()
+    (run,) = monitor.snapshot().runs
+    assert (run.path, run.directory, run.link, run.machine) == ("gpu01:run", str(tmp_path / "run"), link, None)
+    assert progress_of(run, now + 1800).state == "running"
+    link.state = "live"
+    assert progress_of(run, now + 1800).state == "stalled"
+
+
+def test_link_that_was_never_up_knows_nothing() -> None:
+    assert Link("gpu01:a", heard=math.nan, state="lost").last_heard(5.0) == 5.0
+    assert Link("gpu01:a", heard=3.0, state="lost").last_heard(5.0) == 3.0
+    assert Link("gpu01:a", heard=9.0, state="lost").last_heard(5.0) == 5.0
+    assert Link("gpu01:a", heard=3.0, state="live").last_heard(5.0) == 5.0

@@ -1,0 +1,266 @@
+"""Mirrors: names, growth, replacement, locks, limits and expiry."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.remote import mirror as mirrors
+from tuimon.remote.expiry import expire
+from tuimon.remote.mirror import DiskFull, Mirror, MirrorError, component, original
+from tuimon.remote.targets import parse
+
+
+def _mirror(where: Path, word: str = "gpu01:logs/grpo") -> Mirror:
+    (target,) = parse(word, lambda path: False)
+    return Mirror(target, str(where))
+
+
+_names = st.text(st.characters(exclude_characters="\0/"), min_size=1, max_size=40) | st.text("%0125F2", min_size=1)
+
+
+@given(_names)
+def test_names_come_back(name: str) -> None:
+    try:
+        safe = component(name)
+    except (MirrorError, UnicodeEncodeError):  # lone surrogates that stand for no byte
+        return
+    assert original(safe) == name
+    assert "/" not in safe
+    assert safe.isprintable() or not any(ord(character) < 0x20 for character in safe)
+
+
+@given(_names, _names)
+def test_names_stay_different(first: str, second: str) -> None:
+    try:
+        assert (component(first) == component(second)) == (first == second)
+    except (MirrorError, UnicodeEncodeError):
+        return
+
+
+@pytest.mark.parametrize("name", ["20:15:03", "a%20b", "loss%2Ftrain", "träger", "a b", "100%", "x\udcff"])
+def test_usual_names_are_kept(name: str) -> None:
+    assert component(name) == name
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/", "a\0", "x" * 241, "é" * 121, "\n" * 81])
+def test_unusable_names_are_refused(name: str) -> None:
+    with pytest.raises(MirrorError):
+        component(name)
+
+
+@pytest.mark.parametrize("parts", [["../../../../evil"], ["a", "..", "b"], ["a"] * 41, ["a", ""]])
+def test_names_cannot_lead_out(tmp_path: Path, parts: list[str]) -> None:
+    with pytest.raises(MirrorError):
+        _mirror(tmp_path).path(parts)
+
+
+def test_everything_is_private(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path / "cache")
+    old = os.umask(0)
+    try:
+        mirror.append(mirror.path(["a", "events.log"]), 0, b"x", 1e9)
+        draft = mirror.draft(mirror.path(["a", "document.json"]))
+        draft.write(0, b"{}")
+        draft.commit(1e9)
+        mirror.placeholder(mirror.path(["checkpoint-5"]), directory=True)
+        mirror.save()
+    finally:
+        os.umask(old)
+    for folder, _, names in os.walk(tmp_path / "cache"):
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        for name in names:
+            assert stat.S_IMODE(os.stat(os.path.join(folder, name)).st_mode) == 0o600
+
+
+def test_growth_and_gaps(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    path = mirror.path(["train.log"])
+    mirror.append(path, 0, b"abc", 1000.5)
+    mirror.append(path, 3, b"def", 2000.5)
+    assert Path(path).read_bytes() == b"abcdef"
+    assert os.stat(path).st_mtime == 2000.5
+    with pytest.raises(MirrorError):
+        mirror.append(path, 10**15, b"x", 1.0)
+    with pytest.raises(MirrorError):
+        mirror.append(path, 0, b"x", 1.0)
+    assert Path(path).read_bytes() == b"abcdef"
+
+
+def test_truncation_keeps_the_inode_and_replacement_does_not(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    path = mirror.path(["train.log"])
+    mirror.append(path, 0, b"abcdef", 1.0)
+    before = os.open(path, os.O_RDONLY)
+    mirror.append(path, 0, b"xy", 2.0, truncate=True)
+    assert os.fstat(before).st_ino == os.stat(path).st_ino
+    mirror.append(path, 0, b"new", 3.0, truncate=True, new=True)
+    assert os.fstat(before).st_ino != os.stat(path).st_ino
+    assert os.pread(before, 9, 0) == b"xy"
+    os.close(before)
+    assert Path(path).read_bytes() == b"new"
+
+
+def test_documents_are_swapped_whole_or_not(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    path = mirror.path(["log.json"])
+    draft = mirror.draft(path)
+    draft.write(0, b"[1, 2, 3]")
+    draft.truncate(6)
+    assert not os.path.exists(path)
+    draft.commit(5.0)
+    assert (Path(path).read_bytes(), os.stat(path).st_mtime) == (b"[1, 2,", 5.0)
+    draft = mirror.draft(path, keep=True)
+    draft.write(5, b"]")
+    draft.discard()
+    assert Path(path).read_bytes() == b"[1, 2,"
+    draft = mirror.draft(path, keep=True)
+    draft.write(5, b"]")
+    with pytest.raises(MirrorError):
+        draft.write(7, b"x")
+    with pytest.raises(MirrorError):
+        draft.truncate(7)
+    draft.commit(7.0)
+    assert Path(path).read_bytes() == b"[1, 2]"
+    assert os.listdir(os.path.join(mirror.base, "tmp")) == []
+
+
+def test_files_and_directories_replace_each_other(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.append(mirror.path(["a"]), 0, b"file", 1.0)
+    mirror.append(mirror.path(["a", "b", "c"]), 0, b"below", 1.0)
+    assert mirror.size(mirror.path(["a", "b", "c"])) == 5
+    mirror.append(mirror.path(["a"]), 0, b"again", 1.0)
+    assert mirror.read(mirror.path(["a"]), 99) == b"again"
+    mirror.remove(mirror.path(["a"]))
+    mirror.remove(mirror.path(["a"]))
+    assert mirror.size(mirror.path(["a"])) is None
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    outside = tmp_path / "outside"
+    outside.write_bytes(b"keep")
+    path = mirror.path(["a.log"])
+    os.makedirs(os.path.dirname(path))
+    os.symlink(outside, path)
+    with pytest.raises(OSError, match="symbolic"):
+        mirror.append(path, 0, b"evil", 1.0, truncate=True)
+    assert mirror.read(path, 9) == b""
+    assert mirror.sample(path) == (0, 0, 0)
+    assert outside.read_bytes() == b"keep"
+
+
+@pytest.mark.parametrize("modified", [-1.0, 1e30, float("nan"), float("inf")])
+def test_absurd_times_are_replaced(tmp_path: Path, modified: float) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.append(mirror.path(["a"]), 0, b"x", modified)
+    assert os.stat(mirror.path(["a"])).st_mtime == pytest.approx(os.stat(mirror.base).st_mtime, abs=3600)
+
+
+def test_one_program_fills_a_mirror(tmp_path: Path) -> None:
+    first, second = _mirror(tmp_path), _mirror(tmp_path)
+    assert first.lock()
+    assert first.lock()
+    assert not second.lock()
+    first.stored.state = "live"
+    first.save()
+    assert second.reload().state == "live"
+    first.close()
+    assert second.lock()
+    second.close()
+
+
+def test_lock_ends_with_its_process(tmp_path: Path) -> None:
+    code = (
+        "import sys; from tuimon.remote.mirror import Mirror; from tuimon.remote.targets import parse\n"
+        "m = Mirror(parse('gpu01:logs/grpo', lambda p: False)[0], sys.argv[1]); print(m.lock(), flush=True)\n"
+        "sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        mirror = _mirror(tmp_path)
+        assert not mirror.lock()
+        process.kill()
+    assert mirror.lock()
+    mirror.close()
+
+
+def test_targets_have_mirrors_of_their_own(tmp_path: Path) -> None:
+    words = (
+        "gpu01:logs",
+        "gpu01:/logs",
+        "anna@gpu01:logs",
+        "ssh://gpu01:22/~/logs",
+        "gpu02:logs",
+        "docker://gpu01:/logs",
+    )
+    assert len({_mirror(tmp_path, word).base for word in words}) == len(words)
+    assert _mirror(tmp_path, "gpu01:logs").root.endswith("/tree/gpu01/logs")
+
+
+def test_disk_full_stops_the_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirror = _mirror(tmp_path)
+    path = mirror.path(["a"])
+    mirror.append(path, 0, b"x", 1.0)
+    free = os.statvfs(tmp_path).f_bavail * os.statvfs(tmp_path).f_frsize
+    monkeypatch.setattr(mirrors, "KEEP_FREE", 10 * free)
+    monkeypatch.setattr(mirrors, "_FREE_CHECK", 1)
+    status = os.statvfs(tmp_path)
+    if status.f_bavail < status.f_blocks // 10:
+        pytest.skip("this disk is nearly full")
+    mirror.append(path, 1, b"y", 1.0)  # a tenth of a small disk is enough
+    monkeypatch.setattr(os, "statvfs", lambda where: os.statvfs_result((1, 1, 100, 5, 5, 0, 0, 0, 0, 255)))
+    with pytest.raises(DiskFull):
+        mirror.append(path, 2, b"z", 1.0)
+    assert mirror.read(path, 9) == b"xy"
+
+
+def test_damaged_memory_is_forgotten(tmp_path: Path) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.stored.memory = {"etag": "1"}
+    mirror.save()
+    assert _mirror(tmp_path).stored.memory == {"etag": "1"}
+    Path(mirror.base, "link.json").write_bytes(b'{"heard": "\xff"')
+    assert _mirror(tmp_path).stored.memory == {}
+
+
+def test_old_mirrors_expire(tmp_path: Path) -> None:
+    old, used, locked = (_mirror(tmp_path, f"{host}:logs") for host in ("old", "used", "locked"))
+    assert locked.lock()
+    now = os.stat(used.base).st_mtime
+    for mirror in (old, locked):
+        os.utime(mirror.base, (now - 15 * 86400,) * 2)
+    assert expire(str(tmp_path), now) == [old.base]
+    assert not os.path.exists(old.base)
+    locked.close()
+
+
+def test_oldest_mirrors_give_way(tmp_path: Path) -> None:
+    older, newer = (_mirror(tmp_path, f"{host}:logs") for host in ("older", "newer"))
+    for mirror in (older, newer):
+        mirror.append(mirror.path(["a"]), 0, b"x" * 100_000, 1.0)
+    now = os.stat(newer.base).st_mtime
+    os.utime(older.base, (now - 60, now - 60))
+    assert expire(str(tmp_path), now, 150_000) == [older.base]
+    (tmp_path / "not-a-mirror").mkdir()
+    assert expire(str(tmp_path), now, 0) == [newer.base]
+    assert os.listdir(tmp_path) == ["not-a-mirror"]
+
+
+def test_limit_of_all_mirrors_is_a_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirror = _mirror(tmp_path)
+    mirror.append(mirror.path(["a"]), 0, b"x" * 20_000, 1.0)
+    monkeypatch.setenv("TUIMON_MIRROR_MAX", "1M")
+    assert expire(str(tmp_path)) == []
+    monkeypatch.setenv("TUIMON_MIRROR_MAX", "10k")
+    assert expire(str(tmp_path)) == [mirror.base]

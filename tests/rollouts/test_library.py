@@ -1,0 +1,81 @@
+"""Test the index of texts by step: what is listed, what a growing or replaced file changes, and what is decoded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from support.written_texts import ATTEMPTS, HOSTILE, PROMPTS, write_run, write_step
+
+from tuimon.rollouts import flags
+from tuimon.rollouts.library import Entry, Library
+
+
+def library(path: Path) -> Library:
+    found = Library([str(path)])
+    found.refresh()
+    return found
+
+
+def test_steps_of_files_and_the_texts_of_entries(tmp_path: Path) -> None:
+    run = write_run(tmp_path, range(1, 12))
+    texts = library(run)
+    assert texts.steps == tuple(range(1, 12)), "the file of metrics has none"
+    parts: list[int] = []
+    entries = texts.entries(10, lambda entries: parts.append(len(entries)))
+    assert len(entries) == PROMPTS * ATTEMPTS
+    assert parts == []
+    assert {entry.step for entry in entries} == {10}
+    assert len({entry.group for entry in entries}) == PROMPTS
+    hostile = entries[ATTEMPTS]
+    sample = texts.sample(hostile)
+    assert sample is not None
+    assert sample.response.endswith(HOSTILE)
+    assert entries[3 * ATTEMPTS - 1].flags == flags.LOOP
+    assert hostile.flags == flags.GARBLED
+
+
+def test_new_grown_and_removed_files(tmp_path: Path) -> None:
+    run = write_run(tmp_path, range(1, 3))
+    texts = library(run)
+    before = texts.entries(2)
+    assert texts.refresh() == set()
+    with (run / "rollouts" / "2.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"input": "one more", "output": "text", "score": 1.0, "step": 2}\n{"input": "torn')
+    write_step(run, 3)
+    (run / "rollouts" / "1.jsonl").unlink()
+    assert texts.refresh() == {1, 2, 3}
+    assert texts.steps == (2, 3)
+    assert [entry.head for entry in texts.entries(2)] == [*(entry.head for entry in before), "text"]
+    gone: Entry = texts.entries(3)[0]
+    (run / "rollouts" / "3.jsonl").unlink()
+    assert texts.sample(gone) is None
+
+
+def test_lines_of_many_steps_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "completions.jsonl"
+
+    def line(step: int) -> str:
+        columns = {"step": [str(step)] * 2, "prompt": ["a", "b"], "completion": [f"x{step}", f"y{step}"]}
+        return json.dumps(columns | {"Acc": [1.0, 0.0], "advantages": [0.5, -0.5]}) + "\n"
+
+    path.write_text("".join(map(line, (1, 2, 1))))
+    texts = library(tmp_path)
+    assert texts.steps == (1, 2)
+    assert [entry.head for entry in texts.entries(1)] == ["x1", "y1", "x1", "y1"]
+    assert [sample.response for entry in texts.entries(2) if (sample := texts.sample(entry))] == ["x2", "y2"]
+    with path.open("a") as file:
+        file.write(line(3))
+    assert 3 in texts.refresh()
+    assert [entry.head for entry in texts.entries(3)] == ["x3", "y3"]
+    path.write_text(line(9))
+    texts.refresh()
+    assert texts.steps == (9,)
+
+
+def test_numbers_of_a_row_are_components(tmp_path: Path) -> None:
+    write_run(tmp_path, range(1, 2))
+    entry = library(tmp_path).entries(1)[0]
+    assert (entry.reward, entry.components) == (0.0, (("format", 1.0),))
+    assert entry.truncated is None
+    assert entry.length_unit == "chars"

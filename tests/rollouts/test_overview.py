@@ -1,0 +1,119 @@
+"""Test orders, groups, histograms, differences and the advice for runs without texts."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import pytest
+from support.written_texts import ATTEMPTS, PROMPTS, write_run
+
+from tuimon.rollouts.difference import differences
+from tuimon.rollouts.library import Entry, Library
+from tuimon.rollouts.options import advice, trainer_of
+from tuimon.rollouts.overview import histogram, in_bin, matches_by_step, prompt_by_step
+from tuimon.rollouts.selection import SORTS, comparison, counts, filtered, groups_of, pattern, sorted_by, sorted_groups
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    found = Library([str(write_run(tmp_path, range(1, 4)))])
+    found.refresh()
+    return found
+
+
+def with_rewards(library: Library, rewards: list[float | None]) -> list[Entry]:
+    from msgspec.structs import replace
+
+    pairs = zip(library.entries(2), rewards, strict=False)
+    return [replace(entry, reward=reward) for entry, reward in pairs]
+
+
+def test_samples_without_a_reward_are_the_last_in_every_order(library: Library) -> None:
+    entries = with_rewards(library, [0.5, None, math.nan, 1.0, 0.0])
+    assert [entry.reward for entry in sorted_by(entries, "worst")][:3] == [0.0, 0.5, 1.0]
+    assert [entry.reward for entry in sorted_by(entries, "best")][:3] == [1.0, 0.5, 0.0]
+    assert [entry.reward for entry in sorted_by(entries, "best")][3] is None
+    for sort in SORTS:
+        assert len(sorted_by(entries, sort)) == len(entries)
+
+
+def test_groups_have_mean_deviation_and_the_number_passed(library: Library) -> None:
+    groups = groups_of(library.entries(2))
+    assert [(group.mean, group.passed, group.is_flat) for group in groups] == [
+        (0.0, 0, True),
+        (0.5, 2, False),
+        (0.5, 2, False),
+        (1.0, 4, True),
+    ]
+    assert groups[1].std == 0.5
+    assert [group.passed for group in sorted_groups(groups, "best")] == [4, 2, 2, 0]
+    for sort in SORTS:
+        assert len(sorted_groups(groups, sort)) == PROMPTS
+    found = counts(library.entries(2))
+    assert (found["zero variance"], found["mixed groups"], found["loop"]) == (8, 8, 1)
+    assert len(filtered(library.entries(2), "reward 1")) == 8
+
+
+def test_comparisons_and_patterns(library: Library) -> None:
+    test = comparison("format<1")
+    assert test is not None
+    assert sum(map(test, library.entries(1))) == 1
+    test = comparison("length >= 3e3")
+    assert test is not None
+    assert sum(map(test, library.entries(1))) == 1
+    assert comparison("a < b") is None
+    assert pattern("a.b").search("xA.B")
+    assert not pattern("a.b").search("axb")
+    assert not pattern("A.b").search("a.b")
+    assert pattern("re:a.b").search("axb")
+
+
+def test_histogram_counts_every_finite_reward_once(library: Library) -> None:
+    assert [(part.low, part.high, part.count) for part in histogram(library.entries(2))] == [(0, 0, 8), (1, 1, 8)]
+    chance = random.Random(3)
+    entries = with_rewards(library, [chance.uniform(-2, 3) for _ in range(15)] + [math.nan])
+    bins = histogram(entries)
+    assert sum(part.count for part in bins) == 15
+    for part in bins:
+        assert part.count == sum(in_bin(entry, part) for entry in entries)
+
+
+def test_numbers_of_a_prompt_and_of_a_search_by_step(library: Library) -> None:
+    prompt = library.entries(1)[ATTEMPTS].prompt
+    numbers = list(prompt_by_step(library, prompt))
+    assert [(part.step, part.count, part.passed) for part in numbers] == [(3, 4, 3), (2, 4, 2), (1, 4, 1)]
+    matches = list(matches_by_step(library, pattern("step 2:")))
+    assert [(part.step, part.count, part.total) for part in matches] == [(3, 0, 16), (2, 15, 16), (1, 0, 16)]
+
+
+@pytest.mark.parametrize("lines", [1, 30, 5000])
+def test_differences_make_both_texts(lines: int) -> None:
+    chance = random.Random(lines)
+
+    def text() -> str:
+        return "\n".join(" ".join(chance.choices(["a", "b", "c  d", "é\u2028"], k=5)) for _ in range(lines))
+
+    first, second = text(), text()
+    pieces = differences(first, second)
+    assert "".join(piece.text for piece in pieces if piece.kind != "added") == first
+    assert "".join(piece.text for piece in pieces if piece.kind != "removed") == second
+    assert [piece.kind for piece in differences(first, first)][:1] in (["same"], ["removed"])
+
+
+def test_words_that_differ() -> None:
+    pieces = differences("so\nit is 4 now", "so\nit is 5 now")
+    assert [(kind, text) for kind, text in pieces if kind != "same"] == [("removed", "4"), ("added", "5")]
+
+
+def test_advice_names_the_option_of_the_trainer() -> None:
+    trainer = trainer_of({"actor_rollout_ref": {}}, ())
+    assert trainer is not None
+    assert trainer.name == "verl"
+    trainer = trainer_of({}, ["train/loss", "completions/clipped_ratio"])
+    assert trainer is not None
+    assert trainer.name == "TRL"
+    assert trainer_of({"lr": 1}, ["loss"]) is None
+    lines = advice({"trainer": {"rollout_data_dir": "/data/texts"}}, ["loss"])
+    assert any("--samples /data/texts" in line for line in lines)

@@ -1,0 +1,114 @@
+"""Files of several trainers, written as their writers do, through `tuimon samples --json`."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tuimon.commands import main
+
+TEXT = "so\u2028\x1b[31m 4"
+
+
+def _samples(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> list[dict[str, Any]]:
+    assert main(["samples", str(path), "--json", *options]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.split("\n") if line]
+
+
+def _write(path: Path, *rows: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def test_verl_rows_are_grouped_by_uid_and_a_torn_line_is_ignored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"input": "q", "output": TEXT, "gts": "4", "score": score, "step": 7, "uid": f"p{prompt}_{session}_0"}
+        for prompt in (0, 1)
+        for session, score in enumerate((1.0, 0.0))
+    ]
+    _write(tmp_path / "rollouts" / "7.jsonl", *rows)
+    with (tmp_path / "rollouts" / "7.jsonl").open("a") as file:
+        file.write('{"input": "q", "outp')
+    samples = _samples(tmp_path, capsys)
+    assert [sample["reward"] for sample in samples] == [1.0, 0.0, 1.0, 0.0]
+    assert {sample["group"] for sample in samples} == {"p0", "p1"}
+    assert {(sample["source"], sample["step"], sample["response"]) for sample in samples} == {
+        ("rollouts/7.jsonl", 7, TEXT)
+    }
+    assert [sample["reward"] for sample in _samples(tmp_path, capsys, "--worst", "1")] == [0.0]
+
+
+def test_columns_of_a_step_are_samples_and_the_reward_is_their_sum(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = {"step": ["3", "3"], "prompt": ["a", "b"], "completion": ["x", "y"], "Acc": [1.0, 0.0], "Format": [0.5, 0.5]}
+    _write(tmp_path / "completions.jsonl", line | {"advantages": [0.7, -0.7], "entropy": [0.1, 0.2]})
+    samples = _samples(tmp_path, capsys)
+    assert [(sample["step"], sample["reward"]) for sample in samples] == [(3, 1.5), (3, 0.5)]
+    assert samples[0]["components"] == {"Acc": 1.0, "Format": 0.5}
+
+
+def test_batches_of_a_single_element_take_the_step_of_the_file_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = {"content": [["question", "reply"]], "rewards": [1.0], "token_ids": [[1, 2]], "advantages": [[0.5, 0.5]]}
+    _write(tmp_path / "train_data_step12.jsonl", row)
+    (sample,) = _samples(tmp_path, capsys)
+    assert (sample["step"], sample["prompt"], sample["response"]) == (12, "question", "reply")
+
+
+def test_rewards_of_a_trace_are_weighted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes = [{"message": {"role": role, "content": role}} for role in ("user", "assistant")]
+    rewards = {"correct": {"score": 1.0, "weight": 1.0}, "format": {"score": 0.5, "weight": 0.1}}
+    row = {"group": {"id": "g"}, "run": {"work": {"step": 2}}, "traces": [{"nodes": nodes, "rewards": rewards}]}
+    for folder in ("all", "effective"):
+        _write(tmp_path / "rollouts" / "step_2" / "train" / folder / "traces.jsonl", row)
+    (sample,) = _samples(tmp_path, capsys)
+    assert (sample["step"], sample["group"], sample["response"]) == (2, "g", "assistant")
+    assert sample["reward"] == pytest.approx(1.05)
+
+
+def test_rows_that_a_wandb_table_repeats_count_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [[step, "q", f"text {step}", 1.0] for step in (10, 20)]
+    for index in (0, 1):
+        table = {"columns": ["step", "input_1", "output_1", "score_1"], "data": rows[: index + 1]}
+        _write(tmp_path / "files/media/table/val" / f"generations_{index}_{'a' * 20}.table.json", table)
+    assert [sample["step"] for sample in _samples(tmp_path, capsys)] == [10, 20]
+
+
+def test_slime_samples_get_the_step_of_the_following_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "train.log").write_text(
+        "[x] r.py:1 - First rollout sample: ['q\\nreply'], label: 4, reward: 1.0\n[x] r.py:2 - rollout 3: {'a': 1}\n"
+    )
+    (sample,) = _samples(tmp_path, capsys)
+    assert (sample["step"], sample["reward"], sample["response"]) == (3, 1.0, "q\nreply")
+
+
+def test_metrics_and_data_sets_are_not_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _write(tmp_path / "log.jsonl", {"step": 1, "loss": 0.5, "reward": 0.1})
+    _write(tmp_path / "data.jsonl", {"instruction": "q", "output": "a"})
+    assert main(["samples", str(tmp_path)]) == 3
+    assert "rollout_data_dir" in capsys.readouterr().err
+
+
+def test_a_table_that_swanlab_stores_twice_counts_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = {"colDefs": [{"field": "input"}], "rowData": [{"input": "q", "output": "a", "score": 1.0}]}
+    for folder in ("2", "echarts"):
+        _write(tmp_path / "run-1" / "media" / folder / "004-0123abcd.json", table)
+    (sample,) = _samples(tmp_path, capsys)
+    assert sample["step"] == 4
+
+
+def test_tables_in_a_trackio_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"prompt": "q", "completion": "a", "acc": 1.0, "advantage": 0.5}
+    document = json.dumps({"completions": {"_type": "trackio.table", "_value": [row]}, "loss": 0.5})
+    with closing(sqlite3.connect(tmp_path / "p.db")) as database, database:
+        database.execute("create table metrics (id integer primary key, run_name text, step integer, metrics text)")
+        database.execute("insert into metrics values (1, 'r', 6, ?)", (document,))
+    (sample,) = _samples(tmp_path, capsys)
+    assert (sample["source"], sample["step"], sample["reward"]) == ("p.db", 6, 1.0)

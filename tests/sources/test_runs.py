@@ -1,0 +1,455 @@
+"""Grouping of files into runs: layouts of real libraries, and stability of the groups as files appear."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.sources.grouped_files import GroupedFile, RunGroup
+from tuimon.sources.runs import group_runs
+
+ROOT = "/data/project"
+EVENTS = "events.out.tfevents.1795226051.vm.25798.0"
+
+
+def grouped_file(path: str) -> GroupedFile:
+    """A file with the format that its name suggests."""
+    name = os.path.basename(path)
+    if "tfevents" in name:
+        return GroupedFile(path, "tensorboard", directory_is_source=True)
+    if name.endswith((".log", ".txt")) and name != "1000.log":
+        return GroupedFile(path, "console", companion=True)
+    return GroupedFile(
+        path, {"1000.log": "swanlab_logs", "trainer_state.json": "trainer_state"}.get(name, name.rpartition(".")[2])
+    )
+
+
+def group(
+    paths: Sequence[str], known: Sequence[RunGroup] = (), root: str = ROOT, roots: Sequence[str] | None = None
+) -> tuple[RunGroup, ...]:
+    return group_runs([grouped_file(f"{root}/{path}") for path in paths], roots or [root], known)
+
+
+def as_dict(groups: Sequence[RunGroup], root: str = ROOT) -> dict[str, list[str]]:
+    """ "prefix|source" of each member, by path below the root."""
+    return {
+        os.path.relpath(run.path, root): [f"{m.prefix}|{m.source}" if m.prefix else m.source for m in run.members]
+        for run in groups
+    }
+
+
+def runs(*paths: str) -> dict[str, list[str]]:
+    return as_dict(group(paths))
+
+
+def test_a_lone_event_file_in_the_path_itself() -> None:
+    assert runs(EVENTS) == {".": ["."]}
+
+
+def test_rlinf_three_trackers_and_a_log_are_one_run() -> None:
+    base = "logs/grpo-1.5b"
+    wandb, swan = "wandb/wandb/offline-run-20261121_015409-dqy890h6", "swanlab/run-20261121_015410-inv7vpk4"
+    groups = group(
+        [
+            f"{base}/tensorboard/{EVENTS}",
+            f"{base}/log/run.log",
+            f"{base}/{wandb}/run-dqy890h6.wandb",
+            f"{base}/{wandb}/files/output.log",
+            f"{base}/{swan}/run-inv7vpk4.swanlab",
+            f"{base}/{swan}/logs/1/1000.log",
+            f"{base}/{swan}/logs/2/1000.log",
+        ]
+    )
+    assert [(run.name, os.path.relpath(run.path, ROOT), len(run.members)) for run in groups] == [("grpo-1.5b", base, 7)]
+    assert f"{base}/tensorboard" in {member.source for member in groups[0].members}
+    assert f"{base}/{swan}/logs/1/1000.log" in {member.source for member in groups[0].members}
+
+
+def test_rlinf_per_worker_logs_are_parts() -> None:
+    assert runs(f"exp1/tensorboard/{EVENTS}", f"exp1/worker_logs/actor/rank_0/tensorboard/{EVENTS}") == {
+        "exp1": ["exp1/tensorboard", "actor/rank_0/|exp1/worker_logs/actor/rank_0/tensorboard"]
+    }
+
+
+def test_roll_stamp_hparams_and_driver_log() -> None:
+    stamp = "tensorboard/agentic_sokoban/20261121-014812"
+    files = [
+        "console.log",
+        "logs/log_rank_DRIVER_0_1.log",
+        f"{stamp}/{EVENTS}",
+        f"{stamp}/1795225692.1190825/{EVENTS}",
+    ]
+    (run,) = group(files)
+    assert run.name == "agentic_sokoban/20261121-014812"
+    assert as_dict([run]) == {
+        stamp: ["console.log", "logs/log_rank_DRIVER_0_1.log", stamp, f"1795225692.1190825/|{stamp}/1795225692.1190825"]
+    }
+    two = group([*files, f"tensorboard/agentic_sokoban/20261122-000000/{EVENTS}"])
+    assert [run.name for run in two] == [
+        "project",
+        "agentic_sokoban/20261121-014812",
+        "agentic_sokoban/20261122-000000",
+    ]
+
+
+def test_hugging_face_output_directory_is_one_run() -> None:
+    files = [
+        "output/trainer_state.json",
+        "output/checkpoint-40/trainer_state.json",
+        f"output/runs/Nov21_10-11-12_host/{EVENTS}",
+        f"output/runs/Nov21_11-11-12_host/{EVENTS}",
+        "console_1.log",
+    ]
+    assert list(runs(*files)) == ["."]
+    assert list(runs(*(f"a/{file}" for file in files), *(f"b/{file}" for file in files))) == ["a", "b"]
+
+
+def test_stamped_directories_alone_are_separate_runs() -> None:
+    assert list(runs(f"runs/Nov21_10-11-12_host/{EVENTS}", f"runs/Nov22_10-11-12_host/{EVENTS}")) == [
+        "runs/Nov21_10-11-12_host",
+        "runs/Nov22_10-11-12_host",
+    ]
+
+
+def test_hydra() -> None:
+    assert list(runs("outputs/2026-11-21/01-41-19/metrics.jsonl", "outputs/2026-11-21/01-50-00/metrics.jsonl")) == [
+        "outputs/2026-11-21/01-41-19",
+        "outputs/2026-11-21/01-50-00",
+    ]
+
+
+def test_torch_parts_of_one_writer() -> None:
+    assert runs(
+        f"exp/{EVENTS}", f"exp/compare_train/{EVENTS}", f"exp/compare_loss²/ü x/{EVENTS}", f"exp/hp_0/{EVENTS}"
+    ) == {
+        "exp": ["exp", "compare_loss²/ü x/|exp/compare_loss²/ü x", "compare_train/|exp/compare_train", "hp_0/|exp/hp_0"]
+    }
+
+
+@pytest.mark.parametrize("child", ["seed1", "ppo_seed0", "version_3", "lr1e-3", "trial_4", "20261121-014812", "run-7"])
+def test_separate_runs_below_a_directory_with_events(child: str) -> None:
+    assert list(runs(f"exp/{EVENTS}", f"exp/{child}/{EVENTS}")) == ["exp", f"exp/{child}"]
+
+
+def test_a_directory_with_other_metric_files_is_not_a_part() -> None:
+    assert list(runs(f"exp/{EVENTS}", f"exp/baseline/{EVENTS}", "exp/baseline/progress.csv")) == [
+        "exp",
+        "exp/baseline",
+    ]
+
+
+def test_keras_roles_are_parts_and_a_single_one_has_no_prefix() -> None:
+    assert runs(f"logs/fit/train/{EVENTS}", f"logs/fit/validation/{EVENTS}") == {
+        "logs/fit": ["train/|logs/fit/train", "validation/|logs/fit/validation"]
+    }
+    assert runs(f"logs/fit/train/{EVENTS}") == {"logs/fit": ["logs/fit/train"]}
+    assert runs(f"model/{EVENTS}", f"model/eval/{EVENTS}") == {"model": ["model", "eval/|model/eval"]}
+
+
+def test_trinity_explorer_and_trainer_are_one_run() -> None:
+    monitor = "checkpoints/proj/name/monitor/tensorboard"
+    assert runs(f"{monitor}/explorer/{EVENTS}", f"{monitor}/trainer/{EVENTS}") == {
+        "checkpoints/proj/name": [f"explorer/|{monitor}/explorer", f"trainer/|{monitor}/trainer"]
+    }
+
+
+def test_lightning_versions_with_different_names_stay_separate() -> None:
+    csv, tb = "logs/csv/version_{}/metrics.csv", "logs/mlp/version_{}/" + EVENTS
+    groups = group([csv.format(0), csv.format(1), tb.format(0), tb.format(1)])
+    assert [run.name for run in groups] == ["project/version_0", "project/version_1", "mlp/version_0", "mlp/version_1"]
+    # both loggers named by their kind alone: the same fit
+    assert runs("logs/csv/version_0/metrics.csv", f"logs/tb/version_0/{EVENTS}") == {
+        "logs/csv/version_0": ["logs/csv/version_0/metrics.csv", "logs/tb/version_0"]
+    }
+
+
+def test_twins_of_one_format_stay_separate() -> None:
+    assert list(runs(f"runs/a/{EVENTS}", f"logs/a/{EVENTS}")) == ["logs/a", "runs/a"]
+
+
+def test_several_trackers_named_by_the_experiment() -> None:
+    assert list(
+        runs(
+            f"tensorboard_log/proj/exp1/{EVENTS}",
+            f"tensorboard_log/proj/exp2/{EVENTS}",
+            "checkpoints/proj/exp1/trainer_state.json",
+            "logs/proj/exp2/train.log",
+        )
+    ) == ["checkpoints/proj/exp1", "tensorboard_log/proj/exp2"]
+
+
+def test_sb3_three_seeds() -> None:
+    files = [
+        f"ppo_seed{seed}/{name}" for seed in range(3) for name in (EVENTS, "progress.csv", "monitor.csv", "stdout.txt")
+    ]
+    groups = group(files)
+    assert [run.name for run in groups] == ["ppo_seed0", "ppo_seed1", "ppo_seed2"]
+    assert [member.source for member in groups[0].members] == [
+        "ppo_seed0",
+        "ppo_seed0/monitor.csv",
+        "ppo_seed0/progress.csv",
+        "ppo_seed0/stdout.txt",
+    ]
+
+
+def test_documents_in_their_output_directories() -> None:
+    groups = group([f"outputs/qwen3vl_{kind}/training_log.json" for kind in ("dpo", "grpo", "lora", "lora_nan")])
+    assert [run.name for run in groups] == ["qwen3vl_dpo", "qwen3vl_grpo", "qwen3vl_lora", "qwen3vl_lora_nan"]
+    assert groups[0].members[0].source == "outputs/qwen3vl_dpo/training_log.json"
+
+
+def test_wandb_runs_of_a_project_directory() -> None:
+    good, killed = "wandb/offline-run-20261121_013347-vd7v5k5i", "wandb/offline-run-20261121_013406-kbyix5aa"
+    groups = group(
+        [
+            "console_good.log",
+            f"{good}/run-vd7v5k5i.wandb",
+            f"{good}/logs/debug.log",
+            f"{killed}/run-kbyix5aa.wandb",
+        ]
+    )
+    assert [os.path.relpath(run.path, ROOT) for run in groups] == [".", good, killed]
+    assert groups[1].name == "project/offline-run-20261121_013347-vd7v5k5i"
+    assert len(groups[1].members) == 2
+
+
+def test_mlflow_runs() -> None:
+    first, second = (f"mlruns/231623728248466301/{letter * 32}" for letter in "ab")
+    assert list(runs(f"{first}/metrics/train/loss", f"{first}/metrics/lr", f"{second}/metrics/lr")) == [first, second]
+
+
+def test_dvclive_files_of_metrics_are_one_run() -> None:
+    assert list(runs("dvclive/plots/metrics/train/loss.tsv", "dvclive/plots/metrics/eval/score.tsv", "train.log")) == [
+        "."
+    ]
+
+
+def test_ray_tune_trials() -> None:
+    trials = [f"exp/PPO_CartPole_5b4f3_0000{i}_{i}_lr=0.{i}_2026-11-21_10-11-12" for i in range(2)]
+    assert list(runs(*(f"{t}/progress.csv" for t in trials), *(f"{t}/{EVENTS}" for t in trials))) == trials
+
+
+def test_files_named_as_separate_runs() -> None:
+    assert list(runs("proj/ppo_seed0.jsonl", "proj/ppo_seed1.jsonl")) == [
+        "proj/ppo_seed0.jsonl",
+        "proj/ppo_seed1.jsonl",
+    ]
+    assert list(runs("proj/train.jsonl", "proj/eval.jsonl", "proj/gpu.jsonl")) == ["proj"]
+
+
+def test_the_given_path_is_a_file_or_a_facet() -> None:
+    root = f"{ROOT}/run/tensorboard"
+    (run,) = group([EVENTS], root=root)
+    assert (run.path, run.name, run.members[0].source) == (root, "project", ".")
+    (run,) = group(["a.jsonl"], roots=[f"{ROOT}/a.jsonl"])
+    assert (run.path, run.members[0].source) == (ROOT, "a.jsonl")
+
+
+def test_two_paths_given() -> None:
+    groups = group(["a/x.jsonl", "b/y.jsonl", "a/sub/z.csv"], roots=[f"{ROOT}/a", f"{ROOT}/b", f"{ROOT}/a/sub"])
+    assert [(run.name, [member.source for member in run.members]) for run in groups] == [
+        ("a", ["x.jsonl"]),
+        ("sub", ["z.csv"]),
+        ("b", ["y.jsonl"]),
+    ]
+
+
+def test_a_file_joins_the_run_of_the_directory_with_its_name() -> None:
+    events = [f"tensorboard_log/gsm8k/ppo_{size}/{EVENTS}" for size in ("1.5b", "7b")]
+    lines = [f"gsm8k/ppo_{size}.jsonl" for size in ("1.5b", "7b")]
+    assert runs(*events, *lines) == {
+        os.path.dirname(event): [line, os.path.dirname(event)] for event, line in zip(events, lines, strict=True)
+    }
+    # the same format in both places, and a name that says nothing
+    assert len(runs("gsm8k/ppo.jsonl", "logs/gsm8k/ppo/metrics.jsonl")) == 2
+    assert len(runs("gsm8k/default.jsonl", f"gsm8k/default/a/{EVENTS}")) == 2
+
+
+def test_console_text_in_sibling_directories_stays_apart() -> None:
+    jobs = [f"sweeps/2026-11-21/01-41-19/job_{index}/train.log" for index in range(3)]
+    assert runs("evaluation/scores.csv", *jobs) == {
+        ".": ["evaluation/scores.csv"],
+        **{os.path.dirname(job): [job] for job in jobs},
+    }
+
+
+def test_text_of_the_processes_of_a_job_joins_the_run_above() -> None:
+    text = ["rank_0/stdout.log", "rank_1/stdout.log", "logs/attempt_0/3/stderr.log"]
+    assert runs("metrics.jsonl", *text) == {".": sorted(["metrics.jsonl", *text])}
+
+
+class TestJobs:
+    """Console text that is named by jobs, beside the runs that they write."""
+
+    VERSIONS = tuple(f"lightning_logs/version_{index}" for index in (9, 10))
+    FILES = (
+        *("slurm-4711.out", "slurm-4711.err", "slurm-4712.out"),
+        *(f"{version}/{EVENTS}" for version in VERSIONS),
+    )
+
+    def joined(self, *modified: float) -> dict[str, str]:
+        """Version by number of the job. modified: time of the last change of each file."""
+        files = [
+            GroupedFile(f"{ROOT}/{path}", file.format, file.directory_is_source, file.companion, modified=time)
+            for path, time in zip(self.FILES, modified, strict=True)
+            for file in [grouped_file(path.replace(".out", ".log").replace(".err", ".log"))]
+        ]
+        return {
+            os.path.basename(member.path): os.path.basename(run.path)
+            for run in group_runs(files, [ROOT])
+            for member in run.members
+            if "slurm" in member.path
+        }
+
+    def test_each_joins_its_own_run_in_the_order_of_the_numbers(self) -> None:
+        first, second = "version_9", "version_10"
+        expected = {"slurm-4711.out": first, "slurm-4711.err": first, "slurm-4712.out": second}
+        assert self.joined(*[100.0] * 5) == expected
+        assert self.joined(100, 90, 200, 98, 199) == expected
+
+    def test_the_run_that_ended_with_the_job_counts_more_than_the_order(self) -> None:
+        assert self.joined(200, 90, 100, 98, 199) == {
+            "slurm-4711.out": "version_10",
+            "slurm-4711.err": "version_10",
+            "slurm-4712.out": "version_9",
+        }
+
+    def test_other_numbers_of_jobs_and_runs_stay_apart(self) -> None:
+        versions = [f"lightning_logs/version_{index}/{EVENTS}" for index in range(3)]
+        assert len(runs("slurm-4711.log", "slurm-4712.log", *versions)["."]) == 2
+
+    def test_the_files_of_one_job_stay_together(self) -> None:
+        ranks = [f"gpt-481236-node01-{rank}.log" for rank in range(2)]
+        assert runs("a/x.jsonl", "b/x.jsonl", *ranks)["."] == ranks
+
+
+class TestNames:
+    @pytest.mark.parametrize("facet", [".guild", "summaries", "logs", "tensorboard", "tb", "events", "runs", "scalars"])
+    def test_a_kind_of_output_is_no_name(self, facet: str) -> None:
+        groups = group([f"ant/{facet}/{EVENTS}", f"walker/{facet}/train/{EVENTS}", f"walker/{facet}/eval/{EVENTS}"])
+        assert [run.name for run in groups] == ["ant", "walker"]
+
+    def test_a_job_of_a_sweep_is_named_with_its_sweep(self) -> None:
+        groups = group([f"sweep_lr/job_{index}/train.log" for index in range(2)])
+        assert [run.name for run in groups] == ["sweep_lr/job_0", "sweep_lr/job_1"]
+
+    def test_generic_names_take_their_parent(self) -> None:
+        groups = group(
+            [f"{case}/run/output/trainer_state.json" for case in ("grpo_lr1e-3", "grpo_nan")]
+            + [f"samples/tb_torch/run/exp/{EVENTS}"]
+        )
+        assert [run.name for run in groups] == ["grpo_lr1e-3", "grpo_nan", "tb_torch"]
+
+    def test_equal_names_are_made_unique(self) -> None:
+        groups = group(["a/qwen/t.json", "b/qwen/t.json", "c/run/t.json", "wandb/run/t.json", "logs/t.json"])
+        assert {os.path.relpath(run.path, ROOT): run.name for run in groups} == {
+            ".": "project",
+            "a/qwen": "a/qwen",
+            "b/qwen": "b/qwen",
+            "c/run": "c",
+            "wandb/run": "project/wandb/run",
+        }
+
+
+class TestGrowth:
+    def test_an_existing_tracker_keeps_its_run(self) -> None:
+        wandb = "exp/wandb/offline-run-20261121_013347-vd7v5k5i/run-vd7v5k5i.wandb"
+        first = group([wandb])
+        second = group([wandb, f"exp/tensorboard/{EVENTS}", "exp/train.log"], first)
+        assert [(run.path, run.name) for run in second] == [(run.path, run.name) for run in first]
+        assert len(second[0].members) == 3
+        other = wandb.replace("vd7v5k5i", "kbyix5aa")
+        third = group([wandb, f"exp/tensorboard/{EVENTS}", "exp/train.log", other], second)
+        assert set(second) < set(third)
+        assert len(third) == 2
+
+    def test_a_console_stays_with_the_first_of_two_runs(self) -> None:
+        files = ["console.log", f"runs/a/{EVENTS}"]
+        first = group(files)
+        second = group([*files, f"runs/b/{EVENTS}"], first)
+        assert second[0] == first[0]
+        assert as_dict(second) == {"runs/a": ["console.log", "runs/a"], "runs/b": ["runs/b"]}
+
+    def test_a_part_keeps_its_prefix(self) -> None:
+        first = group([f"fit/train/{EVENTS}"])
+        second = group([f"fit/train/{EVENTS}", f"fit/validation/{EVENTS}"], first)
+        assert as_dict(second) == {"fit": ["fit/train", "validation/|fit/validation"]}
+
+    def test_a_new_name_does_not_rename_an_old_one(self) -> None:
+        first = group(["a/qwen/t.json"])
+        second = group(["a/qwen/t.json", "b/qwen/t.json"], first)
+        assert [run.name for run in second] == ["qwen", "b/qwen"]
+
+
+directories = st.lists(
+    st.sampled_from(
+        [
+            *("exp", "runs", "logs", "tensorboard", "wandb", "train", "validation", "seed0", "seed1", "version_0", "a"),
+            *("offline-run-20261121_013347-vd7v5k5i", "Nov21_10-11-12_host", "checkpoint-10", "worker_logs", "plots"),
+            *("1795225692.1190825", "20261121-014812", "output", "b²", "0" * 32),
+        ]
+    ),
+    max_size=5,
+)
+names = st.sampled_from(
+    [EVENTS, "metrics.csv", "trainer_state.json", "train.log", "ppo_seed0.jsonl", "ppo_seed1.jsonl"]
+)
+trees = st.sets(st.builds(lambda parts, name: "/".join([*parts, name]), directories, names), min_size=1, max_size=12)
+
+
+@given(trees, st.randoms(use_true_random=False))
+def test_every_file_is_in_one_run_whatever_the_order(tree: set[str], order: random.Random) -> None:
+    files = sorted(tree)
+    groups = group(files)
+    members = [member.path for run in groups for member in run.members]
+    assert sorted(members) == sorted(f"{ROOT}/{path}" for path in files)
+    assert len({run.path for run in groups}) == len({run.name for run in groups}) == len(groups)
+    order.shuffle(files)
+    assert group(files) == groups
+
+
+@given(trees, trees)
+def test_new_files_do_not_move_known_ones(old: set[str], new: set[str]) -> None:
+    first = group(sorted(old))
+    second = group(sorted(old | new), first)
+    assert group(sorted(old | new), second) == second
+
+    def members_of(groups: Sequence[RunGroup]) -> dict[str, tuple[str, str, str, str]]:
+        return {m.path: (run.path, run.name, m.source, m.prefix) for run in groups for m in run.members}
+
+    assert members_of(first).items() <= members_of(second).items()
+    assert len({run.name for run in second}) == len(second)
+
+
+def with_names(path: str, *names: str) -> GroupedFile:
+    return GroupedFile(f"{ROOT}/{path}", "csv", metric_names=frozenset(names))
+
+
+def test_tables_with_common_metrics_in_two_facets_stay_apart() -> None:
+    apart = group_runs([with_names("results/a.csv", "loss"), with_names("output/b.csv", "loss", "lr")], [ROOT])
+    assert as_dict(apart) == {"results": ["results/a.csv"], "output": ["output/b.csv"]}
+    assert len({run.name for run in apart}) == 2
+    joined = group_runs([with_names("results/eval.csv", "wer"), with_names("output/train.csv", "loss")], [ROOT])
+    assert as_dict(joined) == {".": ["output/train.csv", "results/eval.csv"]}
+
+
+def test_text_of_a_job_follows_its_run() -> None:
+    """Slurm creates the file of a job before the training creates its directory."""
+    known: tuple[RunGroup, ...] = ()
+    files: list[GroupedFile] = []
+    versions = [f"lightning_logs/version_{number}/{EVENTS}" for number in (0, 1)]
+    for path in ["slurm-4711.out", versions[0], "slurm-4712.out", versions[1]]:
+        is_text = path.endswith(".out")
+        files.append(
+            GroupedFile(f"{ROOT}/{path}", "console", companion=True) if is_text else grouped_file(f"{ROOT}/{path}")
+        )
+        known = group_runs(files, [ROOT], known)
+    assert as_dict(known) == {
+        ".": ["lightning_logs/version_0", "slurm-4711.out"],
+        "lightning_logs/version_1": ["lightning_logs/version_1", "slurm-4712.out"],
+    }

@@ -1,0 +1,327 @@
+"""Points of a log that make the curve: restarts, purges, parallel writers, several sources."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound, StreamReplaced
+from tuimon.store import Store
+from tuimon.store.segments import restarts_within
+
+
+class Log:
+    """A store with one run; streams are created on first use."""
+
+    def __init__(self):
+        self.store = Store()
+        self.store.apply(RunFound(0, "run", "/run"))
+        self.names = {}
+
+    def stream(self, stream, source="events", rank=40, prefix=""):
+        self.store.apply(StreamFound(stream, 0, source, f"/run/{source}/{stream}", "tensorboard", rank, prefix, stream))
+        self.names[stream] = []
+        return self
+
+    def add(self, stream, steps, values=None, wall_times=None, metric="loss"):
+        if stream not in self.names:
+            self.stream(stream)
+        names = self.names[stream]
+        if metric not in names:
+            self.store.apply(MetricsFound(stream, len(names), (metric,)))
+            names.append(metric)
+        count = len(steps)
+        self.store.apply(
+            Columns(
+                stream,
+                np.array([names.index(metric)], np.uint32),
+                np.array([count], np.uint32),
+                np.array(steps, np.int64),
+                np.array(steps if values is None else values, np.float64),
+                np.full(count, np.nan) if wall_times is None else np.array(wall_times, np.float64),
+            )
+        )
+        return self
+
+    def start(self, stream, step=None, purge=False):
+        self.store.apply(SegmentStarted(stream, step, purge))
+        return self
+
+    @property
+    def run(self):
+        return self.store.snapshot().runs[0]
+
+    def curve(self, metric="loss"):
+        return self.run.curve(metric)
+
+
+def points(curve):
+    return list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([0, 5, 2, 6], []),
+        ([0, 10, 20, 30, 15, 40], []),
+        ([0, 5, 2, 3, 6], [2]),
+        ([0, 5, 2, 2, 6], []),
+        ([0, 5, 2, 2, 3], [2]),
+        ([0, 5, 2], []),
+        ([0, 5, 2, 5], []),
+        ([5, 4, 3, 2, 1], []),
+        ([0, 1, 2, 3, 0, 1, 2, 3, 0, 1], [4, 8]),
+        ([100, 80, 70, 90], [2]),
+        ([0, 9, 1, 2, 5, 3, 4], [2, 5]),
+        ([], []),
+        ([7], []),
+        ([7, 7, 7], []),
+    ],
+)
+def test_restarts_inside_a_stream(steps, expected):
+    assert restarts_within(np.array(steps, np.int64)) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=25))
+def test_restarts_inside_a_stream_equal_the_definition(steps):
+    expected, highest = [], None
+    for row, step in enumerate(steps):
+        if row and step < steps[row - 1]:
+            climb = [step]
+            for following in steps[row + 1 :]:
+                if following < climb[-1]:
+                    break
+                climb.append(following)
+            below = {later for later in climb if later < highest}
+            if len(below) >= 2:
+                expected.append(row)
+                highest = step
+        highest = step if highest is None else max(highest, step)
+    assert restarts_within(np.array(steps, np.int64)) == expected
+
+
+def test_the_points_of_an_ordinary_log_are_not_copied():
+    log = Log().add(0, range(10))
+    curve = log.curve()
+    assert points(curve) == [(step, float(step)) for step in range(10)]
+    series = next(iter(log.store._streams[0].data.series.values()))
+    assert np.shares_memory(curve.values, series.columns.values)
+    assert (curve.superseded, len(curve.restarts), curve.sources) == (0, 0, ("events",))
+    assert not curve.values.flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        curve.steps[0] = 1
+
+
+def test_properties_of_a_curve():
+    nan, inf = float("nan"), float("inf")
+    curve = Log().add(0, range(7), [nan, 3.0, 1.0, inf, 1.0, 5.0, -inf], np.arange(7) + 0.5).curve()
+    assert curve.first == (1, 3.0, 1.5)
+    assert curve.last == (5, 5.0, 5.5)
+    assert curve.min == (2, 1.0, 2.5)
+    assert curve.max == (5, 5.0, 5.5)
+    assert (curve.nan_count, curve.infinity_count, curve.finite_count, len(curve)) == (1, 2, 4, 7)
+    assert curve.value_at(2) == 1.0
+    assert curve.value_at(99) == -inf
+    assert np.isnan(curve.value_at(-1))
+
+
+def test_a_log_without_steps_is_ordinal():
+    curve = Log().add(0, [0, 0, 0, 0], [4, 3, 2, 1]).curve()
+    assert curve.ordinal
+    assert curve.limits() == (0.0, 3.0)
+    assert curve.envelope(0, 3, 4).first.tolist() == [4, 3, 2, 1]
+    assert not Log().add(0, [0]).curve().ordinal
+
+
+def test_equal_steps_are_all_kept_in_logged_order():
+    assert points(Log().add(0, [1, 2, 2, 3], [1, 20, 21, 3]).curve()) == [(1, 1), (2, 20), (2, 21), (3, 3)]
+
+
+def test_a_point_out_of_order_is_sorted():
+    curve = Log().add(0, [0, 5, 2, 6]).curve()
+    assert curve.steps.tolist() == [0, 2, 5, 6]
+    assert (curve.superseded, len(curve.restarts)) == (0, 0)
+
+
+def test_a_restart_inside_a_stream_takes_over():
+    curve = Log().add(0, [0, 10, 20, 30, 40, 20, 30], [0, 1, 2, 3, 4, 92, 93]).curve()
+    assert points(curve) == [(0, 0), (10, 1), (20, 92), (30, 93)]
+    assert curve.restarts.tolist() == [2]
+    assert curve.superseded == 3
+    assert [part.tolist() for part in curve.superseded_points()[:2]] == [[20, 30, 40], [2, 3, 4]]
+
+
+def test_a_later_file_takes_over_metric_by_metric():
+    log = Log().add(0, range(0, 80, 2)).add(0, [0, 70], metric="eval")
+    log.add(1, range(42, 60, 2), values=[-1] * 9)
+    curve = log.curve()
+    assert curve.steps.tolist() == list(range(0, 60, 2))
+    assert curve.restarts.tolist() == [21]
+    assert curve.superseded == 19
+    assert log.curve("eval").steps.tolist() == [0, 70]
+
+
+def test_a_later_file_without_overlap_hides_nothing():
+    curve = Log().add(0, [0, 1, 2]).add(1, [3, 4]).curve()
+    assert curve.steps.tolist() == [0, 1, 2, 3, 4]
+    assert (curve.restarts.tolist(), curve.superseded) == ([3], 0)
+
+
+def test_three_attempts_the_last_begins_first():
+    curve = Log().add(0, [0, 1, 2, 3, 4]).add(1, [3, 4, 5], [-3, -4, -5]).add(2, [1, 2], [10, 20]).curve()
+    assert points(curve) == [(0, 0), (1, 10), (2, 20)]
+    assert curve.superseded == 7
+
+
+def test_a_segment_start_inside_a_stream():
+    log = Log().add(0, [0, 1, 2, 3, 4]).start(0).add(0, [4, 5], [-4, -5])
+    assert points(log.curve()) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, -4), (5, -5)]
+    assert log.curve().restarts.tolist() == [4]
+    log.start(0).add(0, [6, 7])
+    assert log.curve().restarts.tolist() == [4, 6]
+
+
+def test_a_segment_start_without_overlap_is_not_copied():
+    log = Log().stream(0).start(0).add(0, [0, 1, 2]).start(0).add(0, [3, 4])
+    curve = log.curve()
+    series = next(iter(log.store._streams[0].data.series.values()))
+    assert np.shares_memory(curve.values, series.columns.values)
+    assert curve.restarts.tolist() == [3]
+
+
+def test_a_purge_voids_points_of_every_metric_of_the_source():
+    log = Log().stream(0).stream(1, source="other").stream(2)
+    log.add(0, [0, 50, 100]).add(0, [2**40], metric="odd").add(0, [90, 70], metric="rare")
+    log.add(1, [0, 100], metric="elsewhere")
+    log.start(2, 80, purge=True)
+    assert log.curve().steps.tolist() == [0, 50]
+    assert log.curve().superseded == 1
+    assert log.curve("rare").steps.tolist() == [70]
+    assert log.curve("elsewhere").steps.tolist() == [0, 100]
+    assert log.run.metrics == ("loss", "rare", "elsewhere")
+    with pytest.raises(KeyError):
+        log.curve("odd")
+    log.add(2, [85, 2**41], metric="odd")
+    assert log.curve("odd").steps.tolist() == [85, 2**41]
+    assert log.run.metrics == ("loss", "odd", "rare", "elsewhere")
+
+
+def test_a_purge_inside_a_stream_keeps_later_points():
+    log = Log().add(0, [0, 1, 2, 3]).start(0, 2, purge=True).add(0, [3, 4], [-3, -4])
+    assert points(log.curve()) == [(0, 0), (1, 1), (3, -3), (4, -4)]
+    log.add(0, [5])
+    assert log.curve().steps.tolist() == [0, 1, 3, 4, 5]
+
+
+def test_a_start_with_a_step_but_no_purge_voids_nothing():
+    assert Log().add(0, [0, 1, 2, 3]).start(0, 2).curve().steps.tolist() == [0, 1, 2, 3]
+
+
+def test_parallel_writers_supersede_nothing():
+    log = Log().add(0, [0, 2, 4, 6], [0] * 4, [10, 12, 14, 16]).add(1, [1, 2, 3], [1] * 3, [11, 13, 15])
+    curve = log.curve()
+    assert points(curve) == [(0, 0), (1, 1), (2, 0), (2, 1), (3, 1), (4, 0), (6, 0)]
+    assert (curve.superseded, len(curve.restarts)) == (0, 0)
+    log.add(1, [7], [1], [17]).add(0, [8], [0], [18])
+    assert log.curve().steps.tolist() == [0, 1, 2, 2, 3, 4, 6, 7, 8]
+    log.add(2, [3, 4], [2, 2], [30, 31])
+    assert points(log.curve()) == [(0, 0), (1, 1), (2, 0), (2, 1), (3, 2), (4, 2)]
+
+
+def test_a_replaced_stream_starts_empty_and_old_snapshots_keep_their_data():
+    log = Log().add(0, [0, 1, 2], [1, 1, 1]).add(0, [0], metric="gone")
+    before = log.run
+    log.store.apply(StreamReplaced(0))
+    assert log.run.metrics == ()
+    assert log.run.point_count == 0
+    with pytest.raises(KeyError):
+        log.curve()
+    log.add(0, [0, 1], [2, 2])
+    assert points(log.curve()) == [(0, 2), (1, 2)]
+    assert log.run.metrics == ("loss",)
+    assert points(before.curve("loss")) == [(0, 1), (1, 1), (2, 1)]
+    assert before.metrics == ("loss", "gone")
+
+
+def test_the_best_source_is_drawn_and_all_sources_are_listed():
+    log = Log().stream(0, "console", 10).stream(1, "events", 40).stream(2, "rows.jsonl", 30)
+    log.add(0, range(9)).add(1, [0, 1], [7, 7]).add(2, range(5))
+    curve = log.curve()
+    assert points(curve) == [(0, 7), (1, 7)]
+    assert curve.sources == ("events", "rows.jsonl", "console")
+    assert log.run.provenance("loss") == (("events", 2), ("rows.jsonl", 5), ("console", 9))
+    assert len(log.run.curve_from("loss", "console")) == 9
+    with pytest.raises(KeyError):
+        log.run.curve_from("loss", "nowhere")
+
+
+def test_of_sources_of_equal_rank_the_one_with_most_points_is_drawn():
+    log = Log().stream(0, "a", 30).stream(1, "b", 30).add(0, [0]).add(1, [0, 1])
+    assert log.curve().sources == ("b", "a")
+
+
+def test_a_prefix_keeps_sub_runs_apart():
+    log = Log().stream(0, "train", prefix="train/").stream(1, "val", prefix="val/").add(0, [0]).add(1, [0])
+    assert log.run.metrics == ("train/loss", "val/loss")
+
+
+def test_names_with_one_merge_key_are_one_metric_named_by_the_best_source():
+    log = Log()
+    log.store._merge_key = lambda name: name.replace("_", "/")
+    log.stream(0, "a", 30).stream(1, "b", 40).add(0, [0, 1], metric="eval_loss").add(1, [0], metric="eval/loss")
+    assert log.run.metrics == ("eval/loss",)
+    assert log.curve("eval/loss").sources == log.curve("eval_loss").sources == ("b", "a")
+
+
+EVENTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 2), st.lists(st.integers(0, 12), min_size=1, max_size=6)),
+        st.tuples(st.just("climb"), st.integers(0, 2), st.integers(1, 5)),
+        st.tuples(st.just("start"), st.integers(0, 2), st.integers(0, 12), st.booleans()),
+        st.tuples(st.just("replace"), st.integers(0, 2)),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(EVENTS, st.booleans())
+def test_an_extended_curve_equals_one_built_at_once(events, side_by_side):
+    """Two stores get the same events; one takes a snapshot after every event, the other only at the end."""
+    live, late = Log(), Log()
+    clock, highest = 0.0, 0
+    for log in (live, late):
+        for stream in range(3):
+            log.stream(stream)
+    kept = []
+    for event in events:
+        kind, stream, *rest = event
+        clock += 1
+        for log in (live, late):
+            if kind in ("add", "climb"):
+                steps = rest[0] if kind == "add" else list(range(highest, highest + rest[0]))
+                wall_times = clock + np.arange(len(steps)) / 100 if side_by_side else None
+                log.add(stream, steps, np.arange(len(steps)) + clock * 100, wall_times)
+            elif kind == "start":
+                log.start(stream, rest[0], rest[1])
+            else:
+                log.store.apply(StreamReplaced(stream))
+        if kind in ("add", "climb"):
+            highest = max(highest, *steps)
+        run = live.run
+        kept.append((run, points(run.curve("loss")) if run.metrics else []))
+    for run, expected in kept:  # earlier snapshots have not changed
+        assert (points(run.curve("loss")) if run.metrics else []) == expected
+    assert live.run.metrics == late.run.metrics
+    if live.run.metrics:
+        curve, other = live.curve(), late.curve()
+        assert points(curve) == points(other)
+        assert curve.restarts.tolist() == other.restarts.tolist()
+        assert curve.superseded == other.superseded
+        assert len(curve) + curve.superseded == live.run.point_count
+        assert (curve.steps[1:] >= curve.steps[:-1]).all()
+        hidden = curve.superseded_points()
+        assert len(hidden[0]) == len(hidden[1]) == curve.superseded

@@ -1,0 +1,138 @@
+"""Runs that are one training are joined by their series; similar ones stay apart."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+from support.event_points import event, records, scalar
+
+from tuimon.monitor.local import LocalMonitor
+from tuimon.store import Run
+
+STEPS = 40
+Row = dict[str, float]
+
+
+def training(seed: int, steps: int = STEPS) -> list[Row]:
+    """The rows of a training: noisy metrics, and a schedule that is the same for all seeds."""
+    chance = random.Random(seed)
+    return [
+        {"loss": 5 / (step + 1) + chance.random(), "reward": chance.gauss(1, 0.3), "lr": 1e-3 * (1 - step / steps)}
+        for step in range(steps)
+    ]
+
+
+def write_events(path: Path, rows: list[Row], start: float = 1_795_000_000.0, prefix: str = "") -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    values = [
+        event(step, *(scalar(prefix + name, value) for name, value in row.items()), wall=start + step)
+        for step, row in enumerate(rows)
+    ]
+    (path / "events.out.tfevents.1795000000.host.1.0").write_bytes(b"".join(records(values)))
+
+
+def write_lines(path: Path, rows: list[Row], start: float = 1_795_000_000.0) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"step": step, "data": row, "timestamp": start + step}) for step, row in enumerate(rows)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def write_table(path: Path, rows: list[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [",".join(map(repr, [step, *row.values()])) for step, row in enumerate(rows)]
+    path.write_text("\n".join([",".join(["step", *rows[0]]), *lines, ""]))
+
+
+def write_console(path: Path, rows: list[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [f"step:{step} - loss:{row['loss']:.4f} - reward:{row['reward']:.3f}" for step, row in enumerate(rows)]
+    path.write_text("\n".join([*lines, ""]))
+
+
+def runs_below(path: Path) -> tuple[Run, ...]:
+    monitor = LocalMonitor([path])
+    monitor.update()
+    return monitor.snapshot().runs
+
+
+def test_four_places_of_one_training_are_one_run(tmp_path: Path) -> None:
+    rows = training(1)
+    write_events(tmp_path / "tensorboard_log" / "gsm8k" / "try_a", rows)
+    write_lines(tmp_path / "metrics_out" / "exp7.jsonl", rows)
+    write_table(tmp_path / "copies" / "table.csv", rows)
+    write_console(tmp_path / "launcher" / "job.log", rows)
+    [run] = runs_below(tmp_path)
+    assert len({stream.info.format for stream in run.streams}) == 4
+    assert len(run.curve("loss")) == STEPS
+    assert any("2 of 2 common metrics are equal at 40 steps" in line for line in run.join_evidence)
+
+
+def test_trainings_with_other_values_and_the_same_schedule_stay_apart(tmp_path: Path) -> None:
+    write_events(tmp_path / "a", training(1))
+    write_table(tmp_path / "b" / "table.csv", training(2))
+    assert len(runs_below(tmp_path)) == 2
+
+
+def test_a_training_that_was_repeated_later_stays_apart(tmp_path: Path) -> None:
+    """A deterministic training gives the same values again, but not at the same time."""
+    write_events(tmp_path / "a", training(1), start=1_795_000_000.0)
+    write_lines(tmp_path / "b" / "exp7.jsonl", training(1), start=1_795_900_000.0)
+    assert len(runs_below(tmp_path)) == 2
+
+
+def test_two_runs_of_one_format_that_fit_to_a_third_are_not_joined(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_events(tmp_path / name, training(1))
+    write_table(tmp_path / "c" / "table.csv", training(1))
+    assert len(runs_below(tmp_path)) == 3
+
+
+def test_nine_equal_values_are_not_enough(tmp_path: Path) -> None:
+    rows = [{"loss": row["loss"]} for row in training(1, 9)]
+    write_events(tmp_path / "a", rows)
+    write_table(tmp_path / "b" / "table.csv", rows)
+    assert len(runs_below(tmp_path)) == 2
+
+
+@pytest.mark.parametrize("at", [3, 30])
+def test_a_common_prefix_is_no_evidence_if_later_points_differ(tmp_path: Path, at: int) -> None:
+    write_events(tmp_path / "a", training(1))
+    write_table(tmp_path / "b" / "table.csv", [*training(1)[:at], *training(2)[at:]])
+    assert len(runs_below(tmp_path)) == 2
+
+
+def test_a_joined_run_stays_joined_while_its_files_grow(tmp_path: Path) -> None:
+    rows = training(1)
+    monitor = LocalMonitor([tmp_path])
+    seen = []
+    for count in (3, 12, 25, STEPS):
+        write_events(tmp_path / "logs" / "one", rows[:count])
+        write_table(tmp_path / "other" / "table.csv", rows[:count])
+        for path in tmp_path.rglob("*.*"):
+            os.utime(path)
+        for _ in range(2):
+            monitor.update()
+        seen.append(len(monitor.snapshot().runs))
+    assert seen == [2, 1, 1, 1]
+    [run] = monitor.snapshot().runs
+    assert run.curve("loss").steps.tolist() == list(range(STEPS))
+    assert monitor.snapshot().run(run.joined_ids[0]) is run
+
+
+def test_a_sweep_of_one_format_is_not_compared(tmp_path: Path) -> None:
+    for seed in range(20):
+        write_events(tmp_path / f"seed{seed}", training(1))
+    assert len(runs_below(tmp_path)) == 20
+
+
+def test_keras_writes_a_table_beside_its_event_files(tmp_path: Path) -> None:
+    rows = [{"loss": row["loss"], "val_loss": row["reward"]} for row in training(4)]
+    write_events(tmp_path / "logs" / "fit" / "train", [{"epoch_loss": row["loss"]} for row in rows])
+    write_events(tmp_path / "logs" / "fit" / "validation", [{"epoch_loss": row["val_loss"]} for row in rows])
+    write_table(tmp_path / "history" / "training.csv", rows)
+    [run] = runs_below(tmp_path)
+    assert len(run.curve("loss")) == len(run.curve("val_loss")) == STEPS

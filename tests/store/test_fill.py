@@ -1,0 +1,392 @@
+"""One metric in several sources: the best one is drawn, the others where it has no point, and where they disagree."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.model.events import Columns, MetricsFound, RunFound, SegmentStarted, StreamFound
+from tuimon.store import Store
+from tuimon.store.arrays import usual_stride
+from tuimon.store.columns import PointColumns
+from tuimon.store.compare import Comparison, decimals
+
+NAN = float("nan")
+WANDB, EVENTS, JSON, TEXT = 50, 40, 30, 10
+
+
+class Log:
+    """A run with one metric; opening a source again adds a stream to it."""
+
+    def __init__(self, **sources):
+        self.store = Store()
+        self.store.apply(RunFound(0, "run", "/run"))
+        self.streams = {}
+        for name, rank in sources.items():
+            self.open(name, rank)
+
+    def open(self, name, rank):
+        stream = self.streams[name] = sum(map(bool, self.streams)) + 10 * len(self.streams)
+        self.store.apply(StreamFound(stream, 0, name, f"/run/{name}", "any", rank, "", stream))
+        self.store.apply(MetricsFound(stream, 0, ("loss",)))
+        return self
+
+    def add(self, name, steps, values=None, wall_times=None):
+        steps = np.array(steps, np.int64)
+        ids, counts = np.zeros(1, np.uint32), np.array([len(steps)], np.uint32)
+        values = value(steps) if values is None else np.array(values, np.float64)
+        times = np.full(len(steps), NAN) if wall_times is None else np.array(wall_times, np.float64)
+        self.store.apply(Columns(self.streams[name], ids, counts, steps, values, times))
+        return self
+
+    def restart(self, name, step=None):
+        self.store.apply(SegmentStarted(self.streams[name], step, False))
+        return self
+
+    @property
+    def run(self):
+        return self.store.snapshot().runs[0]
+
+    @property
+    def curve(self):
+        return self.run.curve("loss")
+
+
+def value(steps):
+    """Return the logged values of steps, all different."""
+    return np.sin(np.asarray(steps) * 0.7) + 2.0
+
+
+def printed(steps, digits=4):
+    return [float(f"{number:.{digits}g}") for number in value(steps)]
+
+
+def is_true(curve):
+    return bool(np.allclose(curve.values, value(curve.steps), rtol=1e-3) and (np.diff(curve.steps) > 0).all())
+
+
+# ---------------------------------------------------------------- gaps
+
+
+def test_equal_sources_are_not_copied():
+    log = Log(events=EVENTS, state=JSON).add("events", range(100)).add("state", range(100))
+    curve = log.curve
+    series = next(iter(log.store._streams[log.streams["events"]].data.series.values()))
+    assert np.shares_memory(curve.values, series.columns.values)
+    assert (curve.filled, curve.sources, curve.disagreement) == (0, ("events", "state"), None)
+    log.add("events", [100])  # the other source lags
+    assert np.shares_memory(log.curve.values, series.columns.values)
+    log.add("state", [100])
+    assert np.shares_memory(log.curve.values, series.columns.values)
+
+
+@pytest.mark.parametrize(
+    ("steps", "others", "expected"),
+    [
+        (range(50, 100), range(80), 50),  # the first half is missing
+        (range(60), range(100), 40),  # the end is missing
+        ([*range(30), *range(70, 100)], range(100), 40),  # a hole
+        ([*range(30), *range(32, 100)], range(100), 0),  # one missing step is not a hole
+        ([*range(40, 50), *range(70, 80)], range(100), 80),  # all of these
+        (range(0, 100, 10), range(100), 0),  # logged less often: nothing between its points
+        (range(0, 100, 10), range(120), 20),  # except points at least a stride after its end
+        (range(50, 100), range(20), 20),  # no step in common
+        ([99], range(100), 99),
+    ],
+)
+def test_points_missing_from_the_best_source_come_from_another(steps, others, expected):
+    log = Log(events=EVENTS, state=JSON).add("events", steps).add("state", others)
+    curve = log.curve
+    assert curve.filled == expected
+    assert curve.steps.tolist() == sorted({*steps, *([step for step in others if expected and _outside(step, steps)])})
+    assert is_true(curve)
+    assert curve.sources == ("events", "state")
+    assert log.run.provenance("loss") == (("events", len(list(steps))), ("state", len(list(others))))
+    assert log.run.curve_from("loss", "events").steps.tolist() == list(steps)
+    assert log.run.curve_from("loss", "state").steps.tolist() == list(others)
+
+
+def _outside(step, steps):
+    """Return whether a step lies outside the best source or in one of its holes."""
+    steps = list(steps)
+    if len(steps) < 2:
+        return step < steps[0]
+    stride = int(np.median(np.diff(steps)))
+    below = [other for other in steps if other <= step]
+    above = [other for other in steps if other >= step]
+    if not below or not above:
+        return step <= steps[0] - stride or step >= steps[-1] + stride
+    return above[0] - below[-1] > 3 * stride
+
+
+def test_better_sources_fill_first_and_no_step_is_drawn_twice():
+    log = Log(wandb=WANDB, state=JSON, console=TEXT)
+    log.add("wandb", range(40, 60)).add("state", range(20, 70)).add("console", range(80), printed(range(80)))
+    curve = log.curve
+    assert curve.steps.tolist() == list(range(80))
+    assert curve.filled == 60
+    assert curve.values[20:70].tolist() == value(np.arange(20, 70)).tolist(), "exact where a source has exact values"
+    assert curve.values[:20].tolist() == printed(range(20))
+    assert curve.sources == ("wandb", "state", "console")
+
+
+def test_rounded_values_are_not_inserted_between_exact_ones():
+    log = Log(events=EVENTS, console=TEXT).add("events", range(0, 200, 2))
+    log.add("console", range(200), printed(range(200)))
+    assert log.curve.steps.tolist() == list(range(0, 200, 2))
+    assert log.curve.filled == 0
+
+
+def test_a_source_that_disagrees_fills_nothing():
+    log = Log(events=EVENTS, other=JSON).add("events", range(50)).add("other", range(100), value(np.arange(100)) + 1)
+    assert (log.curve.filled, len(log.curve)) == (0, 50)
+
+
+def test_a_source_with_different_steps_fills_nothing_and_does_not_disagree():
+    values = value(np.arange(50))
+    log = Log(wandb=WANDB, events=EVENTS).add("wandb", range(50), values).add("events", range(0, 500, 10), values)
+    assert log.curve.steps.tolist() == list(range(50))
+    assert log.curve.disagreement is None
+    shifted = Log(events=EVENTS, state=JSON).add("events", range(0, 500, 10)).add("state", range(1, 600, 10))
+    assert shifted.curve.filled == 0
+    epochs = Log(events=EVENTS, table=20).add("events", range(1000, 2000, 100)).add("table", range(10))
+    assert epochs.curve.filled == 0
+
+
+def test_sources_without_steps_are_not_filled():
+    log = Log(events=EVENTS, other=JSON).add("events", [0] * 10, range(10)).add("other", range(20))
+    assert (log.curve.filled, len(log.curve)) == (0, 10)
+    log = Log(events=EVENTS, other=JSON).add("events", range(5)).add("other", [0] * 20)
+    assert (log.curve.filled, len(log.curve)) == (0, 5)
+
+
+# ---------------------------------------------------------------- restarts
+
+
+def test_superseded_points_are_not_filled_from_another_source():
+    """The first attempt reached 60, the second began at 40 and is at 45; the first one's console has 41 to 62."""
+    log = Log(events=EVENTS, console_1=TEXT, console_2=TEXT)
+    log.add("events", range(61)).restart("events").add("events", range(40, 46), -value(range(40, 46)))
+    log.add("console_1", range(63), printed(range(63)))
+    assert log.curve.steps.tolist() == list(range(46))
+    assert log.curve.disagreement is None, "the console agrees with the first attempt"
+    log.add("console_2", range(40, 49), [-number for number in printed(range(40, 49))])
+    assert log.curve.steps.tolist() == list(range(49)), "the console of the second attempt may be ahead"
+    assert log.curve.restarts.tolist() == [40]
+    assert (log.curve.superseded, log.curve.filled) == (21, 3)
+
+
+def test_wall_times_identify_an_ended_attempt():
+    log = Log(events=EVENTS, state=JSON)
+    log.add("events", range(61), wall_times=range(61)).restart("events")
+    log.add("events", range(40, 46), wall_times=range(1040, 1046))
+    log.add("state", range(63), wall_times=range(63))
+    assert log.curve.steps.tolist() == list(range(46))
+    log.add("state", [63, 64], wall_times=[1063, 1064])
+    assert log.curve.steps.tolist() == [*range(46), 63, 64]
+
+
+def test_attempts_in_separate_files_follow_each_other():
+    log = Log(first=TEXT, second=TEXT).add("first", range(60)).add("second", range(40, 120), -value(range(40, 120)))
+    assert log.curve.steps.tolist() == list(range(120))
+    assert log.curve.values[39] == value(39)
+    assert log.curve.values[40] == -value(40)
+    assert log.curve.disagreement is None
+    timed = Log(first=WANDB, second=WANDB).add("first", range(60), wall_times=range(60))
+    timed.add("second", range(40, 120), -value(range(40, 120)), wall_times=range(1040, 1120))
+    assert (len(timed.curve), timed.curve.filled, timed.curve.disagreement) == (120, 40, None)
+
+
+def test_restarts_keep_their_steps_when_points_are_filled_in():
+    log = Log(events=EVENTS, state=JSON)
+    log.add("events", range(10, 40)).add("events", range(60, 70)).restart("events").add("events", range(70, 80))
+    log.add("state", range(80))
+    curve = log.curve
+    assert curve.steps.tolist() == list(range(80))
+    assert curve.steps[curve.restarts].tolist() == [70]
+
+
+# ---------------------------------------------------------------- growth
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.integers(0, 40),
+    st.lists(st.tuples(st.sampled_from(["events", "state", "console"]), st.integers(1, 15)), min_size=1, max_size=25),
+)
+def test_live_growth_equals_reading_everything_at_once(lost, moves):
+    """Three sources grow in turns and a curve is drawn after each; the event file has lost its first points."""
+    ends = {"events": lost, "state": 0, "console": 0}
+    log, old = Log(events=EVENTS, state=JSON, console=TEXT), []
+    for name, count in moves:
+        steps = range(ends[name], ends[name] + count)
+        ends[name] += count
+        log.add(name, steps, printed(steps) if name == "console" else None)
+        curve = log.curve
+        old.append((curve, curve.steps.copy(), curve.values.copy(), curve.envelope(0, 500, 50)))
+        assert is_true(curve)
+    whole = Log(events=EVENTS, state=JSON, console=TEXT)
+    for name, end in ends.items():
+        steps = range(lost if name == "events" else 0, end)
+        if len(steps):
+            whole.add(name, steps, printed(steps) if name == "console" else None)
+    assert whole.curve.steps.tolist() == log.curve.steps.tolist()
+    assert whole.curve.values.tolist() == log.curve.values.tolist()
+    assert whole.curve.filled == log.curve.filled
+    for curve, steps, values, envelope in old:  # curves returned earlier never change
+        assert curve.steps.tolist() == steps.tolist()
+        assert curve.values.tolist() == values.tolist()
+        assert np.array_equal(curve.envelope(0, 500, 50).high, envelope.high, equal_nan=True)
+        assert curve.finite_count == len(curve)
+
+
+def test_an_older_snapshot_may_be_drawn_after_a_newer_one():
+    log = Log(events=EVENTS, state=JSON).add("events", range(50, 60)).add("state", range(60))
+    old = log.run
+    log.add("events", range(60, 80)).add("state", range(60, 90))
+    new = log.run
+    assert new.curve("loss").steps.tolist() == list(range(90))
+    assert old.curve("loss").steps.tolist() == list(range(60))
+    log.add("state", range(90, 95))
+    assert log.curve.steps.tolist() == list(range(95))
+    assert new.curve("loss").steps.tolist() == list(range(90))
+
+
+def test_a_filled_curve_is_extended_without_a_copy():
+    log = Log(events=EVENTS, state=JSON).add("events", range(500, 1000)).add("state", range(1000))
+    first = log.curve
+    log.add("events", range(1000, 1100))
+    second = log.curve
+    assert second.filled == first.filled == 500
+    assert log.curve is second, "nothing has changed"
+    log.add("events", [1100])
+    assert np.shares_memory(log.curve.values, second.values)
+    assert log.curve.steps.tolist() == list(range(1101))
+
+
+# ---------------------------------------------------------------- disagreement
+
+
+def test_a_disagreement_has_its_first_step():
+    log = Log(events=EVENTS, metrics=JSON).add("events", range(100))
+    values = value(np.arange(100))
+    values[40:] += 0.02
+    disagreement = log.add("metrics", range(100), values).curve.disagreement
+    assert (disagreement.step, disagreement.source, disagreement.steps) == (40, "metrics", 60)
+    assert (disagreement.here, disagreement.there) == (value(40), values[40])
+    log.add("events", [100]).add("metrics", [100])
+    assert log.curve.disagreement.steps == 60, "the comparison is extended"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "rank", "disagrees"),
+    [
+        (0.1234567, float(np.float32(0.1234567)), JSON, False),
+        (1e30, float(np.float32(1e30)), JSON, False),
+        (0.1234567, 0.1234580, JSON, True),
+        (NAN, NAN, JSON, False),
+        (NAN, 0.5, JSON, True),
+        (np.inf, np.inf, JSON, False),
+        (np.inf, -np.inf, JSON, True),
+        (np.inf, 1e308, TEXT, True),
+        (0.12345, 0.123, JSON, False),  # rounded
+        (0.12345, 0.125, JSON, True),
+        (0.12345, 0.123, TEXT, False),
+        (0.12345, 0.13, TEXT, True),
+        (123.4, 123.0, TEXT, False),
+        (3e-6, 0.0, TEXT, False),  # printed as 0.000
+        (0.01, 0.0, TEXT, True),
+        (0.0, -0.0, JSON, False),
+    ],
+)
+def test_differences_that_are_disagreements(here, there, rank, disagrees):
+    log = Log(events=EVENTS, other=rank)
+    log.add("events", [*range(10), 10], [*value(range(10)), here])
+    rounded = [float(f"{number:.3f}") for number in value(range(10))]
+    log.add("other", [*range(10), 10], [*(rounded if there == 0.123 else value(range(10))), there])
+    assert (log.curve.disagreement is not None) is disagrees
+
+
+def test_the_first_disagreement_of_several_sources_counts_and_texts_are_ignored():
+    log = Log(events=EVENTS, state=JSON, console=TEXT).add("events", range(50))
+    log.add("state", range(50), np.where(np.arange(50) < 30, value(range(50)), 0.5))
+    log.add("console", range(50), np.where(np.arange(50) < 20, value(range(50)), 0.25))
+    assert log.curve.disagreement[:4] == (20, value(20), 0.25, "console")
+    texts = Log(one=TEXT, two=TEXT).add("one", range(50)).add("two", range(50), -value(range(50)))
+    assert texts.curve.disagreement is None
+
+
+# ---------------------------------------------------------------- helper functions
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2)), max_size=40),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 2)), max_size=40),
+    st.lists(st.integers(1, 40), max_size=4),
+)
+def test_a_comparison_in_any_pieces_equals_the_definition(best, other, cuts):
+    """Compare with a loop over the steps. The best source grows first, so that no point is compared too early."""
+    best, other = sorted(best, key=lambda one: one[0]), sorted(other, key=lambda one: one[0])
+    if not best or not other:
+        return
+    columns = []
+    for points in (best, other):
+        columns.append(PointColumns())
+        for step, number in points:
+            columns[-1].append(step, float(number), NAN)
+    seen = Comparison(*columns, text=False)
+    for cut in [*sorted(cuts), len(other)]:
+        seen.extend(len(best), min(cut, len(other)))
+    ours, theirs = dict(best), dict(other)
+    meeting = [step for step in theirs if step in ours]
+    differing = [step for step in meeting if ours[step] != theirs[step]]
+    assert (seen.common, seen.differing) == (len(meeting), len(differing))
+    assert seen.first == ((differing[0], ours[differing[0]], theirs[differing[0]]) if differing else None)
+    inside = [step for step, _ in other if min(ours) < step < max(ours) and step not in ours]
+    holes = [int(columns[1].steps[row]) for rows in seen.holes() for row in rows]
+    assert set(holes) <= set(inside)
+    assert seen.between <= len(inside)
+    stride = usual_stride(columns[0].steps[: len(best)])
+    for step in holes:
+        behind, before = max(s for s in ours if s < step), min(s for s in ours if s > step)
+        assert before - behind > 3 * stride
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 2), min_size=2, max_size=300), st.integers(0, 2**32))
+def test_sources_read_in_turns_agree_when_steps_have_several_points(apart, seed):
+    """The sources overtake each other; the one ahead logs the last value of a step before the other."""
+    chance, steps = np.random.default_rng(seed), np.cumsum(apart)
+    values = np.arange(len(steps)) * 0.37
+    log, ends = Log(events=EVENTS, state=JSON), {"events": 0, "state": 0}
+    while min(ends.values()) < len(steps):
+        name, count = chance.choice(["events", "state"]), chance.choice([1, 2, 30])
+        part = slice(ends[name], ends[name] + count)
+        if len(steps[part]):
+            log.add(name, steps[part], values[part])
+            ends[name] = part.stop
+            if chance.random() < 0.7:
+                _ = log.curve.disagreement  # compares what has been read so far
+    assert log.curve.disagreement is None
+    assert log.curve.values.tolist() == values.tolist()
+
+
+def test_trust_does_not_depend_on_the_reading_order():
+    """Two points do not determine a usual stride: that there is a hole is known later."""
+    live, late = (Log(events=EVENTS, state=JSON) for _ in range(2))
+    for name, steps in (("events", [0, 400]), ("state", range(103, 203, 10)), ("events", range(410, 500, 10))):
+        late.add(name, steps)
+        assert len(live.add(name, steps).curve)
+    assert live.curve.steps.tolist() == late.curve.steps.tolist() == [0, *range(103, 203, 10), *range(400, 500, 10)]
+
+
+def test_usual_stride_and_decimals():
+    assert [usual_stride(np.array(steps)) for steps in ([], [1], [5, 5], [1, 4], [0, 2, 4, 6, 100])] == [0, 0, 0, 3, 2]
+    assert usual_stride(np.arange(0, 10**6, 7)) == 7
+    counts = [
+        decimals(np.array(numbers)) for numbers in ([], [1.0, 2.0], [0.5], [0.123, 1.0], [1 / 3], [NAN, np.inf, 0.25])
+    ]
+    assert counts == [0, 0, 1, 3, 12, 2]

@@ -1,0 +1,78 @@
+"""Drive the dashboard in a test: the real reader process, real files, real keys."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+from textual.pilot import Pilot
+
+from tuimon.config import Settings
+from tuimon.monitor.process import ReaderProcess
+from tuimon.tui.app import TuimonApp
+
+
+def rows(*steps: int, **values: float) -> str:
+    def row(step: int) -> dict[str, float]:
+        return {"step": step, "reward": 0.1 * step, "loss": 1 / (step + 1), "kl": 0.01 * step, **values}
+
+    return "".join(json.dumps(row(step)) + "\n" for step in steps)
+
+
+class PatientPilot(Pilot[None]):
+    """Pilot that waits until the boxes are drawn, which happens in the background."""
+
+    async def _wait_for_screen(self, timeout: float = 30.0) -> bool:
+        waited = await super()._wait_for_screen(timeout)
+        board = cast("TuimonApp", self.app).board
+        while board.drawing:
+            await asyncio.sleep(0.005)
+        return waited
+
+
+@asynccontextmanager
+async def opened(
+    path: Path, size: tuple[int, int] = (120, 40), settings: Settings | None = None, views: Path | None = None
+) -> AsyncIterator[tuple[TuimonApp, Pilot[None]]]:
+    monitor = ReaderProcess([str(path)], interval=0.2)
+    monitor.start()
+    try:
+        assert monitor.wait_for_first(20)
+        app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"), views=views)
+        async with app.run_test(size=size):
+            pilot = PatientPilot(app)
+            await pilot.pause()
+            yield app, pilot
+    finally:
+        monitor.close()
+
+
+def text(app: TuimonApp) -> str:
+    """Return the screen as text."""
+    width, height = app.size
+    lines = app.screen._compositor.render_strips(app.size)
+    assert len(lines) == height
+    return "\n".join("".join(segment.text for segment in line)[:width] for line in lines)
+
+
+async def until(app: TuimonApp, pilot: Pilot[None], condition: Callable[[str], bool], seconds: float = 20) -> str:
+    """Wait until the condition holds for the text of the screen, and return the text."""
+    end = asyncio.get_running_loop().time() + seconds
+    while True:
+        await pilot.pause(0.05)
+        shown = text(app)
+        if condition(shown):
+            return shown
+        assert asyncio.get_running_loop().time() < end, f"timed out; the screen is\n{shown}"
+
+
+def copied(sequence: str) -> str:
+    """Return the text that a terminal would copy to its clipboard."""
+    [coded] = re.findall(r"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07", sequence)
+    return base64.b64decode(coded).decode()

@@ -1,0 +1,45 @@
+"""Runs built from series, without a log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound
+from tuimon.model.points import Fact
+from tuimon.model.views import Row
+from tuimon.store import Run, Store
+
+START = 1_795_000_000.0
+Series = Mapping[str, tuple[Sequence[int], Sequence[float]]]
+"""Metric -> (steps, values)."""
+
+
+def store_of(series: Series, facts: Sequence[Fact] = (), seconds: float = 1.0) -> Store:
+    """Return a store with one run of one event file; the wall times of points are `seconds` apart per step."""
+    store = Store()
+    store.apply(RunFound(0, "run", "/logs/run"))
+    store.apply(StreamFound(0, 0, "run", "/logs/run/events", "tensorboard", 40, "", 0))
+    feed(store, series, 0, seconds)
+    for fact in facts:
+        store.apply(FactFound(0, fact))
+    return store
+
+
+def feed(store: Store, series: Series, first: int = 0, seconds: float = 1.0) -> None:
+    store.apply(MetricsFound(0, first, tuple(series)))
+    steps = np.array([step for steps, _ in series.values() for step in steps], np.int64)
+    values = np.array([value for _, values in series.values() for value in values], np.float64)
+    counts = np.array([len(steps) for steps, _ in series.values()], np.uint32)
+    if len(steps):
+        ids = np.arange(first, first + len(series), dtype=np.uint32)
+        store.apply(Columns(0, ids[counts > 0], counts[counts > 0], steps, values, START + steps * seconds))
+
+
+def run_of(series: Series, facts: Sequence[Fact] = ()) -> Run:
+    return store_of(series, facts).snapshot().runs[0]
+
+
+def text(row: Row) -> str:
+    return "".join(part for part, _ in row)

@@ -1,0 +1,63 @@
+"""A directory that is mirrored by a real agent, started by a shell on this machine instead of over ssh."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tuimon.remote import boot
+from tuimon.remote.link import Keeper
+from tuimon.remote.ssh import Transport
+from tuimon.remote.targets import parse
+
+PATIENCE = 60.0
+"""Seconds within which a condition must hold."""
+
+
+def until(condition: Callable[[], object], what: str = "") -> None:
+    """Wait until the condition holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"timed out: {what}"
+        time.sleep(0.01)
+
+
+class Mirrored:
+    """Context manager: a keeper of the mirror of a directory."""
+
+    def __init__(self, path: str | Path, where: Path, transport: Transport | None = None, **options: int) -> None:
+        """path: of the logs. where: the directory of all mirrors."""
+        (target,) = parse(f"gpu01:{path}", lambda word: False)
+        shell = Transport(("/bin/sh", "-c", boot.script(sys.executable)))
+        self.source = Path(path)
+        self.keeper = Keeper(target, transport or shell, where=str(where), max_bytes=options.get("max_bytes", 1 << 30))
+        self.here = Path(self.keeper.path)
+        self.hints: list[str] = []
+        self.keeper.on_hint = lambda paths, structure: self.hints.extend(paths)
+
+    def __enter__(self) -> Mirrored:
+        self.keeper.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.keeper.close()
+
+    def until_complete(self) -> None:
+        """Wait until everything is here."""
+        until(lambda: self.keeper.link.complete, f"{self.keeper.link}")
+
+    def until_same(self, *names: str) -> None:
+        """Wait until the files of these names below both directories have the same bytes."""
+        until(lambda: all(self.is_same(name) for name in names), f"{names}: {self.keeper.link}")
+
+    def is_same(self, name: str) -> bool:
+        try:
+            return (self.here / name).read_bytes() == (self.source / name).read_bytes()
+        except FileNotFoundError:
+            return not (self.here / name).exists() and not (self.source / name).exists()
+
+    def files(self) -> list[str]:
+        """Return the names of all files in the mirror."""
+        return sorted(str(path.relative_to(self.here)) for path in self.here.rglob("*") if path.is_file())

@@ -1,0 +1,36 @@
+"""Run the real program in a subprocess."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+
+def run(*arguments: str, expect: int = 0, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    """Run tuimon in a subprocess whose streams are not terminals."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tuimon", *arguments], capture_output=True, text=True, timeout=60, input=stdin
+    )
+    assert done.returncode == expect, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def same_number(ours: str, theirs: str) -> bool:
+    """Return True if our value, rounded to four decimals, is theirs, or both are the same text."""
+    try:
+        return math.isclose(float(ours), float(theirs), abs_tol=5e-5 if "." in theirs else 0)
+    except ValueError:
+        return ours == theirs
+
+
+def write(root: Path, name: str, steps: int, lr: float, **config: object) -> Path:
+    run = root / name
+    run.mkdir(parents=True)
+    rows = ({"step": s, "reward": s * lr, "loss": 1 / (s + 1)} for s in range(steps))
+    (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run / "config.json").write_text(json.dumps({"optim": {"lr": lr}, "max_steps": 40, **config}))
+    return run

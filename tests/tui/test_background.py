@@ -1,0 +1,81 @@
+"""Test that the theme follows the background colour the terminal reports, without waiting for the reply."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.terminal import TUIMON, Terminal
+
+from tuimon.model.views import Role
+from tuimon.tui.terminal.background import theme_of, worth_asking
+from tuimon.tui.themes import style
+
+QUESTION = b"\x1b]11;?"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps({"step": s, "reward": s / 9}) + "\n" for s in range(9)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("answer", "theme"),
+    [
+        (b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62c", "light"),
+        (b"\x1b]11;rgb:fd/f6/e3\x07", "light"),
+        (b"\x1b]11;rgb:0000/2b2b/3636\x07", "dark"),
+        (b"\x1b]11;rgba:0/0/0/f\x07", "dark"),
+        (b"\x1b[?1;2c", None),
+        (b"q\x1b]11;rgb:zz/1/1\x07", None),
+    ],
+)
+def test_theme_of_a_reply(answer: bytes, theme: str | None) -> None:
+    assert theme_of(answer) == theme
+
+
+def test_known_background_is_not_queried() -> None:
+    assert worth_asking({"TERM": "xterm"})
+    assert not worth_asking({"TERM": "xterm", "COLORFGBG": "15;0"})
+    assert not worth_asking({"TERM": "linux"})
+
+
+def colour(role: Role, theme: str) -> bytes:
+    """Return the parameters of the control sequence for the colour of a role."""
+    color = style(theme, role).color
+    assert color is not None
+    assert color.triplet is not None
+    return "38;2;{};{};{}".format(*color.triplet).encode()
+
+
+@pytest.mark.parametrize(("reply", "theme"), [("ffff/ffff/ffff", "light"), ("0000/0000/0000", "dark")])
+def test_theme_follows_the_reply(log: Path, reply: str, theme: str) -> None:
+    with Terminal([*TUIMON, "--fresh", str(log)], environment={"COLORFGBG": ""}) as terminal:
+        terminal.until(lambda out: QUESTION in out)
+        terminal.type(f"\x1b]11;rgb:{reply}\x1b\\\x1b[?62;22c")
+        terminal.until(lambda out: colour(Role.SERIES_0, theme) in out)
+        other = "dark" if theme == "light" else "light"
+        assert colour(Role.SERIES_0, other) not in terminal.output
+        terminal.type("q")
+        assert terminal.wait() == 0
+        assert not re.search(rb"\]11;rgb", terminal.output), "the answer is not echoed"
+
+
+def test_silent_terminal_is_dark_and_its_late_reply_is_not_a_key(log: Path) -> None:
+    with Terminal([*TUIMON, "--fresh", str(log)], environment={"COLORFGBG": ""}) as terminal:
+        terminal.until(lambda out: colour(Role.SERIES_0, "dark") in out)
+        terminal.type("\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?62c")
+        terminal.read(2.5)
+        before = len(terminal.output)
+        assert b"filter" not in terminal.output[before:]
+        terminal.type("/")
+        terminal.until(lambda out: b"part of a name" in out[before:])
+        assert b"part of a name" not in terminal.output[:before], "the slashes of the answer opened no filter"
+        terminal.type("\x1b")
+        terminal.read(0.5)
+        terminal.type("q")
+        assert terminal.wait() == 0

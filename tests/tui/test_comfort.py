@@ -1,0 +1,128 @@
+"""Test the palette, user-defined keys, the help screen, the mouse on the dashboard, and wide characters."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.dashboard import opened, text, until
+from textual.events import MouseScrollDown
+
+from tuimon.config import Settings
+from tuimon.errors import UsageError
+from tuimon.text import cell_width
+from tuimon.tui.actions import with_user_keys
+
+SETTINGS = Settings(theme="dark", symbols="braille")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    path = tmp_path / "run" / "metrics.jsonl"
+    path.parent.mkdir()
+    names = ("reward", "loss", "kl", "entropy", "损失/准确率", "奖励 🎯/平均")
+    rows = ({"step": step, **{name: (step + number) / 10 for number, name in enumerate(names)}} for step in range(50))
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    return path.parent
+
+
+async def test_the_palette_finds_an_action_and_does_it(run: Path) -> None:
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"metric list")
+        await until(app, pilot, lambda s: "metric list (M)" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "6 metrics" in s)
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("metric list", "metric list (M)"),
+        ("}", "smoother (})"),  # a key
+        ("PgDn", "next page (PgDn space n)"),
+        ("8-colour", ""),
+        ("16 colours", "theme (t)"),  # a part of what it does
+    ],
+)
+async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: str, first: str) -> None:
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*typed)
+        shown = await until(app, pilot, lambda s: first in s if first else "No matches" in s)
+        if first:
+            titles = [line.strip() for line in shown.splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line)]
+            assert titles[0] == first
+
+
+async def test_user_key_replaces_the_default_key(run: Path) -> None:
+    async with opened(run, settings=replace(SETTINGS, keys={"zoom": "w"})) as (app, pilot):
+        shown = await until(app, pilot, lambda s: "reward" in s)
+        assert "w zoom" in shown, "the footer knows"
+        await pilot.press("enter")
+        await pilot.pause()
+        assert not app.board.zoomed
+        await pilot.press("w")
+        await until(app, pilot, lambda s: "last @ step" in s)
+        await pilot.press("question_mark")
+        await until(app, pilot, lambda s: "Show the selected panel on the whole screen" in s)
+        [row] = [line for line in text(app).splitlines() if "Show the selected panel on" in line]
+        assert row.split()[0] == "w"
+
+
+async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) -> None:
+    async with opened(run, (60, 20)) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("question_mark")
+        shown = await until(app, pilot, lambda s: "rows 1-18 of " in s)
+        await pilot.press("space")
+        shown += await until(app, pilot, lambda s: "rows 19-36 of " in s)
+        words = " ".join(shown.split())
+        essential = [action for action in app.actions if 0 < action.footer < 10 and "dashboard" in action.where]
+        assert all(word in words for action in essential for word in action.help.split())
+        await pilot.resize_terminal(120, 20)
+        await until(app, pilot, lambda s: "Every metric as a row: values, trend, curve, source" in s)
+        await pilot.press("G")
+        await until(app, pilot, lambda s: "min to max of a mean" in s)
+
+
+def test_key_for_an_unknown_action_is_an_error() -> None:
+    with pytest.raises(UsageError, match="fly"):
+        with_user_keys({"fly": "w"})
+
+
+async def test_a_double_click_zooms_and_the_wheel_goes_through_pages(run: Path) -> None:
+    async with opened(run, (80, 24)) as (app, pilot):
+        shown = await until(app, pilot, lambda s: "loss" in s and "page 1/" in s)
+        await pilot._post_mouse_events([MouseScrollDown], app.board.boxes[0], offset=(20, 3))
+        await until(app, pilot, lambda s: "page 2/" in s)
+        await pilot.press("b")
+        await until(app, pilot, lambda s: "page 1/" in s)
+        loss = next(box for box in app.board.boxes if box.panel is not None and box.panel.title == "loss")
+        assert "loss" in shown
+        await pilot.click(loss, offset=(20, 3), times=2)
+        await until(app, pilot, lambda s: "last @ step" in s)
+        assert app.board.panel is not None
+        assert app.board.panel.title == "loss"
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (120, 40)])
+async def test_wide_names_leave_every_row_as_wide_as_the_screen(run: Path, size: tuple[int, int]) -> None:
+    async with opened(run, size) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        for keys, wanted in (
+            (("slash", *"准确"), "准确率"),
+            (("enter", "enter"), "准确率"),
+            (("escape", "escape", "M"), "奖励"),
+        ):
+            await pilot.press(*keys)
+            await until(app, pilot, lambda s, wanted=wanted: wanted in s)  # type: ignore[misc]
+            lines = app.screen._compositor.render_strips(app.size)
+            assert {cell_width(line.text) for line in lines} == {size[0]}

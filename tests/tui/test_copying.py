@@ -1,0 +1,92 @@
+"""Test that the logged values are copied, completely or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from support.dashboard import copied, opened, rows, until
+
+from tuimon.tui.terminal import clipboard
+
+
+def through_tmux(sequence: str) -> str:
+    """Return the output of tmux with allow-passthrough."""
+    return "".join(
+        inner.replace("\x1b\x1b", "\x1b") for inner in re.findall(r"\x1bPtmux;((?:\x1b\x1b|[^\x1b])*)\x1b\\", sequence)
+    )
+
+
+def through_screen(sequence: str) -> str:
+    pieces = re.findall(r"\x1bP(.*?)\x1b\\", sequence, re.DOTALL)
+    assert all(len(piece) <= 250 for piece in pieces)
+    return "".join(pieces)
+
+
+@pytest.mark.parametrize("text", ["0.125", "名 µ\t1\n", "x" * 5000])
+def test_every_multiplexer_passes_the_text_on(text: str) -> None:
+    assert copied(clipboard.sequence(text, {})) == text
+    inside = clipboard.sequence(text, {"TMUX": "/run/tmux,1,0", "TERM": "screen-256color"})
+    assert copied(through_tmux(inside)) == text
+    assert copied(inside.partition("\x1bP")[0]) == text
+    assert copied(through_screen(clipboard.sequence(text, {"TERM": "screen"}))) == text
+
+
+def test_too_long_text_is_refused() -> None:
+    assert clipboard.fits("x" * clipboard.MOST_BYTES)
+    with pytest.raises(ValueError, match="bytes that every terminal accepts"):
+        clipboard.sequence("é" * clipboard.MOST_BYTES, {})
+
+
+async def test_keys_copy_the_value_and_the_series_as_logged(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    written: list[str] = []
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "KL" in s)
+        monkeypatch.setattr(app._driver, "write", written.append)
+        await pilot.press("y")
+        await until(app, pilot, lambda s: "Copied reward at step 19: 1.9000000000000001" in s)
+        assert copied("".join(w for w in written if "]52;" in w)) == repr(0.1 * 19)
+        written.clear()
+        await pilot.press("Y")
+        await until(app, pilot, lambda s: "Copied 20 points of reward" in s)
+        head, *lines = copied("".join(w for w in written if "]52;" in w)).splitlines()
+    assert head == "step\treward"
+    logged = [json.loads(line) for line in rows(*range(20)).splitlines()]
+    assert [tuple(map(float, line.split("\t"))) for line in lines] == [(row["step"], row["reward"]) for row in logged]
+
+
+async def test_a_long_series_goes_into_a_file(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log.write_text(rows(*range(9000)))
+    monkeypatch.chdir(tmp_path)
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "27 000 points" in s)
+        await pilot.press("Y")
+        await until(app, pilot, lambda s: "saved to tuimon-" in s)
+    [saved] = tmp_path.glob("tuimon-*.tsv")
+    assert len(saved.read_text().splitlines()) == 9001
+
+
+@pytest.mark.parametrize("below", ["", "checkpoint-1"])
+async def test_nothing_is_saved_into_the_directory_of_a_run(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str
+) -> None:
+    log.write_text(rows(*range(9000)))
+    home = tmp_path / "home"
+    for directory in (home, log.parent / below):
+        directory.mkdir(exist_ok=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(log.parent / below)
+    before = sorted(log.parent.rglob("*"))
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "27 000 points" in s)
+        await pilot.press("Y")
+        await until(app, pilot, lambda s: "saved to /" in s)
+        await pilot.press("S")
+        await until(app, pilot, lambda s: "Screenshot saved: /" in s)
+    assert sorted(log.parent.rglob("*")) == before
+    assert sorted(path.suffix for path in home.glob("tuimon-*")) == [".svg", ".tsv"]

@@ -1,0 +1,654 @@
+"""Test the effect of every action, pressed by its key, section by section."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from support.dashboard import copied, opened, text, until
+from support.written_texts import write_step
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from tuimon.model.views import ChartView, Symbols
+from tuimon.panels import ChartOptions
+from tuimon.panels.lists.metric_rows import METRIC_SORTS
+from tuimon.panels.lists.runs import SORTS
+from tuimon.tui import explore
+from tuimon.tui.actions import all_actions
+from tuimon.tui.app import TuimonApp
+from tuimon.tui.arrangement import Heading
+from tuimon.tui.screens.comparison import ComparisonScreen
+from tuimon.tui.screens.config_view import ConfigScreen
+from tuimon.tui.screens.help import HelpScreen
+from tuimon.tui.screens.log_view import LogScreen
+from tuimon.tui.screens.metric_browser import MetricBrowser
+from tuimon.tui.screens.notes import NotesScreen
+from tuimon.tui.screens.run_list import RunListScreen
+from tuimon.tui.screens.texts_view import TextsScreen
+
+LAST = 399
+RUNS = 12
+OTHERS = 30
+"""Metrics beside reward, loss and kl."""
+START = 1_795_000_000.0
+AnyScreen = TypeVar("AnyScreen", bound=Screen[None])
+
+
+def reward(step: int) -> float:
+    return math.sin(step / 30) + step / 400
+
+
+def row(step: int) -> str:
+    values = {"reward": reward(step), "loss": 1 / (step + 1), "kl": 0.001 * step}
+    values |= {f"{'ab'[number % 2]}/m{number:02}": number + 0.5 for number in range(OTHERS)}
+    return json.dumps({"step": step, "timestamp": START + 10 * step, **values}) + "\n"
+
+
+def write(root: Path, runs: int) -> Path:
+    for number in range(runs):
+        run = root / "sweep" / f"seed{number:02}"
+        run.mkdir(parents=True)
+        steps = LAST + 1 if number == 0 else 20 + number
+        (run / "metrics.jsonl").write_text("".join(map(row, range(steps))))
+        (run / "config.json").write_text(json.dumps({"lr": 1e-5, "seed": number, "algorithm": {"clip": 0.2, "k": 3}}))
+        (run / "train.log").write_text("".join(map(line, range(steps))))
+        (run / "worker.log").write_text("another text\n")
+    return root / "sweep"
+
+
+def line(step: int) -> str:
+    if step in (100, 200):
+        return f"ERROR worker {step}\n"
+    return f"step: {step} - reward: {reward(step):.6f}{' ' * 200}end{step}\n"
+
+
+class Tour:
+    """Presses the keys of actions and records which ones."""
+
+    def __init__(self, app: TuimonApp, pilot: Pilot[None]) -> None:
+        self.app, self.pilot = app, pilot
+        self._keys = {action.id: action.keys.split(",") for action in app.actions}
+        self.done: set[str] = set()
+
+    async def press(self, *ids: str, key: int = 0) -> None:
+        """The first key of each of these actions, or a later one."""
+        for id in ids:
+            await self.pilot.press(self._keys[id][key])
+            self.done.add(id)
+
+    async def type(self, typed: str) -> None:
+        await self.pilot.press(*typed, "enter")
+        await self.pilot.pause()
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        end = asyncio.get_running_loop().time() + 20
+        while not condition():
+            await self.pilot.pause(0.05)
+            assert asyncio.get_running_loop().time() < end, f"timed out; the screen is\n{text(self.app)}"
+
+    async def on(self, kind: type[AnyScreen]) -> AnyScreen:
+        """Return the topmost screen; fail if it is not of this kind."""
+        await self.pilot.pause()
+        assert isinstance(self.app.screen, kind)
+        return self.app.screen
+
+    @property
+    def view(self) -> ChartView:
+        """The selected chart."""
+        view = explore.chart(self.app)
+        assert view is not None
+        return view
+
+    def reading(self) -> float:
+        """Return the value next to the title, at the cursor."""
+        return float("".join(part for part, _ in self.view.headline).split()[0])
+
+
+def ids(*sections: str) -> set[str]:
+    return {action.id for action in all_actions() if action.section in sections}
+
+
+def test_every_section_has_a_tour() -> None:
+    toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Config", "Ranks"}
+    toured |= {"Help and alerts"}
+    assert {action.section for action in all_actions()} == toured
+
+
+@asynccontextmanager
+async def tour(
+    tmp_path: Path, size: tuple[int, int], runs: int, *sections: str, enter: str = ""
+) -> AsyncIterator[Tour]:
+    """Open the dashboard of the first of some runs; at the end check that every action of the sections was pressed."""
+    async with opened(write(tmp_path, runs), size) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s and app.snapshot.progress.caught_up)
+        app.show_run(next(run for run in app.snapshot.runs if run.name.endswith("seed00")))
+        await until(app, pilot, lambda s: f"step {LAST}" in s)
+        journey = Tour(app, pilot)
+        if enter:
+            await pilot.press(enter)
+            await pilot.pause()
+        yield journey
+        assert ids(*sections) <= journey.done
+
+
+async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with tour(tmp_path, (100, 30), 1, "General") as t:
+        await t.press("help")
+        await t.on(HelpScreen)
+        await t.press("back")
+        await t.press("notes")
+        await t.on(NotesScreen)
+        await t.press("back")
+        assert len(t.app.screen_stack) == 1
+        await t.press("pause")
+        with (tmp_path / "sweep" / "seed00" / "metrics.jsonl").open("a") as file:
+            file.write(row(LAST + 1))
+        await t.until(lambda: t.app._monitor.snapshot().runs[0].last_step == LAST + 1)
+        await t.pilot.pause(0.3)
+        assert f"step {LAST + 1}" not in text(t.app), "received, but the screen is paused"
+        await t.press("pause")
+        await until(t.app, t.pilot, lambda s: f"step {LAST + 1}" in s)
+        await t.press("symbols")
+        assert t.app.state.symbols is Symbols.BLOCK
+        assert not any("\u2800" < cell <= "\u28ff" for cell in text(t.app)), "no braille is left"
+        await t.press("theme")
+        assert t.app.state.theme == "light"
+        repainted: list[bool] = []
+        t.app.forget_sent = lambda: repainted.append(True)
+        await t.press("repaint")
+        assert repainted
+        t.app.action_do("login")  # it has no key; tests/remote/test_dashboard.py has a host that asks for it
+        t.done.add("login")
+        await until(t.app, t.pilot, lambda s: "No host waits for a login" in s)
+        await t.press("screenshot")
+        [picture] = tmp_path.glob("tuimon-*.svg")
+        assert "reward" in picture.read_text()
+        await t.press("quit")
+        await t.until(lambda: t.app.return_code == 0)
+
+
+async def test_help_and_alerts(tmp_path: Path) -> None:
+    async with tour(tmp_path, (100, 24), 2, "Help and alerts", enter="question_mark") as t:
+        helped = await t.on(HelpScreen)
+        await t.press("list_down", "list_down", "list_up")
+        assert helped.table.cursor == 1
+        await t.press("list_page_down")
+        assert helped.table.cursor == 1 + helped.table.room
+        await t.press("list_page_up", "list_last")
+        assert helped.table.cursor == helped.table.count - 1
+        await t.press("list_first", "list_filter")
+        await t.type("zoom in")
+        assert "Leave tuimon" not in text(t.app)
+        assert "Zoomed: a shorter range of x" in text(t.app)
+        await t.pilot.press("escape")
+        await t.press("list_filter")
+        await t.type("merge")
+        await t.press("list_open")
+        assert t.app.state.runs.grouped, "it has done what the selected line describes"
+        assert len(t.app.screen_stack) == 1
+
+
+async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path) -> None:
+    root = write(tmp_path, 2)
+    with (root / "seed01" / "metrics.jsonl").open("a") as file:
+        file.write(row(30).replace(str(1 / 31), "NaN") + row(31))
+    async with opened(root, (100, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s and bool(app.snapshot.alerts))
+        app.show_run(next(run for run in app.snapshot.runs if run.name.endswith("seed00")))
+        await pilot.press("a")
+        shown = await until(app, pilot, lambda s: "active alerts in 2 runs" in s)
+        assert re.search(r"seed01  loss .*step 30", shown)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: app.board.zoomed and "seed01" in s)
+        assert app.board.panel is not None
+        assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
+        await pilot.press("escape", "escape")
+        await until(app, pilot, lambda s: "reward" in s and not app.board.zoomed)
+
+
+async def test_panels(tmp_path: Path) -> None:
+    async with tour(tmp_path, (120, 40), 1, "Panels") as t:
+        board = t.app.board
+
+        def place() -> tuple[int, int]:
+            [found] = [place for place in board.places if place.index == board.selected]
+            return found.x, found.y
+
+        first = place()
+        await t.press("right")
+        assert place() > first
+        assert place()[1] == first[1]
+        await t.press("left", "down")
+        assert place()[0] == first[0]
+        assert place()[1] > first[1]
+        await t.press("up", "right", "pin")
+        assert [panel.id for panel in board.panels[:2]] == ["loss", "reward"]
+        await t.press("pin")
+        assert [panel.id for panel in board.panels[:2]] == ["reward", "loss"]
+        await t.press("zoom")
+        assert board.zoomed
+        assert board.panel is not None
+        await t.press("next_page")
+        assert board.panel.id == "kl"
+        await t.press("previous_page")
+        assert board.panel.id == "loss"
+        await t.press("zoom", "metrics")
+        assert not board.zoomed
+        headings = [panel for panel in board.panels if isinstance(panel, Heading)]
+        assert len(headings) >= 2
+        await t.press("order")
+        names = [panel.title for panel in board.panels if not isinstance(panel, Heading)]
+        assert t.app.state.order == "name"
+        assert names == sorted(names)
+        folded = headings[0].folded
+        await t.press("fold_all")
+        assert {panel.folded for panel in board.panels if isinstance(panel, Heading)} == {not folded}
+        await t.press("fold")
+        assert {panel.folded for panel in board.panels if isinstance(panel, Heading)} == {True, False}
+        await t.press("fold_all")
+        assert board.page == 0
+        await t.press("metrics", "filter")
+        await t.type("m0")
+        assert {panel.title for panel in board.panels} == {f"{'ab'[number % 2]}/m{number:02}" for number in range(10)}
+        await t.press("next_page")
+        assert board.page == 1
+        await t.press("previous_page")
+        assert board.page == 0
+        await t.press("ranks")
+        await until(t.app, t.pilot, lambda s: "No logs of several ranks" in s)
+        for id, kind in (
+            ("metric_list", MetricBrowser),
+            ("log", LogScreen),
+            ("config", ConfigScreen),
+            ("texts", TextsScreen),
+        ):
+            await t.press(id)
+            await t.on(kind)
+            await t.press(id)
+            assert len(t.app.screen_stack) == 1
+
+
+async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    async with tour(tmp_path, (120, 40), 1, "Charts") as t:
+        written: list[str] = []
+        await t.press("closer")
+        assert t.app.state.chart_size == 1
+        await t.press("wider", "zoom")
+        assert t.app.state.chart_size == 0
+        whole, height = t.view.x, t.view.y.high - t.view.y.low
+        await t.press("closer", "closer")
+        near = t.view.x
+        assert near.high - near.low == pytest.approx((whole.high - whole.low) / 4)
+        assert near.high >= LAST
+        await t.press("left")
+        # A window that follows ends a little after the last point; once moved, it ends at the last point.
+        assert t.view.x.high == pytest.approx(LAST - 0.25 * (near.high - near.low))
+        await t.press("to_begin")
+        assert t.view.x.low == 0
+        await t.press("to_end")
+        assert t.view.x == near
+        await t.press("wider")
+        assert t.view.x.high - t.view.x.low == pytest.approx((whole.high - whole.low) / 2)
+        await t.press("taller")
+        assert t.view.y.high - t.view.y.low == pytest.approx(height / 2, rel=0.5)
+        narrow = t.view.y
+        await t.press("flatter")
+        assert t.view.y.high - t.view.y.low == pytest.approx(2 * (narrow.high - narrow.low))
+        assert t.view.y.high + t.view.y.low == pytest.approx(narrow.high + narrow.low)
+        await t.press("closer", "closer")  # until there are more cells than points
+        near = t.view.x
+        await t.press("cursor")
+        assert (t.app.state.options.cursor, t.reading()) == (LAST, reward(LAST))
+        await t.press("cursor_left", "cursor_left")
+        assert (t.app.state.options.cursor, t.reading()) == (LAST - 2, reward(LAST - 2))
+        await t.press("cursor_right")
+        assert (t.app.state.options.cursor, t.reading()) == (LAST - 1, reward(LAST - 1))
+        steps = [LAST - 1]
+        for id in ("cursor_far_left", "cursor_far_left", "cursor_far_right"):
+            await t.press(id)
+            step = t.app.state.options.cursor
+            assert step is not None
+            assert t.reading() == reward(step)
+            steps.append(step)
+        far = explore.FAR * (near.high - near.low) / (120 - 8)
+        assert [a - b for a, b in pairwise(steps)] == pytest.approx([far, far, -far], abs=1)
+        await t.press("reset")
+        assert (t.view.x, t.app.state.options.cursor) == (whole, None)
+        await t.press("go_to")
+        await t.type("150-200")
+        assert (t.view.x.low, t.view.x.high) == (150, 200)
+        await t.press("go_to")
+        await t.type("160")
+        assert (t.app.state.options.cursor, t.reading()) == (160, reward(160))
+        await t.press("go_to")
+        await t.type("5000-6000")
+        assert f"The run has steps 0 to {LAST}" in text(t.app)
+        await t.press("smoother", "y_scale", "reset")
+        assert (t.app.state.options, t.view.x) == (ChartOptions(), whole)
+        await t.press("axis")
+        run = t.app.run_shown
+        assert run is not None
+        assert t.app.options.axis_of(run) == run.axes()[1]
+        assert t.view.x.high != whole.high
+        for _ in run.axes()[1:]:
+            await t.press("axis")
+        assert t.view.x == whole
+        await t.press("y_scale", "y_scale")
+        assert t.view.y.scale == "log"
+        await t.press("y_scale", "y_scale", "y_range")
+        assert t.app.state.options.y_range == "robust"
+        await t.press("smoother")
+        assert [part.behind for part in t.view.lines] == [True, False]
+        await t.press("rougher")
+        assert [part.behind for part in t.view.lines] == [False]
+
+        monkeypatch.setattr(t.app._driver, "write", written.append)
+        await t.press("copy_value")
+        assert copied("".join(written)) == repr(reward(LAST))
+        written.clear()
+        await t.press("copy_series")
+        table = [pair.split("\t") for pair in copied("".join(written)).splitlines()]
+        assert table == [["step", "reward"], *([str(step), repr(reward(step))] for step in range(LAST + 1))]
+        written.clear()
+        await t.pilot.press("ctrl+p")
+        await t.pilot.pause()
+        await t.pilot.press(*"copy command")
+        await until(t.app, t.pilot, lambda s: "copy command (Ctrl+p)" in s)
+        await t.pilot.press("enter")
+        await t.until(lambda: "]52;" in "".join(written))
+        t.done.add("copy_command")
+        assert copied("".join(written)) == f"tuimon summary {run.path}"
+
+
+async def test_runs(tmp_path: Path) -> None:
+    async with tour(tmp_path, (120, 40), 3, "Runs") as t:
+        names = [run.name for run in t.app.snapshot.runs]
+
+        def at() -> int:
+            assert t.app.run_shown is not None
+            return names.index(t.app.run_shown.name)
+
+        begun = at()
+        await t.press("next_run")
+        assert at() == (begun + 1) % 3
+        await t.press("previous_run", "previous_run")
+        assert at() == (begun - 1) % 3
+        await t.press("next_run", "seeds")
+        assert [len(over.runs) for over in t.app.options.overlay] == [3]
+        await t.press("seeds", "runs")
+        table = (await t.on(RunListScreen)).table
+        await t.pilot.press("home")
+        await t.press("run_mark", "run_mark", "run_mark", "runs")
+        assert len(table.runs) == 3
+        assert [len(over.runs) for over in t.app.options.overlay] == [1, 1, 1]
+        await t.press("over")
+        assert not t.app.options.overlay
+        await t.press("over", "base")
+        shown = t.app.run_shown
+        assert shown is not None
+        assert t.app.options.base is shown
+        await t.press("compare")
+        screen = await t.on(ComparisonScreen)
+        said = "".join(part for row in screen.rows for part, _ in row)
+        assert all(f"seed{number:02}" in said or f"{number:02}" in said for number in range(3))
+
+
+async def test_the_list_of_runs(tmp_path: Path) -> None:
+    async with tour(tmp_path, (100, 10), RUNS, "Run list", enter="r") as t:
+        screen = await t.on(RunListScreen)
+        table, names = screen.table, [f"seed{number:02}" for number in range(RUNS)]
+
+        def listed() -> list[str]:
+            return [run.name.rpartition("/")[2] for run in table.runs]
+
+        def selected() -> str:
+            assert table.run_selected is not None
+            return table.run_selected.name.rpartition("/")[2]
+
+        assert listed() == names
+        await t.press("run_last")
+        assert selected() == names[-1]
+        await t.press("run_up")
+        assert selected() == names[-2]
+        await t.press("run_page_up")
+        assert selected() == names[-2 - table.room]
+        await t.press("run_page_down", "run_down")
+        assert selected() == names[-1]
+        await t.press("run_first")
+        assert selected() == names[0]
+        await t.press("run_sort_back")
+        assert t.app.state.runs.sort == SORTS[-1]
+        await t.press("run_sort", "run_sort")
+        assert t.app.state.runs.sort == SORTS[1]
+        for _ in SORTS[2 : SORTS.index("step") + 1]:
+            await t.press("run_sort")
+        assert listed() == [names[0], *reversed(names[1:])], "the most steps first"
+        await t.press("run_reverse")
+        assert listed() == [*names[1:], names[0]]
+        for _ in range(SORTS.index("step")):
+            await t.press("run_sort_back")
+        await t.press("run_first", "run_mark")
+        assert (t.app.state.runs.marked, selected()) == ((table.runs[0].path,), names[1])
+        await t.press("run_mark_all")
+        assert t.app.state.runs.marked == ()
+        await t.press("run_mark_all")
+        assert t.app.state.runs.marked == tuple(run.path for run in table.runs)
+        await t.press("run_pin")
+        assert listed()[:2] == [names[1], names[0]]
+        await t.press("run_pin", "run_hide")
+        assert names[1] not in listed()
+        await t.press("run_show_hidden")
+        assert listed() == names
+        await t.press("run_filter")
+        await t.type("seed07")
+        assert listed() == ["seed07"]
+        await t.press("run_show")
+        await until(t.app, t.pilot, lambda s: "step 26" in s)
+        assert t.app.run_shown is not None
+        assert t.app.run_shown.name.endswith("seed07")
+
+
+async def test_the_list_of_metrics(tmp_path: Path) -> None:
+    async with tour(tmp_path, (100, 12), 1, "Metric list", enter="M") as t:
+        screen = await t.on(MetricBrowser)
+        table = screen.table
+        names = table.names
+        assert {"reward", "loss", "kl", "a/m00", "b/m29"} <= set(names)
+        await t.press("metric_first")
+        assert table.selected == names[0]
+        await t.press("metric_down", "metric_page_down")
+        assert table.selected == names[1 + table.room]
+        await t.press("metric_page_down", key=1)
+        assert table.selected == names[1 + 2 * table.room]
+        await t.press("metric_page_up", "metric_up")
+        assert table.selected == names[table.room]
+        await t.press("metric_last")
+        assert table.selected == names[-1]
+        await t.press("metric_sort_back")
+        assert screen.sort == METRIC_SORTS[-1]
+        await t.press("metric_sort", "metric_sort", "metric_sort")
+        assert screen.sort == "last"
+        assert table.names[0] == "b/m29", "the highest value first"
+        await t.press("metric_reverse")
+        assert table.names[-1] == "b/m29"
+        await t.press("metric_filter")
+        await t.type("m07")
+        assert table.names == ("b/m07",)
+        await t.press("metric_open")
+        await t.until(lambda: len(t.app.screen_stack) == 1 and t.app.board.zoomed)
+        assert t.app.board.panel is not None
+        assert t.app.board.panel.title == "b/m07"
+        assert t.view.headline[0][0] == "7.500"
+
+
+async def test_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    async with tour(tmp_path, (100, 14), 1, "Log", enter="L") as t:
+        screen = await t.on(LogScreen)
+
+        def here(step: int) -> Callable[[], bool]:
+            wanted = line(step).rstrip("\n")
+            return lambda: screen.page.line is not None and screen.page.line.text.rstrip() == wanted.rstrip()
+
+        room = 14 - 3
+        await t.until(here(LAST))
+        await t.press("log_up")
+        await t.until(here(LAST - 1))
+        await t.press("log_page_up")
+        await t.until(lambda: screen.page.line is not None and not here(LAST - 1)())
+        step = screen.page.step
+        assert step is not None
+        assert LAST - 1 - step == pytest.approx(room, abs=1)
+        await t.press("log_page_down", "log_down")
+        await t.until(here(LAST))
+        await t.press("log_first")
+        await t.until(here(0))
+        await t.press("log_error")
+        await t.until(here(100))
+        await t.press("log_error")
+        await t.until(here(200))
+        await t.press("log_error_back")
+        await t.until(here(100))
+        await t.press("log_search")
+        await t.type("end15")
+        await t.until(here(150))
+        await t.press("log_next")
+        await t.until(here(151))
+        await t.press("log_previous")
+        await t.until(here(150))
+        written: list[str] = []
+        monkeypatch.setattr(t.app._driver, "write", written.append)
+        await t.press("log_copy")
+        assert copied("".join(written)).rstrip() == line(150).rstrip()
+        await t.press("log_right", "log_right")
+        right = screen.shift_by
+        await t.press("log_left")
+        assert 2 * screen.shift_by == right > 0
+        await t.press("log_last")
+        await t.until(lambda: here(LAST)() and screen.page.following)
+        await t.press("log_file")
+        await t.until(lambda: screen.path.endswith("worker.log") and len(screen.page.lines) == 1)
+        await t.press("log_file")
+        await t.until(here(LAST))
+        await t.press("log_charts")
+        await t.until(lambda: t.app.state.options.cursor == LAST)
+        assert t.reading() == pytest.approx(reward(LAST), rel=1e-8)
+
+
+async def test_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TMUX", "STY"):
+        monkeypatch.delenv(name, raising=False)
+    async with tour(tmp_path, (80, 6), 1, "Config", enter="C") as t:
+        screen = await t.on(ConfigScreen)
+        await t.until(lambda: len(screen.shown) >= 5)
+
+        def at() -> int:
+            assert screen.setting is not None
+            return screen.shown.index(screen.setting)
+
+        await t.press("config_last")
+        last = at()
+        assert last == len(screen.shown) - 1
+        await t.press("config_up")
+        assert at() == last - 1
+        await t.press("config_first", "config_down")
+        assert at() == 1
+        await t.press("config_page_down")
+        page = at() - 1
+        assert page > 1
+        await t.press("config_page_up")
+        assert at() == 1
+        await t.press("config_filter")
+        await t.type("clip")
+        await t.press("config_last")
+        assert screen.setting is not None
+        assert (screen.setting.path[-1], screen.setting.value) == ("clip", "0.2000")
+        written: list[str] = []
+        monkeypatch.setattr(t.app._driver, "write", written.append)
+        await t.press("config_copy")
+        assert float(copied("".join(written))) == 0.2
+        await t.press("back")
+        while screen.setting is None or screen.setting.path[-1] != "algorithm":
+            await t.press("config_down" if at() < last else "config_first")
+        await t.press("config_fold")
+        assert not any(setting.path[-1] == "clip" for setting in screen.shown)
+        await t.press("config_fold")
+        assert any(setting.path[-1] == "clip" for setting in screen.shown)
+
+
+async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with tour(tmp_path, (80, 24), 1, "Texts") as t:
+        for step in (100, 200):
+            write_step(tmp_path / "sweep" / "seed00", step)
+        await t.pilot.press("T")
+        screen = await t.on(TextsScreen)
+        await until(t.app, t.pilot, lambda s: "step 200: is it 0" in s)
+        await t.press("text_previous_step")
+        await until(t.app, t.pilot, lambda s: "step 100: is it 0" in s)
+        await t.press("text_next_step")
+        await until(t.app, t.pilot, lambda s: "step 200: is it 0" in s)
+        await t.press("text_down", "text_sample_down", "text_up", "text_sample_up", "text_last")
+        assert screen.table.cursor == screen.choice.count - 1
+        await t.press("text_first")
+        assert screen.table.cursor == 0
+        await t.press("text_sort", "text_sort_back")
+        assert screen.choice.sort == "worst"
+        await t.press("text_filter")
+        assert screen.choice.filter == "zero reward"
+        await t.press("text_filter_back", "text_groups", "text_open")
+        assert screen.choice.only
+        await t.press("text_groups", "text_groups", "text_open")
+        assert screen.zoomed
+        await t.press("text_page_down", "text_page_up", "text_end")
+        await t.until(lambda: screen.pane.top == screen.pane.last)
+        await t.press("text_fold")
+        await until(t.app, t.pilot, lambda s: "Thinking is folded, too" in s)
+        await t.press("text_raw")
+        assert screen.raw
+        written: list[str] = []
+        t.app.write = written.append  # type: ignore[method-assign]
+        await t.press("text_copy")
+        assert "says" in copied(written[-1])
+        await t.press("text_copy_all")
+        assert copied(written[-1]).startswith("### step 200, reward 0, format 1")
+        await t.press("text_raw", "text_open", "text_mark")
+        assert screen.marked is not None
+        await t.press("text_mark", "text_diff")
+        await until(t.app, t.pilot, lambda s: "[-" in s and "{+" in s)
+        await t.press("text_diff", "text_histogram")
+        assert [chosen.count for chosen in screen.choice.bins] == [12, 4]
+        await t.press("text_histogram", "text_prompt")
+        await t.until(lambda: [numbers.step for numbers in screen.choice.by_step] == [200, 100])
+        await t.press("text_prompt", "text_search")
+        await t.type("says")
+        await until(t.app, t.pilot, lambda s: "15 of 16 texts" in s)
+        await t.press("text_count")
+        await t.until(lambda: [numbers.count for numbers in screen.choice.by_step] == [15, 15])
+        await t.until(lambda: bool(t.app.snapshot.alerts))
+        await t.press("text_count", "text_alert")
+        alerts = (*t.app.snapshot.alerts, *t.app.snapshot.resolved)
+        await until(t.app, t.pilot, lambda s: any(alert.message[:30] in s for alert in alerts) and "15 of 16" in s)
+        await t.press("text_export")
+        await until(t.app, t.pilot, lambda s: "Saved 15 texts" in s)
+        [file] = tmp_path.glob("tuimon-*-texts.jsonl")
+        assert len(file.read_text().splitlines()) == 15
+        await t.press("text_search")
+        await t.type("nothing like this")
+        await until(t.app, t.pilot, lambda s: "0 of 16 texts" in s)
+        step = screen.step
+        await t.press("text_charts")
+        assert t.app.state.options.cursor == step

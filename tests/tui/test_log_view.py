@@ -1,0 +1,180 @@
+"""Test the log view and the config view of a run by keys against the contents of the files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.dashboard import opened, until
+
+from tuimon.reader.log_text import LogText
+from tuimon.tui.screens.config_view import ConfigScreen
+from tuimon.tui.screens.log_page import Pager, text_files
+from tuimon.tui.screens.log_view import LogScreen
+
+STEPS = 300
+
+
+def lines() -> list[str]:
+    """Return the lines of a log like verl's: metrics, two errors, a warning, and control sequences."""
+    text = ["starting \x1b[2J\x1b[31mred\x1b[0m"]
+    for step in range(1, STEPS + 1):
+        text.append(f"step:{step} - actor/loss:{1 / step:.6f} - critic/rewards/mean:{step / STEPS:.6f}")
+        if step in (100, 200):
+            text.append(f"ERROR worker {step} lost its heart beat")
+        if step == 150:
+            text.append("WARNING: the disk is nearly full")
+        if step % 10 == 0:
+            text.append(f"validated Wörk {step} {'=' * 200}>end{step}")
+    return text
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    directory = tmp_path / "grpo"
+    (directory / "logs").mkdir(parents=True)
+    (directory / "train.log").write_text("\n".join(lines()) + "\n")
+    (directory / "logs" / "worker.err").write_text("Traceback (most recent call last):\nValueError: gone\n")
+    config = {"algorithm": {"kl_coef": 0.001, "adv": "grpo"}, "trainer": {"lr": 1e-6}, "api_key": "sk-" + "a" * 40}
+    (directory / "config.json").write_text(json.dumps(config))
+    return directory
+
+
+def test_pager_reaches_every_line_in_both_directions(run: Path) -> None:
+    pager = Pager(LogText(str(run / "train.log")))
+    expected = [line.replace("\x1b[2J\x1b[31m", "").replace("\x1b[0m", "") for line in lines()]
+    pager.start(7)
+    seen = [line.text for line in pager.page.lines]
+    while not pager.page.following:
+        before = pager.page
+        pager.move(3, 7)
+        assert pager.page.line is not None
+        new = [line.text for line in pager.page.lines if line.offset > before.lines[-1].offset]
+        seen += new
+    assert seen == expected
+    assert pager.page.share == 1.0
+    back = [line.text for line in pager.page.lines]
+    while pager.page.lines[0].offset:
+        before = pager.page
+        pager.move(-5, 7)
+        assert not pager.page.following
+        back = [line.text for line in pager.page.lines if line.offset < before.lines[0].offset] + back
+    assert back == expected
+
+
+def test_page_follows_a_growing_file_and_reloads_a_replaced_one(run: Path) -> None:
+    path = run / "train.log"
+    pager = Pager(LogText(str(path)))
+    pager.refresh(5)
+    with path.open("a") as file:
+        file.write("one more\n")
+    assert [line.text for line in pager.refresh(5).lines][-1] == "one more"
+    pager.move(-8, 5)
+    held = pager.page.lines[0].offset
+    with path.open("a") as file:
+        file.write("and one\n")
+    assert pager.refresh(5).lines[0].offset == held
+    path.write_text("anew\n")
+    assert [line.text for line in pager.refresh(5).lines] == ["anew"]
+    path.unlink()
+    assert "No such file" in pager.refresh(5).message
+
+
+def test_the_texts_of_a_run(run: Path) -> None:
+    known = str(run / "train.log")
+    assert text_files(str(run), [known]) == [known, str(run / "logs" / "worker.err")]
+    assert text_files(str(run / "nowhere"), []) == []
+
+
+async def test_follow_search_errors_and_steps(run: Path) -> None:
+    async with opened(run, size=(100, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: f"step {STEPS}" in s)
+        await pilot.press("L")
+        shown = await until(app, pilot, lambda s: "following" in s and f"step:{STEPS} " in s)
+        assert f"step {STEPS}" in shown.splitlines()[0]
+        with (run / "train.log").open("a") as file:
+            file.write("the newest line\n")
+        await until(app, pilot, lambda s: "the newest line" in s)
+        await pilot.press("E")
+        await until(app, pilot, lambda s: "▌ERROR worker 200" in s and "  step 200" in s.splitlines()[0])
+        await pilot.press("E")
+        await until(app, pilot, lambda s: "▌ERROR worker 100" in s)
+        await pilot.press("E")
+        await until(app, pilot, lambda s: "No error above" in s)
+        await pilot.press("slash", *"wörk 2", "enter")
+        await until(app, pilot, lambda s: "▌validated Wörk 200" in s)
+        await pilot.press("n")
+        await until(app, pilot, lambda s: "▌validated Wörk 210" in s)
+        await pilot.press("N", "N")
+        await until(app, pilot, lambda s: "▌validated Wörk 20 " in s)
+        for _ in range(8):
+            await pilot.press("l")
+        await until(app, pilot, lambda s: ">end20" in s)
+        await pilot.press("escape", "g")
+        await until(app, pilot, lambda s: "starting" in s or "from column" in s)
+        await pilot.press("f")
+        await until(app, pilot, lambda s: "ValueError: gone" in s and "worker.err" in s.splitlines()[0])
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "critic/rewards/mean" in s or "reward" in s)
+        assert not isinstance(app.screen, LogScreen)
+
+
+async def test_text_next_to_the_run_is_named_like_its_source(run: Path) -> None:
+    (run / "train.log").rename(run.parent / "train.log")
+    (run / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    async with opened(run.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        assert app.run_shown is not None
+        assert app.run_shown.path == str(run)
+        await pilot.press("L")
+        screen = await until(app, pilot, lambda s: "following" in s)
+        assert " train.log " in screen
+        assert str(run.parent) not in screen
+
+
+async def test_from_a_line_to_the_charts_and_back(run: Path) -> None:
+    async with opened(run, size=(100, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: f"step {STEPS}" in s)
+        await pilot.press("L")
+        await until(app, pilot, lambda s: "following" in s)
+        await pilot.press("slash", *"step:123 ", "enter")
+        await pilot.press("N")
+        await until(app, pilot, lambda s: "▌step:123 " in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "following" not in s)
+        assert app.state.options.cursor == 123
+        await until(app, pilot, lambda s: "0.41 @ 123" in s)
+        await pilot.press("L")
+        await until(app, pilot, lambda s: "▌step:123 " in s)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 50), (3, 2)])
+async def test_any_size(run: Path, size: tuple[int, int]) -> None:
+    async with opened(run, size=size) as (app, pilot):
+        await pilot.pause(1.0)
+        for key in ("L", "C"):
+            await pilot.press(key)
+            await pilot.pause(0.3)
+            await pilot.press("j", "pageup", "G", "g")
+            await pilot.press("escape")
+        assert app.is_running
+
+
+async def test_settings_are_found_folded_and_hidden(run: Path) -> None:
+    async with opened(run, size=(100, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: f"step {STEPS}" in s)
+        await pilot.press("C")
+        shown = await until(app, pilot, lambda s: "kl_coef" in s and "adv" in s)
+        assert isinstance(app.screen, ConfigScreen)
+        assert "1.00e-06" in shown
+        assert "sk-aaa" not in shown
+        algorithm = next(index for index, row in enumerate(app.screen.shown) if row.path[-1] == "algorithm")
+        for _ in range(algorithm):
+            await pilot.press("j")
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "▸ algorithm" in s and "kl_coef" not in s)
+        await pilot.press("slash", *"KL_", "enter")
+        await until(app, pilot, lambda s: "1 listed" in s and "kl_coef" in s and "lr" not in s.splitlines()[3])
+        await pilot.press("escape", "C")
+        await until(app, pilot, lambda s: "settings" not in s.splitlines()[0])

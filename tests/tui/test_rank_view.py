@@ -1,0 +1,100 @@
+"""Test the view of the ranks of a job, on logs as launchers write them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from support import rank_jobs as jobs
+from support.dashboard import opened, text, until
+
+from tests.tui.test_every_action import Tour, ids
+from tuimon.tui.screens.log_view import LogScreen
+from tuimon.tui.screens.ranks import RanksScreen
+
+
+def _failed_job(tmp_path: Path) -> Path:
+    jobs.torchrun_job(tmp_path / "job")
+    jobs.torchrun_error(tmp_path / "job", 10, 60, "ValueError: sequence 71 has no tokens")
+    return tmp_path / "job"
+
+
+async def test_every_key_of_the_view(tmp_path: Path) -> None:
+    async with opened(_failed_job(tmp_path), (100, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "rank 10 failed" in s)
+        t = Tour(app, pilot)
+        await t.press("ranks")
+        screen = await t.on(RanksScreen)
+        pane = screen.pane
+        await t.until(lambda: pane.row is not None and pane.row.rank == 10)
+        await until(app, pilot, lambda s: "FAILED" in s and "sequence 71 has no tokens" in s)
+        await t.press("ranks_down")
+        assert pane.row is not None
+        assert pane.row.rank != 10
+        await t.press("ranks_up", "ranks_page_down", "ranks_page_up", "ranks_last")
+        assert pane.index == 15
+        await t.press("ranks_first", "ranks_right", "ranks_left")
+        assert pane.row.rank == 10
+        await t.press("ranks_next", "ranks_previous")
+        assert pane.row.strangeness > 0
+        await t.press("ranks_quantity")
+        assert pane.layout_name == "nodes"
+        await until(app, pilot, lambda s: "own time: median" in s and "node01" in s and "node02" in s)
+        await t.press("ranks_quantity_back")
+        await until(app, pilot, lambda s: "X failed" in s)
+        await t.press("ranks_layout")
+        await until(app, pilot, lambda s: "gpu 7" in s)
+        await t.press("ranks_layout", "ranks_find")
+        await t.type("10")
+        assert pane.layout_name == "table"
+        assert pane.row.rank == 10
+        written: list[str] = []
+        app.write = written.append  # type: ignore[method-assign]
+        await t.press("ranks_copy", "ranks_log")
+        assert "]52;" in "".join(written)
+        log = await t.on(LogScreen)
+        await t.until(lambda: log.page.line is not None and "sequence 71" in log.page.line.text)
+        await pilot.press("escape")
+        await t.on(RanksScreen)
+        await t.press("ranks")
+        assert len(app.screen_stack) == 1
+        assert ids("Ranks") <= t.done
+
+
+async def test_new_lines_change_the_view(tmp_path: Path) -> None:
+    job = jobs.torchrun_job(tmp_path / "job")
+    async with opened(job, (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 22" in s)
+        t = Tour(app, pilot)
+        await t.until(lambda: app.run_shown is not None and app.run_shown.ranks is not None)
+        await t.press("ranks")
+        await until(app, pilot, lambda s: "no failure and no straggler" in s)
+        jobs.torchrun_error(job, 3, 60, "ValueError: a bad batch")
+        await until(app, pilot, lambda s: "FAILED" in s and "a bad batch" in s)
+
+
+async def test_many_nodes_are_a_map(tmp_path: Path) -> None:
+    for rank in range(160):
+        rows = "".join(
+            json.dumps({"step": s, "rank": rank, "loss": 2.0, "compute_time": 0.6 if rank == 77 else 0.3 + s % 3 / 1e3})
+            + "\n"
+            for s in range(60)
+        )
+        head = (
+            f"> initializing torch distributed on rank {rank} of 160 (node{rank // 8:02}, local rank {rank % 8}) ...\n"
+        )
+        jobs.write(tmp_path / f"job/logs/out_{rank}.log", head)
+        jobs.write(tmp_path / f"job/rank_{rank:03}.jsonl", rows)
+    async with opened(tmp_path / "job", (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "rank 77 99% slow" in s)
+        t = Tour(app, pilot)
+        await t.press("ranks")
+        screen = await t.on(RanksScreen)
+        await until(app, pilot, lambda s: "160 ranks  20 nodes" in s and "gpu 5" in s)
+        [line] = [line for line in text(app).splitlines() if "gpu 5 " in line]
+        assert line[9:29] == ".........#.........."
+        await t.press("ranks_quantity")
+        await until(app, pilot, lambda s: "own time: median 0.301 s" in s and ".........X" in s)
+        await t.press("ranks_right")
+        assert screen.pane.row is not None
+        assert screen.pane.row.rank == 85

@@ -1,0 +1,260 @@
+"""Test the run list by keys and mouse against the written values."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support.dashboard import opened, text, until
+from support.programs import write
+from support.terminal import TUIMON, Terminal
+from textual.pilot import Pilot
+
+from tuimon.tui.actions import all_actions
+from tuimon.tui.app import TuimonApp
+from tuimon.tui.screens.run_list import RunListScreen
+
+STEPS = {"a_lr1": 30, "b_lr2": 20, "c_lr3": 40}
+"""Run -> points; its reward at step s is s times its learning rate."""
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    for number, (name, steps) in enumerate(STEPS.items(), 1):
+        write(tmp_path / "many", name, steps, number / 1000)
+    return tmp_path / "many"
+
+
+async def listed(app: TuimonApp, pilot: Pilot[None]) -> RunListScreen:
+    """Open the list once all three runs have been found."""
+    await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+    await pilot.press("r")
+    await until(app, pilot, lambda s: "3 runs" in s and all(name in s for name in STEPS))
+    assert isinstance(app.screen, RunListScreen)
+    return app.screen
+
+
+def order(app: TuimonApp) -> list[str]:
+    """Return the names of the runs in the order of the screen."""
+    rows = [line for line in text(app).splitlines()[2:] if not line.startswith(" i ")]
+    return [word for line in rows for word in line.split() if word in STEPS]
+
+
+def row_of(app: TuimonApp, name: str) -> str:
+    return next(line for line in text(app).splitlines() if name in line)
+
+
+def test_keys_are_unique_on_each_screen() -> None:
+    taken = Counter(
+        (where, key) for action in all_actions() for where in action.where for key in action.keys.split(",") if key
+    )
+    assert [pair for pair, count in taken.items() if count > 1] == []
+
+
+async def test_row_shows_state_step_reward_and_loss_as_logged(runs: Path) -> None:
+    with (runs / "b_lr2" / "metrics.jsonl").open("a"):  # its writer is alive
+        await assert_row(runs)
+
+
+async def assert_row(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        row = row_of(app, "b_lr2")
+        assert "19/40" in row
+        assert "0.0380" in row, "19 × 0.002"
+        assert "0.0500" in row, "1 / 20"
+        assert "running" in row
+        assert "⠉" in row or "⠒" in row, "the curve"
+        assert "39/40" in row_of(app, "c_lr3")
+
+
+async def test_rows_grow_while_the_list_is_open(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        with (runs / "a_lr1" / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 35, "reward": 0.5, "loss": 0.25}\n')
+        await until(app, pilot, lambda s: "0.5000" in s and "35/40" in s)
+        write(runs, "d_new", 5, 0.01)
+        await until(app, pilot, lambda s: "4 runs" in s and "d_new" in s)
+
+
+async def test_enter_shows_the_selected_run(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        screen = await listed(app, pilot)
+        await pilot.press("g", "down", "j")
+        assert screen.run_selected is not None
+        assert screen.run_selected.name == "c_lr3"
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "c_lr3" in s and "step 39 of 40" in s)
+        assert app.run_shown is not None
+        assert app.run_shown.name == "c_lr3"
+        await pilot.press("r")
+        await until(app, pilot, lambda s: "▌" in s and "c_lr3" in row_of(app, "▌"))
+        await pilot.press("k", "escape")
+        await until(app, pilot, lambda s: "run 3 of 3" in s)
+        assert app.run_shown.name == "c_lr3", "Esc leaves the list and chooses nothing"
+
+
+async def test_sorted_by_any_column_both_ways(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        expected = {
+            "found": ["a_lr1", "b_lr2", "c_lr3"],
+            "name": ["a_lr1", "b_lr2", "c_lr3"],
+            "step": ["c_lr3", "a_lr1", "b_lr2"],
+            "reward": sorted(STEPS, key=lambda name: -(STEPS[name] - 1) * int(name[-1])),
+            "loss": sorted(STEPS, key=lambda name: 1 / STEPS[name]),
+        }
+        seen = set()
+        for _ in range(12):
+            sort = app.state.runs.sort
+            if sort in expected:
+                assert order(app) == expected[sort], sort
+                await pilot.press("R")
+                assert order(app) == expected[sort][::-1], f"{sort} reversed"
+                seen.add(sort)
+            await pilot.press(">")
+        assert seen == set(expected)
+        app.state.runs = type(app.state.runs)(sort="step")
+        await pilot.press("escape", "right_square_bracket")
+        names = []
+        for _ in range(3):
+            assert app.run_shown is not None
+            names.append(app.run_shown.name)
+            await pilot.press("right_square_bracket")
+        first = names.index("c_lr3")
+        assert names[first:] + names[:first] == ["c_lr3", "a_lr1", "b_lr2"], "[ and ] go through the list in its order"
+
+
+async def test_filtered_as_it_is_typed(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.press("slash", *"lr>1e")
+        await until(app, pilot, lambda s: "lr> needs a number" in s and order(app) == list(STEPS))
+        await pilot.press(*"-3 step<30")
+        await until(app, pilot, lambda s: order(app) == ["b_lr2"] and "3 runs, 1 listed" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "/lr>1e-3 step<30" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "run 1 of 1" in s)
+        await pilot.press("right_square_bracket")
+        await until(app, pilot, lambda s: "no other run in the list" in s)
+        await pilot.press("r", "p")
+        await until(app, pilot, lambda s: "paused" in s.splitlines()[0])
+        await pilot.press("p", "escape")
+        await until(app, pilot, lambda s: order(app) == list(STEPS))
+        assert isinstance(app.screen, RunListScreen), "the first Esc removes the filter, the second closes the list"
+        await pilot.press("escape")
+        assert not isinstance(app.screen, RunListScreen)
+
+
+async def test_hidden_and_pinned(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.press("G", "P")
+        assert order(app) == ["c_lr3", "a_lr1", "b_lr2"]
+        await pilot.press("U")
+        await until(app, pilot, lambda s: "No run is hidden" in s)
+        await pilot.press("G", "H")
+        await until(app, pilot, lambda s: order(app) == ["c_lr3", "a_lr1"] and "1 hidden" in s)
+        await pilot.press("U")
+        await until(app, pilot, lambda s: order(app) == ["c_lr3", "a_lr1", "b_lr2"])
+        await pilot.press("G", "H", "U")
+        await until(app, pilot, lambda s: "1 hidden" not in s)
+
+
+async def test_a_base_and_the_distance_to_it_at_the_same_step(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.press("g", "down", "B")
+        await until(app, pilot, lambda s: "Δ base" in s)
+        assert "base" in row_of(app, "b_lr2")
+        assert f"+{19 * 0.003 - 19 * 0.002:.4f}" in row_of(app, "c_lr3"), "at step 19, the last of both"
+        assert f"{19 * 0.001 - 19 * 0.002:.4f}" in row_of(app, "a_lr1")
+        await pilot.press("B")
+        await until(app, pilot, lambda s: "Δ base" not in s)
+
+
+async def test_mouse_sorts_selects_marks_and_opens(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        screen = await listed(app, pilot)
+        head = text(app).splitlines()[1]
+        await pilot.click(screen.table, offset=(head.index("step"), 0))
+        assert order(app) == ["c_lr3", "a_lr1", "b_lr2"]
+        await pilot.click(screen.table, offset=(head.index("step"), 0))
+        assert order(app) == ["b_lr2", "a_lr1", "c_lr3"]
+        await pilot.click(screen.table, offset=(20, 3))
+        assert screen.run_selected is not None
+        assert screen.run_selected.name == "c_lr3"
+        await pilot.click(screen.table, offset=(2, 2))
+        assert [os.path.basename(path) for path in app.state.runs.marked] == ["a_lr1"]
+        await pilot.click(screen.table, offset=(20, 1), times=2)
+        await until(
+            app, pilot, lambda s: app.run_shown is not None and app.run_shown.name == "b_lr2" and "run 1 of" in s
+        )
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 50), (12, 4), (1, 1)])
+async def test_any_size(runs: Path, size: tuple[int, int]) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.resize_terminal(*size)
+        await pilot.pause(0.1)
+        lines = text(app).splitlines()
+        assert len(lines) <= size[1]
+        if size[0] >= 40:
+            assert order(app) == list(STEPS)
+            assert "0.0380" in row_of(app, "b_lr2"), "the reward stays when columns go"
+
+
+def test_a_directory_of_several_runs_opens_the_list_with_alerts_first(runs: Path, tmp_path: Path) -> None:
+    with (runs / "b_lr2" / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 20, "reward": NaN, "loss": NaN}\n')
+    state = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    with Terminal([*TUIMON, str(runs)], size=(80, 24), environment=state) as terminal:
+        terminal.until(lambda out: b"with alerts" in out and b"alerts first" in out)
+        terminal.type("\x1b[H\r")  # Home, Enter
+        terminal.until(lambda out: b"run 1 of 3" in out)
+    with Terminal([*TUIMON, str(runs / "a_lr1")], size=(80, 24), environment=state) as terminal:
+        terminal.until(lambda out: b"reward" in out)
+        assert b"alerts first" not in bytes(terminal.output)
+
+
+async def test_general_keys_work_in_the_list_and_the_dashboards_do_not(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        panels = app.state.all_metrics
+        await pilot.press("m", "x")
+        assert app.state.all_metrics == panels
+        await pilot.press("question_mark")
+        await until(app, pilot, lambda s: "Run list" in s or "Leave tuimon" in s)
+        await pilot.press("escape", "t", "r")
+        await until(app, pilot, lambda s: "of 3" in s)
+        assert app.state.theme == "light"
+
+
+async def test_thousand_runs_are_listed_and_only_visible_rows_are_rendered(tmp_path: Path) -> None:
+    count = 1000
+    tmp_path /= "sweep"
+    for number in range(count):
+        run = tmp_path / f"run{number:04}"
+        run.mkdir(parents=True)
+        (run / "metrics.jsonl").write_text(f'{{"step": 1, "reward": {number}}}\n{{"step": 2, "reward": {number}.5}}\n')
+    async with opened(tmp_path, size=(120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "of 1000" in s and app.snapshot.progress.caught_up, 60)
+        await pilot.press("r")
+        await pilot.press("g")
+        await until(app, pilot, lambda s: "1 000 runs" in s and "run0000" in s)
+        screen = app.screen
+        assert isinstance(screen, RunListScreen)
+        assert len(screen.table.runs) == count
+        assert 0 < len(screen.table.cache) <= 3 * screen.table.room, "only visible rows are rendered"
+        await pilot.press("G")
+        await until(app, pilot, lambda s: "run0999" in s and "999.5" in s)
+        await pilot.press("slash", *"reward>989")
+        await until(app, pilot, lambda s: "11 listed" in s)
+        assert {os.path.basename(run.name) for run in screen.table.runs} == {
+            f"run{number:04}" for number in range(989, 1000)
+        }

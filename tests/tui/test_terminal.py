@@ -1,0 +1,198 @@
+"""Test the program on a real terminal: idle output, and that the terminal is restored."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from support.terminal import TUIMON, Terminal
+
+LEAVE_ALTERNATE_SCREEN = b"\x1b[?1049l"
+SHOW_CURSOR = b"\x1b[?25h"
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "run_a" / "metrics.jsonl"
+    path.parent.mkdir()
+    now = time.time()
+    rows = ({"step": s, "timestamp": now - 2000 + s * 10, "reward": 0.1 * s, "loss": 1 / (s + 1)} for s in range(200))
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def shown(output: bytes) -> bool:
+    return b"reward" in output and b"19.9" in output
+
+
+def restored(terminal: Terminal) -> None:
+    assert LEAVE_ALTERNATE_SCREEN in terminal.output
+    assert SHOW_CURSOR in terminal.output.rpartition(LEAVE_ALTERNATE_SCREEN)[2] + terminal.output[-200:]
+    for mode in (b"?1000l", b"?1003l", b"?1006l", b"?2004l"):
+        assert b"\x1b[" + mode in terminal.output, f"{mode!r} is still on"
+    assert terminal.settings() == terminal.before, "stty has changed"
+
+
+def test_an_idle_second_writes_nothing(log: Path) -> None:
+    with Terminal([*TUIMON, str(log.parent)]) as terminal:
+        terminal.until(shown)
+        terminal.read(1.5)
+        assert terminal.read(2.0) == b""
+
+
+def test_the_first_page_is_sent_once(log: Path) -> None:
+    """A page sent four times takes seconds on a slow link. An exported COLUMNS and LINES is ignored."""
+    exported = {"COLUMNS": "80", "LINES": "24"}
+    with Terminal([*TUIMON, str(log.parent)], size=(160, 50), environment=exported) as terminal:
+        terminal.until(shown)
+        terminal.read(2.0)
+        assert len(terminal.output) < 160 * 50 * 3
+
+
+def test_new_point_writes_little(log: Path) -> None:
+    with Terminal([*TUIMON, str(log.parent)], size=(160, 50)) as terminal:
+        terminal.until(shown)
+        terminal.read(1.0)
+        whole = len(terminal.output)
+        with log.open("a") as file:
+            file.write(json.dumps({"step": 200, "timestamp": time.time(), "reward": 20.0, "loss": 0.0}) + "\n")
+        update = terminal.read(1.0)
+        assert b"200" in update
+        assert len(update) < whole / 4
+
+
+SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM]
+
+
+@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGXCPU, signal.SIGVTALRM, signal.SIGPROF])
+def test_signal_ends_the_program_and_restores_the_terminal(log: Path, number: signal.Signals) -> None:
+    with Terminal([*TUIMON, str(log.parent)]) as terminal:
+        terminal.until(shown)
+        reader = psutil.Process(terminal.process.pid).children()
+        assert reader
+        terminal.process.send_signal(number)
+        assert terminal.wait() == 128 + number
+        restored(terminal)
+        _, alive = psutil.wait_procs(reader, timeout=5)
+        assert not alive, "the reader outlives the screen"
+
+
+@pytest.mark.parametrize("keys", ["q", "\x03"])
+def test_keys_that_quit(log: Path, keys: str) -> None:
+    with Terminal([*TUIMON, str(log.parent)]) as terminal:
+        terminal.until(shown)
+        terminal.type(keys)
+        assert terminal.wait() == 0
+        restored(terminal)
+
+
+def test_program_ends_when_the_terminal_goes_away_without_a_signal(log: Path) -> None:
+    """SIGHUP may be inherited as ignored, or go to another session."""
+    with Terminal([*TUIMON, str(log.parent)], controlling=False) as terminal:
+        terminal.until(shown)
+        reader = psutil.Process(terminal.process.pid).children()
+        terminal.hang_up()
+        assert terminal.process.wait(20) == 128 + signal.SIGHUP
+        _, alive = psutil.wait_procs(reader, timeout=5)
+        assert not alive, "the reader outlives the screen"
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 1.0])
+def test_program_ends_when_the_terminal_goes_away(log: Path, seconds: float) -> None:
+    """At first more output is waiting than the queue to the terminal holds."""
+    with Terminal([*TUIMON, str(log.parent)]) as terminal:
+        terminal.until(shown)
+        terminal.read(seconds)
+        children = psutil.Process(terminal.process.pid).children()
+        terminal.hang_up()
+        terminal.process.wait(timeout=10)
+        _, alive = psutil.wait_procs(children, timeout=5)
+        assert not alive
+
+
+def test_blocked_terminal_does_not_prevent_the_end(log: Path) -> None:
+    with Terminal([*TUIMON, str(log.parent)]) as terminal:
+        terminal.until(shown)
+        children = psutil.Process(terminal.process.pid).children()
+        for _ in range(40):  # the whole screen in other colours, again and again, and it is not read
+            terminal.type("t")
+            time.sleep(0.05)
+        terminal.process.send_signal(signal.SIGTERM)
+        assert terminal.process.wait(timeout=20) == 128 + signal.SIGTERM
+        _, alive = psutil.wait_procs(children, timeout=5)
+        assert not alive
+
+
+def test_reader_ends_when_the_screen_is_killed(log: Path) -> None:
+    with Terminal([*TUIMON, str(log.parent)]) as terminal:
+        terminal.until(shown)
+        children = psutil.Process(terminal.process.pid).children()
+        terminal.process.kill()
+        _, alive = psutil.wait_procs(children, timeout=5)
+        assert not alive
+
+
+def test_suspend_gives_the_terminal_back_and_resume_paints_again(log: Path) -> None:
+    with Terminal(["bash", "--norc", "--noprofile", "-i"]) as terminal:
+        terminal.type(f"{shlex.join([*TUIMON, str(log.parent)])}\r")
+        terminal.until(shown)
+        terminal.type("\x1a")
+        terminal.until(lambda output: LEAVE_ALTERNATE_SCREEN in output and b"Stopped" in output)
+        size = len(terminal.output)
+        terminal.type("fg\r")
+        terminal.until(lambda output: b"reward" in output[size:])
+        terminal.type("q")
+        terminal.until(lambda output: LEAVE_ALTERNATE_SCREEN in output[size:])
+        terminal.type("exit 7\r")
+        assert terminal.wait() == 7
+
+
+def test_no_color_and_sixteen_colours(log: Path) -> None:
+    with Terminal([*TUIMON, str(log.parent)], environment={"NO_COLOR": "1"}) as terminal:
+        output = terminal.until(shown)
+        assert not re.search(rb"\x1b\[[0-9;]*[34]8;2;", output), "a colour, although NO_COLOR is set"
+    with Terminal([*TUIMON, str(log.parent)], environment={"TERM": "xterm", "COLORTERM": ""}) as terminal:
+        output = terminal.until(shown)
+        assert not re.search(rb"\x1b\[[0-9;]*[34]8;[25];", output), "more than 16 colours on a 16-colour terminal"
+
+
+HOSTILE = [
+    "\x1b]0;owned\x07",
+    "\x1b]52;c;ZXZpbA==\x07",
+    "\x1b]8;;http://evil\x1b\\",
+    "\x1b[2J",
+    "\x1bPq\x1b\\",
+    "\x9b31m",
+    "\u202eevil",
+    "[@click=app.quit]x[/]",
+]
+
+
+def test_no_control_sequence_of_a_log_reaches_the_terminal(tmp_path: Path) -> None:
+    """Names, values and a run's own name full of sequences: none leaves the program, on any screen."""
+    run = tmp_path / "run\x1b]0;owned\x07"
+    run.mkdir()
+    row = {"step": 1, **{f"reward/{text}": 1.0 for text in HOSTILE}, "loss": float("nan")}
+    document = {"config": {f"lr{text}": text for text in HOSTILE}, "train_history": [row]}
+    (run / "training_log.json").write_text(json.dumps(document))
+    with Terminal([*TUIMON, str(tmp_path)]) as terminal:
+        terminal.until(lambda output: b"loss" in output)
+        for keys in ("a", "\x1b", "m", " ", "?", "\x1b", "/rew", "\r", "\x1b", "\r"):
+            terminal.type(keys)
+            terminal.read(0.4)
+        terminal.type("\x03")
+        assert terminal.wait() == 0
+        output = bytes(terminal.output)
+    for command in ("summary", "doctor", "export"):
+        with Terminal([*TUIMON, command, str(tmp_path)]) as terminal:
+            assert terminal.wait() in (0, 4, 5)
+            output += bytes(terminal.output)
+    assert b"owned" in output, "the name is shown"
+    for forbidden in (b"\x1b]0;", b"\x1b]52", b"\x1b]8;", b"\x1bP", b"\xc2\x9b", "\u202e".encode()):
+        assert forbidden not in output, forbidden

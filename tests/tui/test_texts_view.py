@@ -1,0 +1,159 @@
+"""Test the texts view by keys against the rows that were written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.dashboard import copied, opened, text, until
+from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, write_run, write_step
+
+from tuimon.tui.screens.texts_view import TextsScreen
+
+
+async def test_list_and_text_of_the_step_at_the_cursor_and_back(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 5))
+    async with opened(run, (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 4" in s)
+        await pilot.press("T")
+        shown = await until(app, pilot, lambda s: "is it 0 times 3?" in s)
+        assert "step 4 (4 of 4)" in shown
+        assert f"{PROMPTS * ATTEMPTS} texts  reward {mean_reward(4):.4g}" in shown
+        assert "reference 0  answer 1" in shown
+        screen = app.screen
+        assert isinstance(screen, TextsScreen)
+        await pilot.press("p", "p")
+        await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "step 2: is it 0" in s)
+        await pilot.press("p", "p")
+        assert "No texts before this step" in text(app)
+        await pilot.press("n", "c")
+        assert app.state.options.cursor == 2
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "step 2 (2 of 4)" in s)
+        await pilot.press("T")
+        assert len(app.screen_stack) == 1
+
+
+async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(2, 3))
+    async with opened(run, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "is it 0 times 3?" in s)
+        screen = app.screen
+        assert isinstance(screen, TextsScreen)
+        choice = screen.choice
+        rewards = sorted(entry.reward or 0.0 for entry in choice.entries)
+        assert [entry.reward for entry in choice.listed] == rewards
+        await pilot.press("o")
+        assert [entry.reward for entry in choice.listed] == rewards[::-1]
+        await pilot.press("v")
+        assert [(group.passed, len(group.entries)) for group in choice.groups] == [(4, 4), (2, 4), (2, 4), (0, 4)]
+        await pilot.press("G", "enter")
+        shown = await until(app, pilot, lambda s: "4 of 16 texts" in s and "one group" in s)
+        assert "reward 0 ± 0" in shown
+        await pilot.press("escape", "v")
+        while choice.filter != "loop":
+            await pilot.press("f")
+        assert [entry.head for entry in choice.listed] == [("wait, no. " * 16)[:160]]
+        await pilot.press("F", "f", "f")
+        while choice.filter != "all":
+            await pilot.press("f")
+        await pilot.press("slash", *"format<1", "enter")
+        await until(app, pilot, lambda s: "1 of 16 texts" in s)
+        await pilot.press("escape", "slash", *"re:attempt [12] says", "enter")
+        await until(app, pilot, lambda s: f"{2 * PROMPTS - 0} of 16 texts" in s)
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "16 texts" in s and " of 16 texts" not in s)
+
+
+async def test_hostile_text_is_made_safe_on_the_screen_and_in_copies(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(2, 3))
+    async with opened(run, (100, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        written: list[str] = []
+        app.write = written.append  # type: ignore[method-assign]
+        await pilot.press("T", "slash", *"[bold]", "enter")
+        await until(app, pilot, lambda s: "1 of 16 texts" in s and "[bold]x[/bold]" in s)
+        await pilot.press("enter", "e")
+        screen = app.screen
+        assert isinstance(screen, TextsScreen)
+        shown = await until(app, pilot, lambda s: screen.zoomed and screen.pane.top == screen.pane.last)
+        for character in "\x1b\u202e\u2028\u200b\x07\r":
+            assert character not in shown
+        await pilot.press("y")
+        response = copied(written[-1])
+        assert "[bold]x[/bold]" in response
+        assert "\x1b" not in response
+        await pilot.press("r")
+        await until(app, pilot, lambda s: "as it is in the file" in s)
+        await pilot.press("g", "z", "escape")
+        assert not screen.zoomed
+
+
+async def test_a_new_step_appears_until_a_sample_was_chosen(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 3))
+    async with opened(run, (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "step 2: is it 0" in s)
+        write_step(run, 3)
+        await until(app, pilot, lambda s: "step 3 (3 of 3)" in s and "step 3: is it 0" in s)
+        await pilot.press("j")
+        write_step(run, 4)
+        await until(app, pilot, lambda s: "step 3 (3 of 4)" in s)
+        with (run / "rollouts" / "3.jsonl").open("a") as file:
+            file.write('{"input": "torn')
+        await pilot.press("n")
+        await until(app, pilot, lambda s: "step 4 (4 of 4)" in s and "step 4: is it 0" in s)
+
+
+async def test_the_marked_text_is_compared_with_another_step(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 3))
+    async with opened(run, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "step 2: is it 0" in s)
+        await pilot.press("m", "p")
+        await until(app, pilot, lambda s: "step 1: is it 0" in s)
+        await pilot.press("d")
+        shown = await until(app, pilot, lambda s: "[-2:-]{+1:+}" in s)
+        assert "difference" in shown
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: "step 1: is it 0" in s)
+
+
+async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 3))
+    with (run / "rollouts" / "1.jsonl").open("a") as file:
+        file.write('{"input": "another", "output": "text", "score": NaN, "step": 1}\n')
+        file.write('{"input": "another", "output": "text", "score": 9.0, "step": 1}\n')
+    async with opened(run, (200, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        shown = await until(app, pilot, lambda s: "= critic/score/mean" in s)
+        assert f"mean reward of the texts {mean_reward(2):.4f}" in shown
+        assert "1 of 4 groups without variance" not in shown
+        assert "2 of 4 groups without variance, truncation is not logged" in shown
+        await pilot.press("p")
+        shown = await until(app, pilot, lambda s: "but critic/score/mean is 0.3750" in s)
+        assert "mean reward of 17 texts" in shown
+        assert "no finite reward 6 %" in shown
+        await pilot.press("h")
+        shown = await until(app, pilot, lambda s: "9       1" in s)
+        await pilot.press("g", "enter")
+        await until(app, pilot, lambda s: "1 of 18 texts" in s and "one range" in s)
+
+
+async def test_a_run_without_texts_names_the_option(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(0))
+    (run / "metrics.jsonl").write_text('{"step": 1, "critic/score/mean": 0.5, "timing_s/gen": 2.0}\n')
+    (run / "rollout_data").mkdir()
+    (run / "rollout_data" / "1.pt").write_bytes(b"\x80\x02")
+    async with opened(run, (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 1" in s)
+        await pilot.press("T")
+        shown = await until(app, pilot, lambda s: "The run looks like verl" in s)
+        assert "trainer.rollout_data_dir" in shown
+        assert "is a pickle" in shown
+        write_step(run, 5)
+        await until(app, pilot, lambda s: "step 5: is it 0" in s)

@@ -1,0 +1,438 @@
+"""Meaning of metric names, checked with names from the source code of the frameworks that write them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tuimon.vocabulary import (
+    classify,
+    is_nested,
+    meanings,
+    memory_of,
+    merge_key,
+    pair_key,
+    phase_of,
+    repeats_along_other_axis,
+    without_reducer,
+)
+from tuimon.vocabulary._compile import SOURCE, compiled, expressions, formatted, parse
+from tuimon.vocabulary._document import COMPILED, MAX_NAME
+from tuimon.vocabulary.meaning import _match
+
+DOCUMENT = tomllib.loads(SOURCE.read_text(encoding="utf-8"))
+DATA = Path(__file__).parent.parent / "data" / "vocabulary"
+CONCEPTS: dict[str, str] = json.loads((DATA / "vocab_expect.json").read_text())
+PHASES: dict[str, str] = json.loads((DATA / "phase_expect.json").read_text())
+ROLL_PHASES = (
+    "train_step",
+    "generate",
+    "model_update",
+    "compute_log_probs",
+    "do_checkpoint",
+    "compute_values",
+    "compute_rewards",
+)
+
+
+def roll_names(devices: int, infix: str = "{}") -> Iterator[str]:
+    """Yield every name that ROLL's documentation lists, with its placeholders filled in."""
+    for line in (DATA / "roll_documented.txt").read_text().split():
+        for phase in ROLL_PHASES if "{metric_infix}" in line else ("",):
+            for device in range(devices) if "{device_id}" in line else (0,):
+                yield line.replace("{metric_infix}", infix.format(phase)).replace("{device_id}", str(device))
+
+
+@pytest.mark.parametrize(("name", "concept"), CONCEPTS.items())
+def test_concept_of_name(name: str, concept: str) -> None:
+    assert classify(name).concept == concept
+
+
+@pytest.mark.parametrize(("name", "phase"), PHASES.items())
+def test_phase_of_name(name: str, phase: str) -> None:
+    result = phase_of(name)
+    assert result is not None
+    assert result.id == phase
+
+
+def test_all_1128_documented_roll_names_are_known() -> None:
+    names = {*roll_names(8), "system/step"}
+    assert len(names) == 1128
+    assert {n for n in names if classify(n).concept == "other"} == set()
+
+
+@pytest.mark.parametrize("infix", ["{}", "actor_train/{}", "reward-math/{}"])
+def test_every_part_of_memory_and_time_tags_is_parsed(infix: str) -> None:
+    for name in roll_names(16, infix):
+        parts = name.split("/")
+        if name.startswith("memory/cpu/"):
+            tag = memory_of(name)
+            assert tag is not None
+            assert tag.cpu
+            assert ["memory", "cpu", *tag.phase.split("/"), tag.snapshot, tag.kind] == parts
+        elif name.startswith("memory/"):
+            tag = memory_of(name)
+            assert tag is not None
+            assert ["memory", *tag.phase.split("/"), tag.snapshot, tag.load, tag.kind, str(tag.device)] == parts
+            assert tag.fraction == name.split("/")[-2].endswith("_frac")
+        elif name.startswith("time/") and parts[-1] in ("total", "execute", "onload", "offload"):
+            phase = phase_of(name)
+            assert phase is not None
+            assert ["time", *phase.name.split("."), phase.part] == parts
+
+
+TRAPS = {
+    "train/entropy_loss": lambda: classify("train/entropy_loss").sign_auto and not classify("actor/entropy").sign_auto,
+    "val/*": lambda: (
+        (classify("val/score/mean").concept, classify("val/ratio").concept, classify("val/clipfrac_avg").concept)
+        == ("reward.val", "ratio", "clip_frac.value")
+    ),
+    "train/step_train, train/teacher_forward": lambda: (
+        classify("train/step_train").unit == "s" and classify("train/teacher_forward").unit == "s"
+    ),
+    "train/lr(1e-3)": lambda: classify("train/lr(1e-3)").scale == 1e-3 and classify("train/lr").scale == 1,
+    "train_tool_stats/tool_success_rate": lambda: classify("train_tool_stats/tool_success_rate").unit == "pct",
+    "@ suffixes": lambda: (
+        [without_reducer(n) for n in ("a@sum", "acc/mean@8", "TGC@1", "pass@k", "a@p50", "b@best")]
+        == ["a", "acc/mean@8", "TGC@1", "pass@k", "a", "b@best"]
+    ),
+    "time/step_total (ROLL RLVR)": lambda: classify("time/step_total").concept == "time.step",
+    "memory/.../0": lambda: "rank" in next(c["note"] for c in DOCUMENT["concept"] if c["id"] == "gpu.frac"),
+    "critic/rewards/mean": lambda: (
+        classify("critic/rewards/mean").preference > classify("critic/score/mean").preference
+    ),
+    "time/actor_train/train_step/*": lambda: (
+        [
+            part.part
+            for part in map(phase_of, (f"time/actor_train/train_step/{p}" for p in ("total", "execute", "onload")))
+            if part
+        ]
+        == ["total", "execute", "onload"]
+    ),
+}
+
+
+def test_every_trap_is_checked() -> None:
+    assert set(TRAPS) == {trap["what"] for trap in DOCUMENT["trap"]}
+
+
+@pytest.mark.parametrize("what", TRAPS)
+def test_trap(what: str) -> None:
+    assert TRAPS[what]()
+
+
+@pytest.mark.parametrize(
+    ("name", "concept", "split"),
+    [
+        ("train_history/reward", "reward.train", "train"),
+        ("train_history/loss", "loss.total", "train"),
+        ("train_history/lr", "lr", "train"),
+        ("val_history/val_reward", "reward.val", "val"),
+        ("val_history/eval_loss", "loss.val", "val"),
+        ("val_history/val_accuracy", "success.pref", "val"),
+        ("usability_history/has_box_rate", "success.val", "val"),
+        ("eval_kl", "kl.ref", "val"),
+        ("eval/entropy", "entropy", "val"),
+        ("train/reward", "reward.train", "train"),
+        ("compare_train/loss", "loss.total", "train"),
+        ("compare_val/loss", "loss.val", "val"),
+        ("validation/epoch_loss", "loss.val", "val"),
+        ("trainer/actor/pg_loss", "loss.policy", "train"),
+        ("runs/explorer/rollout/reward/mean", "reward.train", "train"),
+        ("_timestamp", "drop", "train"),
+        ("__swanlab__.cpu.pct", "machine", "train"),
+        ("memory/max_reserved(%)", "gpu.frac", "train"),
+        ("奖励", "other", "train"),
+        ("", "other", "train"),
+        ("/", "other", "train"),
+    ],
+)
+def test_sections_sub_runs_and_validation_names(name: str, concept: str, split: str) -> None:
+    meaning = classify(name)
+    assert (meaning.concept, meaning.split) == (concept, split)
+
+
+def test_validation_series_is_drawn_after_training_series() -> None:
+    assert classify("eval/kl").preference > classify("train/kl").preference
+
+
+def test_facets() -> None:
+    assert classify("val-core/openai/gsm8k/acc/mean@8").facets == {"ds": "openai/gsm8k", "q": "mean", "k": "8"}
+    assert classify("math_rule/critic/score/mean").facets == {"domain": "math_rule"}
+
+
+@pytest.mark.parametrize(
+    ("child", "parent", "nested"),
+    [
+        ("time/actor_infer/generate/total", "time/step_rollout", True),
+        ("time/critic/train_step/total", "time/step_train", True),
+        ("time/reference/compute_log_probs/total", "time/ref_log_probs_values_reward", True),
+        ("time/compute_values/total", "time/old_log_probs_values", True),
+        ("time/reward-math/compute_rewards/total", "time/ref_log_probs_values_reward", True),
+        ("time/actor_train/do_checkpoint/total", "time/step_train", False),
+        ("time/get_batch_cost_train", "time/step_rollout", True),
+        ("time/step_rollout", "time/get_batch_cost_train", False),
+        ("perf/actor_train_time", "perf/train_time", True),
+        ("perf/update_weights_time", "perf/train_time", False),
+        (
+            "timing/train/prepare_for_generation/transfer_and_update_weights",
+            "timing/train/prepare_for_generation/total",
+            True,
+        ),
+        ("timing_s/gen", "timing_s/old_log_prob", False),
+    ],
+)
+def test_timer_is_part_of_another(child: str, parent: str, nested: bool) -> None:
+    inner, outer = phase_of(child), phase_of(parent)
+    assert inner is not None
+    assert outer is not None
+    assert is_nested(inner, outer) is nested
+
+
+def test_timer_statistics_are_not_parts_of_the_step() -> None:
+    for name in (
+        "scheduler/math/time/generate/mean",
+        "timing_s/agent_loop/generate_sequences/max",
+        "system/time/gen_mean",
+    ):
+        phase = phase_of(name)
+        assert phase is not None
+        assert phase.part == "statistic"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "fraction", "scale"),
+    [
+        ("perf/max_memory_reserved_gb", "max_reserved", False, 1),
+        ("memory(GiB)", "used", False, 1),
+        ("memory/max_reserved(%)", "max_reserved_frac", True, 0.01),
+        ("memory/max_active(GiB)", "max_allocated", False, 1),
+        ("vram_allocated", "max_allocated", False, 1),
+        ("peak_memory_reserved", "max_reserved", False, 1),
+        ("ray/node.1.gpu.3.mem_gb", "used", False, 1),
+        ("perf/cpu_memory_used_gb", "rss", False, 1),
+    ],
+)
+def test_memory_tags_of_other_frameworks(name: str, kind: str, fraction: bool, scale: float) -> None:
+    tag = memory_of(name)
+    assert tag is not None
+    assert (tag.kind, tag.fraction, tag.scale) == (kind, fraction, scale)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("eval_loss", "eval/loss"),
+        ("loss", "train/loss", "train_history/loss"),
+        ("actor/pg_loss", "actor/pg_loss@sum"),
+        ("val_history/val_reward", "val_reward"),
+        ("val/acc@5", "val/acc_at_5"),
+    ],
+)
+def test_spellings_of_one_metric_share_a_merge_key(names: tuple[str, ...]) -> None:
+    assert len({merge_key(name) for name in names}) == 1
+
+
+def test_different_metrics_have_different_merge_keys() -> None:
+    names = ["loss", "eval_loss", "val_loss", "critic/loss", "val_history/step", "train_history/step", "TGC@1", "TGC@4"]
+    assert len({merge_key(name) for name in names}) == len(names)
+
+
+def test_long_names_take_bounded_time() -> None:
+    assert classify("memory/" + "x/" * 5000 + "start/onload/allocated/0").concept == "other"
+    for piece in ("reward/", "memory/start/end/", "actor/", "time/", "_val_", "a", "eval/reward.mean/", "((", "\n"):
+        classify((piece * MAX_NAME)[:MAX_NAME])
+
+
+def test_compiled_vocabulary_is_up_to_date() -> None:
+    """The head of vocabulary.toml describes how to compile it."""
+    assert formatted(compiled(DOCUMENT)) == COMPILED.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("template", "name", "facets"),
+    [
+        ("{train/|}loss", "loss", {}),
+        ("{train/|}loss", "train/loss", {}),
+        ("{train/|}loss", "eval/loss", None),
+        ("{domain}/kl", "math/kl", {"domain": "math"}),
+        ("{domain}/kl", "a/b/kl", None),
+        ("val/{ds:**}/{q:max|min}@{k:#}", "val/a/b/max@12", {"ds": "a/b", "q": "max", "k": "12"}),
+        ("lr({a|b})", "lr(b)", {}),
+        ("lr-{~[A-Z]+}", "lr-AB", {}),
+        ("eval/{ds:~(?!x)[a-z]+}", "eval/gsm", {"ds": "gsm"}),
+        ("eval/{ds:~(?!x)[a-z]+}", "eval/x", None),
+        ("time/{{role}/|}{op:save}/**", "time/save/total", {"op": "save"}),
+    ],
+)
+def test_template_syntax(template: str, name: str, facets: dict[str, str] | None) -> None:
+    match = re.fullmatch(parse(template).regex, name)
+    groups = {key: value for key, value in match.groupdict().items() if value is not None} if match else None
+    assert groups == facets
+
+
+@pytest.mark.parametrize("template", ["{train/|loss", "loss}", "{ds:**"])
+def test_unbalanced_braces_are_an_error(template: str) -> None:
+    with pytest.raises(ValueError, match="unbalanced braces"):
+        parse(template)
+
+
+_PATTERNS = [
+    (concept["id"], pattern.get("preference", preference), re.compile(source))
+    for concept in DOCUMENT["concept"]
+    for preference, pattern in enumerate(concept["pattern"])
+    for source, _ in expressions(pattern)
+]
+_NAMES = [*CONCEPTS, *roll_names(2)]
+_PARTS = sorted({part for name in _NAMES for part in re.split("([/_.@-])", name)})
+
+
+@st.composite
+def _similar(draw: st.DrawFn) -> str:
+    """Draw a known name with some parts replaced by parts of other names."""
+    parts = re.split("([/_.@-])", draw(st.sampled_from(_NAMES)))
+    for position in draw(st.lists(st.integers(0, len(parts) - 1), max_size=3)):
+        parts[position] = draw(st.sampled_from(_PARTS) | st.text(max_size=3))
+    return "".join(parts)
+
+
+@given(st.sampled_from(_NAMES) | _similar() | st.text(max_size=20))
+@settings(max_examples=1000)
+def test_first_matching_pattern_wins(name: str) -> None:
+    meaning = _match(name, "")
+    matches = ((concept, n, match) for concept, n, pattern in _PATTERNS if (match := pattern.fullmatch(name)))
+    first = next(matches, None)
+    if first is None:
+        assert meaning.concept == "other"
+        return
+    concept, preference, match = first
+    facets = {key: text for key, text in match.groupdict().items() if text is not None}
+    assert (meaning.concept, meaning.preference, dict(meaning.facets)) == (concept, preference, facets)
+
+
+def test_no_template_takes_exponential_time() -> None:
+    """Only a repeat inside a repeat backtracks exponentially, and a template can only repeat a single character class.
+
+    Several repeats in a row are a low power of MAX_NAME.
+    """
+    patterns = [pattern for concept in DOCUMENT["concept"] for pattern in concept["pattern"]]
+    templates = [template for p in patterns for key in ("names", "except") for template in p.get(key, ())]
+    assert len(templates) > 300
+    for template in templates:
+        assert not re.search(r"\)[*+{]", parse(template).regex), template
+
+
+def test_import_does_not_load_the_vocabulary() -> None:
+    program = "import sys, tuimon.vocabulary; sys.exit('orjson' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "concept", "direction", "split"),
+    [
+        ("Train Loss", "loss.total", "down", "train"),
+        ("Val Loss", "loss.val", "down", "val"),
+        ("valLoss", "loss.val", "down", "val"),
+        ("Loss/test", "loss.val", "down", "val"),
+        ("avg_loss", "loss.total", "down", "train"),
+        ("training_loss", "loss.total", "down", "train"),
+        ("dev_loss", "loss.val", "down", "val"),
+        ("Acc", "success.pref", "up", "train"),
+        ("Test Acc", "success.accuracy", "up", "val"),
+        ("test_acc", "success.accuracy", "up", "val"),
+        ("top-1 acc", "success.accuracy", "up", "train"),
+        ("val_acc5", "success.accuracy", "up", "val"),
+        ("LR", "lr", "neutral", "train"),
+        ("Learning / Learning rate", "lr", "neutral", "train"),
+        ("g_lr", "lr", "neutral", "train"),
+        ("episodeReward", "reward.train", "up", "train"),
+        ("Reward / Total reward (mean)", "reward.train", "up", "train"),
+        ("Reward / Total reward (max)", "reward.range", "neutral", "train"),
+        ("charts/episodic_return", "reward.train", "up", "train"),
+        ("env_runners/episode_return_mean", "reward.train", "up", "train"),
+        ("Train/mean_reward", "reward.train", "up", "train"),
+        ("evaluation/Average Returns", "reward.val", "up", "val"),
+        ("win_rate", "success.train", "up", "train"),
+        ("Loss / Policy loss", "loss.policy", "neutral", "train"),
+        ("Loss/value", "loss.value", "down", "train"),
+        ("perplexity", "perplexity", "down", "train"),
+        ("wer", "error", "down", "train"),
+        ("RMSE", "error", "down", "train"),
+        ("Test Error", "error", "down", "val"),
+        ("mIoU/val", "quality", "up", "val"),
+        ("val/PSNR", "quality", "up", "val"),
+        ("Dice Loss", "loss.part", "down", "train"),
+        ("eval_wer", "error", "down", "val"),
+        ("eval_perplexity", "perplexity", "down", "val"),
+        ("eval_macro_f1", "quality", "up", "val"),
+        ("eval_unheard_of", "other", "neutral", "val"),
+        ("eval_north_loss", "loss.val", "down", "val"),
+        ("eval_north_accuracy", "success.accuracy", "up", "val"),
+        ("eval_north_runtime", "throughput.runtime", "neutral", "val"),
+        ("eval_north_samples_per_second", "throughput.samples", "up", "val"),
+        ("val/mask_loss", "loss.val", "down", "val"),
+        ("Loss/D", "loss.adversarial", "neutral", "train"),
+        ("G_loss", "loss.adversarial", "neutral", "train"),
+        ("discriminator/loss", "loss.adversarial", "neutral", "train"),
+        ("errG", "loss.adversarial", "neutral", "train"),
+        ("valid_1's auc", "quality", "up", "val"),
+        ("loss_scale", "other", "neutral", "train"),
+        ("valid_tokens", "other", "neutral", "val"),
+        ("actor/valid_sample_ratio", "known.other", "neutral", "train"),
+    ],
+)
+def test_names_are_read_by_their_words(name: str, concept: str, direction: str, split: str) -> None:
+    meaning = classify(name)
+    assert (meaning.concept, meaning.direction, meaning.split) == (concept, direction, split)
+
+
+@pytest.mark.parametrize("spelling", ["avg val loss", "Avg Val Loss", "AVG_VAL_LOSS", "avgValLoss", "avg-val-loss"])
+def test_case_blanks_and_separators_do_not_change_the_meaning(spelling: str) -> None:
+    assert classify(spelling) == classify("avg_val_loss")
+
+
+def test_evaluation_sets_are_told_apart() -> None:
+    sets = {classify(f"eval_{name}_loss").facets["ds"] for name in ("north", "south", "far_east")}
+    assert sets == {"north", "south", "far_east"}
+
+
+def test_training_and_validation_series_of_a_quantity_share_a_key() -> None:
+    assert pair_key("val/cls_loss") == pair_key("train/cls_loss") != pair_key("train/box_loss")
+    assert {pair_key(name) for name in ("Train Loss", "val_loss", "eval/loss", "Loss/test", "valid loss")} == {"loss"}
+
+
+def test_meaning_depends_on_the_other_metrics_of_the_run() -> None:
+    alone = meanings(("loss", "acc", "eval/north", "mean_reward"))
+    assert alone["loss"].direction == "neutral", "mean_reward is the reward of the training"
+    assert alone["mean_reward"].split == "train"
+    assert alone["acc"].label == "accuracy"
+    supervised = meanings(("loss", "eval/north"))
+    assert (supervised["loss"].direction, supervised["eval/north"].direction) == ("down", "neutral")
+    preferences = meanings(("loss", "acc", "rewards/margins"))
+    assert preferences["acc"].label == "preference accuracy"
+    assert meanings(("return",))["return"].concept == "reward.train"
+    assert meanings(("return", "reward"))["return"].concept == "return"
+
+
+def test_series_along_another_axis_and_image_sizes_are_hidden() -> None:
+    names = ("Train/mean_reward", "Train/mean_reward/time", "rewards/step", "rewards/iter", "rewards/time", "perf/time")
+    assert repeats_along_other_axis(names) == {"Train/mean_reward/time", "rewards/iter", "rewards/time"}
+    known = meanings((*names, "sample.width", "sample.height", "sample.size", "buffer.size"))
+    hidden = {name for name, meaning in known.items() if meaning.panel == "hidden"}
+    assert hidden == {*repeats_along_other_axis(names), "sample.width", "sample.height", "sample.size"}
+    assert known["rewards/step"].concept == "reward.train"
+
+
+def test_no_label_is_internal() -> None:
+    labels = {classify(name).label for name in (*_NAMES, "eval/runtime", "total_flos", "val_auc", "odd")}
+    assert not {label for label in labels if "known" in label or "secondary" in label or "." in label}
+    assert classify("val_auc").label == "auc"

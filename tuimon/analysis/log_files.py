@@ -1,0 +1,85 @@
+"""Facts about the log files of a run: who writes them, whether they are copies, and why they give no point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tuimon.model.points import Fact
+from tuimon.store import Run
+from tuimon.store.streams import StreamView
+
+_HELD_OPEN = ("tensorboard", "wandb", "swanlab")
+"""Formats whose writers hold the file open until they end."""
+_UNFINISHED = ("waiting", "writing", "superseded", "gone")
+"""States of streams that may give points later, or whose points are elsewhere."""
+_UNDERSTOOD = {
+    "console": 'lines such as "step 10 loss 0.5" are read, and those of console_patterns in config.toml',
+    "csv": "a header line and numbers in columns are read",
+    "tensorboard": "scalars are read",
+    "": "rows with a step or an epoch, or a list of numbers for each metric, are read",
+}
+"""Content that would give points, by format."""
+_LEAST_COPIED = 5
+"""Points of the longest metric from which on a log that was written at once is a copy: a training that has just begun
+has written its first row at once, too."""
+
+
+def writer_of(run: Run) -> dict[str, Any]:
+    """Return ProgressInputs' writer, process and reopens.
+
+    Files of formats that are held open decide, if there are any; else all files of the run, its console text included.
+    """
+    known = [view for view in run.streams if view.status and view.status.state not in ("gone", "superseded")]
+    held = [view for view in known if view.info.format in _HELD_OPEN and view.point_count]
+    statuses = [view.status for view in held or known if view.status]
+    holding = next((status for status in statuses if status.writer == "open"), None)
+    newest = max(statuses, key=lambda status: np.nan_to_num(status.modified), default=None)
+    writer = holding.writer if holding else newest.writer if newest else "unknown"
+    if not held and writer == "closed" and any(status.writer == "unknown" for status in statuses):
+        writer = "unknown"
+    return {"writer": writer, "process": holding.process if holding else "", "reopens": not held}
+
+
+def is_copied(run: Run) -> bool:
+    """Return whether all files with points were written at once, and hold more than the first rows of a training."""
+    if run.busiest_metric is not None and len(run.curve(run.busiest_metric)) < _LEAST_COPIED:
+        return False
+    statuses = [view.status for view in run.streams if view.point_count or not run.point_count]
+    return bool(statuses) and all(status is not None and status.copied for status in statuses)
+
+
+def _understood(log_format: str) -> str:
+    """Return what would give points in a log of this format, for the user."""
+    return _UNDERSTOOD.get(log_format, _UNDERSTOOD[""])
+
+
+def unread_reason(run: Run) -> str:
+    """Return why the first file that is not empty gives no point, and what would; "" if there is no such file."""
+    for view in sorted(run.streams, key=lambda view: not _is_whole(view)):
+        status = view.status
+        if not run.point_count and status and status.size and status.state not in _UNFINISHED:
+            return f"{view.info.source}: {status.message or 'no metric in it'}; {_understood(view.info.format)}"
+    return ""
+
+
+def unread_whole(run: Run) -> bool:
+    """Return whether a file of the run is a whole document, so that no point can come from it later."""
+    return any(_is_whole(view) for view in run.streams)
+
+
+def _is_whole(view: StreamView) -> bool:
+    """Return whether a file is a document that was read as a whole, not a log that grows."""
+    status = view.status
+    grows = view.info.format in (*_HELD_OPEN, "console", "csv", "jsonl")
+    return bool(status and status.size and status.state == "current" and not grows)
+
+
+def tracker_end(run: Run, state: Fact | None) -> str:
+    """Return evidence that a tracker has not ended its log, or "". state: the newest state in the logs."""
+    if state is not None:
+        tracked = any(view.info.format.startswith("mlflow") for view in run.streams)
+        return str(state.value.get("evidence") or "") if tracked and state.value.get("state") == "running" else ""
+    wandb = any(view.info.format == "wandb" and view.point_count for view in run.streams)
+    return "wandb wrote no exit code" if wandb else ""

@@ -1,0 +1,138 @@
+"""Patterns for the names of metrics: the filter of the screen, --metric of the commands, and rules of the user.
+
+    reward kl           names that contain every word; the screen also offers names that contain its letters in order
+    time/*_p9?          a word with * or ? is a pattern for the whole name; if none matches, for a part of the name
+    re:^val/.*acc       a regular expression that is searched for in the name; /^val.*acc/ is the same
+
+Case is ignored. An invalid expression, such as the unfinished "re:(", is searched for as plain text. So is an
+expression that could need more than O(n^4) steps for a name of length n, or that has used up its time: names come
+from logs, and the screen must not freeze.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+
+from tuimon.text import clean
+
+LONGEST_NAME = 256
+"""Number of characters of a name that are matched; half of it for regular expressions."""
+LONGEST_QUERY = 200
+_REPEATS = 3
+"""Maximum number of repetitions in a regular expression: each one can cost another power of the length of a name."""
+_SECONDS = 0.25
+"""CPU time (s) that a regular expression may take for all names together."""
+_MAY_EXPLODE = re.compile(r"\)[*+{]|\\[1-9]|\(\?P=")
+"""A repeated group, or a backreference."""
+
+Matcher = Callable[[str], bool]
+
+
+def matching(names: Sequence[str], query: str) -> list[str]:
+    """Return the names that match a query: those that contain its words, or else similar ones, most similar first."""
+    names, query = tuple(names), query.strip()[:LONGEST_QUERY].lower()
+    matches = _matching(names, query)
+    words = query.split()
+    if matches or not words or _expression(query) is not None:
+        return list(matches)
+    similar = ((_spread(name[:LONGEST_NAME].lower(), words), index, name) for index, name in enumerate(names))
+    return [name for spread, _, name in sorted(similar) if spread >= 0]
+
+
+def chosen(names: Iterable[str], patterns: Sequence[str]) -> tuple[set[str], list[str]]:
+    """Return (names that match one of the patterns, patterns that match no name).
+
+    A pattern that is the whole name of a metric means this metric only. Similar names do not match,
+    because a command does not show what it has chosen.
+    """
+    names = tuple(dict.fromkeys(names))
+    selected: set[str] = set()
+    unmatched = []
+    for pattern in patterns:
+        query = pattern.strip()[:LONGEST_QUERY].lower()
+        matches = [pattern] if pattern in names else _matching(names, query) if query else ()
+        selected.update(matches)
+        if not matches:
+            unmatched.append(pattern)
+    return selected, unmatched
+
+
+def no_match(pattern: str, names: Iterable[str], kind: str = "metric") -> str:
+    """Return the error message for a pattern that matches nothing, with the nearest names."""
+    near = nearest(pattern, names)
+    question = f"; did you mean {' or '.join(clean(name) for name in near)}?" if near else ""
+    return f"no {kind} matches {clean(pattern)}{question}"
+
+
+def nearest(pattern: str, names: Iterable[str], count: int = 2) -> list[str]:
+    """Return the names, at most `count`, that look most like the pattern, by the whole name or its last part."""
+    from difflib import get_close_matches
+
+    text = pattern.strip("*? ").lower()[:LONGEST_QUERY]
+    keys: dict[str, str] = {}
+    for name in names:
+        for key in (name.lower(), re.split("[/.]", name.lower())[-1]):
+            keys.setdefault(key[:LONGEST_NAME], name)
+    return list(dict.fromkeys(keys[key] for key in get_close_matches(text, keys, count, 0.6)))
+
+
+@lru_cache(maxsize=4)
+def _matching(names: tuple[str, ...], query: str) -> Sequence[str]:
+    """Cached: a filter stays while a run grows, and the metrics seldom change."""
+    expression = _expression(query)
+    if expression is not None:
+        return [name for name in names if expression(name[: LONGEST_NAME // 2].lower())]
+    words = query.split()
+    if len(words) == 1 and ("*" in query or "?" in query):
+        whole = [name for name in names if fnmatch.fnmatchcase(name[:LONGEST_NAME].lower(), query)]
+        if whole:
+            return whole
+    return [name for name in names if _contains_all(name[:LONGEST_NAME].lower(), words)]
+
+
+def _expression(query: str) -> Matcher | None:
+    """Return a matcher if the query is a regular expression, else None."""
+    if query.startswith("re:"):
+        source = query[3:].strip()
+    elif len(query) > 2 and query.startswith("/") and query.endswith("/"):
+        source = query[1:-1]
+    else:
+        return None
+    try:
+        compiled = re.compile(source)
+    except (re.error, OverflowError, RecursionError):
+        return lambda name: source in name
+    if len(re.findall(r"[*+}]", source)) > _REPEATS or _MAY_EXPLODE.search(source):
+        return lambda name: source in name
+    begun = time.thread_time()
+
+    def matches(name: str) -> bool:
+        if time.thread_time() - begun > _SECONDS:
+            return source in name
+        return compiled.search(name) is not None
+
+    return matches
+
+
+def _contains_all(name: str, words: Sequence[str]) -> bool:
+    return all(fnmatch.fnmatchcase(name, f"*{word}*") if "*" in word or "?" in word else word in name for word in words)
+
+
+def _spread(name: str, words: Sequence[str]) -> int:
+    """Return the number of characters over which the letters of the words, each word's in order, are spread; -1 if the
+    name does not contain them."""
+    total = 0
+    for word in words:
+        position = begin = name.find(word[0])
+        for letter in word[1:]:
+            if position < 0:
+                break
+            position = name.find(letter, position + 1)
+        if position < 0:
+            return -1
+        total += position - begin
+    return total

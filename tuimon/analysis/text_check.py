@@ -1,0 +1,75 @@
+"""Compare the rewards of the texts of a step with the reward curves of the run, and describe the texts as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tuimon.draw.numbers import format_fraction, format_value
+from tuimon.rollouts.flags import NAMES
+from tuimon.rollouts.library import Entry
+from tuimon.rollouts.selection import groups_of, mean_and_std, rewards_of
+from tuimon.store import Run
+from tuimon.text import clean
+from tuimon.vocabulary import meanings
+
+_EQUAL = 1e-3
+"""Relative difference (absolute below 1) up to which two means are equal."""
+
+
+def check_sentence(run: Run, entries: Sequence[Entry], step: int | None) -> str:
+    """Return how the mean reward of the texts compares with the reward curves at the step; "" if neither is known."""
+    training = [entry for entry in entries if entry.split == "train"]
+    chosen, concepts = (training, ("reward.train",)) if training else (entries, ("reward.val", "reward.train"))
+    rewards = rewards_of(chosen)
+    mean, _ = mean_and_std(rewards)
+    if step is None or not rewards:
+        return ""
+    readings = [reading for concept in concepts for reading in _readings(run, concept, step)]
+    if not readings:
+        return f"mean reward of {len(rewards)} texts {format_value(mean)}; no reward curve has a point at step {step}"
+    name, value = min(readings, key=lambda reading: abs(reading[1] - mean))
+    if abs(value - mean) <= _EQUAL * max(1.0, abs(value)):
+        return f"mean reward of the texts {format_value(mean)} = {clean(name)}"
+    name, value = readings[0]
+    return (
+        f"mean reward of {len(rewards)} texts {format_value(mean)}, but {clean(name)} is {format_value(value)}: "
+        "a subset of the samples, or another reward"
+    )
+
+
+def _readings(run: Run, concept: str, step: int) -> list[tuple[str, float]]:
+    """Return the metrics of a concept that have a point at the step, the preferred first."""
+    known = [
+        (meaning.preference, name) for name, meaning in meanings(run.metrics).items() if meaning.concept == concept
+    ]
+    readings: list[tuple[str, float]] = []
+    for _, name in sorted(known):
+        curve = run.curve(name)
+        row = int(curve.steps.searchsorted(step))
+        if row < len(curve) and int(curve.steps[row]) == step and math.isfinite(value := float(curve.values[row])):
+            readings.append((name, value))
+    return readings
+
+
+def shares_sentence(entries: Sequence[Entry]) -> str:
+    """Return the shares of truncated, flagged and failed texts, and of groups without variance; "" for no texts."""
+    if not entries:
+        return ""
+    known = [entry for entry in entries if entry.truncated is not None]
+    parts = []
+    if truncated := sum(entry.truncated is True for entry in known):
+        parts.append(f"truncated {format_fraction(truncated / len(known))}")
+    for bit, name in NAMES.items():
+        if count := sum(bool(entry.flags & bit) for entry in entries):
+            parts.append(f"{name} {format_fraction(count / len(entries))}")
+    if errors := sum(entry.error for entry in entries):
+        parts.append(f"error {format_fraction(errors / len(entries))}")
+    if unknown := len(entries) - len(rewards_of(entries)):
+        parts.append(f"no finite reward {format_fraction(unknown / len(entries))}")
+    groups = [group for group in groups_of(entries) if len(group.entries) > 1]
+    if flat := sum(group.is_flat for group in groups):
+        parts.append(f"{flat} of {len(groups)} groups without variance")
+    if not known:
+        parts.append("truncation is not logged")
+    return ", ".join(parts)

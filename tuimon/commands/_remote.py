@@ -1,0 +1,179 @@
+"""Targets on other machines as arguments of subcommands: `host:path` and its relatives.
+
+Only what is needed to recognise a local path is imported at the top.
+"""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import os
+import re
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tuimon.errors import NothingFound, TuimonError, UsageError
+from tuimon.text import clean
+
+if TYPE_CHECKING:
+    from tuimon.model.links import RemotePath
+    from tuimon.monitor.process import ReaderProcess
+    from tuimon.remote.link import Keeper
+    from tuimon.remote.targets import Target
+
+_POLL = 0.1
+"""Seconds between two updates of the progress bar."""
+_keepers: list[Keeper] = []
+"""All mirrors of this process."""
+
+
+def add_remote(parser: argparse.ArgumentParser) -> None:
+    """Add the options for logs on other machines."""
+    group = parser.add_argument_group("logs on other machines (PATH is host:path)")
+    offline = "show what was copied before, without a connection"
+    group.add_argument("--offline", action="store_true", help=offline)
+    via = "run the shell of the host with this command, e.g. 'kubectl exec -i pod -- sh'"
+    group.add_argument("--via", default="", metavar="COMMAND", help=via)
+    group.add_argument("--remote-python", default="", metavar="PATH", help="the Python to use on the host")
+    size = "copy at most this much of one target (default: 4G)"
+    group.add_argument("--max-bytes", type=_size, default=4 << 30, metavar="SIZE", help=size)
+
+
+def _size(text: str) -> int:
+    match = re.fullmatch(r"(\d{1,9})([KMGT]?)i?B?", text, re.IGNORECASE)
+    if match is None or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"invalid size: {text!r}; an example is 500M")
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()]
+
+
+def targets_of(word: str) -> tuple[Target, ...]:
+    """Return the targets that a word names; () for a local path."""
+    if ":" not in word:
+        return ()
+    from tuimon.remote.targets import looks_remote, parse
+
+    targets = parse(word)
+    if not targets and os.path.lexists(word) and looks_remote(word):
+        from tuimon.commands._stderr import print_status
+
+        print_status(f"{clean(word)} is a path on this machine; ./{clean(word)} says so, ssh://… names a host")
+    return targets
+
+
+def remote_paths(targets: Sequence[Target], options: argparse.Namespace | None, live: bool) -> list[RemotePath]:
+    """Return the paths of the mirrors of the targets.
+
+    live: they are kept up to date until the program ends, and need not be there yet. Otherwise everything is copied
+    first. Raise NothingFound or TuimonError if that is impossible.
+    """
+    keepers = [_keeper(target, options) for target in targets]
+    asks = _has_terminal()
+    for keeper in keepers:  # what is here already can be shown before there is a connection
+        keeper.start(may_ask=asks and not (live and keeper.known))
+        if asks and not (live and keeper.known):
+            keeper.wait_for_answer()  # one question at a time
+    for keeper in keepers:
+        if not live:
+            _copy(keeper)
+        elif not keeper.known:
+            keeper.wait_for_answer()
+            if keeper.link.state not in ("copying", "live", "missing", "shared"):
+                raise TuimonError(
+                    f"{clean(keeper.link.target)}: {keeper.link.detail or keeper.link.state}", _hint(keeper)
+                )
+    return [keeper.path for keeper in keepers]
+
+
+def attach(monitor: ReaderProcess) -> None:
+    """Let the reader of a monitor know what changes in the mirrors, and the dashboard log in again."""
+    for keeper in _keepers:
+        keeper.on_hint = monitor.hint
+    monitor.log_in = _log_in
+
+
+def _log_in() -> None:
+    for keeper in _keepers:
+        if keeper.link.state == "login":
+            keeper.login()
+            keeper.wait_for_answer()
+
+
+def _keeper(target: Target, options: argparse.Namespace | None) -> Keeper:
+    from tuimon.remote.link import Keeper, expire_in_background
+    from tuimon.remote.ssh import transport
+
+    if target.scheme in ("objects", "slurm"):
+        raise UsageError(f"cannot be read yet: {clean(target.shown)}", "ssh, docker and kubectl targets can.")
+    via, python = (options.via, options.remote_python) if options else ("", "")
+    limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)
+    keeper = Keeper(target, transport(target, via, python), max_bytes=limit, offline=offline)
+    if not _keepers:
+        atexit.register(close_links)
+        expire_in_background()
+    _keepers.append(keeper)
+    return keeper
+
+
+def _copy(keeper: Keeper) -> None:
+    """Wait until everything on the host is in the mirror."""
+    from tuimon.commands._stderr import Progress
+
+    progress, link = Progress("copying"), keeper.link
+    while not keeper.wait(_POLL):
+        progress.update(link.here, link.total, " bytes")
+    progress.close()
+    target = clean(link.target)
+    if link.state == "missing":
+        keeper.close()
+        raise NothingFound(f"No such file or directory: {target}")
+    if link.state in ("offline", "shared"):
+        if not keeper.known and not link.complete:
+            raise NothingFound(f"nothing of {target} has been copied to this machine yet", "Try without --offline.")
+        return
+    keeper.close()
+    if not link.complete:
+        raise TuimonError(f"{target}: {link.detail or link.state}", _hint(keeper))
+
+
+def _hint(keeper: Keeper) -> str:
+    if keeper.known:
+        heard = time.strftime("%Y-%m-%d %H:%M", time.localtime(keeper.link.heard))
+        return f"--offline shows what was copied until {heard}."
+    return "`ssh HOST true` shows whether the host can be reached." if keeper.target.scheme == "ssh" else ""
+
+
+def is_mirror(path: str) -> bool:
+    """Return whether a path is that of a mirror, which need not be there yet."""
+    return any(path is keeper.path for keeper in _keepers)
+
+
+def keepers() -> Sequence[Keeper]:
+    """Return what keeps the mirrors of this process up to date."""
+    return _keepers
+
+
+def close_links() -> None:
+    """End all connections."""
+    for keeper in _keepers:
+        keeper.close()
+    _keepers.clear()
+
+
+def hide_mirrors(text: str) -> str:
+    """Replace the paths of mirrors in a message by the names of what they mirror."""
+    for keeper in _keepers:
+        text = keeper.path.hide(text)
+    return text
+
+
+def _has_terminal() -> bool:
+    """Return whether ssh can ask the user something."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,86 @@
+"""`tuimon samples PATH`: print the texts that a model has generated."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from typing import TYPE_CHECKING
+
+from tuimon.commands import Command
+from tuimon.commands._remote import add_remote, hide_mirrors
+from tuimon.commands._shared import checked_paths
+from tuimon.errors import ExitCode, NothingFound
+
+if TYPE_CHECKING:
+    from tuimon.rollouts import Sample
+
+_WIDTH = 60
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a directory, or a file with samples")
+    parser.add_argument("--step", type=int, metavar="N", help="only the samples of step N")
+    order = parser.add_mutually_exclusive_group()
+    order.add_argument("--worst", type=int, metavar="K", help="only the K samples with the lowest reward")
+    order.add_argument("--best", type=int, metavar="K", help="only the K samples with the highest reward")
+    parser.add_argument("--group", metavar="G", help="only the samples of group G")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object per sample")
+    form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
+    add_remote(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tuimon.rollouts.discovery import read_samples, unreadable_files
+    from tuimon.rollouts.export import as_json, as_markdown, group_of
+    from tuimon.text import clean
+
+    path = checked_paths([options.path], options=options)[0]
+    problems: list[str] = []
+    samples = (
+        sample
+        for sample in read_samples(path, problems)
+        if options.step in (None, sample.step) and options.group in (None, group_of(sample))
+    )
+    count = options.worst if options.worst is not None else options.best
+    if count is not None:
+        import heapq
+
+        rewarded = (sample for sample in samples if sample.reward is not None and not math.isnan(sample.reward))
+        select = heapq.nsmallest if options.worst is not None else heapq.nlargest
+        samples = iter(select(max(0, count), rewarded, key=lambda sample: sample.reward or 0.0))  # type: ignore[assignment]
+    write = (lambda sample: as_json(sample, path)) if options.json else as_markdown if options.markdown else _line
+    printed = 0
+    for sample in samples:
+        sys.stdout.write(write(sample))
+        printed += 1
+    for problem in problems:
+        print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
+    if not printed:
+        pickles = unreadable_files(path)
+        hint = "Switch on trainer.rollout_data_dir (verl), log_completions (TRL, ms-swift) or rollout_dump_dir (ROLL)."
+        if pickles:
+            hint = f"{clean(hide_mirrors(pickles[0]))} is a pickle, which tuimon does not load. {hint}"
+        raise NothingFound(f"No matching generated texts at or below {clean(path)}.", hint)
+    return ExitCode.OK
+
+
+def _line(sample: Sample) -> str:
+    from tuimon.redact import redacted_text
+    from tuimon.text import clean, fit
+
+    step = "-" if sample.step is None else str(sample.step)
+    reward = "-" if sample.reward is None else f"{sample.reward:.4g}"
+    length = f"{sample.length} {sample.length_unit}"
+    text = fit(clean(" ".join(redacted_text(sample.response[:400]).split())), _WIDTH).rstrip()
+    return f"{step:>8} {reward:>8} {length:>12}  {text}\n"
+
+
+_EXAMPLES = """\
+  tuimon samples RUN                       step, reward, length and first words of each text
+  tuimon samples RUN --step 40 --worst 5   the five texts of step 40 with the lowest reward
+  tuimon samples RUN --json                one JSON object per text
+  tuimon samples RUN --best 3 --markdown   the three best texts as Markdown
+"""
+COMMAND = Command("samples", "print the texts that the model has generated", _arguments, _run, _EXAMPLES)

@@ -1,0 +1,74 @@
+"""`tuimon serve PATH…`: a live page of runs for a browser, at an address with a random token."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tuimon.commands import Command
+from tuimon.commands._remote import attach, is_mirror
+from tuimon.commands._shared import add_paths, add_show_secrets, checked_paths
+from tuimon.commands._stderr import print_status
+from tuimon.errors import UsageError
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    add_paths(parser)
+    help_text = "address to listen on (default: 127.0.0.1, so that only this machine can open the page)"
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help=help_text)
+    parser.add_argument("--port", type=_port, metavar="N", help="port (default: 8600 or the next free one)")
+    help_text = "answer requests to this name, too, as a reverse proxy sends them; may be repeated"
+    parser.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=help_text)
+    parser.add_argument("--poll", action="store_true", default=None, help="do not use file system events")
+    add_show_secrets(parser)
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"invalid port: {text!r}")
+    return int(text)
+
+
+def _run(options: argparse.Namespace) -> int:
+    try:
+        from tuimon.web.server import serve
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "tuimon":
+            raise
+        raise UsageError("the live page needs aiohttp", "Run: pip install 'tuimon[web]'") from error
+    from tuimon import config
+    from tuimon.detectors import Checker
+    from tuimon.monitor.process import ReaderProcess
+
+    settings = config.load().with_changes(poll=options.poll)
+    paths = checked_paths(options.paths, live=True, options=options)
+    monitor = ReaderProcess(
+        paths,
+        poll=settings.poll,
+        interval=settings.interval,
+        console_patterns=settings.console_patterns,
+        checker=Checker(settings.detectors, settings.rules, str(config.config_path())),
+    )
+
+    def on_ready(address: str) -> None:
+        print(address)
+        sys.stdout.flush()
+        if options.host == "127.0.0.1":
+            print_status("Only this machine can open it; docs/serve.md shows how to reach it over SSH. Ctrl+C ends it.")
+        else:
+            print_status("Who has this address can read the runs, and the connection is not encrypted. Ctrl+C ends it.")
+
+    if any(map(is_mirror, paths)):
+        attach(monitor)
+    monitor.start()
+    try:
+        return serve(monitor, options.host, options.port, options.allow_host, on_ready, options.show_secrets)
+    finally:
+        monitor.close()
+
+
+_EXAMPLES = """\
+  tuimon serve RUN                               print the address of a live page of the run
+  tuimon serve sweep/ --port 8600                several runs, at a port of your choice
+"""
+COMMAND = Command("serve", "show runs in a browser, live", _arguments, _run, _EXAMPLES)

@@ -1,0 +1,59 @@
+"""Join the alerts of a collapsed policy: one incident with the cause in its message, ordered by onset.
+
+The alerts that belong to it remain as information, so that their metrics keep their marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from tuimon.model.alerts import Alert
+from tuimon.store import Run
+
+RULE = "policy_collapse"
+_WORDS = {"entropy_collapse": "entropy", "zero_variance": "groups without variance", "learning_rate": "learning rate"}
+_CAUSES = ("entropy_collapse", "zero_variance")
+_ADVICE = {
+    "learning_rate": "lower the learning rate and start again: checkpoints after the collapse are of no use",
+    "entropy_collapse": "start again from a checkpoint before this step; lower the learning rate, or explore more",
+    "zero_variance": "start again from a checkpoint before this step; filter such groups, add other prompts",
+}
+
+
+def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
+    """Return the alerts of a run, those of a collapse preceded by the alert of the whole.
+
+    A policy has collapsed if its entropy has and, besides, the variance of the groups or the reward; or if the variance
+    has and the learning rate is absurd.
+    """
+    members = [a for a in alerts if a.active and a.severity != "info" and a.rule in (*_CAUSES, "reward_drop")]
+    causes = sorted((a for a in members if a.rule in _CAUSES), key=_onset)
+    rates = [a for a in alerts if a.active and a.rule == "learning_rate" and "usual" in a.message]
+    rules = {alert.rule for alert in (*members, *rates)}
+    if len(rules) < 2 or not ("entropy_collapse" in rules or {"zero_variance", "learning_rate"} <= rules) or not causes:
+        return tuple(alerts)
+    step = causes[0].step
+    firsts = {alert.rule: alert for alert in reversed(causes)} | {alert.rule: alert for alert in rates[:1]}
+    parts = [_part(run, alert, step) for alert in (firsts[rule] for rule in _WORDS if rule in firsts)]
+    parts += [alert.message for alert in members if alert.rule == "reward_drop"][:1]
+    hint = _ADVICE["learning_rate" if rates else causes[0].rule]
+    message = f"policy collapsed at step {step}: {', '.join(parts)}"
+    whole = Alert(RULE, "critical", run.id, causes[0].metric, step, message, hint)
+    inside = [*members, *rates]
+    return whole, *(replace(alert, severity="info") if alert in inside else alert for alert in alerts)
+
+
+def _onset(alert: Alert) -> int:
+    return alert.step if alert.step is not None else 0
+
+
+def _part(run: Run, alert: Alert, step: int | None) -> str:
+    from tuimon.detectors._curves import number
+
+    words = _WORDS[alert.rule]
+    if alert.rule != "zero_variance":
+        curve = run.curve(alert.metric)
+        words += f" {number(curve.value_at(_onset(alert)))}"
+    return words if alert.step == step or alert.rule == "learning_rate" else f"{words} from step {alert.step}"

@@ -1,0 +1,78 @@
+"""The training reward rises while validation falls: the policy exploits the reward instead of solving the task.
+
+Rule: at `points` validations in a row, the validation is below its best by more than `part` of its gain so far (and by
+more than its noise), while the training reward is higher than it was at that best, by more than its own noise.
+Source: Gao et al. 2022 (arXiv 2210.10760): the proxy reward keeps rising while the true one falls; the numbers are
+ours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.analysis.concepts import curves, metrics_of
+from tuimon.analysis.rules import Threshold
+from tuimon.analysis.windows import BLOCK, medians
+from tuimon.detectors._curves import alert, number, verb
+from tuimon.detectors._validation import newest_validations
+from tuimon.model.alerts import Alert
+from tuimon.store import Curve, Run
+
+_HINT = "compare responses of now and of the best validation; the checkpoint near that one is the better model"
+
+
+class RewardHacking(Struct, frozen=True):
+    id: str = "reward_hacking"
+    title: str = "Reward up, validation down"
+    part: float = 0.25
+    points: int = 3
+
+    def check(self, run: Run) -> Iterator[Alert]:
+        train = next(curves(run, "reward.train"), None)
+        if train is None or len(train) < 2 * BLOCK:
+            return
+        concept = "reward.val" if metrics_of(run, "reward.val", "val") else "success.val"
+        for curve in curves(run, concept, "val"):
+            yield from self._compare(run, train, curve)
+
+    def _compare(self, run: Run, train: Curve, validation: Curve) -> Iterator[Alert]:
+        newest = newest_validations(train, validation, self.points + 2, higher_is_better=True)
+        if newest is None:
+            return
+        values, steps, best, ends = newest.values, newest.steps, newest.best, newest.train_ends
+        rewards = medians(train.values, ends - BLOCK, ends, BLOCK)
+        gain = values[best] - np.minimum.accumulate(values)
+        fallen = values[best] - values
+        with np.errstate(divide="ignore", invalid="ignore"):
+            hacked = (fallen > 3 * newest.typical_change) & (rewards - rewards[best] > _noise_of_difference(train))
+            scores = np.where(hacked, fallen / gain, 0.0)
+        rule = Threshold(self.part, 0.6 * self.part, self.points, self.points)
+        for incident, first, last in newest.incidents(scores, rule):
+            message = (
+                f"{train.metric} {verb(incident, 'rises', 'rose')} from {number(rewards[first])} to"
+                f" {number(rewards[last])} while {validation.metric} {verb(incident, 'falls', 'fell')} from"
+                f" {number(values[first])} at step {int(steps[first])} to {number(values[last])} at step"
+                f" {int(steps[last])},"
+            )
+            yield alert(run, validation, incident, self.id, "warning", message, _HINT)
+
+
+def _noise_of_difference(curve: Curve) -> float:
+    """Return three standard deviations of the difference of two medians of 16 values.
+
+    The deviation of one value is that of neighbouring differences over the root of 2; the deviation of a median of 16
+    is 1.25 times that over the root of 16.
+    """
+    steps = np.diff(curve.values[-8 * BLOCK :])
+    steps = steps[np.isfinite(steps)]
+    if not len(steps):
+        return 0.0
+    deviation = 1.4826 * float(np.median(np.abs(steps))) / math.sqrt(2)
+    return 3.0 * math.sqrt(2) * 1.25 * deviation / math.sqrt(BLOCK)
+
+
+DETECTOR = RewardHacking()

@@ -1,0 +1,186 @@
+"""Compare runs: align their metrics, rank the runs on each metric, and find the settings that differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
+from tuimon.analysis.level import Level, level
+from tuimon.analysis.verdict import ComparedMetric, beyond, verdict
+from tuimon.draw.numbers import format_value
+from tuimon.exports._shared import setting_text, without_secrets
+from tuimon.exports.metrics import BETTER, MetricSummary, summarise
+from tuimon.panels import by_relevance
+from tuimon.store import Curve, Run
+from tuimon.text import clean
+from tuimon.vocabulary import Meaning
+
+
+class Entry(Struct, frozen=True):
+    """One run on one metric."""
+
+    summary: MetricSummary
+    level: Level
+    at_step: float
+    """Value at the common step; NaN if the run has none."""
+    at_time: float
+    """Value at the common time since the start; NaN if the run has none."""
+    rank: int
+    """1 is the best level; 0 if the metric has no better direction or the run has no finite value."""
+    tied: bool
+    """True if noise can explain the difference to the next better run."""
+
+    @property
+    def rank_text(self) -> str:
+        """The rank, with "=" if it is tied, or ""."""
+        return f"{self.rank}{'=' * self.tied}" if self.rank else ""
+
+    @property
+    def error_text(self) -> str:
+        """The standard error of the level, or ""."""
+        return format_value(self.level.error) if math.isfinite(self.level.error) else ""
+
+
+class MetricComparison(Struct, frozen=True):
+    """One metric in all runs."""
+
+    name: str
+    """Its name in the first run that logged it."""
+    meaning: Meaning
+    common_step: int | None
+    """Last step that all runs with the metric have reached."""
+    common_seconds: float
+    """Longest time since the start (s) that all runs with the metric have reached; NaN if unknown."""
+    entries: tuple[Entry | None, ...]
+    """One per run, in order; None if the run has no such metric."""
+
+    @property
+    def better(self) -> str:
+        """The better direction: "higher", "lower" or "" (no direction)."""
+        return BETTER.get(self.meaning.direction, "")
+
+    @property
+    def shared(self) -> int:
+        """Number of runs that have the metric."""
+        return sum(entry is not None for entry in self.entries)
+
+    def ranked(self, names: Sequence[str]) -> list[tuple[str, Entry]]:
+        """Return (name, entry) of the runs that have the metric, the best first if there is a better direction."""
+        pairs = [(name, entry) for name, entry in zip(names, self.entries, strict=True) if entry is not None]
+        return sorted(pairs, key=lambda pair: pair[1].rank or len(pairs) + 1) if self.better else pairs
+
+
+class Comparison(Struct, frozen=True):
+    """The result of `compare`."""
+
+    runs: tuple[Run, ...]
+    labels: tuple[str, ...]
+    """Names of the runs, made unique."""
+    differences: tuple[tuple[str, tuple[Any, ...]], ...]
+    """Settings that differ, as (name, value in each run, or MISSING)."""
+    same: tuple[tuple[str, Any], ...]
+    """Settings that all runs share, as (name, value)."""
+    metrics: tuple[MetricComparison, ...]
+    """The most important first."""
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
+        metrics = [
+            ComparedMetric(
+                m.name,
+                m.meaning,
+                tuple(entry.level if entry else None for entry in m.entries),
+                beyond(m.common_step, (int(entry.summary.curve.steps[-1]) for entry in m.entries if entry)),
+            )
+            for m in self.metrics
+        ]
+        return verdict(self.labels, metrics, self.differences)
+
+
+def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_secrets: bool = False) -> Comparison:
+    """Compare runs. selected: names of the metrics to compare; None: all metrics."""
+
+    def wanted(names: Sequence[str | None]) -> bool:
+        return selected is None or any(name in selected for name in names)
+
+    differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
+    rows = aligned([run.metrics for run in runs], by_relevance)
+    metrics = tuple(_metric(runs, names) for names in rows if wanted(names))
+    labels: list[str] = []
+    for run in runs:
+        labels.append(run.name if run.name not in labels else f"{run.name} ({run.id})")
+    return Comparison(tuple(runs), tuple(labels), differences, same, metrics)
+
+
+def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:
+    """Return (name, cell of each run) of the best checkpoints, or final metrics, without secrets; cleaned."""
+    checkpoints = [dict(flat(without_secrets(run.best_checkpoint or run.final_metrics))) for run in comparison.runs]
+    keys = dict.fromkeys(key for checkpoint in checkpoints for key in checkpoint)
+    return [(clean(key), [setting_text(c[key], limit) if key in c else "" for c in checkpoints]) for key in keys]
+
+
+# ---------------------------------------------------------------------- metrics
+
+
+def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricComparison:
+    summaries = [summarise(run, name) if name else None for run, name in zip(runs, names, strict=True)]
+    present = [summary for summary in summaries if summary is not None]
+    meaning = next((summary.meaning for summary in present if summary.best), present[0].meaning)
+    curves = [summary.curve for summary in present]
+    step = common_step(curves) if len(curves) > 1 else None
+    seconds = _common_seconds(curves)
+    levels = [_level(summary.curve, step) if summary else None for summary in summaries]
+    ranks = _ranks(levels, BETTER.get(meaning.direction))
+    entries = [
+        Entry(
+            summary,
+            run_level,
+            summary.curve.value_at(step) if step is not None else math.nan,
+            _value_after(summary.curve, seconds) if math.isfinite(seconds) else math.nan,
+            *rank,
+        )
+        if summary is not None and run_level is not None
+        else None
+        for summary, run_level, rank in zip(summaries, levels, ranks, strict=True)
+    ]
+    return MetricComparison(first_name(names), meaning, step, seconds, tuple(entries))
+
+
+def _level(curve: Curve, step: int | None) -> Level:
+    """Return the level of a curve up to a step, or at its end."""
+    end = len(curve) if step is None else int(curve.steps.searchsorted(step, "right"))
+    return level(curve.values[:end])
+
+
+def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int, bool]]:
+    """Return (rank, tied) for each level; see Entry."""
+    ranks = [(0, False)] * len(levels)
+    known = [(i, item) for i, item in enumerate(levels) if item is not None and math.isfinite(item.value)]
+    if better is None or len(known) < 2:
+        return ranks
+    known.sort(key=lambda pair: pair[1].value, reverse=better == "higher")
+    for rank, (i, item) in enumerate(known):
+        tied = rank > 0 and not item.differs_from(known[rank - 1][1])
+        ranks[i] = (rank + 1, tied)
+    return ranks
+
+
+def _common_seconds(curves: Sequence[Curve]) -> float:
+    spans = [span for curve in curves if (span := curve.limits("duration")) is not None]
+    if len(curves) < 2 or len(spans) < len(curves):
+        return math.nan
+    last = min(high for _, high in spans)
+    return last if last >= max(low for low, _ in spans) and last > 0 else math.nan
+
+
+def _value_after(curve: Curve, seconds: float) -> float:
+    """Return the latest value that was logged within `seconds` of the start of the run, or NaN."""
+    times = curve.wall_times - curve.origin
+    before = np.flatnonzero(times <= seconds)
+    return float(curve.values[before[np.argmax(times[before])]]) if len(before) else math.nan

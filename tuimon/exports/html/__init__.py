@@ -1,0 +1,85 @@
+"""HTML pages and SVG pictures, from jinja2 templates with autoescape: text of a log is never markup.
+
+A page loads nothing. Its Content-Security-Policy allows one style sheet and one script, by their hashes; both are
+files of this package and contain no text of a log.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import time
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+import tuimon
+from tuimon.analysis.words import duration
+from tuimon.draw.numbers import format_count, format_value
+from tuimon.exports.html.figures import heat_cells
+from tuimon.exports.html.plot import SPARK_COLUMNS, sparkline
+from tuimon.exports.summary import odd_text, trend_text
+from tuimon.text import clean
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the templates, with the filters that they use."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("tuimon.exports.html", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "clean": lambda value: clean(str(value)),
+        "number": format_value,
+        "count": format_count,
+        "duration": duration,
+        "is_finite": math.isfinite,
+        "heat_cells": heat_cells,
+        "sparkline": sparkline,
+        "trend_text": trend_text,
+        "odd_text": odd_text,
+        "ready": Markup,  # HTML that another template has made
+    }
+    environment.globals["SPARK_COLUMNS"] = SPARK_COLUMNS
+    return environment
+
+
+def picture(template: str, style: str, **values: Any) -> str:
+    """Return an SVG picture, or a fragment of HTML, from a template and a style sheet of this package."""
+    return environment().get_template(template).render(style=asset(style), **values)
+
+
+def page(template: str, now: float, **values: Any) -> str:
+    """Return an HTML page. now: wall time (s since epoch), printed at its end."""
+    local_time = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(now))
+    style, script = asset("style.css"), asset("chart.js")
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            made=local_time,
+            version=tuimon.__version__,
+            style=style,
+            style_digest=_digest(style),
+            script=script,
+            script_digest=_digest(script),
+            **values,
+        )
+    )
+
+
+def asset(file: str) -> Markup:
+    """Return the text of a file of this package, marked as safe; nothing else ever is."""
+    return Markup(files("tuimon.exports.html").joinpath(f"templates/{file}").read_text("utf-8"))
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

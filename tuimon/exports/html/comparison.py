@@ -1,0 +1,64 @@
+"""A comparison of runs as one HTML file: the tables of the text, and charts with the curves of all runs."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.draw.numbers import format_value
+from tuimon.exports._shared import setting_text
+from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows
+from tuimon.exports.html import page
+from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size
+from tuimon.model.views import SERIES_ROLES, Symbols
+from tuimon.panels import chart_of
+from tuimon.text import clean, shown_path
+
+_MAX_CHARTS = 60
+_COLUMNS = 320
+"""Columns of a chart."""
+_LONGEST = 300
+"""Maximum characters of a setting."""
+_FEW = 12
+"""Number of points up to which the points of a curve are marked."""
+
+
+def as_html(comparison: Comparison, now: float) -> str:
+    """Return the page. now: wall time (s since epoch)."""
+    names = [clean(label) for label in comparison.labels]
+    runs = []
+    for run, name in zip(comparison.runs, names, strict=True):
+        progress = progress_of(run, now)
+        step = "" if progress.step is None else progress.step
+        runs.append({"name": name, "state": progress.state, "step": step, "path": shown_path(run.path)})
+    metrics = comparison.metrics
+    shared = [metric for metric in metrics if metric.shared > 1]
+    differences = comparison.differences
+    return page(
+        "comparison.html",
+        now,
+        title=f"Comparison of {len(names)} runs",
+        verdict=comparison.verdict,
+        runs=runs,
+        differences=[(clean(name), [setting_text(v, _LONGEST) for v in values]) for name, values in differences],
+        same=len(comparison.same),
+        charts=[_chart(comparison, metric, names, i == 0) for i, metric in enumerate(shared[:_MAX_CHARTS])],
+        ranked=[(metric, metric.ranked(names)) for metric in shared if metric.better],
+        last=[(clean(m.name), [format_value(e.summary.last) if e else "" for e in m.entries]) for m in metrics],
+        checkpoints=checkpoint_rows(comparison, _LONGEST),
+    )
+
+
+def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], first: bool) -> ChartFigure:
+    """Return the chart of a metric. If there are more runs than colours, it shows the best ones."""
+    pairs = [(name, entry) for name, entry in zip(names, metric.entries, strict=True) if entry is not None]
+    left = max(len(pairs) - len(SERIES_ROLES), 0)
+    if left:
+        pairs.sort(key=lambda pair: pair[1].rank or len(pairs))
+    curves = [(name, entry.summary.meaning, entry.summary.curve) for name, entry in pairs[: len(SERIES_ROLES)]]
+    size = chart_size(_COLUMNS)
+    view = chart_of(comparison.runs[0], metric.name, curves, size, Symbols.BRAILLE, left=left, label=lambda name: name)
+    # The headline would describe only the first run. Points are marked only in curves that have few.
+    few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
+    lines = tuple(replace(line, markers=mark) for line, mark in zip(view.lines, few, strict=False))
+    return chart_figure(replace(view, headline=(), lines=lines), first)

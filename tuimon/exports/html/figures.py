@@ -1,0 +1,105 @@
+"""Convert panel views to what the templates of a page draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from tuimon.draw.frames import GUTTER
+from tuimon.draw.heat import level
+from tuimon.draw.numbers import format_duration, format_value, nonfinite
+from tuimon.draw.ticks import power_label
+from tuimon.exports.html.plot import Plot, plot_of
+from tuimon.model.views import Axis, BarView, ChartView, HeatView, Row, Size
+from tuimon.text import clean
+
+_ROWS = 16
+"""Height in rows that chart panels are asked for: enough for all curves that a panel can draw."""
+_WIDTH = 1000.0
+"""Width of a stacked bar in SVG units."""
+TABLE_SIZE = Size(200, 60)
+"""Size that panels with a table are asked for: enough for the whole table."""
+
+
+def chart_size(columns: int) -> Size:
+    """Return the size to ask a panel for so that its envelopes have about this many columns."""
+    return Size(GUTTER + columns // 2, _ROWS)
+
+
+class ChartFigure(Struct, frozen=True):
+    """A chart; all texts are cleaned."""
+
+    title: str
+    headline: Row
+    plot: Plot
+    x_label: str
+    note: str
+    spoken: str
+    """Description for screen readers."""
+    first: bool = False
+    """True for the first chart of a page, which is larger."""
+
+
+class Part(Struct, frozen=True):
+    """A part of a stacked bar, and its row of the table. x, width: in units of a thousandth of the bar."""
+
+    label: str
+    role: str
+    x: float
+    width: float
+    detail: Row
+
+
+class BarFigure(Struct, frozen=True):
+    """A stacked bar and its table; all texts but those of rows are cleaned."""
+
+    title: str
+    headline: Row
+    columns: tuple[str, ...]
+    parts: tuple[Part, ...]
+    sentence: Row
+    note: str
+    spoken: str
+
+
+def chart_figure(view: ChartView, first: bool = False) -> ChartFigure:
+    title, headline = clean(view.title), "".join(clean(text) for text, _ in view.headline)
+    x_label = view.x.label or ("step" if view.x.kind == "step" else "")
+    names = ", ".join(clean(line.label) for line in view.lines if line.label)
+    x_low, x_high, y_low, y_high = (_spoken(v, axis) for axis in (view.x, view.y) for v in (axis.low, axis.high))
+    spoken = f"{title}: chart, {names or 'one curve'}, {x_label or 'x'} from {x_low} to {x_high}"
+    spoken += f", values from {y_low} to {y_high}" + (f"; last {headline}" if headline else "")
+    return ChartFigure(title, view.headline, plot_of(view), x_label, clean(view.note), spoken, first)
+
+
+def _spoken(value: float, axis: Axis) -> str:
+    return format_duration(value) if axis.kind == "duration" else power_label(float(f"{value:.4g}"))
+
+
+def bar_figure(view: BarView) -> BarFigure:
+    total = max(view.total, sum(bar.value for bar in view.bars)) or 1.0
+    parts, x = [], 0.0
+    for bar in view.bars:
+        width = bar.value / total * _WIDTH
+        parts.append(Part(clean(bar.label), str(bar.role), x, width, bar.detail))
+        x += width
+    title = clean(view.title)
+    spoken = ", ".join(f"{part.label} {part.width / _WIDTH:.0%}" for part in parts if part.width > 0)
+    spoken = f"{title}: {spoken}"
+    return BarFigure(title, view.headline, view.columns, tuple(parts), view.sentence, clean(view.note), spoken)
+
+
+def heat_cells(view: HeatView, row: int) -> Iterator[tuple[str, str]]:
+    """Yield (text, role) of the cells of a row: percentages, with the second value after a slash."""
+    for column in range(len(view.columns)):
+        value = view.cells[row][column]
+        second = view.second[row][column] if view.second else None
+        if value is None:
+            yield "–", "absent"
+        else:
+            yield _percent(value) + (f" / {_percent(second)}" if second is not None else ""), str(level(value))
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}" if abs(value) < 1e6 else format_value(value) if value == value else nonfinite(value)

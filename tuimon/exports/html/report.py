@@ -1,0 +1,108 @@
+"""Runs as one self-contained HTML file: what the dashboard shows, all metrics, the settings and the sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tuimon.analysis.comparing import flat
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.exports._shared import setting_text, without_secrets
+from tuimon.exports.html import page
+from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, chart_figure, chart_size
+from tuimon.exports.metrics import metric_summaries
+from tuimon.exports.summary import facts_of, runs_columns
+from tuimon.model.views import BarView, ChartView, HeatView, Symbols, TextView
+from tuimon.panels import SINGLE_METRIC, Panel, arrange
+from tuimon.store import Run, Snapshot
+from tuimon.text import clean, shown_path
+
+COLUMNS = 360
+"""Columns of a chart: about one per pixel."""
+_COLUMNS_OF_MANY = 160
+_MANY = 4
+"""Number of runs above which charts are coarser, so that the page stays small."""
+_LONGEST = 1000
+"""Maximum characters of a setting."""
+
+
+def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False) -> str:
+    """Return the page. now: wall time (s since epoch)."""
+    coarse = len(snapshot.runs) > _MANY
+    runs = [
+        {"href": f"#run-{number}", "current": False, **_run(run, snapshot, now, show_secrets, coarse)}
+        for number, run in enumerate(snapshot.runs, 1)
+    ]
+    title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
+    table = runs_columns(snapshot, now) if len(runs) > 1 else []
+    return page("report.html", now, title=title, runs=runs, table=table)
+
+
+def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: bool) -> dict[str, Any]:
+    charts, tables, others = _panels(run, now, _COLUMNS_OF_MANY if coarse else COLUMNS)
+    return {
+        "charts": charts,
+        "tables": tables,
+        "others": others,
+        "metrics": metric_summaries(run),
+        "streams": run.streams,
+        **state_of(run, snapshot, now),
+        **settings_of(run, show_secrets),
+    }
+
+
+def state_of(run: Run, snapshot: Snapshot, now: float, count_entries: bool = True) -> dict[str, Any]:
+    """Return name, path, state, facts and alerts of a run for the templates; cleaned except for the alerts.
+
+    count_entries: see `facts_of`.
+    """
+    progress = progress_of(run, now)
+    return {
+        "name": clean(run.name),
+        "path": shown_path(run.path),
+        "state": progress.state,
+        "evidence": clean(progress.evidence),
+        "facts": [(name, text) for name, text in facts_of(run, now, count_entries) if name != "state"],
+        "alerts": [alert for alert in snapshot.alerts if alert.run == run.id],
+    }
+
+
+def settings_of(run: Run, show_secrets: bool) -> dict[str, list[tuple[str, str]]]:
+    """Return the cleaned names and values of the best checkpoint, the final metrics and the configuration."""
+
+    def settings(values: Any) -> list[tuple[str, str]]:
+        pairs = flat(without_secrets(values or {}, show_secrets))
+        return [(clean(name), setting_text(value, _LONGEST)) for name, value in pairs]
+
+    return {
+        "checkpoint": settings(run.best_checkpoint),
+        "final": settings(run.final_metrics),
+        "config": settings(run.config),
+    }
+
+
+def _panels(run: Run, now: float, columns: int) -> tuple[list[ChartFigure], list[tuple[str, Any]], list[ChartFigure]]:
+    """Return the charts, the tables as (kind, figure), and the charts of single metrics that no other panel shows."""
+    charts: list[ChartFigure] = []
+    others: list[ChartFigure] = []
+    tables: list[tuple[str, Any]] = []
+    for panel in arrange(run):
+        kind, figure = panel_figure(panel, run, now, columns, first=not charts)
+        if kind != "chart":
+            tables.append((kind, figure))
+        else:
+            (charts if panel.order < SINGLE_METRIC else others).append(figure)
+    return charts, tables, others
+
+
+def panel_figure(panel: Panel, run: Run, now: float, columns: int, first: bool) -> tuple[str, Any]:
+    """Return (kind, figure) of a panel for the macro `figure`. first: draw the chart of a curve panel larger."""
+    size = chart_size(columns) if panel.kind == "chart" else TABLE_SIZE
+    match panel.view(run, size, now, Symbols.BRAILLE):
+        case ChartView() as view:
+            return "chart", chart_figure(view, first and panel.order < SINGLE_METRIC)
+        case BarView() as view:
+            return "bars", bar_figure(view)
+        case HeatView() as view:
+            return "heat", view
+        case TextView() as view:
+            return "text", view

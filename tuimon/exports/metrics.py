@@ -1,0 +1,79 @@
+"""Summary of a metric for all exports: last and best value, statistics, trend."""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.analysis.statistics import Statistics, best, statistics
+from tuimon.analysis.trend import Trend, trend
+from tuimon.panels import SECONDARY_PANELS, by_relevance
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning, meaning_in
+
+BETTER = {"up": "higher", "down": "lower"}
+"""Meaning.direction -> which values are better."""
+
+
+class MetricSummary(Struct, frozen=True):
+    """One metric in numbers."""
+
+    name: str
+    meaning: Meaning
+    curve: Curve
+    best: tuple[int, float] | None
+    """(step, value) of the best finite value; None if the metric has no better direction."""
+    numbers: Statistics
+    trend: Trend
+    """Trend over all points."""
+
+    @property
+    def last(self) -> float:
+        """The last logged value, finite or not."""
+        return float(self.curve.values[-1])
+
+    @property
+    def last_step(self) -> int:
+        return int(self.curve.steps[-1])
+
+
+def summarise(run: Run, name: str) -> MetricSummary:
+    """Summarise one metric of a run. Raise KeyError if the run has no such metric."""
+    meaning, curve = meaning_in(run.metrics, name), run.curve(name)
+    better = BETTER.get(meaning.direction)
+    top = best(curve.steps, curve.values, better) if better else None
+    return MetricSummary(name, meaning, curve, top, statistics(curve.values), trend(curve.steps, curve.values))
+
+
+def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
+    """Summarise every metric of a run, in the order of `by_relevance`."""
+    return tuple(summarise(run, name) for name in by_relevance(run.metrics))
+
+
+class Entries(Struct, frozen=True):
+    """The amount that a run logged of one split."""
+
+    count: int
+    """Number of steps at which a metric of the split was logged."""
+    last_step: int
+
+
+def entries(run: Run, split: str) -> Entries | None:
+    """Count the entries of a split ("train" or "val"); return None if nothing was logged."""
+    logged = [
+        run.curve(name)
+        for name in run.metrics
+        if (meaning := meaning_in(run.metrics, name)).split == split
+        and meaning.panel not in SECONDARY_PANELS
+        and name in run.main_metrics
+    ]
+    different: list[Curve] = []
+    for curve in sorted(logged, key=len, reverse=True):
+        if not any(np.array_equal(curve.steps, other.steps) for other in different):
+            different.append(curve)
+    if not different:
+        return None
+    if different[0].ordinal:
+        return Entries(len(different[0]), int(different[0].steps[-1]))
+    steps = np.unique(np.concatenate([curve.steps for curve in different]))
+    return Entries(len(steps), int(steps[-1]))

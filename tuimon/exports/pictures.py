@@ -1,0 +1,157 @@
+"""Curves as pictures: raw and smoothed, training and validation. Needs matplotlib (the extra `plots`).
+
+A curve with more points than columns is drawn from the minimum and maximum of each column, so no spike is lost.
+Non-finite values are marked at the bottom.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.analysis.level import noise
+from tuimon.analysis.smoothing import smooth
+from tuimon.errors import UsageError
+from tuimon.model.points import Floats
+from tuimon.store import Curve
+from tuimon.text import clean
+from tuimon.vocabulary import classify
+
+_COLUMNS = 1500
+"""Columns of the envelope of a long curve."""
+_SMOOTHED_FROM = 20
+"""Minimum number of points of a curve that is smoothed."""
+_NOISY = 0.01
+"""Minimum noise of a curve that is smoothed, as a fraction of its value range."""
+_FEW = 60
+"""Number of points up to which those of a validation curve are marked."""
+_DECADES = 100.0
+"""Ratio of the highest to the lowest value from which the axis of a loss is logarithmic."""
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a7a00", "#3a4fd0", "#56b4e9", "#606060")
+
+
+class Series(Struct, frozen=True):
+    """A curve of a picture."""
+
+    label: str
+    curve: Curve
+    validation: bool = False
+    """True to draw it dashed, with its points marked."""
+
+
+def figure_class() -> Any:
+    """Return matplotlib's class Figure. Raise UsageError if matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError(
+            "pictures need matplotlib", "Run: pip install 'tuimon[plots]'; or use `tuimon report`."
+        ) from error
+    return Figure
+
+
+class Picture(Struct, frozen=True):
+    """A chart of a picture."""
+
+    series: Sequence[Series]
+    title: str
+    y_label: str
+
+
+def draw(series: Sequence[Series], title: str, y_label: str, stream: BinaryIO, form: str, weight: float) -> None:
+    """Write a picture of one chart. See `draw_charts`."""
+    draw_charts([Picture(series, title, y_label)], stream, form, weight)
+
+
+def draw_charts(charts: Sequence[Picture], stream: BinaryIO, form: str, weight: float) -> None:
+    """Write a picture with the charts in up to three columns.
+
+    form: png, svg or pdf. weight: smoothing weight in [0, 1); 0 draws only the raw values.
+    """
+    columns = min(len(charts), 1 if len(charts) < 3 else 2 if len(charts) < 7 else 3)
+    rows = -(-len(charts) // columns)
+    figure = figure_class()(figsize=(9 * columns, 5 * rows), dpi=130 if len(charts) == 1 else 100, layout="constrained")
+    for index, chart in enumerate(charts, 1):
+        _chart(figure.add_subplot(rows, columns, index), chart, weight)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # characters that the font lacks
+        metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+        figure.savefig(stream, format=form, metadata=metadata[form])
+
+
+def _chart(axes: Any, chart: Picture, weight: float) -> None:
+    handles: list[tuple[Any, str]] = []
+    several = sum(not item.validation for item in chart.series) > 1
+    for index, item in enumerate(chart.series):
+        handles += _curve(axes, item, _COLOURS[index % len(_COLOURS)], weight, several)
+    if _logarithmic(chart.series):
+        axes.set_yscale("log")
+    axes.set_title(clean(chart.title), parse_math=False)
+    axes.set_xlabel("step")
+    axes.set_ylabel(clean(chart.y_label), parse_math=False)
+    axes.grid(alpha=0.25)
+    if len(handles) > 1:
+        legend = axes.legend([line for line, _ in handles], [label for _, label in handles], fontsize=9)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def _curve(axes: Any, series: Series, colour: str, weight: float, several: bool) -> list[tuple[Any, str]]:
+    """Draw a curve and return its legend entries. Of several smoothed curves only the smoothed line is listed."""
+    curve, label = series.curve, clean(series.label)
+    x = curve.x_of_rows(np.arange(len(curve)))
+    style = {"color": colour, "linewidth": 1.4}
+    if series.validation:
+        style |= {"linestyle": "--"} | ({"marker": "o", "markersize": 4} if len(curve) <= _FEW else {})
+    elif curve.finite_count <= 1:
+        style |= {"marker": "o"}
+    smoothed = weight > 0 and not series.validation and _is_noisy(curve)
+    raw = {**style, "alpha": 0.3, "linewidth": 0.9} if smoothed else style
+    (line,) = axes.plot(*thinned(curve), **raw)
+    handles = [] if smoothed and several else [(line, f"{label} (raw)" if smoothed else label)]
+    if smoothed:
+        (line,) = axes.plot(x, smooth(curve.values, weight), **style)
+        handles.append((line, f"{label} (smoothed {weight:g})"))
+    bad = ~np.isfinite(curve.values)
+    if bad.any():
+        marks = axes.scatter(
+            x[bad], np.full(int(bad.sum()), 0.02), transform=axes.get_xaxis_transform(), marker="x", color=colour
+        )
+        handles.append((marks, f"{label}: not finite"))
+    return handles
+
+
+def _is_noisy(curve: Curve) -> bool:
+    """Return True if smoothing helps; a smoothed learning rate, for example, would only lag."""
+    if curve.finite_count < _SMOOTHED_FROM or curve.min is None or curve.max is None:
+        return False
+    return noise(curve.values) > _NOISY * (curve.max.value - curve.min.value)
+
+
+def thinned(curve: Curve) -> tuple[Floats, Floats]:
+    """Return x and y of a line that looks as if every point were drawn. NaN are gaps."""
+    low_high = curve.limits()
+    if len(curve) <= 4 * _COLUMNS or low_high is None:
+        places = curve.x_of_rows(np.arange(len(curve)))
+        return places, np.where(np.isfinite(curve.values), curve.values, np.nan)
+    low, high = low_high
+    envelope = curve.envelope(low, high, _COLUMNS)
+    width = (high - low) / _COLUMNS
+    left = low + np.arange(_COLUMNS) * width
+    x = (left[:, None] + np.array([0.1, 0.4, 0.6, 0.9, 1.0]) * width).ravel()
+    gap = np.where(envelope.gap_after > 0, np.nan, envelope.last)
+    y = np.stack([envelope.first, envelope.low, envelope.high, envelope.last, gap], axis=1).ravel()
+    empty = np.repeat(np.isnan(envelope.first), 5)
+    return x[~empty], y[~empty]
+
+
+def _logarithmic(series: Sequence[Series]) -> bool:
+    if not all(classify(item.curve.metric).panel == "loss" for item in series):
+        return False
+    lows = [item.curve.min.value for item in series if item.curve.min]
+    highs = [item.curve.max.value for item in series if item.curve.max]
+    return bool(lows) and min(lows) > 0 and max(highs) / min(lows) >= _DECADES

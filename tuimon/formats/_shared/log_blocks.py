@@ -1,0 +1,321 @@
+"""The framing of W&B's `.wandb` and SwanLab's `.swanlab` files: LevelDB's log format with a plain CRC-32.
+
+    file    7 bytes: 4 of identity, u16 magic, u8 version (little endian), then chunks, in blocks of 32768 bytes
+    chunk   u32 crc | u16 length | u8 kind | payload      crc = zlib.crc32(kind byte + payload), not CRC-32C, not masked
+    kind    1 FULL record, 2 FIRST part, 3 MIDDLE part, 4 LAST part; no chunk crosses the end of a block
+    block   its end is filled with zeros if fewer than 7 bytes are left
+
+Source: wandb `core/pkg/leveldb/record.go` and `wandb/sdk/internal/datastore.py`; swanlab's DataStore is the same.
+
+Blocks are counted from byte 0 of the file, by wandb-core up to 0.17.5 from byte 7, and from anywhere if two threads
+wrote at the same time (SwanLab) or bytes were lost. So nothing here depends on where a block begins: chunks are
+adjacent, and up to six zero bytes may precede one.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import TypeAlias
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.errors import FormatError
+from tuimon.formats import StreamDecoder
+from tuimon.model.points import Damage, Item
+
+BLOCK = 32768
+HEADER = 7
+MAX_PAYLOAD = BLOCK - HEADER
+MAX_RECORD = 256 << 20
+"""Bytes; a longer record is damage, as no logger writes it."""
+
+_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+_CHUNK = struct.Struct("<IHB")
+_ENOUGH = BLOCK  # bytes that are enough to complete an incomplete chunk
+_WINDOW = 1 << 16  # bytes examined by one step of the search for the next chunk
+_WINDOW_TRIES, _WINDOW_WORK = 2048, 8 << 20
+"""Limits per step: the number of checksums and the bytes that they cover. Random data has some 500 places per window
+that look like a chunk."""
+_SEARCH_AGAIN = 4096  # bytes that must arrive before an unsuccessful search is repeated
+
+Record: TypeAlias = tuple[int, bytes, int, int]
+"""(file offset of the first chunk, data, start, end): the payload is data[start:end]."""
+
+
+class Records(Struct, eq=False):
+    """Records and damage, in file order when iterated over. Nearly all records are a single chunk. These are kept as
+    positions in the data, so that unused records are not copied and all of them can be examined at once."""
+
+    data: bytes
+    offset: int
+    """File offset of `data`."""
+    starts: list[int] = []
+    ends: list[int] = []
+    """The records of one chunk: data[start:end]."""
+    others: list[tuple[int, Record | Damage]] = []
+    """(number of one-chunk records before it, a record of several chunks or damage)."""
+
+    def add(self, other: Record | Damage) -> None:
+        self.others.append((len(self.starts), other))
+
+    def in_order(self, indices: Iterable[int]) -> list[tuple[int, Record | Damage]]:
+        """Return `others` together with the one-chunk records with these indices."""
+        starts, ends, first = self.starts, self.ends, self.offset - HEADER
+        chosen = [(index, (first + starts[index], self.data, starts[index], ends[index])) for index in indices]
+        return sorted([*self.others, *chosen], key=itemgetter(0))
+
+    def __iter__(self) -> Iterator[Record | Damage]:
+        return (record for _, record in self.in_order(range(len(self.starts))))
+
+
+class LogBlocks:
+    """Splits a growing file into records. An incomplete chunk waits for its end; a damaged one is skipped, up to the
+    next whole FULL or FIRST chunk. Holds at most one chunk and the parts of one record."""
+
+    def __init__(self, head: bytes) -> None:
+        """`head`: first bytes of a valid file (the version byte may be omitted)."""
+        self._head = head
+        self._header_read = False
+        self._buffer = b""
+        self._offset = 0  # file offset of the buffer
+        self._parts: list[bytes] = []
+        self._parts_size = 0
+        self._parts_offset = 0
+        self._lost = False  # the current record has already been reported as damaged
+        self._bad_from = -1  # file offset of the current damage, or -1
+        self._damage_added = False
+        self._search_at = 0  # size of the buffer that makes another search worthwhile
+
+    def feed(self, data: bytes) -> Records:
+        """Return the records that are now complete and the damage between them, in file order."""
+        if not self._buffer or len(data) < 2 * _ENOUGH:
+            self._buffer += data
+            return self._walk(at_rest=False)
+        self._buffer += data[:_ENOUGH]
+        first = self._walk(at_rest=False)
+        done = _ENOUGH - len(self._buffer)
+        if done < 0:
+            self._buffer += data[_ENOUGH:]
+            records = self._walk(at_rest=False)
+        else:  # read the rest in place: copying it costs as much as its checksums
+            self._buffer, self._offset = data, self._offset - done
+            records = self._walk(at_rest=False, position=done)
+        records.others = [*((0, record) for record in first), *records.others]
+        return records
+
+    def flush(self) -> Records:
+        """Treat the file as complete: an incomplete chunk is damaged if a whole one follows it."""
+        return self._walk(at_rest=True)
+
+    def _walk(self, at_rest: bool, position: int = 0) -> Records:
+        """Read chunks from `position` on, and keep an incomplete rest in the buffer."""
+        buffer, end, base = self._buffer, len(self._buffer), self._offset
+        out = Records(buffer, base)
+        if not self._header_read:
+            if end < HEADER:
+                return out
+            self._header_read, position = True, HEADER
+            if not buffer.startswith(self._head):
+                out.add(Damage(0, HEADER, "file header wrong", records=0))
+        view, crc32, unpack = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from
+        while end - position >= HEADER:
+            if self._bad_from < 0:
+                if not self._parts:
+                    before, position = position, _full_chunks(buffer, position, out)
+                    self._lost = self._lost and position == before
+                    if end - position < HEADER:
+                        break
+                crc, length, kind = unpack(buffer, position)
+                stop = position + HEADER + length
+                possible = 1 <= kind <= _LAST and length <= MAX_PAYLOAD
+                if possible and stop > end and not at_rest:
+                    break
+                if possible and stop <= end and crc32(view[position + 6 : stop]) == crc:
+                    self._chunk(kind, base + position, buffer[position + HEADER : stop], out)
+                    position = stop
+                    continue
+                padding = _padding(buffer, position)
+                if padding:
+                    position += padding
+                    continue
+                if padding is None and not at_rest:
+                    break
+                if padding is None or (possible and stop > end):  # incomplete, unless a whole chunk follows
+                    next_chunk, _ = _search(buffer, position + 1, base)
+                    if next_chunk is None:
+                        break
+                self._bad_from, self._damage_added, self._search_at, self._parts = base + position, False, 0, []
+            if end - position < self._search_at and not at_rest:
+                break
+            next_chunk, keep = _search(buffer, position, base)
+            if next_chunk is None:
+                position = keep
+                self._search_at = end - keep + _SEARCH_AGAIN
+                break
+            position = next_chunk
+            self._add_damage(base + position, out)
+            self._bad_from = -1
+        if at_rest and self._bad_from >= 0:
+            self._add_damage(base + end, out)
+        self._buffer = buffer[position:]
+        self._offset += position
+        return out
+
+    def _add_damage(self, until: int, out: Records) -> None:
+        if not self._damage_added:
+            out.add(Damage(self._bad_from, until - self._bad_from, "chunk damaged"))
+        self._damage_added = True
+
+    def _chunk(self, kind: int, offset: int, payload: bytes, out: Records) -> None:
+        """Handle a valid chunk: a record or a part of one."""
+        if kind in (_FULL, _FIRST):
+            if self._parts:
+                length = offset - self._parts_offset
+                out.add(Damage(self._parts_offset, length, "record without its end"))
+                self._parts = []
+            self._lost = False
+            if kind == _FULL:
+                out.add((offset, payload, 0, len(payload)))
+            else:
+                self._parts, self._parts_size, self._parts_offset = [payload], len(payload), offset
+        elif self._parts:
+            self._parts.append(payload)
+            self._parts_size += len(payload)
+            if self._parts_size > MAX_RECORD:
+                out.add(Damage(self._parts_offset, self._parts_size, "record too long"))
+                self._parts, self._lost = [], True
+            elif kind == _LAST:
+                payload = b"".join(self._parts)
+                out.add((self._parts_offset, payload, 0, len(payload)))
+                self._parts = []
+        elif not self._lost:
+            out.add(Damage(offset, HEADER + len(payload), "record without its beginning"))
+            self._lost = True
+
+
+class BlockDecoder(StreamDecoder):
+    """Base of the decoders of run files: passes each record to `_decode_record`. A record that cannot be read becomes a
+    Damage item, and decoding continues with the next record."""
+
+    def __init__(self, head: bytes) -> None:
+        """`head`: see LogBlocks."""
+        self._blocks = LogBlocks(head)
+        self._other_items: list[Item] = []  # items of the current feed that are not points
+        self._offset = 0  # file offset of the current record
+
+    def feed(self, data: bytes) -> list[Item]:
+        return self._decode(self._blocks.feed(data))
+
+    def flush(self) -> list[Item]:
+        return self._decode(self._blocks.flush())
+
+    def _decode(self, records: Records) -> list[Item]:
+        self._decode_records(records)
+        items = self._take_items()
+        self._other_items = []
+        return items
+
+    def _decode_records(self, records: Records) -> None:
+        for record in records:
+            self._decode_or_damage(record)
+
+    def _decode_or_damage(self, record: Record | Damage) -> None:
+        if isinstance(record, Damage):
+            self._other_items.append(record)
+            return
+        self._offset, data, start, end = record
+        try:
+            self._decode_record(data[start:end])
+        except FormatError:
+            self._other_items.append(Damage(self._offset, end - start, "record not readable"))
+
+    @abstractmethod
+    def _decode_record(self, record: bytes) -> None:
+        """Decode one record. Raises FormatError if it cannot be read."""
+
+    @abstractmethod
+    def _take_items(self) -> list[Item]:
+        """Return the items of the records since the last call, including `_other_items`."""
+
+
+def _full_chunks(buffer: bytes, position: int, out: Records) -> int:
+    """Add the adjacent whole FULL chunks from `position` on, as nearly all chunks are, and return the position after
+    them."""
+    add_start, add_end = out.starts.append, out.ends.append
+    view, crc32, unpack, end = memoryview(buffer), zlib.crc32, _CHUNK.unpack_from, len(buffer)
+    while end - position >= HEADER:
+        crc, length, kind = unpack(buffer, position)
+        stop = position + HEADER + length
+        if kind != _FULL or stop > end or length > MAX_PAYLOAD or crc32(view[position + 6 : stop]) != crc:
+            break
+        add_start(position + HEADER)
+        add_end(stop)
+        position = stop
+    return position
+
+
+def _padding(buffer: bytes, position: int) -> int | None:
+    """Return the number of zero bytes (1 to 6) before the next whole chunk; 0 without one, None if it may be
+    incomplete."""
+    unknown = False
+    for count in range(1, HEADER):
+        if buffer[position + count - 1]:
+            break
+        whole = _whole(buffer, position + count)
+        if whole:
+            return count
+        unknown = unknown or whole is None
+    return None if unknown else 0
+
+
+def _whole(buffer: bytes, position: int) -> bool | None:
+    """Return whether there is a chunk with the right checksum at `position`; None if its end is missing."""
+    if position + HEADER > len(buffer):
+        return None
+    crc, length, kind = _CHUNK.unpack_from(buffer, position)
+    if not 1 <= kind <= _LAST or length > MAX_PAYLOAD:
+        return False
+    stop = position + HEADER + length
+    return None if stop > len(buffer) else zlib.crc32(memoryview(buffer)[position + 6 : stop]) == crc
+
+
+def _search(buffer: bytes, start: int, base: int) -> tuple[int | None, int]:
+    """Return (position of the next whole FULL or FIRST chunk or None, first position that may turn out to be one
+    later).
+
+    `base` is the file offset of the buffer.
+    """
+    keep = max(start, len(buffer) - HEADER + 1)
+    for window in range(start, len(buffer) - HEADER + 1, _WINDOW):
+        chunk, waiting = _search_window(buffer, window, base)
+        if chunk is not None:
+            return chunk, keep
+        keep = min(keep, waiting)
+    return None, keep
+
+
+def _search_window(buffer: bytes, start: int, base: int) -> tuple[int | None, int]:
+    """Search like `_search` for chunks that begin in one window. Hostile bytes can look like a chunk everywhere, so the
+    number of checksums is limited; beyond the limit only positions where a block may begin are tried."""
+    data = np.frombuffer(buffer[start : start + _WINDOW + HEADER - 1], np.uint8)
+    kind = data[6:]
+    length = data[4:-2].astype(np.int64) | (data[5:-1].astype(np.int64) << 8)
+    places = np.flatnonzero(((kind == _FULL) | (kind == _FIRST)) & (length <= MAX_PAYLOAD))
+    stops = places + (start + HEADER) + length[places]
+    places += start
+    torn = stops > len(buffer)
+    waiting = int(places[torn][0]) if torn.any() else len(buffer)
+    places, stops = places[~torn], stops[~torn]
+    block = (places + base) % BLOCK
+    tried = (np.cumsum(stops - places) <= _WINDOW_WORK) | (block == 0) | (block == HEADER)
+    tried &= (np.arange(len(places)) < _WINDOW_TRIES) | (block == 0) | (block == HEADER)
+    view = memoryview(buffer)
+    for place, stop in zip(places[tried].tolist(), stops[tried].tolist(), strict=True):
+        if zlib.crc32(view[place + 6 : stop]) == _CHUNK.unpack_from(buffer, place)[0]:
+            return place, waiting
+    return None, waiting

@@ -1,0 +1,286 @@
+"""Conversion of rows of metrics to points by columns: rows with the same keys form one matrix, without Python per
+value.
+
+The meaning of keys and values is described in `rows`. A row of 20 numbers takes about 4.5 µs, half of it in orjson
+(tests/bench/json_lines.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct, field
+
+from tuimon.formats._shared.rows import (
+    NUMBERS_BESIDE,
+    SAMPLE_KEYS,
+    STEP_KEYS,
+    TIME_KEYS,
+    TOTAL_KEYS,
+    Row,
+    flatten,
+    is_sample,
+    is_text,
+    number,
+    same,
+    seconds,
+    step_of,
+    trimmed,
+)
+from tuimon.model.points import Fact, Floats, Item, Points, Steps, Topic
+
+_MAX_LAYOUTS = 1024
+_PLAIN = {int, float}
+_STEPS = frozenset(STEP_KEYS)
+_Mask: TypeAlias = npt.NDArray[np.bool_]
+_Rows: TypeAlias = npt.NDArray[np.intp]
+
+
+class Names:
+    """The metric names of a decoder. Ids count from 0 in order of appearance."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._ids: dict[str, int] = {}
+
+    def id(self, name: str) -> int:
+        metric = self._ids.get(name)
+        if metric is None:
+            metric = self._ids[name] = len(self.names)
+            self.names.append(name)
+        return metric
+
+
+class _Layout(Struct):
+    """Meaning of a row's keys. Columns are numbered in the order of the keys."""
+
+    steps: list[int]
+    times: list[int]
+    totals: list[int]
+    ids: npt.NDArray[np.int64]  # (columns,): id of the metric; -1 until it has its first point
+
+
+class _Group(Struct):
+    """The rows of a batch that have the same keys in the same order."""
+
+    rows: list[int] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)  # values of row i and column j at values[i * columns + j]
+    kinds: set[type] = field(default_factory=set)  # types of all values
+
+
+class _Batch:
+    """Data of the rows of a batch; all arrays have one element per row."""
+
+    def __init__(self, size: int) -> None:
+        self.steps: Steps = np.zeros(size, np.int64)
+        self.has_step: _Mask = np.zeros(size, np.bool_)
+        self.wall_times: Floats = np.full(size, np.nan)
+        self.totals: Floats = np.full(size, np.nan)
+        self.parts: list[tuple[_Rows, npt.NDArray[np.int64], Floats]] = []
+        """(rows, metric ids, values) of the points of each layout."""
+
+
+UNKNOWN_STEP = -(2**63)
+"""Value of `step_before` that differs from every logged step."""
+
+
+class MissingSteps:
+    """Fills in the steps of rows that name none, batch by batch: the step of the previous row, or their number among
+    the rows with points if no row before them has a step."""
+
+    def __init__(self, step_before: int | None = None) -> None:
+        self.last_step = step_before
+        self._count = 0  # rows with points
+
+    def fill(self, steps: Steps, has_step: _Mask, has_points: _Mask) -> Steps:
+        """Return the steps of all rows of a batch; all arrays have one element per row."""
+        if not has_step.all():
+            latest = np.maximum.accumulate(np.where(has_step, np.arange(len(steps)), -1))
+            before: Any = self._count + np.cumsum(has_points) - 1 if self.last_step is None else self.last_step
+            steps = np.where(latest >= 0, steps[latest], before)
+        if has_step.any():
+            self.last_step = int(steps[-1])
+        self._count += int(has_points.sum())
+        return steps
+
+
+class RowReader:
+    """Converts the rows of one log (or of one section of a document) to points, in file order, independently of the
+    batches.
+
+    `step_before`: step of the row before the first one, if reading starts within the log.
+    """
+
+    def __init__(self, names: Names, prefix: str = "", step_before: int | None = None) -> None:
+        self._names = names
+        self._prefix = prefix
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self._missing_steps = MissingSteps(step_before)
+        self._total: int | None = None
+        self._config: Row | None = None
+
+    def read(self, rows: Sequence[Row]) -> list[Item]:
+        """Return at most one Points, then facts: config and progress (a new total of steps)."""
+        facts: list[Item] = []
+        groups = _group(rows)
+        if any(dict in group.kinds for group in groups.values()):
+            facts = self._configs(rows)
+            groups = _group([flatten(row) for row in rows])
+        batch = _Batch(len(rows))
+        for keys, group in groups.items():
+            if keys:
+                self._read_group(keys, group, batch)
+        return self._points(batch) + facts + self._progress(batch)
+
+    def _read_group(self, keys: tuple[str, ...], group: _Group, batch: _Batch) -> None:
+        """Read the points of rows with one layout, and their steps, times and totals."""
+        layout = self._layout(keys)
+        count, columns = len(group.rows), len(keys)
+        rows = np.array(group.rows, np.intp)
+        if group.kinds <= _PLAIN:
+            values = np.array(group.values, np.float64).reshape(count, columns)
+            present: _Mask = np.ones((count, columns), np.bool_)
+            sample: _Mask = np.zeros(count, np.bool_)
+        else:
+            values, present, sample = _mixed(keys, group.values, count)
+        for column in layout.times:
+            times = np.array([seconds(v) or np.nan for v in group.values[column::columns]])
+            fresh = np.isnan(batch.wall_times[rows]) & ~np.isnan(times) & ~sample
+            batch.wall_times[rows[fresh]] = times[fresh]
+            present[fresh, column] = False
+        for column in layout.steps:
+            missing = ~batch.has_step[rows] & ~sample
+            if not missing.any():
+                break
+            self._read_steps(keys[column], group.values[column::columns], rows, missing, batch)
+            if "/" not in keys[column]:
+                present[missing & batch.has_step[rows], column] = False
+        for column in layout.totals:
+            known = present[:, column]
+            batch.totals[rows[known]] = values[known, column]
+        used = present.any(axis=0)
+        for column in np.flatnonzero(used & (layout.ids < 0)).tolist():
+            layout.ids[column] = self._names.id(self._prefix + keys[column])
+        if (present.all(axis=0) == used).all():  # the usual case, at a third of the cost
+            chosen = np.flatnonzero(used)
+            part = np.repeat(rows, len(chosen)), np.tile(layout.ids[chosen], count), values[:, chosen].ravel()
+        else:
+            row, column_of = np.nonzero(present)
+            part = rows[row], layout.ids[column_of], values[row, column_of]
+        if len(part[0]):
+            batch.parts.append(part)
+
+    def _layout(self, keys: tuple[str, ...]) -> _Layout:
+        layout = self._layouts.get(keys)
+        if layout is None:
+            if len(self._layouts) >= _MAX_LAYOUTS:
+                self._layouts.clear()
+            layout = self._layouts[keys] = _Layout(
+                steps=[keys.index(key) for key in STEP_KEYS if key in keys],
+                times=[keys.index(key) for key in TIME_KEYS if key in keys],
+                totals=[keys.index(key) for key in TOTAL_KEYS if key in keys],
+                ids=np.full(len(keys), -1, np.int64),
+            )
+        return layout
+
+    @staticmethod
+    def _read_steps(key: str, column: list[Any], rows: _Rows, missing: _Mask, batch: _Batch) -> None:
+        """Fill in the steps of the `missing` rows from one column."""
+        if set(map(type, column)) == {int} and min(column) >= -(2**63) and max(column) < 2**63:
+            batch.steps[rows[missing]] = np.array(column, np.int64)[missing]
+            batch.has_step[rows[missing]] = True
+            return
+        for index in np.flatnonzero(missing).tolist():
+            step = step_of(column[index])
+            if step and not (key == "epoch" and type(column[index]) is float):
+                batch.steps[rows[index]] = step[0]
+                batch.has_step[rows[index]] = True
+                if step[1] is not None:
+                    batch.totals[rows[index]] = step[1]
+
+    def _points(self, batch: _Batch) -> list[Item]:
+        has_points = np.zeros(len(batch.steps), np.bool_)
+        if not batch.parts:
+            batch.steps = self._missing_steps.fill(batch.steps, batch.has_step, has_points)
+            return []
+        row, metric, values = (np.concatenate(part) for part in zip(*batch.parts, strict=True))
+        if len(batch.parts) > 1:
+            order = np.argsort(row, kind="stable")
+            row, metric, values = row[order], metric[order], values[order]
+        has_points[row] = True
+        batch.steps = self._missing_steps.fill(batch.steps, batch.has_step, has_points)
+        return [Points(self._names.names, metric.astype(np.uint32), batch.steps[row], values, batch.wall_times[row])]
+
+    def _configs(self, rows: Sequence[Row]) -> list[Item]:
+        facts: list[Item] = []
+        for row in rows:
+            config = row.get("config")
+            if type(config) is dict and config and not same(config, self._config):
+                self._config = config
+                facts.append(Fact(Topic.CONFIG, trimmed(config)))
+        return facts
+
+    def _progress(self, batch: _Batch) -> list[Item]:
+        facts: list[Item] = []
+        for index in np.flatnonzero((batch.totals > 0) & np.isfinite(batch.totals)).tolist():
+            if (total := int(batch.totals[index])) != self._total:
+                self._total = total
+                facts.append(Fact(Topic.PROGRESS, {"step": int(batch.steps[index]), "total": total}))
+        return facts
+
+
+def with_step(items: Iterable[Item]) -> list[Item]:
+    """Return the points whose step is not UNKNOWN_STEP."""
+    return [
+        points.select(known)
+        for points in items
+        if isinstance(points, Points) and (known := points.steps != UNKNOWN_STEP).any()
+    ]
+
+
+def _group(rows: Iterable[Row]) -> dict[tuple[str, ...], _Group]:
+    groups: dict[tuple[str, ...], _Group] = {}
+    for index, row in enumerate(rows):
+        keys = tuple(row)
+        group = groups.get(keys)
+        if group is None:
+            group = groups[keys] = _Group()
+        group.rows.append(index)
+        group.values.extend(row.values())
+    for group in groups.values():
+        group.kinds = set(map(type, group.values))
+    return groups
+
+
+def _mixed(keys: tuple[str, ...], flat: list[Any], count: int) -> tuple[Floats, _Mask, _Mask]:
+    """Return (values, which of them are points, which rows are samples) for rows that do not only hold numbers. The
+    first two are (rows, columns), the last is (rows,)."""
+    values = np.full((count, len(keys)), np.nan)
+    present: _Mask = np.ones((count, len(keys)), np.bool_)
+    samples: _Mask = np.zeros(count, np.bool_)
+    texts = np.zeros(count, np.int64)
+    stepped = not _STEPS.isdisjoint(keys)
+    check_samples = not stepped or not SAMPLE_KEYS.isdisjoint(keys)
+    for column, key in enumerate(keys):
+        entries = flat[column :: len(keys)]
+        kinds = set(map(type, entries))
+        if kinds <= _PLAIN:
+            values[:, column] = entries
+            continue
+        numbers = [number(value, key) for value in entries]
+        values[:, column] = np.array(numbers, np.float64)  # None becomes NaN
+        present[:, column] = [value is not None for value in numbers]
+        if check_samples and (str in kinds or list in kinds):
+            of_sample = np.array([is_sample(key, value) for value in entries])
+            readable = np.array([is_text(value) for value in entries])
+            present[of_sample, column] = False
+            texts += of_sample | readable
+            samples |= of_sample if stepped else of_sample | readable
+    if stepped and samples.any():
+        beside = [column for column, key in enumerate(keys) if key not in _STEPS and key not in TIME_KEYS]
+        samples &= present[:, beside].sum(axis=1) < NUMBERS_BESIDE * texts
+    present[samples] = False
+    return values, present, samples

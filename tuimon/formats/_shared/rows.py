@@ -1,0 +1,168 @@
+"""Meaning of a row of metrics (a JSON object): which key is the step, which the time, which values are numbers.
+
+A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1}, "timestamp": 1795226051.0}.
+
+- Nested objects are flattened with "/"; {"step": …, "data" | "metrics": {…}} is unwrapped; an object under "config" is
+  a Fact. Keys are kept as written.
+- The step is the first of STEP_KEYS that holds an integer ("5/3766" also has the total; an epoch like 1.0 is a fraction
+  that happens to be whole, and not a step). A row without a step has the step of the previous row; in a log without any
+  step it is the row's number among the rows with points, from 0. The key is not a metric, unless it is a tag of its own
+  ("time/total_timesteps").
+- The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, or ISO 8601.
+- Points are numbers, and strings that are numbers ("0.5", "NaN", "-Infinity": Hugging Face from 5.0, Trackio, SwanLab)
+  unless the key denotes a name ("run_id", "version", "date"). Booleans, null, lists and other text are not points.
+- Rows that are samples are ignored: rows with a prompt, a completion … (SAMPLE_KEYS), and rows without a step that hold
+  a long text or a list of objects. In a row with a step these entries are skipped, as trainers put a note, a command
+  line or a sample beside the numbers. A file is a log of metrics only if such rows have many numbers (NUMBERS_BESIDE).
+
+The lists of keys are from the trainers named in the modules of tuimon.formats.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any, TypeAlias
+
+Row: TypeAlias = dict[str, Any]
+
+STEP_KEYS = (
+    "step", "global_step", "_step", "current_steps", "train/global_step", "trainer/global_step", "training/global_step",
+    "system/global_step", "system/step", "iteration", "iter", "training_iteration", "time/total_timesteps",
+    "rollout/step", "train/step", "global_step/max_steps", "epoch",
+    "episode", "round", "generation",
+)  # fmt: skip
+TIME_KEYS = ("_timestamp", "timestamp", "time", "create_time", "wall_time", "date")
+TOTAL_KEYS = ("total_steps", "max_steps")
+WRAPPERS = ("data", "metrics")
+SAMPLE_KEYS = frozenset((
+    "input", "output", "prompt", "prompts", "completion", "completions", "messages", "content", "conversations",
+    "question", "answer", "response", "responses", "instruction", "text", "query", "chosen", "rejected", "trajectory",
+    "problem", "solution", "input_ids", "log_history", "generation", "generations", "conversation", "turns", "rollout",
+    "rollouts", "gts", "ground_truth", "token_ids", "prompt_ids", "response_ids", "output_ids",
+))  # fmt: skip
+LONG_TEXT = 200
+"""Characters; a longer string is prose, not a value."""
+NUMBERS_BESIDE = 4
+"""A row with prose is a row of metrics if it has a step and this many numbers for each text."""
+
+_MAX_DEPTH = 16
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_INTEGER = re.compile(r"(\d{1,18})(?:/(\d{1,18}))?", re.ASCII)
+_NAME = re.compile(
+    r"(?:^|[/_.-])(?:id|uid|uuid|name|version|commit|hash|sha|date|host|hostname|ip|node|path|file|tag|type|mode|"
+    r"status|label)$",
+    re.IGNORECASE,
+)
+
+
+def number(value: Any, key: str) -> float | None:
+    """Return the value as a point, or None if it is not one."""
+    kind = type(value)
+    if kind is float or kind is int:
+        return float(value)
+    if kind is str and len(value) <= 40 and not _NAME.search(key):
+        value = value.removesuffix("%").rstrip()
+        return float(value) if _NUMBER.fullmatch(value) else None
+    return None
+
+
+def step_of(value: Any) -> tuple[int, int | None] | None:
+    """Return (step, total or None) for an integer, a float without a fraction, "12" or "5/3766", else None."""
+    kind = type(value)
+    if kind is int or (kind is float and value.is_integer()):
+        return (int(value), None) if -(2**63) <= value < 2**63 else None
+    if kind is str and (match := _INTEGER.fullmatch(value)):
+        return int(match[1]), int(match[2]) if match[2] else None
+    return None
+
+
+def seconds(value: Any) -> float | None:
+    """Convert a time stamp to seconds since the epoch; return None for other values, such as durations (numbers below
+    10⁹)."""
+    kind = type(value)
+    if kind is float or kind is int:
+        if not 1e9 < value < 1e20:
+            return None
+        return float(value) / (1.0 if value < 1e11 else 1e3 if value < 1e14 else 1e6 if value < 1e17 else 1e9)
+    if kind is str and 10 < len(value) <= 40 and value[4:5] == "-":
+        try:
+            return datetime.fromisoformat(value).timestamp()
+        except (ValueError, OverflowError, OSError):
+            return None
+    return None
+
+
+def is_sample(key: str, value: Any) -> bool:
+    """Return whether the entry shows that its row holds text or tokens, not metrics."""
+    return key in SAMPLE_KEYS and type(value) in (str, list)
+
+
+def is_text(value: Any) -> bool:
+    """Return whether the value is prose or a list of objects, which makes a row without a step a sample."""
+    kind = type(value)
+    return (kind is str and len(value) > LONG_TEXT) or (kind is list and bool(value) and _holds_text(value[0]))
+
+
+def _holds_text(element: Any) -> bool:
+    """Return True for an object with a string, as a message has; the numbers of a batch are not a text."""
+    return type(element) is dict and any(type(value) is str for value in element.values())
+
+
+def flatten(row: Row) -> Row:
+    """Join nested objects with "/" (dropping what is nested deeper than 16), and remove wrappers and "config"."""
+    flat: Row = {}
+    inside: Row = {}
+    wrapped = any(key in row for key in STEP_KEYS)
+    for key, value in row.items():
+        if type(value) is not dict:
+            flat[key] = value
+        elif wrapped and key in WRAPPERS:
+            _join(inside, "", value, 1)
+        elif key != "config":
+            _join(flat, f"{key}/", value, 1)
+    return inside | flat
+
+
+def _join(flat: Row, prefix: str, inner: Row, depth: int) -> None:
+    for key, value in inner.items():
+        if type(value) is not dict:
+            flat[prefix + key] = value
+        elif depth < _MAX_DEPTH:
+            _join(flat, f"{prefix}{key}/", value, depth + 1)
+
+
+def looks_like_metrics(row: Any) -> bool:
+    """Return whether this is a row of a metrics log. It needs a number other than its step and time and no sign of a
+    sample; without a step also at least as many numbers as other values."""
+    if not isinstance(row, dict):
+        return False
+    flat = flatten(row)
+    values = {key: value for key, value in flat.items() if key not in STEP_KEYS and key not in TIME_KEYS}
+    numbers = sum(number(value, key) is not None for key, value in values.items())
+    texts = sum(is_sample(key, value) or is_text(value) for key, value in values.items())
+    if texts:
+        return has_step(flat) and numbers >= NUMBERS_BESIDE * texts
+    return numbers > 0 and (has_step(flat) or 2 * numbers >= len(values))
+
+
+def has_step(row: Row) -> bool:
+    return any(step_of(row[key]) is not None or type(row[key]) is float for key in STEP_KEYS if key in row)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Return whether two JSON values are equal, with NaN equal to NaN."""
+    try:
+        return bool(left == right) or repr(left) == repr(right)
+    except RecursionError:
+        return False
+
+
+def trimmed(value: Any, depth: int = 32) -> Any:
+    """Limit the depth of a JSON value, so that users of facts need not handle deep nesting. Deeper values become
+    "…"."""
+    if type(value) is dict:
+        return {key: trimmed(inner, depth - 1) for key, inner in value.items()} if depth else "…"
+    if type(value) is list:
+        return [trimmed(inner, depth - 1) for inner in value] if depth else "…"
+    return value

@@ -1,0 +1,9 @@
+"""Console text of a training: what trainers print, through files, `tee`, Ray or logging modules.
+
+text       the only format: the text itself, its metric lines and how the run ended
+families   the shapes of metric lines: one module per trainer, each found by its FAMILY
+_patterns  the user's own metric lines, by patterns from the settings
+_tasks     logs into which several tasks write, each with a label before its lines
+_outcome   evidence that the training finished or crashed
+_display   lines as a terminal would show them; _recognise: which files are console text
+"""

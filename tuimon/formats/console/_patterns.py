@@ -1,0 +1,191 @@
+"""Lines of a user's own trainer, by patterns from the settings (console_patterns): lines with names for the numbers.
+
+    it {step} | loss {loss} (avg {train/loss_avg}) | lr {lr}
+    [{time}] epoch {epoch}{}acc = {val/acc}%
+
+    {name}      a number (0.5, 1e-06, nan, -inf, np.float64(0.5), tensor(0.5), '0.5'): the metric of that name
+    {step}      the step, as any name of STEP_KEYS; {epoch} is the step if there is no other
+    {time}      the wall time, as any name of TIME_KEYS: a date and time, or seconds since the epoch
+    {}          any text, up to the next piece of the pattern
+    {{ and }}   a brace; blanks match any blanks; all other text is as in the line
+
+The pattern may begin anywhere in the line except within a word. The first pattern that matches reads the line. A line
+without a step has the step of the row before it; in a log without any step, rows are numbered from 0.
+
+These are not regular expressions, because those of Python backtrack: one careless pattern and one hostile line would
+block the reader for hours. A pattern is compiled so that it never backtracks: the pieces between {} are searched for
+one after another, and nothing within a piece can match in two ways, so the time is linear in the line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from math import isnan
+from string import Formatter
+from typing import TypeAlias
+
+from tuimon.errors import UsageError
+from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, TOTAL_KEYS, seconds, step_of
+from tuimon.formats.console.families import Family, Line, LineReader, Sink, number, parse_timestamp
+
+_MAX_LENGTH = 1 << 16
+"""Characters; longer lines are not read."""
+_NUMBER = r"[+-]?+(?:(?:\d{1,40}+(?:\.\d{1,40}+)?+|\.\d{1,40}+)(?:[eE][+-]?\d{1,6}+)?+|(?i:nan|inf(?:inity)?+))"
+_FULL_STOP = r"(?:(?<=\d)\.(?!\d))?+"
+"""Allows "1.", as numpy prints it."""
+_WRAPPED = rf"(?:(?:np|numpy|torch)\.)?+\w{{1,20}}+\(\[?+{_NUMBER}\.?+\]?+(?:,[^()\[\]]{{0,40}}+)?+\)"
+_MOMENT = r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9}+)?+(?:Z|[+-]\d\d:?+\d\d)?+"
+_BLANKS = r"\s{1,200}+"
+_BEFORE_NUMBER = r"\s{0,200}+"
+_WORD = re.compile(r"\w")
+_HINT = "a pattern is the line with names in braces where its numbers are: it {step} | loss {loss} | {}lr={lr}"
+
+
+_Piece: TypeAlias = list[tuple[str, str | None]]
+"""The part of a pattern between two {}, as (text, name after it)."""
+
+
+class Pattern:
+    """One pattern of the user, compiled."""
+
+    def __init__(self, pattern: str) -> None:
+        """Raises UsageError if the pattern is invalid, or could match lines without metrics."""
+        self._source = pattern
+        pieces: list[_Piece] = [[]]
+        for text, name in self._parts():
+            if name and not text and pieces[-1]:
+                raise self._error(f"no text between {{{pieces[-1][-1][1]}}} and {{{name}}}")
+            pieces[-1].append((text, name))
+            if name == "":
+                pieces.append([])
+        self._pieces = [
+            ([name for _, name in piece if name], _compiled(piece)) for piece in pieces if any(map(any, piece))
+        ]
+        self.names = tuple(name for names, _ in self._pieces for name in names)
+        words = [word for piece in pieces for text, _ in piece for word in text.split()]
+        if len(set(self.names)) < len(self.names):
+            raise self._error("a name occurs twice")
+        if not any(name not in STEP_KEYS[:-1] and name not in TIME_KEYS for name in self.names):
+            raise self._error("it names no metric")
+        if not words:
+            raise self._error("it has no text to recognise its lines by")
+        self.mark = max(words, key=len)
+        """Text that every matching line contains."""
+
+    def numbers(self, text: str) -> dict[str, str] | None:
+        """Return name -> printed value, or None if the line does not match."""
+        printed: dict[str, str] = {}
+        end = 0
+        for names, expression in self._pieces:
+            match = expression.search(text, end)
+            if match is None:
+                return None
+            printed.update(zip(names, match.groups(), strict=True))
+            end = match.end()
+        return printed
+
+    def _parts(self) -> _Piece:
+        """Return (text, name after it): "" for {}, None at the end of the pattern."""
+        try:
+            parsed = list(Formatter().parse(self._source.strip()))
+        except ValueError as error:
+            raise self._error(str(error).lower()) from None
+        parts: _Piece = []
+        for text, name, form, conversion in parsed:
+            if form or conversion:
+                raise self._error("a name in braces cannot contain : or !")
+            if parts and parts[-1][1] is None:  # an escaped brace ends a part
+                text = parts.pop()[0] + text
+            parts.append((text, name.strip() if name is not None else None))
+        return parts
+
+    def _error(self, reason: str) -> UsageError:
+        return UsageError(f"console_patterns: {self._source!r}: {reason}", _HINT)
+
+
+def _compiled(piece: _Piece) -> re.Pattern[str]:
+    expression = ""
+    for (text, name), (following, _) in pairwise([*piece, ("", None)]):
+        if text:
+            if not expression and _WORD.match(text):
+                expression = r"(?<![\w/])(?<!\w[-.])"
+            expression += _BLANKS.join(map(re.escape, re.split(r"\s+", text)))
+        if name:
+            stop = "" if following.startswith(".") else _FULL_STOP  # "x={x}." ends a sentence
+            value = rf"['\"]?+{_NUMBER}{stop}['\"]?+|{_WRAPPED}"
+            if name in TIME_KEYS:
+                value = rf"{_MOMENT}|{value}"
+            before = _BEFORE_NUMBER if expression else r"(?<![\w.+-])"
+            after = "" if following else r"(?!\w|\.\d|,\d{3}(?!\d))"
+            expression += f"{before}({value}){after}"
+        elif text and _WORD.match(text[-1]):
+            expression += r"(?!\w)"
+    return re.compile(expression)
+
+
+class PatternReader(LineReader):
+    """Reads lines by the patterns of a user."""
+
+    def __init__(self, sink: Sink, patterns: Sequence[Pattern]) -> None:
+        super().__init__(sink)
+        self._patterns = patterns
+        self._counted: int | None = None
+        """Number given as step to the last row without a step."""
+
+    def read(self, line: Line) -> bool:
+        if len(line.text) > _MAX_LENGTH:
+            return False
+        for pattern in self._patterns:
+            printed = pattern.numbers(line.text) if pattern.mark in line.text else None
+            if printed is not None:
+                return self._read_row(printed, line)
+        return False
+
+    def _read_row(self, printed: dict[str, str], line: Line) -> bool:
+        step: int | None = None
+        values: dict[str, float] = {}
+        for name, text in printed.items():
+            if name in TIME_KEYS and (time := _wall_time(text)) is not None:
+                line.time = time
+                continue
+            value = number(text.strip("'\""))
+            if value is None:
+                continue
+            as_step = step_of(value) if name in STEP_KEYS[:-1] else None
+            if as_step is not None and step is None:
+                step = as_step[0]
+            else:
+                values[name] = value
+        if step is None and (as_step := step_of(values.get("epoch"))) is not None:
+            step = as_step[0]
+            del values["epoch"]
+        counted = step is None
+        if step is None:
+            step = self._next_step()
+        for name in TOTAL_KEYS:
+            if name in values and (total := step_of(values[name])) is not None:
+                self.sink.report_progress(step, total[0])
+        return self.sink.add_row(values.items(), step, line, counted)
+
+    def _next_step(self) -> int:
+        """Return the step of a row that names none."""
+        before = self.sink.step
+        if before is not None and before != self._counted:
+            return before
+        self._counted = 0 if before is None else before + 1
+        return self._counted
+
+
+def _wall_time(text: str) -> float | None:
+    """Return seconds since the epoch, or None if the text is not a time."""
+    time = parse_timestamp(text)
+    return seconds(number(text)) if isnan(time) else time
+
+
+def pattern_family(patterns: Sequence[str]) -> Family:
+    """Return the family of a user's patterns, tried before all others. Raises UsageError for an invalid pattern."""
+    compiled = [Pattern(pattern) for pattern in patterns]
+    marks = tuple(dict.fromkeys(pattern.mark for pattern in compiled))
+    return Family("own", marks, lambda sink: PatternReader(sink, compiled), order=0)

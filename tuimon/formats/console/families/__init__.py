@@ -1,0 +1,181 @@
+"""Families of console lines: one module for each shape of metric lines, usually that of one trainer.
+
+To add a family, add a module to this package that defines FAMILY; the registry finds it. A complete one, for lines
+like "it 12 | loss=0.5 acc=0.9":
+
+    _HEAD = re.compile(r"it (\\d{1,18}) \\| ", re.ASCII)
+    FAMILY = Family("mytrainer", ("it ",), step_lines(_HEAD, lambda text: pairs(text, None, "=")))
+
+How lines are read:
+
+- Only lines that contain one of the `marks` of a family are decoded for it, so that other output costs little.
+- Each line is offered to the readers in ascending `order` until the `read` of one of them returns True.
+- A reader of a block of lines sets `lines_awaited` at the head of the block; the lines in it need no mark.
+- A reader passes each row (metrics logged together at one step) to `Sink.add_row`. Each log has its own readers, so a
+  reader may keep state, for example the current step or an open table.
+
+Regular expressions must match or fail in linear time on any line: repetitions are bounded or possessive.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from msgspec import Struct
+
+from tuimon.formats.console.families._line import PROGRESS_BAR, Line, parse_timestamp
+from tuimon.formats.console.families._values import NUMBER, Pair, number, numbers, pairs, printed_dict
+from tuimon.model.points import Fact, Item, PointsBuilder, Topic
+from tuimon.registry import discover
+
+__all__ = (
+    "NUMBER", "PROGRESS_BAR", "Family", "Line", "LineReader", "Pair", "Sink", "families", "number", "numbers", "pairs",
+    "parse_timestamp", "printed_dict", "step_lines",
+)  # fmt: skip
+
+
+class LineReader(ABC):
+    """Base class of readers: recognises the lines of one family in one log and adds their rows to a sink."""
+
+    lines_awaited = 0
+    """Number of the next lines of the log that are offered to this reader whatever they contain, as they belong to a
+    block of lines that has begun. Set by `read`; each line lowers it."""
+
+    def __init__(self, sink: Sink) -> None:
+        self.sink = sink
+
+    @abstractmethod
+    def read(self, line: Line) -> bool:
+        """Return True if the line belongs to this family and no other reader needs it. Never raises on any content."""
+
+    def flush(self) -> None:
+        """Add rows that were held back, as no more lines come for now."""
+        return
+
+    def interrupt(self) -> None:
+        """Note that lines are missing here: forget the open block, and steps that only lines before this place name."""
+        self.lines_awaited = 0
+
+
+class Family(Struct, frozen=True):
+    """One shape of console lines."""
+
+    id: str
+    marks: tuple[str, ...]
+    """Substrings; every line of the family contains at least one of them."""
+    reader: Callable[[Sink], LineReader]
+    order: int = 50
+    """Families with a lower value are tried first: strict shapes first, "step 3 loss 0.5" last."""
+    self_closing: bool = False
+    """True if a closing bracket marks the end of a line, so that the last line can be read before its newline."""
+
+
+class Sink:
+    """Collects the rows that the readers of one log have read."""
+
+    def __init__(self) -> None:
+        self.step: int | None = None
+        """Step of the last row, from any reader. Lines that name no step belong to it."""
+        self.last_row: list[Pair] = []
+        self.row_count = 0
+        self.interrupted = False
+        """Whether lines are missing since the last row that named its step."""
+        self.held_count = 0
+        """Number of rows that readers have held back to add them later."""
+        self.disproved = False
+        """True if a guessed step was wrong; passed on as `StreamDecoder.must_reread`."""
+        self.fallback_names: set[str] = set()
+        """Names of metrics that were added by `add_fallback`."""
+        self.line_steps: list[tuple[int, int]] | None = None
+        """(offset of the line, step) of each row whose step was logged; None if they are not recorded."""
+        self.points = PointsBuilder()
+        """Points for the next `take`."""
+        self._facts: list[Item] = []
+        self._total: int | None = None
+
+    def add_row(
+        self, values: Iterable[Pair], step: int | None, line: Line, counted: bool = False, keep_step: bool = False
+    ) -> bool:
+        """Add the numbers logged together at `step`; return False if `values` is empty.
+
+        step: None for the step of the last row, or 0 if there is no row yet.
+        counted: no line names the step; it was counted from the beginning of the log.
+        keep_step: do not make `step` the step of lines that name none.
+        """
+        row = list(values)
+        if not row:
+            return False
+        step_before = self.step
+        if step is None:
+            if self.interrupted:
+                return True  # its step may be named in the missing lines
+            step, counted = step_before or 0, step_before is None
+        if not counted and not keep_step:
+            self.interrupted = False
+        self.guess_row(row, step, line)
+        self.confirm_row(row, step)
+        if keep_step:
+            self.step = step_before
+        if self.line_steps is not None and not counted:
+            self.line_steps.append((line.offset, step))
+        return True
+
+    def guess_row(self, row: list[Pair], step: int, line: Line) -> None:
+        """Add the points of a row whose step is uncertain, because no more lines come for now. Later call
+        `confirm_row`, or set `disproved` if the step was wrong."""
+        for name, value in row:
+            self.points.add(name, step, value, line.time)
+        if self.fallback_names and not self.fallback_names.isdisjoint(name for name, _ in row):
+            self.disproved = True
+
+    def confirm_row(self, row: list[Pair], step: int) -> None:
+        """Record a row whose points were added by `guess_row`."""
+        self.step, self.last_row = step, row
+        self.row_count += 1
+
+    def add_fallback(self, row: Iterable[Pair], step: int, time: float) -> None:
+        """Add the points of a row whose metrics have only been read from progress bars. `disproved` is set if another
+        line gives one of them later."""
+        for name, value in row:
+            if name in self.fallback_names or not self.points.has(name):
+                self.fallback_names.add(name)
+                self.points.add(name, step, value, time)
+
+    def report_progress(self, step: int, total: int) -> None:
+        """Emit a Fact("progress", ...) if the total number of steps has changed."""
+        if total != self._total and total > 0:
+            self._total = total
+            self._facts.append(Fact(Topic.PROGRESS, {"step": step, "total": total}))
+
+    def interrupt(self) -> None:
+        """Note that lines are missing here: rows that name no step are left out until one names it."""
+        self.step, self.last_row, self.interrupted = None, [], True
+
+    def take(self) -> list[Item]:
+        """Return and forget the collected items: at most one Points, then facts."""
+        facts, self._facts = self._facts, []
+        return [*self.points.take(), *facts]
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def step_lines(head: re.Pattern[str], fields: Callable[[str], Iterable[Pair]]) -> type[LineReader]:
+    """Return a reader of lines whose message begins with `head`, its first group the step; `fields` parses the rest."""
+
+    class StepLineReader(LineReader):
+        def read(self, line: Line) -> bool:
+            match = head.match(line.message)
+            return match is not None and self.sink.add_row(fields(line.message[match.end() :]), int(match[1]), line)
+
+    return StepLineReader
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Return all families in the order in which they are tried."""
+    plugins: tuple[Family, ...] = discover("tuimon.formats.console.families", "FAMILY")
+    return tuple(sorted(plugins, key=lambda family: family.order))

@@ -1,0 +1,181 @@
+"""Names and numbers in the lines of people's own scripts, joined by "=", ":", "is" or a blank.
+
+    loss=0.5 lr: 1e-05, tokens 1,055,123                  a comma between three digits separates thousands
+    val loss 5.3211, val time: 120.11 ms                  both kinds in one line
+    loss[loss=0.37, simple_loss=0.41], tot_loss[loss=…]   loss, loss/simple_loss, tot_loss
+    episodic_return=[15.0], loss is 0.19
+
+Blanks count only if the whole text consists of such pairs, or of two or more parts between commas or bars, at least
+half of them pairs and one of these with a fraction. All expressions take linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from tuimon.formats.console.families._values import NUMBER, Pair
+
+_UNIT = (
+    r"(?:%|ms|us|s|sec|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s(?:ec)?|tok/s(?:ec)?|samples?/s(?:ec)?|"
+    r"ima?ge?s?/s(?:ec)?|TFLOPS)?"
+)
+_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|)\]}}]|$)(?!,\d{{3}}(?!\d))"
+_JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
+_TILE = re.compile(rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_VALUE}", re.IGNORECASE | re.ASCII)
+_WORDED = re.compile(
+    rf"[\s,;|]{{0,8}}((?:[A-Za-z_][\w./@-]{{0,40}}\s{{1,8}}){{1,3}})=?\s?{_VALUE}", re.IGNORECASE | re.ASCII
+)
+_LISTED = r"[A-Za-z_][\w./@-]{0,40}"
+_PART = re.compile(
+    rf"\s{{0,8}}({_LISTED}(?: {_LISTED}){{0,3}})\s{{1,8}}{_VALUE}\s{{0,4}}(?:\([^()]{{0,20}}\)\s{{0,4}})?",
+    re.IGNORECASE | re.ASCII,
+)
+_GROUP = re.compile(r"(?<![\w./-])([A-Za-z_][\w./-]{0,60})\[([^\[\]=]{1,60}=[^\[\]]*+)\]", re.ASCII)
+_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3}){1,6}+)(?![\d,]\d|\d)", re.ASCII)
+_LIST_OF_ONE = re.compile(rf"(?<==)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
+_SEPARATOR = re.compile(r",\s|\||\t")
+_DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
+_WORDS = frozenset(
+    {"of", "in", "at", "took", "for", "to", "after", "from", "and", "on", "with", "by", "is", "was", "done"}
+)
+_CLOCK = re.compile(r":\s|:\d|=", re.ASCII)
+"""Occurs in a name only if that is the rest of a text like "time: 12:30:01"."""
+_NO_WORD = re.compile(r"^[^\w'\"`$<]{1,8}")
+_MAX_NAME = 60
+_STAGED = re.compile(r"(?:train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test)[ _/.-]", re.IGNORECASE)
+_STAGE_BEFORE = re.compile(r"(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test):\s", re.IGNORECASE)
+_METRIC = re.compile(
+    r"(?<![a-z])(?:[a-z]{0,12}loss(?:es)?|fitness|[a-z]{0,8}acc(?:uracy)?|accu|top-?\d|ppl|perplexity|rewards?|score|bleu|"
+    r"rouge[\w-]{0,5}|wer|cer|f1|auc|auroc|r?mse|mae|mape|rmsle|m?ap\d{0,2}|m?iou|dice|psnr|ssim|fid|lpips|kl|entropy|"
+    r"elbo|nll|bpc|bpb|precision|recall|grad[_ ]?norm|success[_ ]rate|win[_ ]?rate|"
+    r"(?:episod\w{1,3}|mean|avg)[_ ]return)"
+    r"(?![a-z]|[ _-](?:weights?|scale|fn|func\w*|coeff?\w*|type|lambda)(?![a-z]))",
+    re.IGNORECASE,
+)
+
+
+def metric_pairs(text: str) -> list[Pair]:
+    """Return the pairs of a text. A name that occurs twice gets the stage named before it as prefix:
+    "train loss=1 acc=0.9, val loss=2 acc=0.8" gives "train acc" and "val acc"."""
+    groups: list[Pair] = []
+    if "," in text and _THOUSANDS.search(text):
+        text = _THOUSANDS.sub(lambda match: match[1].replace(",", ""), text)
+    if " is " in text:
+        text = text.replace("loss is ", "loss: ").replace("accuracy is ", "accuracy: ")
+    if "=[" in text:
+        text = _LIST_OF_ONE.sub(r"\1", text)
+    if "[" in text and "=" in text:
+        for group in _GROUP.finditer(text):
+            groups += _of_group(group[1], group[2])
+        if groups:
+            text = _GROUP.sub(" , ", text)
+    pairs = groups + (_consecutive(text) or _joined(text) or _listed(text) or _worded(text))
+    if len(dict(pairs)) == len(pairs):
+        return pairs
+    names = [name for name, _ in pairs]
+    staged, stage = [], ""
+    for name, value in pairs:
+        if match := _STAGED.match(name):
+            stage = match[0]
+        staged.append((stage + name if not match and names.count(name) > 1 else name, value))
+    return staged
+
+
+def names_a_metric(pairs: Iterable[Pair]) -> bool:
+    """Return True if one of the names is that of a result of training ("avg_loss"), not only of a setting or time."""
+    return any(_METRIC.search(name) for name, _ in pairs)
+
+
+def _of_group(group: str, inside: str) -> Iterator[Pair]:
+    for name, value in _joined(inside):
+        yield group if group.endswith(name) else f"{group}/{name}", value
+
+
+def _consecutive(text: str) -> list[Pair]:
+    """Return the pairs of a text that consists of nothing else."""
+    values, position = [], len(text) - len(text.lstrip(" ):],-|>"))
+    while position < len(text):
+        match = _TILE.match(text, position)
+        if match is None or match[1].lower() in _WORDS:
+            return []
+        values.append((match[1], float(match[2])))
+        position = match.end()
+    return values
+
+
+def _worded(text: str) -> list[Pair]:
+    """Return the pairs of a text that consists of names of up to three words and numbers, one of them a metric."""
+    values, position = [], len(text) - len(text.lstrip(" ):],-|>"))
+    while position < len(text):
+        match = _WORDED.match(text, position)
+        if match is None or not _WORDS.isdisjoint(match[1].lower().split()):
+            return []
+        values.append((" ".join(match[1].split()), float(match[2])))
+        position = match.end()
+    return values if names_a_metric(values) and any(value % 1 for _, value in values) else []
+
+
+def _listed(text: str) -> list[Pair]:
+    """Return the pairs of a list between commas, bars or tabs, if half of its parts are pairs and a number has a
+    fraction; other lists are prose ("saving checkpoint 3, model 4")."""
+    parts = [part for part in _SEPARATOR.split(text.strip(" :|,-")) if part.strip()]
+    pairs = [pair for part in parts if (pair := _PART.fullmatch(part)) and _WORDS.isdisjoint(pair[1].lower().split())]
+    if len(parts) < 2 or 2 * len(pairs) < len(parts) or all(pair[2].isdecimal() for pair in pairs):
+        return []
+    return [(pair[1], float(pair[2])) for pair in pairs]
+
+
+def _joined(text: str) -> list[Pair]:
+    """Return the pairs joined by =, : or "is", whatever text lies between them, and the pairs with a fraction that are
+    listed beside them."""
+    values: list[Pair] = []
+    end = 0
+    for match in _JOINED.finditer(text):
+        before = text[max(end, match.start() - 2 * _MAX_NAME) : match.start()]
+        listed, name = _before_number(before)
+        values += listed
+        end = match.end()
+        if name:
+            values.append((name, float(match[1])))
+    if values and end < len(text):
+        values += _listed_beside(text[end : end + 1000] + " | ")
+    return values
+
+
+@lru_cache(4096)
+def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
+    """Return (pairs listed in the text between two joined numbers, name of the number after it or "").
+
+    Cached, as the texts between the numbers are equal in all lines that one statement prints.
+    """
+    listed: tuple[Pair, ...] = ()
+    if text.find(",", 1) > 0 or text.find("|", 1) > 0:
+        listed = tuple(_listed_beside(text))
+    name = _DELIMITER.split(text)[-1].strip(" .:-")
+    if not name[:1].isalpha():
+        name = _NO_WORD.sub("", name)  # a symbol before the name
+    if ":" in name:
+        name = _STAGE_BEFORE.sub(r"\1/", name, 1)  # "val: loss=0.6"
+    if name[:1].isalpha() and len(name) <= _MAX_NAME and name.count(" ") < 4 and not _CLOCK.search(name):
+        return listed, name
+    return listed, ""
+
+
+def contains_a_metric(text: str) -> bool:
+    """Return True if the text contains the name of a result of training."""
+    return _METRIC.search(text) is not None
+
+
+def listed_pairs(text: str) -> list[Pair]:
+    """Return the pairs with a fraction among the parts between commas, bars or tabs, whatever the others are."""
+    return list(_listed_beside(text + " | "))
+
+
+def _listed_beside(text: str) -> Iterator[Pair]:
+    """Yield the pairs of the parts of a list, but for the last part, which belongs to what follows."""
+    for part in _SEPARATOR.split(text)[:-1]:
+        pair = _PART.fullmatch(part.strip(" :-"))
+        if pair and not pair[2].isdecimal() and _WORDS.isdisjoint(pair[1].lower().split()):
+            yield pair[1], float(pair[2])

@@ -1,0 +1,44 @@
+"""Lines that begin with the step and the total in brackets.
+
+    [020500/50000] WMS    | loss 0.1635 | VRAM 9.8/15.9GB (62%) | GPU 97% | 3.11 it/s | ETA 157.9 min
+    [  120/ 5000] loss=0.52 lr=1e-4
+
+A part that is a number with a unit of speed is a metric of that name: "it/s". The line needs the name of a result of
+training, such as a loss or an accuracy, as installers and compilers number their lines in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
+from tuimon.formats.console.families._line import without_prefix
+from tuimon.formats.console.families._pairs import listed_pairs, metric_pairs, names_a_metric
+
+_HEAD = re.compile(r"\[ {0,10}(\d{1,18}) ?/ {0,10}(\d{1,18})\]:?(?=[\s|,])", re.ASCII)
+_SPEED = re.compile(rf"(?<![^\s|,])({NUMBER}) ((?:it|step|sample|token|tok|img|image)s?/s|s/it)(?=[\s|,]|$)", re.ASCII)
+_WITHIN = 100
+_MAX_LENGTH = 4000
+
+
+class BracketedStepReader(LineReader):
+    def read(self, line: Line) -> bool:
+        head = _HEAD.search(line.text, 0, _WITHIN)
+        if head is None or len(line.text) > _MAX_LENGTH or without_prefix(line.text[: head.start()]):
+            return False
+        step, total = int(head[1]), int(head[2])
+        rest = line.text[head.end() :]
+        values = metric_pairs(rest) or listed_pairs(rest)
+        if step > total or not names_a_metric(values):
+            return False
+        values += [(unit, float(speed)) for speed, unit in _SPEED.findall(rest)]
+        self.sink.report_progress(step, total)
+        return self.sink.add_row(values, step, line)
+
+
+FAMILY = Family(
+    "bracketed-step",
+    ("oss ", "oss=", "oss:", "acc ", "acc=", "acc:", "Acc", "eward", "PSNR", "psnr"),
+    BracketedStepReader,
+    order=92,
+)

@@ -1,0 +1,114 @@
+"""People's own scripts: the epoch in a line of its own, then lines of its metrics.
+
+    Epoch: 3/30                                        Epoch 3/24
+    Train Loss: 5.94 - Train Perplexity: 380           ----------
+    Val Loss: 5.31 | Val. PPL: 202                     train Loss: 0.2853 Acc: 0.8852
+
+A line counts if it consists of names and numbers, one name is a result of training and one number has a fraction. It
+belongs to the epoch, or to the step of a row logged since. A name without a stage ("Acc") gets that of its line
+("train Acc"). "Test set: Average loss: 0.0493, Accuracy:
+9833/10000 (98%)", of PyTorch's example for MNIST, gives test/Average loss and test/Accuracy, the fraction.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
+from tuimon.formats.console.families._pairs import contains_a_metric, metric_pairs, names_a_metric
+
+_HEAD = re.compile(
+    r"(?:\W{0,80}|Starting |Begin(?:ning)? )(?:training )?epoch\s?[:#]?\s?\[?(\d{1,9})\]?"
+    r"(?:\s?(?:/|of)\s?\[?(\d{1,9})\]?)?"
+    r"(?: ?[:|.,-]? ?(?:Epoch )?(?:took|time)\b[^a-z]{0,4}\d[^=]{0,40}| started| completed| finished)?\W{0,80}",
+    re.IGNORECASE | re.ASCII,
+)
+_STAGE = re.compile(
+    r"\W{0,8}(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test)(?: set| results?)?[ :_.-]", re.IGNORECASE
+)
+_COUNTER = re.compile(r"\b(?:step|iter|batch|update|episode|best|target|init\w*|previous|patience)", re.IGNORECASE)
+"""Names of lines about something else than this epoch."""
+_STAGE_WORD = re.compile(r"train|val|eval|test", re.IGNORECASE)
+_HEADING = re.compile(
+    r"\W{0,8}(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test) (?:set|results?|metrics)?:\s", re.IGNORECASE
+)
+_PAIR = re.compile(r"[A-Za-z][\w@./()-]{0,40}(?:[ .][\w@./()-]{1,40}){0,4}\s{0,8}[:=]?\s{0,8}$", re.ASCII)
+_VALUE = re.compile(
+    r"(?<![\w.])[+-]?(?:\d[\d,]*+\.?\d*+(?:[eE][+-]?\d++)?+|nan|inf)(?![\w.]*\d)\s?(?:%|ms|s)?",
+    re.IGNORECASE | re.ASCII,
+)
+_FRACTION = re.compile(r"(?<![\d.])(\d{1,12})/(\d{1,12})(?: \(\d{1,3}(?:\.\d{1,6})?%\))?(?![\d.])", re.ASCII)
+_TEST_SET = re.compile(r"\W{0,2}(test|val\w*|train\w*) set: Average loss: ", re.IGNORECASE)
+_FRACTIONAL = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
+_MAX_LINE = 400
+_MAX_BLOCK = 200
+"""Lines after the head of an epoch; later ones must name a loss."""
+
+
+class EpochBlockReader(LineReader):
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self._epoch: int | None = None
+        self._rows_before = 0
+        """Number of rows of the sink when the epoch began."""
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        self._epoch = None
+
+    def read(self, line: Line) -> bool:
+        text = line.message
+        if len(text) > _MAX_LINE:
+            return False
+        if "poch" in text or "EPOCH" in text:
+            if (match := _HEAD.fullmatch(text)) is not None:
+                self._epoch, self._rows_before = int(match[1]), self.sink.row_count
+                self.lines_awaited = _MAX_BLOCK
+                if match[2] and int(match[1]) <= int(match[2]):
+                    self.sink.report_progress(int(match[1]), int(match[2]))
+            return False
+        if match := _TEST_SET.match(text):
+            return self._test_set(match, line)
+        if self._epoch is None or not contains_a_metric(text) or not _FRACTIONAL.search(text):
+            return False
+        row = _row(text)
+        if not row or not names_a_metric(row) or any(_COUNTER.search(name) for name, _ in row):
+            return False
+        own = self.sink.row_count == self._rows_before or self.sink.step is None
+        used = self.sink.add_row(row, self._epoch if own else self.sink.step, line, keep_step=own)
+        if own:
+            self._rows_before = self.sink.row_count
+        return used
+
+    def _test_set(self, match: re.Match[str], line: Line) -> bool:
+        prefix = match[1].lower() + "/"
+        text = line.message[match.end(1) + len(" set: ") :]
+        fraction = _FRACTION.search(text)
+        values = [
+            (prefix + name, value) for name, value in metric_pairs(text[: fraction.start()] if fraction else text)
+        ]
+        if fraction and int(fraction[2]) >= max(1, int(fraction[1])):
+            values.append((prefix + "Accuracy", int(fraction[1]) / int(fraction[2])))
+        return self.sink.add_row(values, self._epoch if self.sink.step is None else self.sink.step, line)
+
+
+def _row(text: str) -> list[Pair]:
+    """Return the pairs of a line that consists of nothing else."""
+    heading = _HEADING.match(text)
+    body = text[heading.end() :] if heading else text
+    rest = body
+    for part in _VALUE.split(rest)[:-1]:
+        if not _PAIR.search(part.strip(" \t,;|-(*)=>") or "x"):
+            return []
+    tail = _VALUE.split(rest)[-1].strip(" \t,;|-).*%")
+    if tail:
+        return []
+    pairs = metric_pairs(body)
+    stage = _STAGE.match(text)
+    if stage is None:
+        return pairs
+    joint = "/" if heading else " "
+    return [(name if _STAGE_WORD.match(name) else f"{stage[1]}{joint}{name}", value) for name, value in pairs]
+
+
+FAMILY = Family("epoch-block", ("poch", "EPOCH", "oss: ", "oss=", "oss "), EpochBlockReader, order=95)

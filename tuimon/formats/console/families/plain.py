@@ -1,0 +1,172 @@
+"""Lines written by people's own scripts: a step, then names and numbers.
+
+    Step 10 (samples: 40): loss=0.5000, reward=0.1000, lr=1.00e-05
+    global_step 1/60 rollout_time 0.055s reward 0.1937 loss -0.07035
+    Epoch [1/10], Step [100/600], Loss: 0.5                 step 100 of epoch 1: (1 - 1) * 600 + 100
+    Train Epoch: 1 [640/60000 (1%)]  Loss: 2.29             if epochs count from 0, as in epoch 0: 0 * 60000 + 640
+    Epoch: [0][  10/5005]  Loss 7.01 (7.10)                 PyTorch's examples, with tabs; also [0]  [ 10/5005]
+    epoch 001:    100 / 5000 loss=10.5, ppl=1500.2          fairseq
+    Epoch 3: Train Loss: 0.5 Val Loss: 0.6                  names of several words
+    Ep 3 | Reward: 12.5                                     also "it", "round", "generation"; epoch_3, 第3轮
+    Cost after iteration 100: 0.648                         the step after the name of the metric
+    epoch 3 train loss 0.5 val loss 0.6                     names of several words and nothing else
+    step 250: train loss 2.0123, val loss 2.1234            also between commas or bars (nanoGPT, llm.c)
+
+The message begins with the step, or with at most three words before it. Names are kept as written, except that a line
+of a validation ("Validation step 5: loss 0.3") gives val/<name>, because its names are those of the training. Names
+and numbers are joined by "=", ":" or a blank. Blanks count only if the whole line consists of such pairs, or of two or
+more parts between commas or bars, at least half of them pairs and one of these with a fraction.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Sink
+from tuimon.formats.console.families._pairs import contains_a_metric, metric_pairs
+from tuimon.formats.console.families._steps import EpochSteps
+
+_MAX_LENGTH = 1 << 16
+_BAR = "%|"
+"""Marks a progress bar, after which metrics may be out of date; see progress_bar."""
+_WHOLE = r"(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})"
+_COUNT = rf"\W{{0,4}}(?<![\s:=([]-){_WHOLE}(?:\s?(?:/|of)\s?{_WHOLE})?(?![\w.]*\d|,\d{{3}}|[kmb]\b)"
+"""A non-negative integer (no fraction, no "10k") and optionally the total."""
+_LEAD = re.compile(
+    rf"\W{{0,4}}((?:[A-Za-z]{{1,20}}\W{{1,3}}){{0,3}}?)"
+    rf"((?:global|train(?:ing)?|update|optim\w*)?[_ -]?"
+    rf"(?:step|iter(?:ation)?|update|epoch|episode|round|generation)s?|ep|it)(?![a-z])_?{_COUNT}",
+    re.IGNORECASE | re.ASCII,
+)
+_SECOND = re.compile(
+    rf"[\s,;|:\])-]{{0,4}}(?:[\[(]?(?:global[_ ])?(?:step|iter(?:ation)?|batch)s?\b{_COUNT}"
+    r"|\[\s{0,8}(\d{1,18})/\s{0,8}(\d{1,18})|\s{0,8}(\d{1,18}) / (\d{1,18})(?=\s))",
+    re.IGNORECASE | re.ASCII,
+)
+_AFTER = re.compile(
+    rf"([A-Za-z][\w -]{{0,40}}?) (?:at|after|in|for) (?:the )?(?:step|iter(?:ation)?|epoch|episode|update) #?{_COUNT}"
+    rf"\s?(?:is\b|[:=,])?\s?({NUMBER})(?=[\s,;|]|$)",
+    re.IGNORECASE | re.ASCII,
+)
+"""Cost after iteration 100: 0.648"""
+_BETWEEN = (" at ", " after ", " in ", " for ")
+_CHINESE_STEP = re.compile(r"第 ?(\d{1,9}) ?(轮|步|回合|次迭代|个?epoch)")
+_FULL_WIDTH = str.maketrans({"：": ": ", "，": ", ", "；": "; ", "（": " (", "）": ") ", "｜": " | ", "＝": "="})
+_SETTING = re.compile(
+    r"\b(?:max|maximum|num|number|warm|warmup|every|per|decay|patience|accum\w*|remaining|target)\b", re.IGNORECASE
+)
+"""Words before "steps" by which the number is a setting."""
+_REPEATED = re.compile(r"\b(?:best|previous|resum\w{1,4}|(?:re)?load\w{0,4}|restor\w{1,4})\b", re.IGNORECASE)
+"""Words before a step by which the line repeats what was logged at an earlier step."""
+_SET = re.compile(
+    r"(?:\w+[ _])*(?:lr|learning[ _]rate|wd|weight[ _]decay|momentum|gamma|betas?\d?|seed|batch[ _]?size|bs|steps?|"
+    r"epochs?|warm\w*|iter(?:ation)?s|workers|gpus|devices|world[ _]size|param\w*|min[ _]delta|dropout)",
+    re.IGNORECASE,
+)
+"""Names of settings: if a line like "steps: 1000" has no other pairs, the number is a setting too."""
+_STAGE = r"\b(val(?:id(?:ation)?)?|eval(?:uation)?|test)\b"
+_SHORT = frozenset({"ep", "it", "round", "rounds", "generation", "generations"})
+"""Words that count steps only in lines with the name of a result of training."""
+_VALIDATION = re.compile(_STAGE, re.IGNORECASE)
+_VALIDATION_AFTER = re.compile(
+    rf"[\s,;|:\[\])-]{{0,6}}{_STAGE}[^=:|\d\]]{{0,30}}[:|\]]\s{{0,4}}(?=[a-z])", re.IGNORECASE
+)
+"""A stage after the step that is not part of a name: "| valid on 'valid' subset | loss", but not "val loss: 0.5"."""
+
+
+class PlainReader(LineReader):
+    _first_epoch = 1
+    _last_in_epoch = -1, 0
+    """(epoch, step) of the last line that names both: lines about that whole epoch get this step."""
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self._steps = EpochSteps()
+
+    def read(self, line: Line) -> bool:
+        text = line.message
+        if not text.isascii():
+            text = _CHINESE_STEP.sub(r"epoch \1", text.translate(_FULL_WIDTH))
+        head = _LEAD.match(text) if len(text) <= _MAX_LENGTH and _BAR not in text else None
+        if head is None or (head[2].lower() in _SHORT and not contains_a_metric(text[head.end() :])):
+            return self._read_after(text, line)
+        if head[1].lower().endswith(_BETWEEN) and self._read_after(text, line):
+            return True
+        lead, kind, step, end = head[1], head[2].lower(), _integer(head[3]), head.end()
+        if lead and (_SETTING.search(lead) or _REPEATED.search(lead)):
+            return False
+        total = _integer(head[4]) if head[4] else None
+        epoch: int | None = None
+        if "epoch" in kind:
+            inner = _SECOND.match(text, end)
+            if inner:
+                end = inner.end()
+                self._first_epoch = min(self._first_epoch, step)
+                epoch, (step, total) = step, self._overall(step, inner, total)
+                self._last_in_epoch = epoch, step
+            elif step == self._last_in_epoch[0]:
+                epoch, (step, total) = step, (self._last_in_epoch[1], None)
+        validation = _VALIDATION.search(lead) if lead else None
+        if validation is None and (stage := _VALIDATION_AFTER.match(text, end)) and "train" not in text[end:].lower():
+            validation, end = stage, stage.end()
+        values = metric_pairs(text[end:])
+        if not values:
+            return self._read_after(text, line)
+        if kind[-1] == "s" and not total and all(_SET.fullmatch(name) for name, _ in values):
+            return False
+        if validation:
+            word = validation[1].lower()
+            prefix = "eval/" if word.startswith("eval") else "test/" if word == "test" else "val/"
+            values = [(prefix + name, value) for name, value in values]
+        elif epoch is not None:
+            values.append(("epoch", float(epoch)))
+        if total:
+            self.sink.report_progress(step, total)
+        return self.sink.add_row(values, step, line)
+
+    def _read_after(self, text: str, line: Line) -> bool:
+        """Read a line whose step comes after the name of its metric."""
+        match = _AFTER.match(text)
+        if match is None or _SETTING.search(match[1]) or _REPEATED.search(match[1]):
+            return False
+        if not contains_a_metric(match[1]) and "cost" not in match[1].lower():
+            return False
+        values = [(match[1], float(match[4])), *metric_pairs(text[match.end() :])]
+        return self.sink.add_row(values, _integer(match[2]), line)
+
+    def _overall(self, epoch: int, inner: re.Match[str], epochs: int | None) -> tuple[int, int | None]:
+        """Return (step, total or None), counted from the first epoch, of a step within an epoch."""
+        done, size = _integer(inner[1] or inner[3] or inner[5]), inner[2] or inner[4] or inner[6]
+        if not size:
+            return self._steps.overall(epoch, done), None
+        return (epoch - self._first_epoch) * _integer(size) + done, epochs * _integer(size) if epochs else None
+
+
+def _integer(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+FAMILY = Family(
+    "plain",
+    (
+        "step",
+        "Step",
+        "STEP",
+        "iter",
+        "Iter",
+        "ITER",
+        "poch",
+        "EPOCH",
+        "pisode",
+        "pdate",
+        "ound ",
+        "eneration ",
+        "Ep ",
+        "ep ",
+        "ep=",
+        "it ",
+        "第",
+    ),
+    PlainReader,
+    order=90,
+)

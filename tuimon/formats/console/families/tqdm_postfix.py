@@ -1,0 +1,126 @@
+"""Metrics in the progress bars of tqdm, if no other line of the log gives them.
+
+    steps:  10%|█         | 20/200 [00:10<01:30,  2.00it/s, avr_loss=0.363]            kohya, diffusers
+    Epoch 2/10:  50%|████      | 100/200 [00:10<00:10, 10.00it/s, loss=0.375, acc=0.8]      step (2 - 1) * 200 + 100
+    Epoch 1, loss: 0.5432: 100%|██████████| 200/200 [00:20<00:00, 10.00it/s]
+
+Of the states drawn with the same count the last is read, as the postfix is set after the count has risen. If a bar
+starts anew, its counts go on from those of the bar before, unless it names its epoch. Bars of a validation or test
+give val/<name> and test/<name>. A bar needs the name of a result of training, as downloads are bars, too.
+
+All bars are held back until the log has been read to its end, so that the other lines are known by then. If one of
+them gives a metric later, the log is read again. The last count is held back until it is drawn with the next count,
+or is the total.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, pairs
+from tuimon.formats.console.families._pairs import metric_pairs, names_a_metric
+
+_EPOCH = re.compile(r"\bepochs?\W{0,4}(\d{1,9})(?:\s?/\s?(\d{1,9}))?", re.IGNORECASE | re.ASCII)
+_STAGE = re.compile(r"(?<![a-z])(val(?:id\w{0,6})?|eval\w{0,6}|test(?:ing)?)(?![a-z])", re.IGNORECASE)
+_NUMBERS = re.compile(r"[\d.,/:=\s]++|\b(?:nan|inf)\b")
+_MAX_HELD = 200_000
+_MAX_BARS = 200
+
+
+class _Bar(Struct):
+    """The bars of one name."""
+
+    begin: int = 0
+    """Steps of the bars before."""
+    done: int = 0
+    total: int = 0
+    epoch: int | None = None
+    first_epoch: int = 1
+    step: int = 0
+    row: list[Pair] = []
+    """The last state of the current count; empty if it has been given."""
+    given: list[Pair] = []
+    """The state of the current count that was given before it was complete."""
+    time: float = 0.0
+
+
+class TqdmPostfixReader(LineReader):
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self._bars: dict[str, _Bar] = {}
+        self._held: list[tuple[list[Pair], int, float]] = []
+
+    def interrupt(self) -> None:
+        super().interrupt()
+        for bar in self._bars.values():
+            bar.row = []  # a later state of this count may be missing
+
+    def read(self, line: Line) -> bool:
+        match = line.bar
+        if match is None or ("=" not in match["inside"] and "oss" not in match["name"]):
+            return False
+        if not match[0].endswith("]") or line.nested:
+            return False
+        name, done, total = match["name"], int(match["done"]), int(match["total"])
+        _, _, postfix = match["inside"].partition(",")
+        row = list(pairs(postfix, ",", "="))
+        if "=" in name or name.count(":") > 1 or "loss" in name:
+            row = metric_pairs(name.rstrip(" :")) + row
+        if done > total or not names_a_metric(row):
+            return False
+        key = _NUMBERS.sub("", name)
+        bar = self._bars.get(key)
+        if bar is None:
+            if len(self._bars) >= _MAX_BARS:
+                return False
+            bar = self._bars[key] = _Bar()
+        epoch = _EPOCH.search(name)
+        self._move(bar, done, total, int(epoch[1]) if epoch else None)
+        stage = _STAGE.search(name)
+        if stage:
+            prefix = "test/" if stage[1].lower().startswith("test") else "val/"
+            row = [(prefix + metric, value) for metric, value in row]
+        bar.row, bar.time = row, line.time
+        return False
+
+    def _move(self, bar: _Bar, done: int, total: int, epoch: int | None) -> None:
+        """Complete the current count of the bar, if another one is drawn."""
+        if (done, total, epoch) == (bar.done, bar.total, bar.epoch):
+            return
+        self._complete(bar)
+        if epoch is not None:
+            bar.first_epoch = min(bar.first_epoch, epoch)
+            bar.begin = (epoch - bar.first_epoch) * total
+        elif done < bar.done:
+            bar.begin += bar.done
+        bar.done, bar.total, bar.epoch, bar.step, bar.given = done, total, epoch, bar.begin + done, []
+
+    def _complete(self, bar: _Bar) -> None:
+        if bar.row:
+            if bar.given and bar.row != bar.given:
+                self.sink.disproved = True
+            elif not bar.given:
+                self._held.append((bar.row, bar.step, bar.time))
+        bar.row = []
+        if len(self._held) >= _MAX_HELD:
+            self._release()
+
+    def _release(self) -> None:
+        for row, step, time in self._held:
+            self.sink.add_fallback(row, step, time)
+        self._held = []
+
+    def flush(self) -> None:
+        for bar in self._bars.values():
+            if bar.row and bar.done == bar.total:
+                if bar.given and bar.row != bar.given:
+                    self.sink.disproved = True
+                elif not bar.given:
+                    self._held.append((bar.row, bar.step, bar.time))
+                    bar.given = bar.row
+        self._release()
+
+
+FAMILY = Family("tqdm-postfix", ("%|",), TqdmPostfixReader, order=8)

@@ -1,0 +1,312 @@
+"""Console text: what a trainer printed, into a file, through `tee`, through Ray, or through a logging module.
+
+Lines end with "\\n"; a carriage return begins a line anew (progress bars), and each state that is drawn counts as a
+line of its own here. Terminal controls and Ray's prefixes are removed. The modules of the package families say which
+lines give which points; a user's own lines are given by patterns in the settings (_patterns). Numbers are as printed,
+so they are rounded where the trainer rounds. If several tasks write into one log, each line after its label (srun,
+torchrun, mpirun …), the lines of each task are read separately (_tasks).
+
+The text itself is emitted as Fact("console", …), the last lines of each piece, and the end of the training as
+Fact("state", …); a log view reads the file itself (tuimon/reader/log_text.py).
+A line with NUL bytes, which a crash or a truncation leaves, and one of more than 16 MiB are skipped and reported as
+damage: blocks that were open end there, and rows that name no step are left out until a line names it again. Bytes that
+are not UTF-8 are replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from tuimon.formats import Format, StreamDecoder
+from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats.console._display import ERROR_PATTERN, TextTail, display_line, severity
+from tuimon.formats.console._outcome import Outcome
+from tuimon.formats.console._patterns import pattern_family
+from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
+from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
+from tuimon.formats.console.families import Family, Line, Sink, families, parse_timestamp
+from tuimon.model.points import Damage, Item, Points
+
+__all__ = (
+    "ERROR_PATTERN", "FORMAT", "ConsoleDecoder", "LineSteps", "display_line", "matches", "parse_timestamp", "severity",
+    "with_patterns",
+)  # fmt: skip
+
+MAX_ROW = 2 << 20
+"""Bytes. A longer line is a dump of prompts rather than a row of metrics; it is text only."""
+MAX_TASKS = 4096
+"""Maximum number of labels; lines with other labels are read as those of one task."""
+_CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
+"""Bytes that no trainer prints in a line of metrics."""
+_LONG = 1 << 14
+"""Bytes of a block from which the marks in it are looked up before they are searched for."""
+
+Marks: TypeAlias = tuple[bytes, ...]
+
+
+class ConsoleDecoder(StreamDecoder):
+    """A StreamDecoder that offers each line to the families whose marks it contains."""
+
+    def __init__(self, own: Sequence[Family] = ()) -> None:
+        """own: families of the user, tried among the others by their order."""
+        self._lines = LineSplitter()
+        self._labels = Labels()
+        self._tail = TextTail()
+        self._sink = Sink()
+        self._outcome = Outcome()
+        self._families = sorted([*families(), *own], key=lambda family: family.order)
+        self._marks = [(index, tuple(mark.encode() for mark in f.marks)) for index, f in enumerate(self._families)]
+        self._own_marks = [(index, marks) for index, marks in self._marks if self._families[index] in own]
+        self._closing_marks = [(index, marks) for index, marks in self._marks if self._families[index].self_closing]
+        self._all_marks = _searched_marks((*Outcome.marks, *(mark for _, marks in self._marks for mark in marks)))
+        self._metric_owners: dict[str, str] = {}
+        self._tasks = {"": Task(self._families, self._sink)}
+        """Tasks by label; "" for the only task, or for the launcher of the others."""
+        self._latest_sink = self._sink
+        """Sink of the task that gave the last row."""
+        self._failed_task = self._tasks[""]
+        """Task whose traceback is being read."""
+        self._damage: list[Item] = []
+        self._open_blocks = 0
+        """Number of readers that await more lines of a block."""
+
+    def feed(self, data: bytes) -> Sequence[Item]:
+        self._labels.begin(data)
+        for part in self._lines.feed(data.replace(b"\r", b"\n")):
+            if isinstance(part, Damage):
+                self._damage.append(part)
+                self._interrupt()
+            else:
+                self._read(*part)
+        damage, self._damage = self._damage, []
+        return [*self._sink.take(), *damage, *self._outcome.take(), *self._tail.feed(data)]
+
+    def flush(self) -> Sequence[Item]:
+        damage = self._lines.hole_at_end()
+        pending = b"" if damage else self._lines.pending()
+        if pending.rstrip().endswith((b"}", b"]")):  # perhaps a complete dictionary or progress bar
+            before = self._row_counts()
+            self._read(self._labels.end - len(pending), [pending], ended=False)
+            if self._row_counts() != before:
+                self._lines.take()  # otherwise it is the beginning of a line ("[12:00:00]")
+        for task in self._tasks.values():
+            task.flush()
+        return [*self._sink.take(), *damage, *self._outcome.take()]
+
+    def _interrupt(self) -> None:
+        """Note that lines are missing here."""
+        for task in self._tasks.values():
+            task.interrupt()
+        self._open_blocks = 0
+
+    def end(self) -> Sequence[Item]:
+        return [*self.feed(b"\n"), *self.flush()] if self._lines.can_end() else ()
+
+    def _read(self, offset: int, lines: list[bytes], ended: bool = True) -> None:
+        """Read lines, the first of them at `offset`. Lines without any mark, nearly all of a chatty log, are cheap."""
+        block = b"\n".join(lines)
+        contained = self._all_marks.within(block)
+        families = self._marks if ended else self._closing_marks
+        candidates = [(index, tuple(contained.intersection(marks))) for index, marks in families]
+        candidates = [(index, marks) for index, marks in candidates if marks]
+        outcome_marks = tuple(contained.intersection(Outcome.marks))
+        if (
+            not candidates
+            and not outcome_marks
+            and not self._outcome.watching
+            and not (self._open_blocks or self._labels.holding)
+        ):
+            return
+        for raw in lines:
+            start, offset = offset, offset + len(raw) + 1
+            if not raw or len(raw) > MAX_ROW:
+                continue
+            first = 0
+            for _, marks in candidates:
+                if _contains_any(raw, marks):
+                    break
+                first += 1
+            if (
+                first < len(candidates)
+                or self._open_blocks
+                or self._outcome.watching
+                or (self._labels.holding and raw[0] in NUMBER_STARTS)
+                or _contains_any(raw, outcome_marks)
+            ):
+                self._read_line(raw, start, ended, candidates[first:], outcome_marks)
+
+    def _read_line(
+        self, raw: bytes, offset: int, ended: bool, candidates: Sequence[tuple[int, Marks]], outcome_marks: Marks
+    ) -> None:
+        """Read a line that contains a mark, or follows a traceback."""
+        if _CONTROL.search(raw):
+            self._damage.append(Damage(offset, len(raw) + 1, "control characters within a line"))
+            self._interrupt()
+            return
+        label, text = self._labels.split(raw, offset)
+        task = self._tasks.get(label) or self._new_task(label)
+        if self._outcome.watching and task is self._failed_task:
+            self._outcome.follow(text)
+        if outcome_marks and _contains_any(text, outcome_marks):
+            step = self._latest_sink.step if task.sink.step is None else task.sink.step
+            self._outcome.read(Line(text, offset, ended), step, raw)
+            self._failed_task = task
+        if label or not self._labels.doubtful:
+            if label:
+                self._read_held_lines()
+            self._offer(task, text, offset, ended, candidates)
+        elif (candidates or self._open_blocks or self._labels.holding) and not self._offer(
+            task, raw, offset, ended, self._own_marks
+        ):
+            self._labels.hold(raw, offset)
+            self._read_held_lines()
+
+    def _offer(
+        self, task: Task, text: bytes, offset: int, ended: bool, candidates: Sequence[tuple[int, Marks]]
+    ) -> bool:
+        """Offer a line to the families whose marks it contains; return True if one of them has used it."""
+        line: Line | None = None
+        blocks = task.blocks if ended else {}
+        if blocks:
+            self._open_blocks -= len(blocks)
+            candidates = sorted({**dict.fromkeys(blocks, ()), **dict(candidates)}.items())
+        used = False
+        for index, marks in candidates:
+            if (blocks and index in blocks) or _contains_any(text, marks):
+                line = line or Line(text, offset, ended)
+                rows_before = task.sink.row_count
+                reader = task.reader(index)
+                used = reader.read(line)
+                if reader.lines_awaited and ended:
+                    task.blocks[index] = reader
+                if task.sink.row_count > rows_before:
+                    self._latest_sink = task.sink
+                    self._outcome.row_followed(task.sink.last_row)
+                if used:
+                    break
+        if task.blocks and ended:
+            for index, reader in list(task.blocks.items()):
+                reader.lines_awaited -= 1
+                if reader.lines_awaited <= 0:
+                    del task.blocks[index]
+            self._open_blocks += len(task.blocks)
+        return used
+
+    def _read_held_lines(self) -> None:
+        """Read the lines that were held until their labels were known."""
+        for raw, offset in self._labels.release():
+            label, text = self._labels.split(raw, offset)
+            self._offer(self._tasks.get(label) or self._new_task(label), text, offset, True, self._marks)
+
+    def _new_task(self, label: str) -> Task:
+        if len(self._tasks) > MAX_TASKS:
+            return self._tasks[""]
+        task = self._tasks[label] = Task(self._families, TaskSink(self._sink, label, self._metric_owners))
+        return task
+
+    def _row_counts(self) -> tuple[int, int]:
+        return len(self._sink), sum(task.sink.held_count for task in self._tasks.values())
+
+    def record_steps(self) -> list[tuple[int, int]]:
+        """Return a list to which (offset of the line, step) of each later row that names its step is appended."""
+        self._sink.line_steps = []
+        return self._sink.line_steps
+
+    @property
+    def must_reread(self) -> bool:
+        return any(task.sink.disproved for task in self._tasks.values())
+
+
+class _SearchedMarks:
+    """The marks of all families, searched for in blocks of text.
+
+    In a long block a mark is searched for only if the block contains all groups of three bytes that the mark consists
+    of, as most blocks contain few marks and each search takes as long as finding all groups.
+    """
+
+    def __init__(self, marks: Marks) -> None:
+        self._marks = sorted(set(marks), key=lambda mark: (len(mark), mark))
+        self._groups = [_groups(np.frombuffer(mark, np.uint8)) for mark in self._marks]
+
+    def within(self, text: bytes) -> set[bytes]:
+        """Return the marks that a text contains."""
+        marks = self._marks
+        if len(text) >= _LONG:
+            present = np.zeros(1 << 16, np.bool_)
+            present[_groups(np.frombuffer(text, np.uint8))] = True
+            marks = [mark for mark, groups in zip(marks, self._groups, strict=True) if present[groups].all()]
+        return {mark for mark in marks if mark in text}
+
+
+def _groups(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
+    """Return a number for each three neighbouring bytes of a text."""
+    wide = text.astype(np.uint16)
+    return wide[:-2] * np.uint16(961) ^ wide[1:-1] * np.uint16(31 << 3) ^ wide[2:]
+
+
+@lru_cache(16)
+def _searched_marks(marks: Marks) -> _SearchedMarks:
+    """Return the marks, prepared for the search; cached, as all logs have the same."""
+    return _SearchedMarks(marks)
+
+
+def _contains_any(text: bytes, marks: Marks) -> bool:
+    for mark in marks:  # a loop takes half the time of any() over a generator  # noqa: SIM110
+        if mark in text:
+            return True
+    return False
+
+
+class LineSteps:
+    """The steps of the rows in a part of a log that begins with a line, except rows whose step is only counted."""
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        """patterns: see `with_patterns`."""
+        self._decoder = ConsoleDecoder([pattern_family(patterns)] if patterns else ())
+        self._steps = self._decoder.record_steps()
+
+    def feed(self, data: bytes) -> None:
+        self._decoder.feed(data)
+
+    @property
+    def rows(self) -> list[tuple[int, int]]:
+        """(offset of the line in the fed data, step) of each row, ascending."""
+        return sorted(self._steps)
+
+
+def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
+    if not is_text(head):
+        return False
+    if name.endswith(".jsonl") and b'"message": "' not in head:  # records of a logging module, not rows
+        return False
+    if is_console_name(name) or mentions_training(name, head):
+        return True
+    decoder = ConsoleDecoder(own)
+    return any(isinstance(item, Points) for item in (*decoder.feed(head), *decoder.flush()))
+
+
+FORMAT = Format(
+    id="console",
+    title="console log",
+    writers="ROLL, RLinf, AgentJet, Trinity, verl, TRL, transformers 4 and 5, slime, OpenRLHF, NeMo-RL, prime-rl, "
+    "torchtitan, torchtune, Megatron, SB3, Baselines, Keras, mmengine, mmcv, detectron2, timm, Swin, YOLO, XGBoost, "
+    "LightGBM, CatBoost, DeepSpeed, Composer, rsl_rl, AReaL, open-instruct, OLMo, llm.c, StyleGAN, PaddleNLP, "
+    "MindSpore, spaCy, icefall, tqdm bars, lines of k=v",
+    rank=10,
+    matches=matches,
+    decoder=ConsoleDecoder,
+    wants_name=wants_name,
+)
+
+
+def with_patterns(patterns: Sequence[str]) -> Format:
+    """Return the format extended by a user's own metric lines; see _patterns. Raises UsageError for a bad pattern."""
+    own = [pattern_family(patterns)]
+    return replace(FORMAT, matches=lambda name, head: matches(name, head, own), decoder=lambda: ConsoleDecoder(own))

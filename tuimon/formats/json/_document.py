@@ -1,0 +1,269 @@
+"""Decoder of documents that hold rows and are rewritten whole at each save.
+
+`RowsDocument` is the DocumentDecoder of every such format; a format adds a layout: parsed JSON -> Content.
+
+Points emitted before are not kept, only a digest of them for each section, which shows whether they still begin the
+section. Of a document over SUFFIX_FROM bytes only the part after the known rows is parsed, if the bytes before it are
+unchanged; see Tail.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import orjson
+from msgspec import Struct
+
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats._shared.json import BOM, NOT_JSON, UTF16, is_utf16, parse
+from tuimon.formats._shared.row_reader import Names, RowReader
+from tuimon.formats._shared.rows import same, trimmed
+from tuimon.formats.json._salvage import mended
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+
+SUFFIX_FROM = 2 << 20
+"""Bytes. Parsing a smaller document takes about 10 ms, so keeping it in memory does not pay."""
+_BLANK = b" \t\r\n\0"
+_POINT = np.dtype([("metric", "<u4"), ("step", "<i8"), ("value", "<f8"), ("wall_time", "<f8")])
+
+
+class Content(Struct, frozen=True):
+    """The rows and facts of a document."""
+
+    sections: Mapping[str, Sequence[Any]]
+    """Prefix of metric names ("train_history/", or "") -> list of rows; other values in the list are ignored."""
+    facts: Sequence[Fact] = ()
+
+
+class _Section:
+    """The rows of one list: count and digest of the points emitted so far."""
+
+    def __init__(self, names: Names, prefix: str) -> None:
+        self.reader = RowReader(names, prefix)
+        self.count = 0
+        self.digest = hashlib.blake2b(digest_size=16)
+
+    def read(self, rows: Sequence[Any], facts: dict[str, Fact]) -> Points | None:
+        """Return the points of the next rows, and add their facts to `facts` by topic."""
+        items = self.reader.read([row for row in rows if type(row) is dict])
+        facts.update({item.topic: item for item in items if isinstance(item, Fact)})
+        points = next((item for item in items if isinstance(item, Points)), None)
+        if points is not None:
+            self.count += len(points)
+            self.digest.update(_packed(points))
+        return points
+
+    def begins(self, points: Points | None) -> bool:
+        """Return True if the points emitted so far are the first of these."""
+        if self.count == 0:
+            return True
+        if points is None or len(points) < self.count:
+            return False
+        return (
+            hashlib.blake2b(_packed(points.select(slice(self.count))), digest_size=16).digest() == self.digest.digest()
+        )
+
+
+class RowsDocument:
+    """A DocumentDecoder. `layout` returns the Content of a parsed document, or None if it is not of this format."""
+
+    def __init__(self, layout: Callable[[Any], Content | None]) -> None:
+        self._layout = layout
+        self._names = Names()
+        self._sections: dict[str, _Section] = {}
+        self._facts: dict[str, Fact] = {}
+        self._tail: Tail | None = None
+
+    def load(self, data: bytes) -> list[Item]:
+        if data[-1:] in _BLANK:
+            data = data.rstrip(_BLANK)
+        try:
+            items = self._load_tail(data)
+            return self._load_whole(data) if items is None else items
+        except Unfinished as error:
+            error.items, error.damage = self._load_mended(data)
+            raise
+
+    def _load_mended(self, data: bytes) -> tuple[list[Item], list[Damage]]:
+        """Return (what is new in the undamaged rows of a document, its damage). No items if known rows are missing."""
+        whole = mended(data) if data.strip(_BLANK) else None
+        if whole is None:
+            return [], [Damage(0, len(data), "document damaged")] if data.strip(_BLANK) else []
+        beginning, damage = whole
+        try:
+            content = self._layout(parse(beginning))
+        except FormatError:
+            return [], damage
+        items = self._update(content, None, may_replace=False) if content is not None else None
+        if items:
+            self._tail = None  # its rows after the known ones are known now
+        return items or [], damage
+
+    def _load_tail(self, data: bytes) -> list[Item] | None:
+        """Parse only the rows after the known ones and return what is new; None if the whole document is needed."""
+        if self._tail is None or (document := self._tail.parse(data)) is None:
+            return None
+        content = self._layout(document)
+        continued = _section_of(content, self._tail.rows(document))
+        if content is None or continued not in self._sections:
+            return None
+        items = self._update(content, continued)
+        if items is not None:
+            self._tail = Tail.find(data, document, self._tail.key)
+        return items
+
+    def _load_whole(self, data: bytes) -> list[Item]:
+        document = parse_document(data)
+        content = self._layout(document)
+        if content is None and not self._sections:
+            raise FormatError("no rows, columns or series of metrics in this document")
+        content = content or Content({})
+        items = self._update(content, None)
+        self._tail = Tail.find(data, document, _longest(document, content)) if len(data) >= SUFFIX_FROM else None
+        return items or []
+
+    def _update(self, content: Content, continued: str | None, may_replace: bool = True) -> list[Item] | None:
+        """Return what is new in the content.
+
+        continued: prefix of the section of which `content` only has the rows after the known ones. If another section
+        was rewritten then, or if known rows have changed and `may_replace` is False, return None and change nothing.
+        """
+        fresh: dict[str, _Section] = {}
+        points: dict[str, Points | None] = {}
+        facts: dict[str, Fact] = {}
+        for prefix, rows in content.sections.items():
+            if prefix != continued:
+                fresh[prefix] = _Section(self._names, prefix)
+                points[prefix] = fresh[prefix].read(rows, facts)
+        replaced = any(
+            not known.begins(points.get(prefix)) for prefix, known in self._sections.items() if prefix != continued
+        )
+        if replaced and (continued is not None or not may_replace):
+            return None
+        for prefix, known in self._sections.items():
+            if prefix == continued:
+                points[prefix] = known.read(content.sections[prefix], facts)
+            elif known.count and not replaced and (whole := points[prefix]) is not None:
+                points[prefix] = whole.select(slice(known.count, None)) if len(whole) > known.count else None
+        kept = {continued: self._sections[continued]} if continued is not None else {}
+        self._sections = fresh | kept
+        items: list[Item] = [Replaced()] if replaced else []
+        items += [new for prefix in content.sections if (new := points[prefix]) is not None]
+        if may_replace or not self._facts:  # of a document that ends early, facts may be missing
+            items += self._changed([*facts.values(), *content.facts])  # facts of the document override its rows'
+        return items
+
+    def _changed(self, facts: Sequence[Fact]) -> list[Fact]:
+        changed = []
+        for fact in (Fact(fact.topic, trimmed(fact.value)) for fact in facts):
+            known = self._facts.get(fact.topic)
+            if known is None or not same(fact.value, known.value):
+                self._facts[fact.topic] = fact
+                changed.append(fact)
+        return changed
+
+
+class Tail(Struct, frozen=True):
+    """A document cut after the last row of its longest list, so that only what follows must be parsed next time.
+
+    If the bytes before the cut are unchanged, a parser that has read them is inside that list of the top-level object
+    (or inside the top-level list), after a complete element. A parser that has read a short opener, `{"<key>":[null`,
+    is in the same state. So the opener followed by the bytes after the cut is valid JSON exactly if the document is.
+    `find` proves that the cut lies there: what follows it must then parse as an empty rest of the list and the keys
+    and values that follow the list in the whole document.
+    """
+
+    data: bytes
+    cut: int
+    key: str | None
+    """Key of the list; None if the document itself is the list."""
+    before: Mapping[str, Any]
+    """Entries of the object before the list."""
+
+    @staticmethod
+    def find(data: bytes, document: Any, key: str | None) -> Tail | None:
+        if isinstance(document, list):
+            closing, before, after = len(data) - 1, {}, {}
+        elif key is None:
+            return None
+        else:
+            keys = list(document)
+            index = keys.index(key)
+            before = {name: document[name] for name in keys[:index]}
+            after = {name: document[name] for name in keys[index + 1 :]}
+            end = data.rfind(orjson.dumps(keys[index + 1])) if after else len(data)
+            closing = data.rfind(b"]", 0, max(end, 0))
+        tail = Tail(data, data.rfind(b"}", 0, max(closing, 0)) + 1, key, before)
+        try:
+            rest = tail._rest(data)
+        except FormatError:
+            return None
+        proved = rest == [None] if key is None else same(rest, {key: [None], **after}) and list(rest) == [key, *after]
+        return tail if tail.cut and proved else None
+
+    def parse(self, data: bytes) -> Any:
+        """Return the document with only the new rows in its list; None if the bytes before the cut have changed."""
+        if not data.startswith(memoryview(self.data)[: self.cut]):
+            return None
+        try:
+            rest = self._rest(data)
+        except FormatError as error:
+            raise Unfinished("half-written document") from error
+        if self.key is None:
+            return rest[1:] if isinstance(rest, list) else None
+        rows = rest[self.key] if isinstance(rest, dict) else None
+        if not isinstance(rows, list) or rows[:1] != [None] or not self.before.keys().isdisjoint(rest):
+            return None  # a duplicate key
+        return {**self.before, **rest, self.key: rows[1:]}
+
+    def rows(self, document: Any) -> list[Any]:
+        """Return the list within a document from `parse`."""
+        rows: list[Any] = document if self.key is None else document[self.key]
+        return rows
+
+    def _rest(self, data: bytes) -> Any:
+        opener = b"[null" if self.key is None else b"{" + orjson.dumps(self.key) + b":[null"
+        return parse(opener + memoryview(data)[self.cut :])
+
+
+def parse_document(data: bytes) -> Any:
+    """Parse JSON. Raises Unfinished if the document may still become complete, FormatError if it cannot."""
+    start = data[:64].removeprefix(BOM).lstrip(b" \t\r\n")[:1]
+    if is_utf16(data):
+        raise FormatError(UTF16)
+    if start in b"\0":
+        raise Unfinished("empty document")
+    if start not in b"{[":
+        raise FormatError(NOT_JSON)
+    if data[-1:] not in b"}]" or b"\0" in data:
+        raise Unfinished("half-written document")
+    try:
+        return parse(data)
+    except FormatError as error:
+        if error.message == NOT_JSON:
+            raise Unfinished("half-written document") from error
+        raise
+
+
+def _longest(document: Any, content: Content) -> str | None:
+    """Return the key of the longest section that is a list in the top-level object, or None."""
+    entries = document.items() if isinstance(document, dict) else ()
+    lists = {key: len(rows) for key, rows in entries if _section_of(content, rows) is not None}
+    return max(lists, key=lists.__getitem__, default=None)
+
+
+def _section_of(content: Content | None, rows: Any) -> str | None:
+    """Return the prefix of the section that is this list (the same object), or None."""
+    sections = content.sections.items() if content else ()
+    return next((prefix for prefix, section in sections if section is rows), None)
+
+
+def _packed(points: Points) -> bytes:
+    """Return the points as packed records, so that a digest does not depend on how they are batched."""
+    packed = np.empty(len(points), _POINT)
+    packed["metric"], packed["step"] = points.metric, points.steps
+    packed["value"], packed["wall_time"] = points.values, points.wall_times
+    return packed.tobytes()

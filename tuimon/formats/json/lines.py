@@ -1,0 +1,132 @@
+"""JSON lines: one object per line, written by json.dumps, orjson or a framework's own logger; grows at its end.
+
+Trainers differ only in their keys; see _shared.rows for what they mean:
+
+    LLaMA-Factory  trainer_log.jsonl  {"current_steps": 10, "total_steps": 40, "loss": 0.5, "elapsed_time": "0:00:10"}
+    ms-swift       logging.jsonl      {"loss": 1.2, "global_step/max_steps": "5/3766", "memory(GiB)": 37.2, …}, or
+                                      "iteration": "5/100" (Megatron); the last line is a trainer state, not a row
+    verl           <run>.jsonl        {"step": 7, "data": {"actor/pg_loss": null, …}}; truncated at a restart
+    prime-rl       metrics.jsonl      {"step": 3, "time": 1795224000.2, "loss/mean": …}; several rows per step
+    torchtune      log_<time>.jsonl   {"step": 4, "loss": NaN, …}
+    Ray Tune       result.json        nested objects, "training_iteration", "timestamp", "config" in each line
+    SB3            progress.json      {"time/total_timesteps": 512, "rollout/ep_rew_mean": 20.4, …}
+    DETR, MAE      log.txt            {"epoch": 0, "train_loss": …}
+
+Sources: the writers of these projects, and files that they wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from tuimon.errors import FormatError
+from tuimon.formats import Format
+from tuimon.formats._shared.json import BOM, is_utf16, parse
+from tuimon.formats._shared.lines import JSONLines
+from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names, RowReader, with_step
+from tuimon.formats._shared.rows import (
+    LONG_TEXT,
+    NUMBERS_BESIDE,
+    SAMPLE_KEYS,
+    STEP_KEYS,
+    flatten,
+    has_step,
+    is_sample,
+    looks_like_metrics,
+)
+from tuimon.formats.json import clearml
+from tuimon.model.points import Item
+
+_ROWS_EXAMINED = 3
+_LINES_BY_NAME = (".jsonl", ".ndjson", ".jsonlines")
+_LINES_DESPITE_NAME = ("progress.json", "result.json")
+_OTHER_NAMES = (".json", ".log", ".txt", ".out")
+_SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]')
+_TEXT = re.compile(rb'"[^"]{%d}' % (LONG_TEXT + 1))
+_STEP = re.compile(rb'"(?:' + "|".join(STEP_KEYS).encode() + rb')"\s*:\s*["\d]')
+_NUMBER = re.compile(rb'"\s*:\s*(?:-?\d|NaN|-?Infinity)')
+
+
+def decoder() -> JSONLines:
+    reader = RowReader(Names())
+    read_events = clearml.reader()
+
+    def read(values: list[Any]) -> list[Item]:
+        rows = [value for value in values if type(value) is dict]
+        if len(rows) == len(values):
+            return reader.read(rows)
+        # a ClearML log shares its name with others, and is taken for one of them while it is empty
+        return reader.read(rows) + read_events([value for value in values if type(value) is list])
+
+    return JSONLines(read)
+
+
+def tail(head: bytes, data: bytes) -> list[Item]:
+    """Read the last rows, from the first one that has a step, as Format.tail."""
+    reader = RowReader(Names(), step_before=UNKNOWN_STEP)
+    lines = JSONLines(lambda values: reader.read([value for value in values if type(value) is dict]))
+    return with_step(lines.feed(data[data.find(b"\n") + 1 :]))
+
+
+def matches(name: str, head: bytes) -> bool:
+    lines = head.removeprefix(BOM).lstrip().split(b"\n")
+    whole = [line for line in lines[:-1] if line.strip()]
+    by_name = name.endswith(_LINES_BY_NAME)
+    if not whole:
+        last = lines[-1].strip(b"\0\r\t ")
+        return (by_name or name in _LINES_DESPITE_NAME) and _begins_like_metrics(last)
+    rows = [_parsed(line) for line in whole[:_ROWS_EXAMINED]]
+    if by_name:
+        return all(row is None for row in rows) or (any(map(looks_like_metrics, rows)) and not _of_one_step(rows))
+    return (
+        isinstance(rows[0], dict)
+        and all(isinstance(row, dict) for row in rows)
+        and any(looks_like_metrics(row) and has_step(flatten(row)) for row in rows)
+    )
+
+
+def _of_one_step(rows: Sequence[Any]) -> bool:
+    """Return True if rows with texts share a step: then they are samples, however many numbers each of them has."""
+    flat = [flatten(row) for row in rows if isinstance(row, dict)]
+    steps = [
+        next((row[key] for key in STEP_KEYS if key in row), None)
+        for row in flat
+        if any(is_sample(key, value) for key, value in row.items())
+    ]
+    return any(step is not None and step == after for step, after in pairwise(steps))
+
+
+def _begins_like_metrics(line: bytes) -> bool:
+    """Return True if an incomplete first line may be a row of metrics; the file name already says so."""
+    if not line or is_utf16(line):  # for UTF-16 JSONLines then reports the reason
+        return True
+    if line.endswith(b"}") and (row := _parsed(line)) is not None:
+        return looks_like_metrics(row)
+    if not line.startswith(b'{"'):
+        return False
+    numbers, texts = len(_NUMBER.findall(line)), len(_TEXT.findall(line)) + len(_SAMPLE.findall(line))
+    if texts:
+        return bool(_STEP.search(line)) and numbers > NUMBERS_BESIDE * texts
+    return len(line) < 64 or numbers > 0
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return parse(line.strip(b"\0\r\t "))
+    except FormatError:
+        return None
+
+
+FORMAT = Format(
+    id="jsonl",
+    title="JSON lines",
+    writers="LLaMA-Factory, ms-swift, verl, SB3 2.9, Ray, torchtune, prime-rl, any logger of an object a line",
+    rank=30,
+    matches=matches,
+    decoder=decoder,
+    tail=tail,
+    wants_name=lambda name: name.endswith(_LINES_BY_NAME + _OTHER_NAMES),
+)

@@ -1,0 +1,81 @@
+"""A JSON document of metrics from any origin; _shapes lists the shapes that are read.
+
+    [{"step": 1, "loss": 0.5}, …]
+    {"train": [{"epoch": 1, "loss": 0.5}, …], "eval": [{"epoch": 1, …}, …], "args": {…}}
+    {"loss": [0.5, 0.4, …], "val_loss": [0.6, 0.5, …]}
+
+A file is recognised by its content: the beginning must hold rows with a step, or columns of numbers of which one is
+named like a metric. Settings are the objects under the keys of SETTINGS.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+from tuimon.errors import FormatError
+from tuimon.formats import Format
+from tuimon.formats._shared.json import BOM, parse
+from tuimon.formats._shared.rows import seconds
+from tuimon.formats.json import _shapes
+from tuimon.formats.json._document import Content, RowsDocument
+from tuimon.formats.json._salvage import mended, whole_part
+from tuimon.model.points import Fact, Topic
+
+SETTINGS = ("config", "args", "hparams", "hyperparameters", "hyper_parameters", "settings", "params")
+_NAMED_AS_LOG = re.compile(r"history|metrics|train.*log|loss|reward|progress|curve", re.IGNORECASE)
+_NUMBERS = re.compile(rb"\[\s*-?\d[\d.eE+-]*\s*,\s*-?\d[\d.eE+-]*\s*,")
+
+
+def layout(document: Any) -> Content | None:
+    """Return the rows, settings and results of a document, or None if it has no metrics."""
+    sections = _shapes.sections_of(document)
+    if not sections:
+        return None
+    if not isinstance(document, dict):
+        return Content(sections)
+    settings = next((document[key] for key in SETTINGS if isinstance(document.get(key), dict)), None)
+    results = ((topic, document.get(topic)) for topic in (Topic.BEST_CHECKPOINT, Topic.FINAL_METRICS))
+    facts = [(Topic.CONFIG, settings), *results]
+    return Content(sections, [Fact(topic, value) for topic, value in facts if value and isinstance(value, dict)])
+
+
+def matches(name: str, head: bytes) -> bool:
+    """Return True if the beginning of a document has a shape of metrics, or a list of numbers in a file named as a log.
+
+    The beginning may end anywhere.
+    """
+    head = head.removeprefix(BOM).lstrip()
+    if not head.startswith((b"{", b"[")):
+        return False
+    named = _NAMED_AS_LOG.search(name) is not None
+    try:
+        beginning = whole_part(head)
+        document = parse(beginning) if beginning is not None else None
+    except FormatError:
+        whole = mended(head)
+        if whole is None:
+            return False
+        document = parse(whole[0])
+    if isinstance(document, list) and document and not isinstance(document[0], dict):
+        timed = isinstance(document[0], list) and len(document[0]) == 3 and seconds(document[0][0]) is not None
+        return (named or timed) and _shapes.holds_metrics(document)
+    return _shapes.holds_metrics(document) or (named and _NUMBERS.search(head) is not None)
+
+
+def metric_name(path: str) -> str:
+    """Return the name of the only series of a document: the name of its file without the suffix."""
+    return posixpath.splitext(posixpath.basename(path))[0]
+
+
+FORMAT = Format(
+    id="json_rows",
+    title="JSON document of metrics",
+    writers="any JSON document with rows, columns or series: Keras, CatBoost, Sacred, skorch, downloads of TensorBoard",
+    rank=28,
+    matches=matches,
+    decoder=lambda: RowsDocument(layout),
+    wants_name=lambda name: name.endswith(".json"),
+    metric_name=metric_name,
+)

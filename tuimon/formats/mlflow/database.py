@@ -1,0 +1,120 @@
+"""MLflow's SQLite store, its default since 3.7: mlflow.db, any number of experiments and runs in one file.
+
+    metrics   key, value, timestamp (ms), run_uuid, step, is_nan    one row per point; NaN is value 0 with is_nan 1, an
+                                                                    infinity is the largest float
+    runs      run_uuid, name, status, experiment_id, …              status RUNNING, FINISHED, FAILED or KILLED
+    params    key, value, run_uuid
+
+Source: mlflow/store/tracking/dbmodels/models.py and sqlalchemy_store.py (log_metric, sanitize_metric_value).
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+from typing import Any
+
+import numpy as np
+
+from tuimon.formats import Format
+from tuimon.formats._shared.database import DatabaseRuns, NewRows, columns, readable
+from tuimon.formats._shared.row_reader import Names
+from tuimon.formats._shared.rows import seconds
+from tuimon.model.points import Fact, Item, Points, Replaced
+
+_TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_nan\b)', re.IGNORECASE)
+_STATES = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "crashed", "RUNNING": "running"}
+_RUNS = "select cast(run_uuid as text), name, status, end_time from runs order by start_time, rowid"
+_PARAMS = "select cast(run_uuid as text), cast(key as text), cast(value as text) from params order by rowid"
+_VALUES = (  # cast, as SQLite columns are untyped; ids and keys as bytes, as the same few recur and are decoded once
+    "cast(run_uuid as blob)",
+    "cast(key as blob)",
+    "cast(value as real)",
+    "cast(timestamp as real)",
+    "coalesce(cast(step as integer), 0)",
+    "coalesce(is_nan, 0) != 0",
+)
+
+
+class MLflowDecoder:
+    """DatabaseDecoder of an MLflow database."""
+
+    def __init__(self) -> None:
+        self._rows = NewRows("metrics", _VALUES)
+        self._runs = DatabaseRuns()
+        self._metric_names: dict[str, Names] = {}
+        self._facts: dict[tuple[str, str], Fact] = {}
+        self._encoding = "utf-8"
+
+    def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
+        new: dict[str, list[Item]] = {}
+        (self._encoding,) = database.execute("pragma encoding").fetchone()
+        runs, runs_broken = readable(database, _RUNS) if columns(database, "runs") else ([], False)
+        for run_id, name, status, end in runs:
+            run = str(run_id)
+            new[run] = []
+            self._runs.name(run, name)
+            self._add_fact(new, run, Fact("writer", {"name": "mlflow", "run_id": run, "run_name": str(name or "")}))
+            if status in _STATES:
+                value = {"state": _STATES[status], "evidence": f"MLflow says {status}"}
+                self._add_fact(new, run, Fact("state", value, wall_time=seconds(end)))
+        params: dict[str, dict[str, Any]] = {}
+        rows, params_broken = readable(database, _PARAMS) if columns(database, "params") else ([], False)
+        for run, key, value in rows:
+            params.setdefault(str(run), {})[str(key)] = value
+        for run, config in params.items():
+            self._add_fact(new, run, Fact("config", config))
+        if self._rows.begun_anew(database):
+            for run in self._metric_names:
+                new.setdefault(run, []).append(Replaced())
+        for batch in self._rows.read(database):
+            for run, points in self._points(batch):
+                new.setdefault(run, []).append(points)
+        return self._runs.named(new, self._rows.broken or runs_broken or params_broken)
+
+    def _add_fact(self, new: dict[str, list[Item]], run: str, fact: Fact) -> None:
+        """Add a fact that is new or has changed."""
+        if self._facts.get((run, fact.topic)) != fact:
+            self._facts[run, fact.topic] = fact
+            new.setdefault(run, []).append(fact)
+
+    def _points(self, batch: list[tuple[Any, ...]]) -> list[tuple[str, Points]]:
+        """Return (run, points) for each run in a batch of rows."""
+        _, runs, keys, values, milliseconds, steps, is_nan = zip(*batch, strict=True)
+        logged = np.array(values, np.float64)
+        logged[np.array(is_nan, np.bool_)] = np.nan
+        infinite = np.abs(logged) == sys.float_info.max
+        logged[infinite] = np.copysign(np.inf, logged[infinite])
+        times = np.array(milliseconds, np.float64) / 1e3
+        int_steps = np.array(steps, np.int64)
+        pairs = list(zip(runs, keys, strict=True))
+        order = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+        pair = np.fromiter(map(order.__getitem__, pairs), np.intp, len(pairs))
+        owner, ids = np.zeros(len(order), np.intp), np.zeros(len(order), np.uint32)
+        owners: dict[str, int] = {}
+        for (run, key), number in order.items():
+            name = self._text(run)
+            owner[number] = owners.setdefault(name, len(owners))
+            ids[number] = self._metric_names.setdefault(name, Names()).id(self._text(key))
+        result = []
+        for run, number in owners.items():
+            rows = np.flatnonzero(owner[pair] == number) if len(owners) > 1 else slice(None)
+            names = self._metric_names[run].names
+            result.append((run, Points(names, ids[pair[rows]], int_steps[rows], logged[rows], times[rows])))
+        return result
+
+    def _text(self, value: bytes | None) -> str:
+        return str(value) if value is None else value.decode(self._encoding, "replace")
+
+
+FORMAT = Format(
+    id="mlflow-sqlite",
+    title="MLflow database",
+    writers="MLflow 2.3 to 3.17",
+    rank=45,
+    matches=lambda name, head: _TABLE.search(head) is not None,
+    decoder=MLflowDecoder,
+    wants_name=lambda name: name.endswith((".db", ".sqlite", ".sqlite3")),
+    source_path=lambda path: path.rpartition("/")[0],
+)

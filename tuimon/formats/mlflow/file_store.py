@@ -1,0 +1,204 @@
+"""MLflow's file store: mlruns/<experiment>/<run>, one value per file.
+
+metrics/<name>: one line per point, in the order of logging. Steps may repeat and decrease.
+
+    1795226147449 inf 30            milliseconds, value (also nan, inf, -inf), step
+    1795226147473 0.5               no step before MLflow 1.0
+    1795226147473 0.5 31 <model>    metrics of a model or a data set have more fields
+
+params/<name>: the content is the value. It is written once.
+
+meta.yaml: the name and state of the run, one "key: value" per line, rewritten whole.
+
+    run_id: 1aa84f0dd0d442049dfd593365bbfd12
+    run_name: lr1e-2
+    status: 3                       1 running, 2 scheduled, 3 finished, 4 failed, 5 killed
+    end_time: 1795226148645         milliseconds; null while it runs
+
+The name of a metric or parameter is the path below metrics/ or params/, with "/" for directories. The decoders use the
+name "", which the reader replaces. Source: mlflow/store/tracking/file_store.py, and files written by it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats import Format, StreamDecoder
+from tuimon.formats._shared.cells import read_cells
+from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.rows import seconds
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+
+_LINE = re.compile(rb"\d{10,16} [-+]?(?:\d|\.\d|nan|inf)\S*(?: -?\d+(?: \S+){0,2})?\r?\n?", re.IGNORECASE)
+_NAMES = ("",)
+_FIELDS = 3
+
+_ENTRY = re.compile(r"^(\w+):[ \t]*('(?:[^'\n]|'')*'|[^\n]*?)[ \t\r]*$", re.MULTILINE)
+_STATES = {"1": "running", "3": "finished", "4": "crashed", "5": "crashed"}
+_WORDS = {"1": "runs", "3": "finished", "4": "failed", "5": "was killed"}
+_WRITER = {"run_id": "run_id", "run_uuid": "run_id", "run_name": "run_name", "user_id": "user"}
+
+
+class MetricDecoder(StreamDecoder):
+    """Decoder of the points of one metric."""
+
+    def __init__(self) -> None:
+        self._lines = LineSplitter()
+
+    def feed(self, data: bytes) -> list[Item]:
+        return self._items(self._lines.feed(data))
+
+    def flush(self) -> list[Item]:
+        # the last number of a line without a newline may be incomplete
+        return [*self._items(self._lines.last_line()), *self._lines.hole_at_end()]
+
+    def _items(self, parts: Iterator[tuple[int, list[bytes]] | Damage]) -> list[Item]:
+        items: list[Item] = []
+        for part in parts:
+            if isinstance(part, Damage):
+                items.append(part)
+            else:
+                items += _read(*part)
+        return items
+
+
+def _read(offset: int, lines: Sequence[bytes]) -> list[Item]:
+    items: list[Item] = []
+    for fields, group in groupby(lines, key=lambda line: min(_FIELDS, len(line.split()))):
+        rows = list(group)
+        if fields >= 2:
+            items += _points(rows, fields, offset)
+        else:
+            start = offset
+            for row in rows:
+                if row.strip():
+                    items.append(Damage(start, len(row) + 1, "not a metric's line"))
+                start += len(row) + 1
+        offset += sum(map(len, rows)) + len(rows)
+    return items
+
+
+def _points(rows: Sequence[bytes], fields: int, offset: int) -> list[Item]:
+    """Return the points of lines that have `fields` fields, and Damage for lines that do not hold numbers."""
+    cut = [b" ".join(row.split(None, _FIELDS)[:fields]) for row in rows]
+    values, present = read_cells(cut, b" ", fields)
+    milliseconds, logged = values[:, 0], values[:, 1]
+    steps = values[:, 2] if fields == _FIELDS else np.zeros(len(rows))
+    good = present.all(axis=1) & (np.abs(steps) < 2.0**53) & (steps == np.floor(steps))
+    items: list[Item] = []
+    if good.any():
+        times = milliseconds[good] / 1e3
+        ids = np.zeros(len(times), np.uint32)
+        items.append(Points(_NAMES, ids, steps[good].astype(np.int64), logged[good], times))
+    starts = offset + np.cumsum([0, *(len(row) + 1 for row in rows)])
+    items += [
+        Damage(int(starts[row]), len(rows[row]) + 1, "not a metric's line") for row in np.flatnonzero(~good).tolist()
+    ]
+    return items
+
+
+class ParameterDecoder:
+    """DocumentDecoder of one parameter."""
+
+    def __init__(self) -> None:
+        self._value: str | None = None
+
+    def load(self, data: bytes) -> list[Item]:
+        value = data.decode("utf-8", "replace").rstrip("\r\n")
+        if value == self._value:
+            return []
+        items: list[Item] = [Replaced()] if self._value is not None else []
+        self._value = value
+        return [*items, Fact("config", {"": value})]
+
+
+class RunDecoder:
+    """DocumentDecoder of meta.yaml; returns the facts "writer" and "state"."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = {}
+
+    def load(self, data: bytes) -> list[Item]:
+        if not data.endswith(b"\n"):
+            raise Unfinished("half-written document")
+        entries = {key: _scalar(value) for key, value in _ENTRY.findall(data.decode("utf-8", "replace"))}
+        if "status" not in entries:
+            raise FormatError("no status of a run in this document")
+        writer = {ours: entries[key] for key, ours in _WRITER.items() if entries.get(key)}
+        facts = [Fact("writer", {"name": "mlflow", **writer})]
+        status = entries["status"]
+        if status in _STATES:
+            end = entries.get("end_time", "")
+            value = {"state": _STATES[status], "evidence": f"MLflow says that it {_WORDS[status]}"}
+            facts.append(Fact("state", value, wall_time=seconds(int(end)) if end.isdecimal() else None))
+        changed = [fact for fact in facts if self._known.get(fact.topic) != fact]
+        self._known.update((fact.topic, fact) for fact in changed)
+        return list(changed)
+
+
+def _scalar(value: str) -> str:
+    """Decode a plain or single-quoted YAML scalar."""
+    return value[1:-1].replace("''", "'") if value.startswith("'") and len(value) > 1 else value
+
+
+class _RunFolder:
+    """The path functions of Format for the files below metrics/ or params/ of a run."""
+
+    def __init__(self, folder: str) -> None:
+        self._path = re.compile(rf"(.*/[0-9a-f]{{32}}/{folder})/(.+)", re.DOTALL)
+
+    def contains(self, path: str) -> bool:
+        return self._path.fullmatch(path) is not None
+
+    def source(self, path: str) -> str:
+        """Return the folder, or `path` itself if it is not in such a folder."""
+        match = self._path.fullmatch(path)
+        return match[1] if match else path
+
+    def name(self, path: str) -> str | None:
+        match = self._path.fullmatch(path)
+        return match[2] if match else None
+
+
+_METRICS, _PARAMETERS = _RunFolder("metrics"), _RunFolder("params")
+
+METRIC = Format(
+    id="mlflow-file",
+    title="MLflow file store",
+    writers="MLflow 2.3 to 3.17",
+    rank=45,
+    matches=lambda name, head: not head or _LINE.match(head) is not None,
+    decoder=MetricDecoder,
+    wants_path=_METRICS.contains,
+    source_path=_METRICS.source,
+    metric_name=_METRICS.name,
+)
+PARAMETER = Format(
+    id="mlflow-params",
+    title="MLflow parameter",
+    writers="MLflow 2.3 to 3.17: settings of a run",
+    rank=3,
+    matches=lambda name, head: bool(head),
+    decoder=ParameterDecoder,
+    wants_path=_PARAMETERS.contains,
+    source_path=_PARAMETERS.source,
+    metric_name=_PARAMETERS.name,
+    describes_run=True,
+    max_size=64 << 10,
+)
+RUN = Format(
+    id="mlflow-meta",
+    title="MLflow run description",
+    writers="MLflow 2.3 to 3.17: state and name of a run",
+    rank=1,
+    matches=lambda name, head: re.search(rb"^run_u?u?id: ", head, re.MULTILINE) is not None,
+    decoder=RunDecoder,
+    wants_name=lambda name: name == "meta.yaml",
+)
+FORMATS = (METRIC, PARAMETER, RUN)

@@ -1,0 +1,178 @@
+"""Stream decoder of a separated table; see _header for the meaning of its columns.
+
+- An empty cell, NA, and any other text gives no point; nan, inf and -inf in any case do. Rows may be sparse: several
+  rows may share a step, each with other cells (Lightning).
+- A row without a step has the step of the row before it, and in a table without any step its number among the rows
+  with points. A fraction (an epoch of 0.5) is not a step; from there on that column is a metric.
+- The header repeated is skipped, as some writers repeat it for every append; a new segment begins if the steps then go
+  back. A header that only shares names with the first means that another writer continues: a new segment.
+- A row with more or fewer cells than the header is damage. The last line is not read before its newline, because its
+  last number may be incomplete, unless the file has not changed for long.
+- Of a table that is rewritten with a longer header only the new rows are emitted; see _row_memory. Rows that differ
+  from those emitted before open a new segment, unless the file was only read while it was being rewritten.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.errors import FormatError
+from tuimon.formats import RestartableDecoder
+from tuimon.formats._shared.cells import unquoted
+from tuimon.formats._shared.json import BOM, parse
+from tuimon.formats._shared.lines import LineSplitter
+from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names
+from tuimon.formats._shared.rows import seconds
+from tuimon.formats.tables._header import Header, read_header
+from tuimon.formats.tables._row_memory import RowMemory, row_hashes
+from tuimon.formats.tables._rows import Batch, Rows
+from tuimon.model.points import Damage, Item, Points, SegmentStart
+
+
+class TableDecoder(RestartableDecoder):
+    """A RestartableDecoder of one table."""
+
+    def __init__(self) -> None:
+        self._names = Names()
+        self._memory = RowMemory()
+        self.restart()
+
+    def restart(self) -> None:
+        self._lines = LineSplitter()
+        self._table: Rows | None = None
+        self._start_time = math.nan
+        self._first = True
+        self._repeated = False
+        """Whether the header was repeated after the last points."""
+        self._held: list[Item] | None = None
+        """Items from the first row on that differs from before the restart, until the rewrite is known to be over."""
+        self._memory.restart()
+
+    def feed(self, data: bytes) -> list[Item]:
+        items = self._release() if data else []  # more data follows the held rows, so they were not a passing state
+        self._read_lines(self._lines.feed(data), items)
+        return items
+
+    def _read_lines(self, parts: Iterator[tuple[int, list[bytes]] | Damage], items: list[Item]) -> None:
+        for part in parts:
+            if isinstance(part, Damage):
+                self._emit(part, items)
+                continue
+            for item in self._read(*part):
+                if isinstance(item, Batch):
+                    self._emit_points(*item, items)
+                else:
+                    self._emit(item, items)
+
+    def flush(self) -> list[Item]:
+        items: list[Item] = []
+        self._read_lines(self._lines.last_line(), items)
+        for damage in self._lines.hole_at_end():
+            self._emit(damage, items)
+        return items + self._release()
+
+    def end(self) -> list[Item]:
+        return [*self.feed(b"\n"), *self.flush()] if self._lines.can_end() else []
+
+    def skip_ahead(self) -> bool:
+        """Prepare for whole lines from further down: rows before the next step get UNKNOWN_STEP. Returns False if no
+        header has been read."""
+        if self._table is not None:
+            self._table.missing_steps.last_step = UNKNOWN_STEP
+        self._lines = LineSplitter()
+        return self._table is not None
+
+    def _release(self) -> list[Item]:
+        items, self._held = self._held or [], None
+        self._memory.accept()
+        return items
+
+    def _emit(self, item: Item, items: list[Item]) -> None:
+        if not self._memory.rereading:  # else it was emitted before the table was rewritten
+            (items if self._held is None else self._held).append(item)
+
+    def _emit_points(self, points: Points, starts: npt.NDArray[np.intp], items: list[Item]) -> None:
+        known = self._memory.count_known(row_hashes(points, starts))
+        if known == len(starts):
+            return
+        if self._memory.differs and self._held is None:
+            self._held = [SegmentStart(None, purge=False)]
+        new = points.select(slice(int(starts[known]), None))
+        (items if self._held is None else self._held).append(new)
+
+    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Batch | Damage | SegmentStart]:
+        plain = self._table.plain(lines) if self._table is not None else None
+        if plain is not None:
+            yield from self._batch(plain)
+            return
+        rows: list[bytes] = []
+        for line in lines:
+            row = line.rstrip(b"\r")  # csv.writer on Windows writes \r\r\n into a file opened without newline=""
+            if self._table is None or not self._table.is_row(row):
+                other = self._read_other(row, offset, len(line) + 1)
+                row = other if isinstance(other, bytes) else b""
+                if isinstance(other, Header | Damage):
+                    yield from self._batch(rows)
+                    rows = []
+                if isinstance(other, Damage):
+                    yield other
+                elif isinstance(other, Header):
+                    if self._table is not None and other.names == self._table.header.names:
+                        self._repeated = True
+                    else:
+                        if self._table is not None:
+                            yield SegmentStart(None, purge=False)
+                        self._table = Rows(other, self._names, self._start_time)
+            if row:
+                rows.append(row)
+            offset += len(line) + 1
+        yield from self._batch(rows)
+
+    def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart]:
+        if self._table is None or not rows:
+            return
+        before = self._table.missing_steps.last_step
+        batch = self._table.points(rows)
+        if batch is not None:
+            if self._repeated and before is not None and batch.points.steps[0] <= before:
+                yield SegmentStart(None, purge=False)
+            self._repeated = False
+            yield batch
+
+    def _read_other(self, line: bytes, offset: int, length: int) -> bytes | Header | Damage | None:
+        """Read a line that is not a plain row; return a row without its quotes, a header, damage, or None."""
+        if self._first:
+            self._first, line = False, line.removeprefix(BOM)
+        if not line.strip():
+            return None
+        if line.startswith(b"#"):
+            self._start_time = _start_time(line)
+            return None
+        table = self._table
+        header = read_header(line)
+        if header is not None and (table is None or table.is_like(header)):
+            return header
+        if table is None:
+            return Damage(offset, length, "no header before this row")
+        row = unquoted(line, table.header.separator) if b'"' in line else line
+        if row is None:
+            return Damage(offset, length, "unclosed quote")
+        cells = row.count(table.header.separator) + 1
+        if cells != len(table.header.names):
+            return Damage(offset, length, f"row with {cells} cells instead of {len(table.header.names)}")
+        return row
+
+
+def _start_time(line: bytes) -> float:
+    """Return t_start of Stable-Baselines3's '#{"t_start": 1795224133.48, "env_id": "CartPole-v1"}'; NaN for any other
+    comment."""
+    try:
+        comment = parse(line.lstrip(b"#"))
+    except FormatError:
+        return math.nan
+    start = seconds(comment.get("t_start")) if isinstance(comment, dict) else None
+    return math.nan if start is None else start

@@ -1,0 +1,142 @@
+"""Conversion of the rows below one header of a separated table into points."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.formats._shared.cells import Mask, read_cells
+from tuimon.formats._shared.row_reader import MissingSteps, Names
+from tuimon.formats._shared.rows import seconds
+from tuimon.formats.tables._header import Header
+from tuimon.model.points import Floats, Points, Steps
+
+_EXACT = 2.0**53
+"""Integers below it are exact as float64."""
+_ROW_STARTS = b"0123456789+-.,;|\t "
+"""First bytes of lines that cannot be a header."""
+_STARTS_ROW = np.zeros(256, np.bool_)
+_STARTS_ROW[list(_ROW_STARTS)] = True
+_BLOCK = 32
+"""Minimum number of lines for which checking them together is faster."""
+
+
+class Batch(NamedTuple):
+    """Points of whole rows."""
+
+    points: Points
+    starts: npt.NDArray[np.intp]
+    """intp (rows,): index of the first point of each row that has points."""
+
+
+class Rows:
+    """The rows below one header."""
+
+    def __init__(self, header: Header, names: Names, start_time: float) -> None:
+        self.header = header
+        self._names = names
+        self._ids = np.full(len(header.names), -1, np.int64)
+        self._no_points = np.flatnonzero(~np.array(header.numeric))
+        self._step_columns = list(header.steps)
+        self._separators = len(header.names) - 1
+        self._starts = _ROW_STARTS if header.names[0] else _ROW_STARTS.replace(header.separator, b"")
+        """First bytes of plain rows, after blanks; a header without a first name begins with a separator."""
+        self.missing_steps = MissingSteps()
+        self._start_time = start_time
+        self._elapsed = header.names.index("t") if "t" in header.names and start_time == start_time else None
+
+    def plain(self, lines: list[bytes]) -> list[bytes] | None:
+        """Return the lines without "\\r" if all of them are plain rows (see `is_row`); None if one may not be, or if
+        they are too few to be checked together."""
+        if len(lines) < _BLOCK or self.header.line[:1] in _ROW_STARTS:
+            return None
+        flat = b"\n".join(lines)
+        if flat.endswith(b"\r"):
+            flat = flat[:-1].replace(b"\r\n", b"\n")
+            if flat.endswith(b"\r"):
+                flat = flat[:-1].replace(b"\r\n", b"\n")
+            lines = flat.split(b"\n")
+        if flat.endswith(b"\n") or b'"' in flat or b"\r" in flat or b"\0" in flat:
+            return None
+        buffer = np.frombuffer(flat, np.uint8)
+        marks = np.flatnonzero((buffer == ord(self.header.separator)) | (buffer == ord(b"\n")))
+        cells = self._separators + 1
+        if len(marks) != len(lines) * cells - 1:
+            return None
+        ends = marks[cells - 1 :: cells]
+        good = (buffer[ends] == ord(b"\n")).all() and _STARTS_ROW[buffer[np.append(0, ends + 1)]].all()
+        return lines if good else None
+
+    def is_row(self, line: bytes) -> bool:
+        """Return True for a plain row: the right number of cells, no quotes, no NUL, not a header."""
+        return (
+            line.count(self.header.separator) == self._separators
+            and line.lstrip(b" ")[:1] in self._starts  # an empty line too, but it has no separators
+            and b'"' not in line
+            and b"\0" not in line
+            and line != self.header.line
+        )
+
+    def is_like(self, other: Header) -> bool:
+        """Return True if another header has mostly the same columns."""
+        shared = len(set(self.header.names) & set(other.names))
+        return 2 * shared > min(len(self.header.names), len(other.names))
+
+    def points(self, rows: list[bytes]) -> Batch | None:
+        """Convert the next rows; return None if they hold no points."""
+        values, present = read_cells(rows, self.header.separator, len(self.header.names))
+        present[:, self._no_points] = False
+        wall_times = self._times(rows, values, present)
+        steps, has_step = self._steps(values, present)
+        steps = self.missing_steps.fill(steps, has_step, np.asarray(present.any(axis=1)))
+        row, column = np.nonzero(present)
+        if not len(row):
+            return None
+        for index in np.flatnonzero(present.any(axis=0) & (self._ids < 0)).tolist():
+            self._ids[index] = self._names.id(self.header.names[index])
+        metric = self._ids[column].astype(np.uint32)
+        points = Points(self._names.names, metric, steps[row], values[row, column], wall_times[row])
+        return Batch(points, np.flatnonzero(np.diff(row, prepend=-1)))
+
+    def _times(self, rows: list[bytes], values: Floats, present: Mask) -> Floats:
+        """Return the wall time of each row (NaN if unknown), and clear the cells it came from in `present`."""
+        wall_times = np.full(len(rows), np.nan)
+        for column in self.header.times:
+            numbers = np.where(present[:, column], values[:, column], np.nan)
+            times = _seconds(numbers)
+            for index in np.flatnonzero(~present[:, column]).tolist():
+                text = rows[index].split(self.header.separator)[column]
+                times[index] = seconds(text.decode("utf-8", "replace").strip()) or np.nan
+            fresh = np.isnan(wall_times) & ~np.isnan(times)
+            wall_times[fresh] = times[fresh]
+            present[fresh, column] = False
+        if self._elapsed is not None:
+            elapsed = np.where(present[:, self._elapsed], values[:, self._elapsed], np.nan)
+            wall_times = np.where(np.isnan(wall_times), self._start_time + elapsed, wall_times)
+        return wall_times
+
+    def _steps(self, values: Floats, present: Mask) -> tuple[Steps, Mask]:
+        """Return (steps, mask of rows that have one), and clear the cells they came from in `present`."""
+        steps = np.zeros(len(values), np.int64)
+        has_step = np.zeros(len(values), np.bool_)
+        for column in list(self._step_columns):
+            numbers = values[:, column]
+            known = present[:, column] & (np.abs(numbers) < _EXACT)  # excludes NaN and infinities
+            fractions = np.flatnonzero(known & (numbers != np.floor(numbers)))
+            if len(fractions):
+                known[fractions[0] :] = False
+                self._step_columns.remove(column)
+            known &= ~has_step
+            steps[known] = numbers[known]
+            has_step |= known
+            if "/" not in self.header.names[column]:
+                present[known, column] = False
+        return steps, has_step
+
+
+def _seconds(numbers: Floats) -> Floats:
+    """Convert timestamps in s, ms, µs or ns to seconds since the epoch (NaN if out of range), as `rows.seconds`."""
+    unit = np.select([numbers < 1e11, numbers < 1e14, numbers < 1e17], [1.0, 1e3, 1e6], 1e9)
+    return np.where((numbers > 1e9) & (numbers < 1e20), numbers / unit, np.nan)

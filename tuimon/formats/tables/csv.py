@@ -1,0 +1,137 @@
+"""Tables of metrics: a header, then one row for each log call; see _decoder and _header.
+
+    Lightning, Fabric    metrics.csv     epoch,step,train_loss,…: sparse, several rows per step; rewritten for each new
+                                         column
+    Stable-Baselines3    progress.csv    time/total_timesteps,rollout/ep_rew_mean,…: columns in any order, rewritten too
+                         monitor.csv     '#{"t_start": …}', then r,l,t: one row per episode, t in seconds since t_start
+    Keras CSVLogger      any name        epoch,loss,val_loss,…: from 0, NA for a missing value, any separator
+    Ultralytics          results.csv     epoch,time,train/box_loss,…: from 1; padded with blanks in 8.0 to 8.2
+    Ray Tune             progress.csv    training_iteration,timestamp,…: the header of the first result
+    pandas, W&B and TensorBoard downloads, own scripts
+
+Most .csv files hold something else. A table of metrics has a step column and at least as many columns of numbers as of
+text, or columns of numbers only, one of them known to the vocabulary; never prompts or long text. A .log or .txt must
+begin with a header that has a step column, followed by a row of numbers only.
+
+Sources: the writers of these projects, and files that they wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+
+from tuimon.formats import Format
+from tuimon.formats._shared.cells import read_cells, unquoted
+from tuimon.formats._shared.json import BOM
+from tuimon.formats._shared.row_reader import with_step
+from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
+from tuimon.formats.tables._decoder import TableDecoder
+from tuimon.formats.tables._header import Header, read_header
+from tuimon.model.points import Item
+from tuimon.vocabulary import classify
+
+_BY_NAME = (".csv", ".tsv")
+_OTHER_NAMES = (".log", ".txt")
+_MISSING = frozenset({b"", b"NA", b"N/A", b"null", b"None", b"-", b"True", b"False"})
+"""Cells that do not make their column one of text."""
+_EPISODES = ("r", "l", "t")
+_LONGEST_NAME = 120
+_LOG_NAME = re.compile(r"[A-Za-z_][\w./:@%()+-]*", re.ASCII)
+_ROWS_EXAMINED = 20
+
+
+def matches(name: str, head: bytes) -> bool:
+    *whole, torn = head.removeprefix(BOM).replace(b"\r\n", b"\n").replace(b"\r\n", b"\n").split(b"\n")
+    lines = [line for line in whole if line.strip() and not line.startswith(b"#")]
+    by_name = name.lower().endswith(_BY_NAME)
+    if not lines:
+        # the header is longer than `head`
+        cut = torn[: max(map(torn.rfind, (b",", b";", b"\t")), default=0)] if len(torn) > 1000 else b""
+        lines = [cut]
+    header = read_header(lines[0])
+    if header is None or not all(len(key) <= _LONGEST_NAME and key not in SAMPLE_KEYS for key in header.names):
+        return False
+    if header.names[:3] == _EPISODES:
+        return True
+    rows = _rows(header, lines[1 : 1 + _ROWS_EXAMINED])
+    if rows is None:
+        return False
+    if not by_name:
+        return _has_step(header) and all(map(_LOG_NAME.fullmatch, header.names)) and bool(rows) and _plain(rows[0])
+    return _holds_metrics(header, rows)
+
+
+def metric_names(head: bytes) -> frozenset[str]:
+    """Return the names of the columns that are neither steps nor times."""
+    lines = (line for line in head.removeprefix(BOM).split(b"\n") if line.strip() and not line.startswith(b"#"))
+    header = read_header(next(lines, b""))
+    if header is None:
+        return frozenset()
+    others = {*header.steps, *header.times}
+    return frozenset(name for column, name in enumerate(header.names) if column not in others)
+
+
+def tail(head: bytes, data: bytes) -> list[Item]:
+    """Read the last rows of a file by its header and first rows, as Format.tail."""
+    table = TableDecoder()
+    table.feed(head[: head.rfind(b"\n") + 1])
+    return with_step(table.feed(data[data.find(b"\n") + 1 :])) if table.skip_ahead() else []
+
+
+def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:
+    """Return the cells of the rows; None if most rows do not fit the header, or a cell is long text."""
+    rows: list[list[bytes]] = []
+    for line in lines:
+        row = unquoted(line, header.separator) if b'"' in line else line
+        cells = row.split(header.separator) if row is not None else []
+        if max(map(len, cells), default=0) > LONG_TEXT:
+            return None
+        if len(cells) == len(header.names):
+            rows.append([cell.strip() for cell in cells])
+    return rows if 2 * len(rows) >= len(lines) else None
+
+
+def _plain(row: list[bytes]) -> bool:
+    """Return True if the cells of a row are numbers or missing."""
+    numbers, texts = _kinds([row])
+    return any(numbers) and not any(texts)
+
+
+def _kinds(rows: list[list[bytes]]) -> tuple[list[bool], list[bool]]:
+    """Return (columns that hold a number, columns that hold text), as one bool for each column."""
+    numbers, texts = [], []
+    for column in zip_longest(*rows):
+        cells = [cell for cell in column if cell not in _MISSING]
+        present: list[bool] = read_cells(cells, b"\n", 1)[1].ravel().tolist() if cells else []
+        numbers.append(any(present))
+        texts.append(not all(present))
+    return numbers, texts
+
+
+def _has_step(header: Header) -> bool:
+    return any(header.names[column] for column in header.steps)
+
+
+def _holds_metrics(header: Header, rows: list[list[bytes]]) -> bool:
+    if not rows:
+        return _has_step(header)
+    numbers, texts = _kinds(rows)
+    texts = [text for text, numeric in zip(texts, header.numeric, strict=True) if numeric]
+    if _has_step(header):
+        return any(numbers[column] for column in header.steps) and sum(numbers) >= max(2, sum(texts))
+    known = any(classify(name).concept != "other" or "loss" in name.lower() for name in header.names)
+    return known and sum(numbers) > 1 and not any(texts)
+
+
+FORMAT = Format(
+    id="csv",
+    title="CSV table",
+    writers="Lightning 2.6, SB3 2.9, Keras 3.15, Ultralytics, Ray, any table with a step",
+    rank=20,
+    matches=matches,
+    decoder=TableDecoder,
+    tail=tail,
+    metric_names=metric_names,
+    wants_name=lambda name: name.lower().endswith(_BY_NAME + _OTHER_NAMES),
+)

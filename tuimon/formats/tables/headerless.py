@@ -1,0 +1,107 @@
+"""Tables without a header, one metric a file: a step and a value in each row.
+
+    scalars/<tag>.csv     1024,0.69       torchrl's CSVLogger; the tag has "/", so the file may be in a subdirectory
+    <metric>.csv          0,2.31          own scripts; only where the vocabulary knows the metric
+
+The name of the metric is the path below scalars/, or the name of the file. The first column holds integers that do not
+fall, the second numbers; see _decoder for what else is read.
+Source: torchrl/record/loggers/csv.py, and files that it wrote.
+"""
+
+from __future__ import annotations
+
+import math
+import posixpath
+import re
+
+from tuimon.formats import Format
+from tuimon.formats._shared.row_reader import with_step
+from tuimon.formats.tables._decoder import TableDecoder
+from tuimon.formats.tables._header import Header
+from tuimon.formats.tables._rows import Rows
+from tuimon.model.points import Item
+from tuimon.vocabulary import classify
+
+_PATH = re.compile(r".*/scalars/(?P<name>.+)\.csv", re.DOTALL)
+_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_ROW = re.compile(rb"(?P<step>\d{1,15})[,;\t] *(?:%b|nan|-?inf)\r*" % _NUMBER)
+_SEPARATOR = re.compile(rb"[ \d]+([,;\t])")
+_MIN_ROWS = 3
+"""Number of rows below which a file outside scalars/ is not taken for a metric."""
+_ROWS_PER_DAMAGED = 8
+"""Minimum number of rows for each line that is not a row, in a damaged file."""
+_MAX_FIRST_CELL = 64
+
+
+class HeaderlessDecoder(TableDecoder):
+    """A TableDecoder of rows with a step and a value. The metric is called ""."""
+
+    def restart(self) -> None:
+        super().restart()
+        self._beginning = b""
+
+    def feed(self, data: bytes) -> list[Item]:
+        if self._table is None:
+            data, self._beginning = self._beginning + data, b""
+            match = _SEPARATOR.match(data)
+            if match is None and b"\n" not in data and len(data) < _MAX_FIRST_CELL:
+                self._beginning = data
+                return []
+            separator = match[1] if match else b","
+            header = Header(b"\xff", separator, ("step", ""), (0,), (), (True, True))
+            self._table = Rows(header, self._names, math.nan)
+        return super().feed(data)
+
+
+def metric_name(path: str) -> str:
+    match = _PATH.fullmatch(path)
+    return match["name"] if match else posixpath.basename(path).rpartition(".")[0]
+
+
+def tail(head: bytes, data: bytes) -> list[Item]:
+    table = HeaderlessDecoder()
+    table.feed(head[: head.rfind(b"\n") + 1])
+    return with_step(table.feed(data[data.find(b"\n") + 1 :])) if table.skip_ahead() else []
+
+
+def _rows(head: bytes) -> int:
+    """Return the number of rows whose steps do not fall; 0 if more than a few other lines are found."""
+    whole = head.removesuffix(b"\n").split(b"\n")
+    lines = whole[:-1] if len(whole) > 1 and not head.endswith(b"\n") else whole
+    matches = [_ROW.fullmatch(line) for line in lines]
+    steps = [int(match["step"]) for match in matches if match]
+    damaged = len(lines) - len(steps)
+    return len(steps) if damaged * _ROWS_PER_DAMAGED <= len(steps) and steps == sorted(steps) else 0
+
+
+def _is_metric(name: str, head: bytes) -> bool:
+    """Return whether the content fits, and the name of the file is that of a metric."""
+    stem = metric_name(name)
+    return _rows(head) >= _MIN_ROWS and ("loss" in stem.lower() or classify(stem).concept != "other")
+
+
+FORMATS = (
+    Format(
+        id="torchrl",
+        title="torchrl CSV",
+        writers="torchrl 0.14",
+        rank=20,
+        matches=lambda name, head: _rows(head) > 0,
+        decoder=HeaderlessDecoder,
+        tail=tail,
+        wants_path=lambda path: _PATH.fullmatch(path) is not None,
+        source_path=lambda path: path,
+        metric_name=metric_name,
+    ),
+    Format(
+        id="csv-headerless",
+        title="CSV without a header",
+        writers="own scripts",
+        rank=20,
+        matches=_is_metric,
+        decoder=HeaderlessDecoder,
+        tail=tail,
+        wants_name=lambda name: name.lower().endswith((".csv", ".tsv")),
+        metric_name=metric_name,
+    ),
+)

@@ -1,0 +1,108 @@
+"""The content of an Event: scalars, and other items (segment starts, texts, hyper-parameters, the writer)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from tuimon.formats._shared.settings_text import MAX_TEXT, read_settings
+from tuimon.formats.tensorboard._event_message import SESSION_START, Event, read_hparams, read_texts
+from tuimon.formats.tensorboard._tensor_scalar import tensor_scalar
+from tuimon.model.points import Fact, Item, SegmentStart, Topic
+
+MAX_FACTS = 300
+"""Facts of one topic per file; later ones are dropped."""
+MAX_TEXT_BYTES = 8 << 10
+"""Bytes of a text that are kept."""
+_MAX_HPARAMS = 1000
+_MAX_TAGS = 1 << 16  # tags whose plugin is remembered
+
+
+def _cut(texts: list[str]) -> Iterator[str]:
+    """Yield the texts, cut to MAX_TEXT_BYTES in all."""
+    left = MAX_TEXT_BYTES
+    for text in texts:
+        if left <= 0:
+            return
+        data = text.encode()
+        yield text if len(data) <= left else data[:left].decode("utf-8", "replace")
+        left -= len(data)
+
+
+class Scalar(NamedTuple):
+    tag: bytes
+    value: float
+    offset: int
+    """Position of the value's bytes, -1 if it is a varint."""
+    dtype: str
+    """Type of the bytes as in TensorScalar."""
+
+
+class EventContent:
+    """Reads the content of events, and remembers the plugin of each tag: a writer may name it in the first event
+    only."""
+
+    def __init__(self) -> None:
+        self._plugins: dict[bytes, str] = {}
+        self._fact_counts: Counter[str] = Counter()  # facts so far, by topic
+
+    def scalars(self, data: bytes, event: Event) -> list[Scalar]:
+        """Return the scalars among the event's values, in their order. Raises FormatError for a broken tensor."""
+        scalars = []
+        for value in event.values:
+            if value.simple is not None:
+                scalars.append(Scalar(value.tag, value.simple, value.simple_offset, "<f4"))
+            elif value.tensor and (value.plugin or self._plugins.get(value.tag, "scalars")) == "scalars":
+                scalar = tensor_scalar(data, *value.tensor)
+                if scalar:
+                    scalars.append(Scalar(value.tag, *scalar))
+        return scalars
+
+    def has_other_items(self, event: Event) -> bool:
+        """Return whether `other_items` would return anything for the event, or remember a plugin."""
+        if event.session_status == SESSION_START or (event.writer and self._may_add(Topic.WRITER)):
+            return True
+        for value in event.values:
+            if value.plugin:
+                known = self._plugins.get(value.tag)
+                if value.plugin != known and (known is not None or len(self._plugins) < _MAX_TAGS):
+                    return True
+                if value.plugin == "hparams" and value.content and self._may_add(Topic.HPARAMS):
+                    return True
+            if value.tensor and self._plugins.get(value.tag) == "text" and self._may_add(Topic.TEXT):
+                return True
+        return False
+
+    def _may_add(self, topic: Topic) -> bool:
+        return self._fact_counts[topic] < MAX_FACTS
+
+    def other_items(self, data: bytes, event: Event) -> list[Item]:
+        """Return segment starts and facts of an event whose checksum has been verified. Raises FormatError if it is
+        malformed."""
+        items: list[Item] = []
+        when = None if event.wall_time != event.wall_time else event.wall_time
+        if event.session_status == SESSION_START:
+            items.append(SegmentStart(event.step, purge=True))
+        facts: list[tuple[Topic, dict[str, Any]]] = []
+        if event.writer:
+            facts.append((Topic.WRITER, {"name": event.writer, "version": event.file_version}))
+        for value in event.values:
+            if value.plugin and (value.tag in self._plugins or len(self._plugins) < _MAX_TAGS):
+                self._plugins[value.tag] = value.plugin
+            plugin = value.plugin or self._plugins.get(value.tag, "")
+            if plugin == "hparams" and value.content:
+                hparams = read_hparams(data, *value.content, _MAX_HPARAMS)
+                if hparams:
+                    facts.append((Topic.HPARAMS, hparams))
+            elif plugin == "text" and value.tensor:
+                tag = value.tag.decode("utf-8", "replace")
+                texts = read_texts(data, *value.tensor, MAX_TEXT)
+                if len(texts) == 1 and self._may_add(Topic.CONFIG) and (settings := read_settings(tag, texts[0])):
+                    facts.append((Topic.CONFIG, settings))
+                facts += ((Topic.TEXT, {"tag": tag, "text": text}) for text in _cut(texts))
+        for topic, fact in facts:
+            if self._may_add(topic):
+                self._fact_counts[topic] += 1
+                items.append(Fact(topic, fact, event.step, when))
+        return items

@@ -1,0 +1,152 @@
+"""Decoding of an Event message (tensorflow/core/util/event.proto, framework/summary.proto).
+
+    Event       1 double wall_time | 2 int64 step | 3 string file_version | 5 Summary | 7 SessionLog | 10 SourceMetadata
+    Summary     1 repeated Value
+    Value       1 string tag | 2 float simple_value | 8 TensorProto | 9 SummaryMetadata | 3 to 6 images and others
+    Metadata    1 PluginData { 1 string plugin_name | 2 bytes content }
+    SessionLog  1 Status (1 START)
+
+proto3 omits a field that has its default value, so an absent step is 0. An absent wall time is NaN here, as the writer
+did not set it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+
+from msgspec import Struct, field
+
+from tuimon.errors import FormatError
+from tuimon.formats._shared.protobuf import BYTES, FIXED32, FIXED64, VARINT, fields, signed, varint
+
+MAX_VALUES = 1 << 16
+"""Values of one Summary; a message with more is malformed."""
+SESSION_START = 1
+
+_double = struct.Struct("<d").unpack_from
+_float = struct.Struct("<f").unpack_from
+
+
+class Value(Struct):
+    """A value of a Summary. Spans are (start, end) in the input."""
+
+    tag: bytes = b""
+    simple: float | None = None
+    simple_offset: int = -1
+    tensor: tuple[int, int] | None = None
+    plugin: str = ""
+    """Plugin name in the metadata; "" without metadata."""
+    content: tuple[int, int] | None = None
+    """Data of the plugin."""
+
+
+class Event(Struct):
+    """An Event. Offsets are the positions of field values in the input, -1 if the field is absent."""
+
+    wall_time: float = math.nan
+    wall_offset: int = -1
+    step: int = 0
+    step_offset: int = -1
+    step_size: int = 0
+    values: list[Value] = field(default_factory=list)
+    session_status: int = 0
+    writer: str = ""
+    file_version: str = ""
+
+
+def read_event(data: bytes, start: int, end: int) -> Event:
+    """Decode the Event message data[start:end]. Raises FormatError if it is malformed."""
+    event = Event()
+    for number, wire, first, stop in fields(data, start, end):
+        if number == 1 and wire == FIXED64:
+            event.wall_time, event.wall_offset = _double(data, first)[0], first
+        elif number == 2 and wire == VARINT:
+            event.step = signed(varint(data, first, stop)[0])
+            event.step_offset, event.step_size = first, stop - first
+        elif number == 5 and wire == BYTES:
+            for inner, inner_wire, begin, until in fields(data, first, stop):
+                if inner == 1 and inner_wire == BYTES:
+                    event.values.append(_value(data, begin, until))
+                    if len(event.values) > MAX_VALUES:
+                        raise FormatError("too many values in one event")
+        elif number == 3 and wire == BYTES:
+            event.file_version = data[first : min(stop, first + 256)].decode("utf-8", "replace")
+        elif number == 7 and wire == BYTES:
+            for inner, inner_wire, begin, until in fields(data, first, stop):
+                if inner == 1 and inner_wire == VARINT:
+                    event.session_status = varint(data, begin, until)[0]
+        elif number == 10 and wire == BYTES:
+            for inner, inner_wire, begin, until in fields(data, first, stop):
+                if inner == 1 and inner_wire == BYTES:
+                    event.writer = data[begin : min(until, begin + 256)].decode("utf-8", "replace")
+    return event
+
+
+def _value(data: bytes, start: int, end: int) -> Value:
+    value = Value()
+    for number, wire, first, stop in fields(data, start, end):
+        if number == 1 and wire == BYTES:
+            value.tag = data[first:stop]
+        elif number == 2 and wire == FIXED32:
+            value.simple, value.simple_offset = _float(data, first)[0], first
+        elif number == 8 and wire == BYTES:
+            value.tensor = (first, stop)
+        elif number == 9 and wire == BYTES:
+            for inner, inner_wire, begin, until in fields(data, first, stop):
+                if inner == 1 and inner_wire == BYTES:
+                    _plugin(data, begin, until, value)
+    return value
+
+
+def _plugin(data: bytes, start: int, end: int, value: Value) -> None:
+    for number, wire, first, stop in fields(data, start, end):
+        if number == 1 and wire == BYTES:
+            value.plugin = data[first : min(stop, first + 256)].decode("utf-8", "replace")
+        elif number == 2 and wire == BYTES:
+            value.content = (first, stop)
+
+
+def read_texts(data: bytes, start: int, end: int, limit: int) -> list[str]:
+    """Decode the strings of a string tensor data[start:end], at most `limit` bytes in all."""
+    texts = []
+    for number, wire, first, stop in fields(data, start, end):
+        if number == 8 and wire == BYTES and limit > 0:
+            texts.append(data[first : min(stop, first + limit)].decode("utf-8", "replace"))
+            limit -= stop - first
+    return texts
+
+
+def read_hparams(data: bytes, start: int, end: int, limit: int) -> dict[str, float | str | bool | None]:
+    """Decode at most `limit` hyper-parameters of a HParamsPluginData message
+    (tensorboard/plugins/hparams/plugin_data.proto).
+
+        3 session_start_info { 1 repeated entry { 1 string key | 2 google.protobuf.Value } }
+    """
+    hparams: dict[str, float | str | bool | None] = {}
+    for number, wire, first, stop in fields(data, start, end):
+        if number != 3 or wire != BYTES:
+            continue
+        for inner, inner_wire, begin, until in fields(data, first, stop):
+            if inner == 1 and inner_wire == BYTES and len(hparams) < limit:
+                name = ""
+                value: float | str | bool | None = None
+                for part, part_wire, left, right in fields(data, begin, until):
+                    if part == 1 and part_wire == BYTES:
+                        name = data[left : min(right, left + 1024)].decode("utf-8", "replace")
+                    elif part == 2 and part_wire == BYTES:
+                        value = _any_value(data, left, right)
+                hparams[name] = value
+    return hparams
+
+
+def _any_value(data: bytes, start: int, end: int) -> float | str | bool | None:
+    """Decode a google.protobuf.Value: 2 number | 3 string | 4 bool. Return None for lists and structs."""
+    for number, wire, first, stop in fields(data, start, end):
+        if number == 2 and wire == FIXED64:
+            return float(_double(data, first)[0])
+        if number == 3 and wire == BYTES:
+            return data[first : min(stop, first + 4096)].decode("utf-8", "replace")
+        if number == 4 and wire == VARINT:
+            return varint(data, first, stop)[0] != 0
+    return None

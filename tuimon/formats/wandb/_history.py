@@ -1,0 +1,348 @@
+"""Conversion of W&B history rows to columns: a run can have millions of values, each a number as JSON text.
+
+    HistoryRecord   item=1*  step=2 {num=1}
+    item            key=1 | nested_key=2*   value_json=16 (tag bytes 82 01)
+
+Between two values there are only the tag 82 01, a length, and the head of the next item: `0a <length> 12 <length>
+<key>`. So a row is split at 82 01, each head is looked up by its bytes, and all values of the row are parsed as one
+JSON array. A row where this fails (a length that happens to be 82 01, an item without a value) is read field by field.
+Once the keys are known, many rows are read together (see _batch).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.errors import FormatError
+from tuimon.formats._shared.json import parse
+from tuimon.formats._shared.protobuf import BYTES, Message, fields, signed, varint
+from tuimon.formats._shared.row_reader import Names
+from tuimon.formats.wandb._batch import Batch, Keys, read_rows
+from tuimon.model.points import Damage, Floats, Ids, Item, Points, Steps
+
+_TAG = b"\x82\x01"
+_NUMBERS = {int, float}
+_SPANNING = {str, list, dict}
+_KNOWN_HEADS = 1 << 16  # heads remembered: about twenty per metric, as a head includes the length of its item
+
+_BATCH_BYTES = 1 << 21  # bytes of rows that are read together: enough for numpy to pay off
+_WHOLE = 2.0**53  # limit up to which every whole number is exact as a float
+_LEARN, _FEW = 16, 16  # `_LEARN`: rows read one by one at the beginning; `_FEW`: smaller batches always are
+
+_Columns: TypeAlias = tuple[Ids, Steps, Floats, Floats]
+Waiting: TypeAlias = tuple[bytes | memoryview, int, int]
+"""An undecoded HistoryRecord, and the offset and length of its record."""
+Row: TypeAlias = tuple[list[int], list[float], int | None]
+"""Metric ids, values, and the step if the row has one."""
+
+
+def item_path(item: Message) -> list[str]:
+    """Return the key of a history, summary, config or stats item, one part for each level of nesting."""
+    return item.texts(2) or [item.text(1)]
+
+
+def item_value(item: Message) -> Any:
+    """Return the JSON value of an item. Raises FormatError if it is not JSON."""
+    return parse(item.data(16))
+
+
+def number_leaves(name: str, value: Any) -> Iterator[tuple[str, float]]:
+    """Yield (name, number) for a JSON value that is a number, or for each number in nested objects, with names joined
+    by ".".
+
+    Text, booleans, null and lists are skipped.
+    """
+    waiting = [(name, value)]
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend((f"{name}.{key}", inner) for key, inner in reversed(value.items()))
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield name, float(value)
+
+
+class HistoryRows:
+    """Collects the rows of one `.wandb` file; `take` returns them as one batch of points."""
+
+    def __init__(self) -> None:
+        metrics = Names()
+        self.names = metrics.names
+        self._metric_id = metrics.id
+        self._heads: dict[bytes, int] = {}
+        self._step_id = self._metric_id("_step")
+        self._time_id = self._metric_id("_timestamp")
+        self._waiting: list[Waiting] = []
+        self._waiting_size = 0
+        self._damage: list[Item] = []
+        self._keys = Keys()
+        self._key_ids: list[int] = []  # metric id of each key
+        self._heads_seen = 0
+        self._batches: list[_Columns] = []
+        self._training_step = TrainingStep()
+        self._metric = array("I")
+        self._values = array("d")
+        self._counts = array("q")
+        self._steps = array("q")
+        self._wall_times = array("d")
+        self._on_own_clock = array("b")  # whether the step of a row is a time (see `add_stats`)
+
+    def use_step_metric(self, name: str) -> None:
+        """Use this metric as the step of the rows from here on. The metric "_step" keeps their numbers."""
+        self._read_waiting()
+        self._flush_rows()
+        self._training_step.metric = self._metric_id(name)
+
+    def add(self, rows: Sequence[Waiting]) -> None:
+        """Add rows; those that are malformed become damage."""
+        self._waiting += rows
+        self._waiting_size += sum(len(row) for row, _, _ in rows)
+        if self._waiting_size >= _BATCH_BYTES:
+            self._read_waiting()
+
+    def add_stats(self, stats: dict[str, float], step: int, wall_time: float) -> None:
+        """Add values by name that share a step of their own, which is not a training step."""
+        self._read_waiting()
+        self._append(
+            [self._metric_id(name) for name in stats], list(stats.values()), step, wall_time, on_own_clock=True
+        )
+
+    def _read_waiting(self) -> None:
+        waiting, self._waiting, self._waiting_size = self._waiting, [], 0
+        first = 0 if self._keys else min(len(waiting), _LEARN)  # the keys are learned from the first rows
+        for row, *place in waiting[:first]:
+            self._add(bytes(row), *place)
+        rest = waiting[first:]
+        batch = self._read_batch(rest) if len(rest) >= _FEW else None
+        if batch is None:
+            for row, *place in rest:
+                self._add(bytes(row), *place)
+            return
+        begin = 0
+        stops = np.cumsum(batch.counts)
+        for bad in [*np.flatnonzero(~batch.good).tolist(), len(rest)]:
+            self._append_batch(batch, begin, bad, stops)
+            if bad < len(rest):
+                row, *place = rest[bad]
+                self._add(bytes(row), *place)
+            begin = bad + 1
+
+    def _read_batch(self, rows: list[Waiting]) -> Batch | None:
+        """Read the rows together; return None if that fails for most of them."""
+        if len(self._heads) > self._heads_seen:
+            new = {
+                head[2:]: metric for head, metric in self._heads.items() if head[1] < 128 and head[2:] not in self._keys
+            }
+            known = {key: metric for key, metric in new.items() if self._keys.fits(key)}
+            if known:
+                self._keys.add(known)
+                self._key_ids += known.values()
+            self._heads_seen = len(self._heads)
+        if not self._keys:
+            return None
+        batch = read_rows([row for row, _, _ in rows], self._keys, self._odd_value)
+        return batch if 2 * int(batch.good.sum()) >= len(rows) else None
+
+    def _odd_value(self, key: int, text: bytes) -> float | None:
+        """Parse a value that does not begin like a number, see read_rows."""
+        try:
+            value = parse(text)
+        except FormatError as error:
+            raise ValueError("no JSON") from error
+        if type(value) in (dict, int, bytes):
+            raise ValueError("not one point under its own name")
+        return value if type(value) is float else None
+
+    def _append_batch(self, batch: Batch, begin: int, end: int, stops: npt.NDArray[np.int64]) -> None:
+        """Append the rows begin:end of a batch, all of which are good."""
+        if begin >= end:
+            return
+        self._flush_rows()
+        counts = batch.counts[begin:end]
+        items = slice(int(stops[begin] - counts[0]), int(stops[end - 1]))
+        ids, values = np.array(self._key_ids, np.uint32)[batch.keys[items]], batch.values[items]
+        row = np.repeat(np.arange(end - begin), counts)
+        wall_times, _ = _first_of(self._time_id, ids, values, row, end - begin)
+        steps, has_step = batch.steps[begin:end], batch.has_step[begin:end]
+        if not has_step.all():
+            logged, known = _first_of(self._step_id, ids, values, row, end - begin)
+            whole = np.where(known & (np.abs(logged) < 2.0**63), logged, 0.0).astype(np.int64)
+            steps = np.where(has_step, steps, whole)
+        steps = self._training_step.of_rows(ids, values, row, steps)
+        self._batches.append((ids, np.repeat(steps, counts), values, np.repeat(wall_times, counts)))
+
+    def _add(self, row: bytes, offset: int, length: int) -> None:
+        """Read one row by itself."""
+        try:
+            try:
+                ids, values, step = self._split(row)
+            except FormatError:
+                ids, values, step = self._read(row)
+        except FormatError:
+            self._damage.append(Damage(offset, length, "record not readable"))
+            return
+        try:
+            wall_time = values[ids.index(self._time_id)]
+        except ValueError:
+            wall_time = float("nan")
+        if step is None:
+            logged = values[ids.index(self._step_id)] if self._step_id in ids else 0.0
+            step = int(logged) if abs(logged) < 2**63 else 0
+        self._append(ids, values, step, wall_time)
+
+    def _append(
+        self, ids: list[int], values: list[float], step: int, wall_time: float, on_own_clock: bool = False
+    ) -> None:
+        self._metric.extend(ids)
+        self._values.extend(values)
+        self._counts.append(len(ids))
+        self._steps.append(step)
+        self._wall_times.append(wall_time)
+        self._on_own_clock.append(on_own_clock)
+
+    def _split(self, row: bytes) -> Row:
+        """Split a row into metric ids, values and step. Raises FormatError if it must be read field by field."""
+        head, *parts = row.split(_TAG)
+        try:
+            ends = [part[0] + 1 for part in parts]
+            if max(ends) <= 128:
+                texts = [part[1:end] for part, end in zip(parts, ends, strict=True)]
+                heads = [part[end:] for part, end in zip(parts, ends, strict=True)]
+            else:
+                spans = [varint(part, 0, len(part)) for part in parts]
+                texts = [part[start : start + size] for part, (size, start) in zip(parts, spans, strict=True)]
+                heads = [part[start + size :] for part, (size, start) in zip(parts, spans, strict=True)]
+        except (IndexError, ValueError) as error:
+            raise FormatError("row without a value") from error
+        rest = heads.pop()
+        heads.insert(0, head)
+        try:
+            ids = list(map(self._heads.__getitem__, heads))
+        except KeyError:
+            ids = [self._learn(head) for head in heads]
+        values = parse(b"[%b]" % b",".join(texts))
+        if len(values) != len(ids) or not parts[-1].endswith(texts[-1] + rest):
+            raise FormatError("row split wrongly")
+        step = _step(rest)
+        if not _NUMBERS.issuperset(map(type, values)):
+            for value, text in zip(values, texts, strict=True):
+                if type(value) in _SPANNING and parse(text) != value:  # "1,[2" and "3]" are JSON only together
+                    raise FormatError("row split wrongly")
+            ids, values = self._only_numbers(ids, values)
+        return ids, values, step
+
+    def _learn(self, head: bytes) -> int:
+        """Return the metric that a head names. Raises FormatError if it is not one whole head."""
+        metric = self._heads.get(head)
+        if metric is None:
+            if head[:1] != b"\x0a":
+                raise FormatError("not the head of an item")
+            length, start = varint(head, 1, len(head))
+            if length <= len(head) - start:
+                raise FormatError("an item without a value before this one")
+            metric = self._metric_id(".".join(item_path(Message(head[start:]))))
+            if len(self._heads) < _KNOWN_HEADS:
+                self._heads[head] = metric
+        return metric
+
+    def _read(self, row: bytes) -> Row:
+        """Read a row field by field; items whose value is not JSON are skipped."""
+        ids: list[int] = []
+        values: list[Any] = []
+        step: int | None = None
+        for field, wire, start, end in fields(row, 0, len(row)):
+            if wire != BYTES:
+                continue
+            if field == 1:
+                item = Message(row[start:end])
+                try:
+                    values.append(item_value(item))
+                except FormatError:
+                    continue
+                ids.append(self._metric_id(".".join(item_path(item))))
+            elif field == 2:
+                step = Message(row[start:end]).integer(1)
+        return *self._only_numbers(ids, values), step
+
+    def _only_numbers(self, ids: list[int], values: list[Any]) -> tuple[list[int], list[float]]:
+        """Drop text, null and booleans, and replace nested objects by one metric for each number in them."""
+        kept: list[int] = []
+        numbers: list[float] = []
+        for metric, value in zip(ids, values, strict=True):
+            for name, number in number_leaves(self.names[metric], value):
+                kept.append(self._metric_id(name))
+                numbers.append(number)
+        return kept, numbers
+
+    def take(self) -> list[Item]:
+        """Return the rows so far as [Points] or [], followed by the damage among them."""
+        self._read_waiting()
+        self._flush_rows()
+        damage, self._damage = self._damage, []
+        batches, self._batches = self._batches, []
+        if not batches:
+            return damage
+        ids, steps, values, wall_times = (np.concatenate(column) for column in zip(*batches, strict=True))
+        return [Points(self.names, ids, steps, values, wall_times), *damage]
+
+    def _flush_rows(self) -> None:
+        """Convert the rows that were appended one by one to a batch."""
+        if self._metric:
+            counts, steps = np.array(self._counts), np.array(self._steps)
+            ids, values = np.array(self._metric, np.uint32), np.array(self._values)
+            row = np.repeat(np.arange(len(counts)), counts)
+            steps = np.where(np.array(self._on_own_clock), steps, self._training_step.of_rows(ids, values, row, steps))
+            self._batches.append((ids, steps[row], values, np.array(self._wall_times)[row]))
+        for column in (self._metric, self._values, self._counts, self._steps, self._wall_times, self._on_own_clock):
+            del column[:]
+
+
+class TrainingStep:
+    """Training step of each row, by a metric that counts steps."""
+
+    def __init__(self) -> None:
+        self.metric: int | None = None
+        """Id of the metric; None to use the numbers of the rows."""
+        self._last: int | None = None
+
+    def of_rows(self, ids: Ids, values: Floats, row: npt.NDArray[np.int64], numbers: Steps) -> Steps:
+        """Return the step of each row: the metric's value, else the step of the previous row, else the row's number.
+        `ids`, `values`, `row`: one element per point, in the order of the rows."""
+        if self.metric is None:
+            return numbers
+        logged, known = _first_of(self.metric, ids, values, row, len(numbers))
+        whole = known & (np.abs(logged) < _WHOLE)
+        whole &= np.where(whole, logged, 0.5) % 1 == 0
+        latest = np.maximum.accumulate(np.where(whole, np.arange(len(numbers)), -1))
+        before = numbers if self._last is None else np.full(len(numbers), self._last)
+        steps = np.where(latest >= 0, np.where(whole, logged, 0.0).astype(np.int64)[latest], before)
+        if whole.any():
+            self._last = int(steps[-1])
+        return steps
+
+
+def _first_of(
+    metric: int, ids: Ids, values: Floats, row: npt.NDArray[np.int64], rows: int
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Return (first value of a metric in each row or NaN, which rows have one)."""
+    first, known = np.full(rows, np.nan), np.zeros(rows, np.bool_)
+    points = np.flatnonzero(ids == metric)[::-1]  # reversed: the first of several wins
+    first[row[points]], known[row[points]] = values[points], True
+    return first, known
+
+
+def _step(rest: bytes) -> int | None:
+    """Return the step in the bytes after the last item of a row: nothing, or HistoryStep as the last field."""
+    if not rest:
+        return None
+    if rest == b"\x12\x00":  # proto3 leaves out a zero
+        return 0
+    if rest[0] == 0x12 and len(rest) == rest[1] + 2 and rest[2] == 0x08:
+        step, end = varint(rest, 3, len(rest))
+        if end == len(rest):
+            return signed(step)
+    raise FormatError("more than a step after the last item")

@@ -1,0 +1,107 @@
+"""Axes of a chart: kinds, labels and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tuimon.analysis.words import day
+from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
+from tuimon.model.views import Axis, Envelope
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.store import Curve, Run, Scale
+
+X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step") | {
+    "time": "time",
+    "duration": "duration",
+}
+"""Name of an x axis -> Axis.kind; all others are plain numbers."""
+_X_LABELS = {"step": "", "duration": "since its start"}
+"""Labels of axes that are not labelled with their own name."""
+_DAY = 86400.0
+_LOG_FROM = 100.0
+"""Ratio of highest to lowest value at which scale="auto" becomes logarithmic."""
+_LEAST_HEIGHT = 0.25
+"""Minimum fraction of the chart's height that its lines keep if the limits are extended to show a band."""
+
+
+def x_label(axis: str, low: float, high: float) -> str:
+    """Return the label of an x axis; for a time axis shorter than a day, the date (longer ones have dates as ticks)."""
+    if axis == "time":
+        return day(low) if high - low < _DAY else ""
+    return _X_LABELS.get(axis, axis)
+
+
+def cursor_x(run: Run, scale: Scale, curve: Curve, options: ChartOptions) -> float | None:
+    """Return the x value of the cursor's step, or None without a cursor.
+
+    On a time axis it is the time at which the run's most frequent metric was logged, the same on all charts.
+    """
+    if options.cursor is None:
+        return None
+    if curve.ordinal:
+        return float(options.cursor)
+    reference = run.curve(run.busiest_metric) if scale.is_time and run.busiest_metric is not None else curve
+    return reference.x_of_step(options.cursor, scale)
+
+
+def end_of_data(run: Run, scale: Scale, metric: str, last: float) -> float:
+    """Return the end of the run's data on an axis, which all charts of the run follow, also of rarely logged metrics.
+
+    last: the metric's own end, returned if it is not logged by the main sources.
+    """
+    if metric not in run.main_metrics:
+        return last
+    if scale.is_counter:
+        return float(scale.counts[-1])
+    if scale.name == "time":
+        return run.last_wall_time
+    if scale.name == "duration":
+        return run.last_wall_time - run.first_wall_time
+    return last if run.last_step is None else float(run.last_step - scale.zero)
+
+
+def y_axis(
+    panel: str,
+    scale: str,
+    curves: Sequence[Curve],
+    envelopes: Sequence[Envelope],
+    band: Envelope | None,
+    options: ChartOptions,
+    label: str,
+    kind: str = "number",
+) -> Axis:
+    """Return the y axis for these envelopes.
+
+    panel: the panel's id. scale: the panel's own scale, linear | auto. kind: see Axis.
+    """
+    chosen = options.y_scale if options.y_scale != "auto" else _scale_of(scale, curves)
+    threshold = symlog_threshold(envelopes) if chosen == "symlog" else 1.0
+    fixed = options.fixed_limits(panel)
+    if fixed is not None and (chosen != "log" or fixed[0] > 0):
+        return Axis(*fixed, chosen, kind, label, threshold)
+    robust = robust_limits(envelopes, chosen) if options.y_range == "robust" else None
+    if robust is not None:
+        low, high = y_limits((), chosen, robust, threshold)
+    else:
+        shown = [*envelopes, band] if band is not None and _leaves_room(envelopes, band) else envelopes
+        low, high = y_limits(shown, chosen, (), threshold)
+    return Axis(low, high, chosen, kind, label, threshold)
+
+
+def _leaves_room(envelopes: Sequence[Envelope], band: Envelope) -> bool:
+    lines, both = finite_values(envelopes), finite_values([*envelopes, band])
+    if not len(lines):
+        return True
+    with np.errstate(over="ignore"):
+        return bool(np.ptp(lines) >= np.ptp(both) * _LEAST_HEIGHT)
+
+
+def _scale_of(scale: str, curves: Sequence[Curve]) -> str:
+    if scale != "auto":
+        return scale
+    lows = [curve.min.value for curve in curves if curve.min is not None]
+    highs = [curve.max.value for curve in curves if curve.max is not None]
+    wide = bool(lows) and min(lows) > 0 and max(highs) / min(lows) >= _LOG_FROM
+    return "log" if wide else "linear"

@@ -1,0 +1,202 @@
+"""Texts of a chart: the headline beside its title, the labels of its lines, the note below it."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from tuimon.analysis.trend import change
+from tuimon.draw.numbers import nonfinite, thousands
+from tuimon.model.views import Envelope, Role, Row, Span, Symbols
+from tuimon.panels._charts.marks import restart_steps
+from tuimon.panels._text import change_span, plural, unit_text, value_text
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning
+
+_UNCHANGED = 0.005
+"""A change below this fraction of the curve's whole range is displayed as unchanged."""
+_SAMPLES = 128
+"""Maximum number of points per tenth of a curve that a median is computed from."""
+_SHORT = 10
+"""Characters of a value beside a small chart; the full-screen chart shows more digits."""
+_LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
+
+
+# ---------------------------------------------------------------------- headline
+
+
+def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols) -> Row:
+    """Return the last value with its unit, and its change over the last tenth of the run."""
+    last = curve.last
+    if last is None:
+        return ((nonfinite(curve.values[-1] * factor), Role.CRITICAL),)
+    spans: list[Span] = [(value_text(last.value * factor, meaning.unit), Role.VALUE)]
+    change_row = recent_change_row(curve, meaning, factor, symbols)
+    if change_row:
+        spans += [(" ", Role.MUTED), *change_row]
+    if not np.isfinite(curve.values[-1]):
+        spans.append((f" {nonfinite(curve.values[-1] * factor)} now", Role.CRITICAL))
+    return tuple(spans)
+
+
+def recent_change_row(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols) -> Row:
+    """Return the recent change with an arrow, in the unit of the concept; () if it is unknown."""
+    difference = recent_change(curve)
+    if difference is None or curve.min is None or curve.max is None:
+        return ()
+    unchanged = (curve.max.value - curve.min.value) * _UNCHANGED * abs(factor)
+    return (change_span(difference * factor, unchanged, meaning.direction, symbols),)
+
+
+def recent_change(curve: Curve) -> float | None:
+    """Return the median of the last tenth of the points minus that of the tenth before.
+
+    Long tenths are sampled evenly. None if there are fewer than two finite points.
+    """
+    tenth = max(len(curve) // 10, 1)
+    stride = max(tenth // _SAMPLES, 1)
+    recent = curve.values[-2 * tenth :: stride]
+    recent = recent[np.isfinite(recent)]
+    trend = change(recent, min(-(-tenth // stride), len(recent) // 2))
+    return trend.difference if trend else None
+
+
+def exact(value: float, most: int | None = None) -> str:
+    """Format a value with every logged digit; with `most`, rounded to fit into that many characters."""
+    if not math.isfinite(value):
+        return nonfinite(value)
+    text = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    if most is None or len(text) <= most:
+        return text
+    return next((short for digits in range(most, 1, -1) if len(short := f"{value:.{digits}g}") <= most), text)
+
+
+def cursor_value(curve: Curve, factor: float, step: int, fullscreen: bool) -> tuple[str, str]:
+    """Return (value, step) of the last point at or before the cursor's step; the step is "" if it is the cursor's own.
+
+    A full-screen chart shows every digit.
+    """
+    sample = curve.sample_at(step)
+    if sample is None:
+        return "-", ""
+    text = exact(sample.value * factor, None if fullscreen else _SHORT)
+    return text, "" if curve.ordinal or sample.step == step else f" @ {sample.step}"
+
+
+def cursor_headline(curve: Curve, meaning: Meaning, factor: float, step: int, fullscreen: bool) -> Row:
+    """Return the value of the leading curve at the cursor and its step; the value first, for narrow charts."""
+    value, logged_at = cursor_value(curve, factor, step, fullscreen)
+    unit = unit_text(meaning.unit)
+    return ((f"{value} {unit}".rstrip(), Role.VALUE), (logged_at or f" @ {step}", Role.ACCENT))
+
+
+# ---------------------------------------------------------------------- line labels
+
+
+def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
+    """Return a distinct label for each (metric, meaning); "" for a single line.
+
+    The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
+    facets, its full name.
+    """
+    if len(lines) < 2:
+        return ["" for _ in lines]
+    several = len({meaning.concept for _, meaning in lines}) > 1
+    candidates = [_candidates(name, meaning, several) for name, meaning in lines]
+    counts = [Counter(column) for column in zip(*candidates, strict=True)]
+    labels = [
+        next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
+        for own in candidates
+    ]
+    return labels if len(set(labels)) == len(labels) else [name for name, _ in lines]
+
+
+def _candidates(name: str, meaning: Meaning, several: bool) -> tuple[str, ...]:
+    validation = " val" if meaning.split == "val" and "val" not in meaning.label else ""
+    facets = " ".join(meaning.facets[key] for key in _LABEL_FACETS if key in meaning.facets)
+    with_facets = (f"{meaning.label} {facets}" if several else facets) + validation if facets else ""
+    return meaning.split, meaning.label, meaning.label + validation, with_facets, name
+
+
+# ---------------------------------------------------------------------- note
+
+
+def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinning: Sequence[str], left: int) -> str:
+    """Return the note below a chart: non-finite values, disagreements, restarts, filled gaps, and what is not drawn.
+
+    factors: by which the values of the curves are multiplied. thinning: the result of `thinned` for a zoomed
+    chart, else empty. left: metrics without a line.
+    """
+    parts = nonfinite_counts(curves)
+    parts += _disagreement(curves, factors)
+    parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
+    parts += _filled(max(curves, key=lambda curve: curve.filled))
+    parts += thinning
+    if left:
+        parts.append(f"+{plural(left, 'metric')}")
+    return ", ".join(parts)
+
+
+def nonfinite_counts(curves: Sequence[Curve]) -> list[str]:
+    """Return "12 NaN" and "3 Inf", as far as the curves have such values."""
+    counts = (sum(c.nan_count for c in curves), "NaN"), (sum(c.infinity_count for c in curves), "Inf")
+    return [f"{thousands(count)} {kind}" for count, kind in counts if count]
+
+
+def thinned(shown: int, inside: int) -> list[str]:
+    """Return "1 200 of 20 000 points" if not all points are drawn."""
+    return [f"{thousands(shown)} of {plural(inside, 'point')}"] if shown < inside else []
+
+
+def points_shown(envelope: Envelope) -> int:
+    """Return the number of points in an envelope: the lowest and the highest of each column."""
+    full, distinct = np.isfinite(envelope.low), envelope.low < envelope.high  # False for NaN
+    return int(np.count_nonzero(full) + np.count_nonzero(distinct))
+
+
+def _disagreement(curves: Sequence[Curve], factors: Sequence[float]) -> Iterator[str]:
+    """Yield the first disagreement: "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"."""
+    for curve, factor in zip(curves, factors, strict=True):
+        disagreement = curve.disagreement
+        if disagreement is not None:
+            here, there = distinct_digits(disagreement.here * factor, disagreement.there * factor)
+            step = f"{'from' if disagreement.steps > 1 else 'at'} step {disagreement.step}"
+            yield f"2 sources disagree {step}: {here} here, {there} in {_short(disagreement.source)}"
+            return
+
+
+def _restart(run: Run, curve: Curve) -> Iterator[str]:
+    steps = restart_steps(run, curve)
+    if curve.superseded:
+        hidden = plural(curve.superseded, "point")
+        yield f"restart at {steps[-1]} hides {hidden}" if len(steps) else f"{hidden} superseded"
+    elif len(steps):
+        yield f"restart at step {steps[-1]}"
+
+
+def _filled(curve: Curve) -> Iterator[str]:
+    if curve.filled:
+        others = curve.sources[1:]
+        yield f"{thousands(curve.filled)} from {_short(others[0]) if len(others) == 1 else 'other sources'}"
+
+
+def _short(source: str) -> str:
+    return PurePosixPath(source).name or source
+
+
+def distinct_digits(a: float, b: float) -> tuple[str, str]:
+    """Format two values with as few digits as distinguish them, at least two."""
+    texts = "", ""
+    for digits in range(2, 18):
+        texts = _digits(a, digits), _digits(b, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _digits(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}" if np.isfinite(value) else nonfinite(value)

@@ -1,0 +1,178 @@
+"""Curves of a run -> a ChartView with the given display options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from tuimon.draw.chart import plot_columns
+from tuimon.draw.limits import x_limits
+from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
+from tuimon.panels._charts.axes import X_KINDS, cursor_x, end_of_data, x_label, y_axis
+from tuimon.panels._charts.captions import (
+    cursor_headline,
+    cursor_value,
+    headline_of,
+    labels_of,
+    note_of,
+    points_shown,
+    thinned,
+)
+from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.table import TableLine, line_table
+from tuimon.panels._charts.traces import band_around, scaled, smoothed
+from tuimon.panels._metrics import FEW_POINTS, factor_of
+from tuimon.panels._text import DATE
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning
+
+_COLUMNS_PER_DOT = 6
+"""Minimum distance of dots, in columns of the canvas, on average."""
+_PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
+
+
+class _Series(NamedTuple):
+    metric: str
+    meaning: Meaning
+    curve: Curve
+    factor: float
+    limits: tuple[float, float]
+
+
+def chart_of(
+    run: Run,
+    title: str,
+    curves: Sequence[tuple[str, Meaning, Curve]],
+    size: Size,
+    symbols: Symbols,
+    scale: str = "linear",
+    left: int = 0,
+    concepts: Sequence[str] = (),
+    options: ChartOptions = DEFAULTS,
+    label: Callable[[str], str] = lambda name: "",
+    panel: str = "",
+) -> ChartView:
+    """Return a chart of (metric, meaning, curve) series, of which the first leads, with marks, headline and note.
+
+    left: number of metrics without a line. label: metric -> label of its line, "" for the default. panel: the panel's
+    id, for its limits and pin in `options`.
+    """
+    axis = run.scale(options.axis_of(run))
+    x_kind = X_KINDS.get(axis.name, "number")
+    drawn = [
+        _Series(name, meaning, curve, factor_of(meaning, curve), limits)
+        for name, meaning, curve in curves
+        if len(curve) and (limits := curve.limits(axis)) is not None
+    ]
+    if not drawn:
+        note = f"no point has a value on axis {axis.name}" if any(len(c) for *_, c in curves) else "no points yet"
+        return ChartView(title, (), Axis(0.0, 1.0, kind=x_kind), Axis(0.0, 1.0), (), note=note)
+    left += sum(len(curve) > 0 for *_, curve in curves) - len(drawn)
+    leading = drawn[0]
+    drawn_curves = [series.curve for series in drawn]
+    first, last = min(series.limits[0] for series in drawn), max(series.limits[1] for series in drawn)
+    if options.window is None:
+        low, high = x_limits(first, last, x_kind)
+        counts = [curve.finite_count for curve in drawn_curves]
+    else:
+        last = max(last, end_of_data(run, axis, leading.metric, last))
+        low, high = options.window.limits(last, x_kind)
+        counts = [curve.count_within(low, high, axis) for curve in drawn_curves]
+    columns = plot_columns(max(size.width, 1), symbols)
+    envelopes = [scaled(series.curve.envelope(low, high, columns, axis), series.factor) for series in drawn]
+    # A smoothed curve has its raw values in the background; a band as well would hide them.
+    band = None if options.weight else band_around(run, leading.metric, low, high, columns, axis, leading.factor)
+    background = [] if band is None else [Line("", Role.FAINT, band, filled=True, behind=True)]
+    fronts = [*envelopes]
+    block = 1
+    for index, series in enumerate(drawn):
+        hidden = series.curve.superseded_curve
+        if hidden is not None:
+            envelope = scaled(hidden.envelope(low, high, columns, axis), series.factor)
+            background.append(Line("", Role.FAINT, envelope, behind=True, metric=series.metric))
+        if options.weight:
+            background.append(Line("", Role.FAINT, envelopes[index], behind=True, metric=series.metric))
+            fronts[index], block = smoothed(series.curve, options.weight, low, high, columns, axis, series.factor)
+    defaults = labels_of([(series.metric, series.meaning) for series in drawn])
+    labels = [label(series.metric) or default for series, default in zip(drawn, defaults, strict=True)]
+    # No extreme is lost in a small chart, so only the zoomed one says how many of the points it draws.
+    thinning = thinned(sum(map(points_shown, envelopes)), sum(counts)) if options.fullscreen else []
+    note = note_of(run, drawn_curves, [series.factor for series in drawn], thinning, left)
+    if options.window is not None and not sum(counts):
+        note = "no point in this window; 0 shows all"
+    marks = marks_of(run, drawn_curves, axis, low, high, columns, concepts)
+    table: tuple[Row, ...] = ()
+    if options.fullscreen:
+        marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
+        table = _table(run, drawn, labels, options, size, symbols)
+    meaning = leading.meaning
+    return ChartView(
+        title_of(title, panel, options, symbols),
+        headline_of(leading.curve, meaning, leading.factor, symbols)
+        if options.cursor is None
+        else cursor_headline(leading.curve, meaning, leading.factor, options.cursor, options.fullscreen),
+        Axis(low, high, kind=x_kind, label=x_label(axis.name, low, high)),
+        y_axis(
+            panel,
+            scale,
+            drawn_curves,
+            envelopes,
+            band,
+            options,
+            leading.metric if len(drawn) == 1 and leading.metric != title else "",
+            "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
+        ),
+        (*background, *_lines(drawn, labels, fronts, counts, columns, options)),
+        marks,
+        ", ".join(filter(None, [smoothing_note(options, block), note])),
+        columns,
+        cursor=cursor_x(run, axis, leading.curve, options),
+        extent=(first, last),
+        table=table,
+    )
+
+
+def title_of(title: str, panel: str, options: ChartOptions, symbols: Symbols) -> str:
+    """Return the title of a chart, with a pin if its panel is pinned."""
+    return f"{_PIN[symbols]} {title}" if panel in options.pins else title
+
+
+def smoothing_note(options: ChartOptions, block: int) -> str:
+    """Return the note about a smoothed curve: the weight, if it applies to means of blocks of points; else ""."""
+    return f"smooth {options.weight:g} over means of {block} points" if options.weight and block > 1 else ""
+
+
+def _lines(
+    drawn: Sequence[_Series],
+    labels: Sequence[str],
+    envelopes: Sequence[Envelope],
+    counts: Sequence[int],
+    columns: int,
+    options: ChartOptions,
+) -> list[Line]:
+    """Return the foreground lines; with a cursor, the labels of several lines have their values at its step."""
+    lines = []
+    for series, label, role, envelope, count in zip(drawn, labels, SERIES_ROLES, envelopes, counts, strict=False):
+        if options.cursor is not None and len(drawn) > 1:
+            label = f"{label} {''.join(cursor_value(series.curve, series.factor, options.cursor, False))}"
+        dotted = not options.weight and _is_sparse(count, counts, columns, options)
+        lines.append(Line(label, role, envelope, dotted, metric=series.metric))
+    return lines
+
+
+def _is_sparse(count: int, counts: Sequence[int], columns: int, options: ChartOptions) -> bool:
+    """Whether to draw points as dots: there are few, or far fewer than in the longest line or the whole window."""
+    spaced = count * _COLUMNS_PER_DOT <= columns
+    return count <= FEW_POINTS or (spaced and (count * 2 <= max(counts) or options.window is not None))
+
+
+def _table(
+    run: Run, drawn: Sequence[_Series], labels: Sequence[str], options: ChartOptions, size: Size, symbols: Symbols
+) -> tuple[Row, ...]:
+    lines = [
+        TableLine(run, label, role, series.metric, series.curve, series.factor)
+        for series, label, role in zip(drawn, labels, SERIES_ROLES, strict=False)
+    ]
+    legend = milestone_legend(run, options.cursor, symbols)
+    return (*line_table(lines, symbols, options.cursor, size.width), *([legend] if legend else []))

@@ -1,0 +1,169 @@
+"""Curve panels: the metrics of given concepts as lines of one chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tuimon.model.views import ChartView, Size, Symbols
+from tuimon.panels._charts.chart import chart_of
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.overlay import overlay_of, with_difference
+from tuimon.panels._metrics import FEW_POINTS, MetricReading, by_concept, curve_or_none, is_total, lines_of, reading_of
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning, classify, meaning_in, meanings
+
+SINGLE_METRIC = 1000
+"""`order` of the panel of a single metric, after all others."""
+QUALITY = 67
+"""`order` of the panel of a metric that measures the quality of a model: WER, PSNR, perplexity."""
+MAX_LINES = 4
+"""Maximum number of lines on a chart: more could not be distinguished."""
+_METRIC = "metric:"
+_ROWS_PER_LINE = 4
+_COLUMNS_PER_LINE = 25
+"""Size of a chart per line; two lines are always drawn."""
+
+_Series = tuple[str, Meaning, Curve]
+
+
+class CurvePanel(Struct, frozen=True):
+    """A chart of the metrics of given concepts."""
+
+    id: str
+    title: str
+    order: int
+    concepts: tuple[str, ...]
+    """Concept ids of the vocabulary; the first one's metric gives the headline."""
+    scale: str = "linear"
+    """linear | auto (logarithmic if all values are positive and span two decades)."""
+    metrics: tuple[str, ...] = ()
+    """Exactly these metrics instead of those of the concepts."""
+    named: bool = False
+    """Whether the chart is titled with the label of its metrics if they all have the same."""
+    kind: str = "chart"
+    rows: int = 0
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the run has one of the metrics."""
+        if self.metrics:
+            return any(name in run.metrics for name in self.metrics)
+        known, meaning_of = by_concept(run.metrics), meanings(run.metrics)
+        names = (name for concept in self.concepts for name in known.get(concept, ()))
+        return any(not is_total(run, name, meaning_of[name]) for name in names)
+
+    def names(self, run: Run) -> tuple[str, ...]:
+        """Return the panel's metrics in the run, the most relevant first."""
+        return self.metrics or lines_of(run.metrics, self.concepts)
+
+    def reading(self, run: Run) -> MetricReading | None:
+        """Return the metric whose last value is the headline, or None if the run has none."""
+        return reading_of(run, self.in_order(run))
+
+    def leading(self, run: Run) -> Curve | None:
+        """Return the curve of the metric whose last value is the headline, or None."""
+        reading = self.reading(run)
+        return None if reading is None else reading.curve
+
+    def in_order(self, run: Run) -> tuple[str, ...]:
+        """Return the metrics in drawing order: only those with the steps of the main sources, if there are any."""
+        names = self.names(run)
+        main = tuple(name for name in names if name in run.main_metrics)
+        return _busiest_first(run, main or names)
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
+        """Return the chart; an empty one if the run has no points of the metrics."""
+        base = self.reading(options.base) if options.base is not None else None
+        if options.overlay:
+            lines = [(line, [(other, self.reading(other)) for other in line.runs]) for line in options.overlay]
+            return overlay_of(run, self.title, lines, size, symbols, self.scale, options, self.id, base, self.concepts)
+        curves: list[_Series] = []
+        names = self.in_order(run)
+        left = len(self.names(run)) - len(names)
+        most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
+        for name in names:
+            curve = curve_or_none(run, name) if len(curves) < most else None
+            if curve is None:
+                left += len(curves) == most
+                continue
+            series = (name, meaning_in(run.metrics, name), curve)
+            if any(_incompatible(series, other) or _repeats(series, other) for other in curves):
+                left += 1
+            else:
+                curves.append(series)
+        title = self._title(curves)
+        view = chart_of(run, title, curves, size, symbols, self.scale, left, self.concepts, options, panel=self.id)
+        if base is None or options.base is run:
+            return view
+        return replace(view, headline=with_difference(view.headline, self.reading(run), base))
+
+    def _title(self, curves: Sequence[_Series]) -> str:
+        """Return the panel's title, or the label of its metrics."""
+        if not curves or self.metrics:
+            return self.title
+        labels = {meaning.label for _, meaning, _ in curves}
+        return curves[0][1].label if curves[0][1].renamed or (self.named and len(labels) == 1) else self.title
+
+
+def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
+    """Sort metrics of equal meaning (the loss of each step, its mean over each epoch) by number of points.
+
+    Other metrics keep their places.
+    """
+    alike: dict[object, list[str]] = {}
+    for name in names:
+        meaning = meaning_in(run.metrics, name)
+        key = (meaning.concept, meaning.split, meaning.preference, *sorted(meaning.facets.items()))
+        alike.setdefault(key if len(alike.get(key, ())) < MAX_LINES else name, []).append(name)
+    places: dict[str, str] = {}
+    for group in alike.values():
+        if len(group) > 1:
+            places |= zip(group, sorted(group, key=lambda name: -_point_count(run, name)), strict=True)
+    return tuple(places.get(name, name) for name in names)
+
+
+def _point_count(run: Run, name: str) -> int:
+    curve = curve_or_none(run, name)
+    return len(curve) if curve else 0
+
+
+def _incompatible(series: _Series, other: _Series) -> bool:
+    """Whether a series does not belong beside another one of its concept.
+
+    It has another unit or name, or is the single point that summarises the other (`train_loss` of Hugging Face
+    trainers).
+    """
+    (_, meaning, curve), (_, drawn, line) = series, other
+    if meaning.concept != drawn.concept:
+        return False
+    if meaning.unit != drawn.unit or meaning.renamed != drawn.renamed:
+        return True
+    return len(curve) == 1 and len(line) > FEW_POINTS and meaning.split == drawn.split
+
+
+def _repeats(series: _Series, other: _Series) -> bool:
+    """Whether a series repeats another one.
+
+    It comes from another source (the reward of a JSON document beside that of the event files), or is a less preferred
+    metric (the normalised reward beside the score).
+    """
+    (_, meaning, curve), (_, drawn, line) = series, other
+    if meaning.concept != drawn.concept or meaning.split != drawn.split or meaning.facets != drawn.facets:
+        return False
+    return curve.sources[:1] != line.sources[:1] or (not meaning.facets and meaning.preference > drawn.preference)
+
+
+@lru_cache(maxsize=4096)
+def metric_panel(name: str, *more: str) -> CurvePanel:
+    """Return the panel of a single metric, titled with its name. more: metrics that are drawn with it."""
+    order = QUALITY if classify(name).panel == "quality" else SINGLE_METRIC
+    return CurvePanel(f"{_METRIC}{name}", name, order, (), "linear", (name, *more))
+
+
+def metric_panel_by_id(id: str, run: Run) -> CurvePanel | None:
+    """Return the panel of a single metric by its id, or None if the run does not have the metric."""
+    name = id.removeprefix(_METRIC)
+    return metric_panel(name) if name != id and name in run.metrics else None

@@ -1,0 +1,216 @@
+"""Marks on a chart: non-finite values, restarts, alerts, the best checkpoint, checkpoints and evaluations."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from tuimon.draw.marks import glyph_of
+from tuimon.model.alerts import Alert
+from tuimon.model.points import Steps
+from tuimon.model.views import ChartView, Mark, Role, Row, Symbols
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._metrics import by_concept, curve_or_none
+from tuimon.panels._text import plural
+from tuimon.store import Curve, Run, Scale
+from tuimon.store.arrays import distinct
+from tuimon.vocabulary import classify
+
+_FEW_RESTARTS = 2
+_CHECKPOINT_STEP = re.compile(r"(?:checkpoint|global_step|step)[-_](?:samples-)?(\d+)[/\\]?$")
+_STEP_KEYS = ("step", "global_step", "best_global_step")
+
+
+def marks_of(
+    run: Run, curves: Sequence[Curve], scale: Scale, low: float, high: float, columns: int, concepts: Sequence[str]
+) -> tuple[Mark, ...]:
+    """Return the marks between x = low and x = high: at most one of a kind per column, and one for each restart."""
+    marks: list[Mark] = []
+    for curve in curves:
+        marks += _nonfinite_marks(curve, scale, low, high, columns)
+    marks += restart_marks(run, curves, scale, low, high)
+    best = best_step(run, concepts)
+    if best is not None:
+        marks.append(Mark(max(curves, key=len).x_of_step(best, scale), "best", f"best {best}"))
+    return tuple(dict.fromkeys(mark for mark in marks if low <= mark.x <= high))
+
+
+def restart_marks(
+    run: Run, curves: Sequence[Curve], scale: Scale, low: float, high: float, prefix: str = ""
+) -> list[Mark]:
+    """Return a mark for each restart between low and high, with a label if there are at most two."""
+    if not any(len(curve.restarts) for curve in curves):
+        return []
+    densest = max(curves, key=len)
+    steps = distinct(np.concatenate([restart_steps(run, curve) for curve in curves]))
+    labelled = len(steps) <= _FEW_RESTARTS
+    xs = densest.x_of_steps(steps, scale)
+    inside = (xs >= low) & (xs <= high)
+    return [
+        Mark(x, "restart", f"{prefix}restart {step}" if labelled else "")
+        for x, step in zip(xs[inside].tolist(), steps[inside].tolist(), strict=True)
+    ]
+
+
+def with_alert_marks(view: ChartView, run: Run, alerts: Sequence[Alert], options: ChartOptions) -> ChartView:
+    """Return the chart with a mark at the start of each alert about one of its metrics."""
+    axis = options.axis_of(run)
+    marks = []
+    for alert in alerts:
+        shown = any(line.metric == alert.metric and not line.behind for line in view.lines)
+        if alert.run == run.id and alert.metric and alert.step is not None and shown:  # lines without a metric have ""
+            x = run.curve(alert.metric).x_of_step(alert.step, run.scale(axis))
+            if view.x.low <= x <= view.x.high:
+                marks.append(Mark(x, "alert", alert.rule))
+    return replace(view, marks=(*view.marks, *marks)) if marks else view
+
+
+def _nonfinite_marks(curve: Curve, scale: Scale, low: float, high: float, columns: int) -> Iterator[Mark]:
+    """Yield a mark for each column with a NaN, and for each with an infinity.
+
+    Consecutive non-finite values count as the kind of the first, so the cost depends on the number of such groups.
+    """
+    starts, ends = curve.tally.bad_starts, curve.tally.bad_ends
+    if not len(starts):
+        return
+    begin, end = curve.x_of_rows(starts, scale), curve.x_of_rows(ends - 1, scale)
+    is_nan = np.isnan(curve.values[starts])
+    known = np.isfinite(begin) & np.isfinite(end)
+    begin, end, is_nan = begin[known], end[known], is_nan[known]
+    width = (high - low) / columns
+    first = np.clip((np.minimum(begin, end) - low) / width, 0, columns - 1).astype(np.int64)
+    last = np.clip((np.maximum(begin, end) - low) / width, 0, columns - 1).astype(np.int64)
+    for kind, chosen in (("nan", is_nan), ("infinity", ~is_nan)):
+        covered = np.zeros(columns + 1, np.int64)
+        np.add.at(covered, first[chosen], 1)
+        np.add.at(covered, last[chosen] + 1, -1)
+        for column in np.flatnonzero(np.cumsum(covered[:-1])).tolist():
+            yield Mark(low + (column + 0.5) * width, kind)
+
+
+def restart_steps(run: Run, curve: Curve) -> Steps:
+    """Return the steps at which training was restarted, ascending, as far as the curve shows it.
+
+    A rarely logged metric has its first point some steps after a restart; the step is then taken from the metric that
+    is logged most often.
+    """
+    restarts = curve.restarts[curve.restarts != curve.gap]
+    if curve.ordinal or not len(restarts):
+        return np.empty(0, np.int64)
+    own = distinct(curve.steps[restarts])
+    if run.busiest_metric is None:
+        return own
+    busiest = run.curve(run.busiest_metric)
+    steps = distinct(busiest.steps[busiest.restarts[busiest.restarts != busiest.gap]])
+    index = np.searchsorted(steps, own, "right") - 1
+    before = np.where(index >= 0, steps[np.maximum(index, 0)], own) if len(steps) else own
+    unlogged = np.searchsorted(curve.steps, before, "left") == np.searchsorted(curve.steps, own, "left")
+    return np.where(unlogged, before, own)
+
+
+# ---------------------------------------------------------------------- best checkpoint
+
+
+def best_step(run: Run, concepts: Sequence[str]) -> int | None:
+    """Return the step of the best checkpoint if it was chosen by a metric of these concepts.
+
+    A checkpoint without the metric it was chosen by belongs to the reward chart, or the loss chart if there is no
+    reward.
+    """
+    best = run.best_checkpoint or run.final_metrics
+    if not best or not concepts:
+        return None
+    chosen_by = {classify(key).concept for key in _metrics_in(best)} - {"other"}
+    if chosen_by:
+        if not chosen_by & set(concepts):
+            return None
+    elif "reward.train" not in concepts:
+        rewarded = any(classify(name).concept in ("reward.train", "reward.val") for name in run.metrics)
+        if rewarded or "loss.total" not in concepts:
+            return None
+    return checkpoint_step(best)
+
+
+def _metrics_in(best: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in best.items():
+        if isinstance(value, int | float) and classify(key).panel != "progress" and key not in _STEP_KEYS:
+            yield key
+        elif key in ("metric", "metric_for_best_model") and isinstance(value, str):
+            yield value
+
+
+def checkpoint_step(best: Mapping[str, Any]) -> int | None:
+    """Return the step in the description of a checkpoint: its own field, or part of a path; None if it has neither."""
+    for key in _STEP_KEYS:
+        value = best.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    for value in best.values():
+        match = _CHECKPOINT_STEP.search(value) if isinstance(value, str) else None
+        if match and len(match[1]) < 16:
+            return int(match[1])
+    return None
+
+
+# ---------------------------------------------------------------------- checkpoints and evaluations
+
+
+def milestones(run: Run, names: Sequence[str], scale: Scale, low: float, high: float, columns: int) -> tuple[Mark, ...]:
+    """Return marks of checkpoints and evaluations for a chart of these metrics, at most one of a kind per column.
+
+    Evaluations are left out if the chart shows a validation metric itself.
+    """
+    width = (high - low) / columns
+    marks: dict[Mark, None] = {}
+    if names[0] in run.main_metrics:
+        leading = run.curve(names[0])
+        xs = np.array([leading.x_of_step(step, scale) for step in run.checkpoints])
+        inside = xs[(xs >= low) & (xs <= low + columns * width)]
+        places = distinct(np.clip((inside - low) // width, 0, columns - 1))
+        marks |= dict.fromkeys(Mark(low + (column + 0.5) * width, "checkpoint") for column in places.tolist())
+    evaluation = None if any(classify(name).split == "val" for name in names) else _evaluation(run)
+    if evaluation is not None:
+        filled = np.flatnonzero(np.isfinite(evaluation.envelope(low, high, columns, scale).low))
+        marks |= dict.fromkeys(Mark(low + (column + 0.5) * width, "evaluation") for column in filled.tolist())
+    return tuple(marks)
+
+
+def milestone_legend(run: Run, cursor: int | None, symbols: Symbols) -> Row:
+    """Return the legend of these marks with the last one, or the last one before the cursor; () without marks."""
+    evaluation = _evaluation(run)
+    steps = {"checkpoint": run.checkpoints, "evaluation": evaluation.steps.tolist() if evaluation is not None else ()}
+    texts = [_legend(kind, known, cursor, symbols) for kind, known in steps.items() if known]
+    return (("   ".join(texts), Role.MUTED),) if texts else ()
+
+
+def _legend(kind: str, steps: Sequence[int], cursor: int | None, symbols: Symbols) -> str:
+    glyph = glyph_of(kind, symbols)
+    if cursor is None:
+        return f"{glyph} {plural(len(steps), kind)}, the last at {steps[-1]}"
+    index = bisect_right(steps, cursor) - 1
+    if index < 0:
+        return f"{glyph} first {kind} at {steps[0]}"
+    return f"{glyph} {kind} {'here' if steps[index] == cursor else f'at {steps[index]}'}, {index + 1} of {len(steps)}"
+
+
+def _evaluation(run: Run) -> Curve | None:
+    """Return the curve of a metric that was logged at every evaluation."""
+    metric = _validation_metric(run.metrics)
+    return curve_or_none(run, metric) if metric is not None and metric in run.main_metrics else None
+
+
+@lru_cache(maxsize=32)
+def _validation_metric(metrics: tuple[str, ...]) -> str | None:
+    """Return the most relevant validation metric: a reward, else a loss, else any."""
+    known = by_concept(metrics)
+    for names in (known.get("reward.val", ()), known.get("loss.total", ()), metrics):
+        metric = next((name for name in names if classify(name).split == "val"), None)
+        if metric is not None:
+            return metric
+    return None

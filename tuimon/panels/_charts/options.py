@@ -1,0 +1,86 @@
+"""Display options of charts: what the user has chosen by keys, the same for all charts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tuimon.draw.window import Window
+from tuimon.panels._charts.overlay_lines import OverlayLine
+from tuimon.store import Run
+
+Value = TypeVar("Value")
+_TRANSIENT = {"transient": True}
+SMOOTHINGS = (0.0, 0.6, 0.9, 0.97, 0.99)
+Y_SCALES = ("auto", "linear", "log", "symlog")
+Y_RANGES = ("full", "robust")
+
+
+def transient(default: Value) -> Value:
+    """Define a dataclass field that is not saved for the next start."""
+    value: Value = field(default=default, metadata=_TRANSIENT)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class ChartOptions:
+    """Display options; the defaults apply until the user presses a key."""
+
+    axis: str = "step"
+    """Name of the x axis, one of run.axes()."""
+    window: Window | None = field(default=None, metadata=_TRANSIENT)
+    """The visible part of the x axis; None for all of it."""
+    cursor: int | None = field(default=None, metadata=_TRANSIENT)
+    """Step whose values charts display; None for the last values."""
+    smoothing: float = 0.0
+    """Weight of the exponential average, 0 <= weight < 1; 0 turns it off."""
+    y_scale: str = "auto"
+    """linear | log | symlog | auto (each panel's own scale)."""
+    y_range: str = "full"
+    """full: all values in the window | robust: without outliers, which arrows at the edge indicate."""
+    y_fixed: tuple[tuple[str, float, float], ...] = field(default=(), metadata=_TRANSIENT)
+    """(panel id, low, high) of charts with fixed y limits."""
+    pins: tuple[str, ...] = ()
+    """Ids of the panels that come first, in the order in which they were pinned."""
+    fullscreen: bool = field(default=False, metadata=_TRANSIENT)
+    """The chart has the screen to itself and shows more details."""
+
+    alarms: int = transient(0)
+    """Number of active critical alerts of the run, for the header."""
+
+    overlay: tuple[OverlayLine, ...] = field(default=(), metadata=_TRANSIENT)
+    """Lines of runs drawn over each other, the displayed run first; () to draw that run alone."""
+    base: Run | None = field(default=None, metadata=_TRANSIENT)
+    """The run with which values are compared."""
+
+    def axis_of(self, run: Run | None) -> str:
+        """Return the chosen axis if the run has it, else "step"."""
+        return self.axis if run is not None and (self.axis == "step" or self.axis in run.axes()) else "step"
+
+    @property
+    def weight(self) -> float:
+        """Weight of the average; 0 if a saved view holds an invalid one."""
+        return self.smoothing if 0.0 <= self.smoothing < 1.0 else 0.0
+
+    def fixed_limits(self, panel: str) -> tuple[float, float] | None:
+        """Return the fixed y limits of the panel with this id, or None."""
+        return next(((low, high) for id, low, high in self.y_fixed if id == panel), None)
+
+    def with_limits(self, panel: str, limits: tuple[float, float] | None) -> ChartOptions:
+        """Return a copy in which the panel has these y limits; None removes them."""
+        others = tuple(entry for entry in self.y_fixed if entry[0] != panel)
+        return replace(self, y_fixed=others if limits is None else (*others, (panel, *limits)))
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The differences from the defaults, in one or two words each; without the axis, which charts label."""
+        words = [f"step {self.cursor}"] if self.cursor is not None else []
+        if self.window is not None:
+            words.append(self.window.word)
+        if self.weight:
+            words.append(f"smooth {self.weight:g}")
+        words += [word for word in (self.y_scale, self.y_range) if word not in ("auto", "full")]
+        return (*words, "fixed") if self.y_fixed else tuple(words)
+
+
+DEFAULTS = ChartOptions()

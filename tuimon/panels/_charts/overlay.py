@@ -1,0 +1,273 @@
+"""One metric of several runs on one chart, each run in its own colour and with its own marker."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.analysis.comparing import common_step, distinct_names
+from tuimon.draw.chart import plot_columns
+from tuimon.draw.limits import x_limits
+from tuimon.draw.numbers import format_value
+from tuimon.draw.rows import row_width
+from tuimon.model.points import Floats
+from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
+from tuimon.panels._charts.axes import X_KINDS, cursor_x, x_label, y_axis
+from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, points_shown, thinned
+from tuimon.panels._charts.chart import smoothing_note, title_of
+from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.overlay_lines import OverlayLine
+from tuimon.panels._charts.table import TableLine, line_table
+from tuimon.panels._charts.traces import interpolated, scaled, smoothed
+from tuimon.panels._metrics import MetricReading, difference
+from tuimon.panels._text import plural, signed
+from tuimon.store import Run, Scale
+from tuimon.text import cell_width, clean, fit
+
+MAX_OVERLAY = 32
+"""Maximum number of lines on a chart; the note has the number of the others."""
+_LEGEND_GAP = 4
+"""Cells of a legend entry besides its label: the marker and blanks."""
+_LEAST_LABEL = 4
+
+
+class _Trace(Struct, frozen=True):
+    """A run with the metric on the chart, and its place on the x axis."""
+
+    run: Run
+    reading: MetricReading
+    scale: Scale
+    limits: tuple[float, float]
+
+
+class _Group(Struct, frozen=True):
+    """A line of the overlay with the traces that it is made of."""
+
+    line: OverlayLine
+    traces: tuple[_Trace, ...]
+
+    def value_at(self, step: int | None) -> float:
+        """Return the mean of the group's values at a step, over the runs that have one; NaN if none is finite.
+
+        step: None for the last step that all runs have reached, or else their last values.
+        """
+        readings = [trace.reading for trace in self.traces]
+        if step is None:
+            if len(readings) == 1:
+                return readings[0].last
+            step = common_step([reading.curve for reading in readings])
+        values = [
+            (reading.curve.value_at(step) if step is not None else float(reading.curve.values[-1])) * reading.factor
+            for reading in readings
+            if step is None or reading.curve.steps[0] <= step <= reading.curve.steps[-1]
+        ]
+        known = [value for value in values if math.isfinite(value)]
+        return float(np.mean(known)) if known else math.nan
+
+
+def overlay_of(
+    shown: Run,
+    title: str,
+    lines: Sequence[tuple[OverlayLine, Sequence[tuple[Run, MetricReading | None]]]],
+    size: Size,
+    symbols: Symbols,
+    scale: str,
+    options: ChartOptions,
+    panel: str,
+    base: MetricReading | None = None,
+    concepts: Sequence[str] = (),
+) -> ChartView:
+    """Return a chart of one metric over several runs; a run without the metric has no line.
+
+    Runs share the chosen x axis: steps, time since the start of each, tokens … There is no headline, as the legend has
+    a value for each line. Only events of the displayed run are marked, and restarts of the base run.
+    """
+    axis = options.axis_of(shown)
+    groups: list[_Group] = []
+    without = 0
+    for line, readings in lines:
+        traces = [trace for run, reading in readings if (trace := _trace(run, reading, axis)) is not None]
+        without += len(readings) - len(traces)
+        if traces:
+            groups.append(_Group(line, tuple(traces)))
+    kind = X_KINDS.get(axis, "number")
+    if not groups:
+        return ChartView(title, (), Axis(0.0, 1.0, kind=kind), Axis(0.0, 1.0), (), note="no points yet")
+    left, groups = max(len(groups) - MAX_OVERLAY, 0), groups[:MAX_OVERLAY]
+    all_traces = [trace for group in groups for trace in group.traces]
+    first, last = min(trace.limits[0] for trace in all_traces), max(trace.limits[1] for trace in all_traces)
+    low, high = x_limits(first, last, kind) if options.window is None else options.window.limits(last, kind)
+    columns = plot_columns(max(size.width, 1), symbols)
+    bands: list[Line] = []
+    means: list[Line] = []
+    block, drawn_points, inside = 1, 0, 0
+    title = title_of(title, panel, options, symbols)
+    headline: Row = ((f"step {options.cursor}", Role.ACCENT),) if options.cursor is not None else ()
+    labels = _labels(groups, size.width - cell_width(clean(title)) - row_width(headline), options, base)
+    for group, label in zip(groups, labels, strict=True):
+        envelopes, blocks = zip(*(_envelope(trace, low, high, columns, options) for trace in group.traces), strict=True)
+        block = max(block, *blocks)
+        drawn_points += sum(map(points_shown, envelopes))
+        inside += sum(trace.reading.curve.count_within(low, high, trace.scale) for trace in group.traces)
+        mean = envelopes[0]
+        if len(envelopes) > 1:
+            mean, band = mean_and_band(envelopes)
+            bands.append(Line("", Role.FAINT, band, filled=True, behind=True))
+        means.append(Line(label, group.line.role, mean, metric=group.traces[0].reading.metric, glyph=group.line.marker))
+    thinning = thinned(drawn_points, inside) if options.fullscreen and not options.weight else []
+    note = _note(groups, left, without, thinning)
+    marks, legend = _marks(groups, shown, options, (low, high, columns), concepts, symbols)
+    lead = groups[0].traces[0]
+    return ChartView(
+        title,
+        headline,
+        Axis(low, high, kind=kind, label=x_label(axis, low, high)),
+        y_axis(
+            panel,
+            scale,
+            [trace.reading.curve for trace in all_traces],
+            [line.envelope for line in (*bands, *means)],
+            None,
+            options,
+            "",
+        ),
+        (*bands, *means),
+        marks,
+        note=", ".join(filter(None, [smoothing_note(options, block), *note])),
+        columns=columns,
+        cursor=cursor_x(shown, lead.scale, lead.reading.curve, options),
+        extent=(first, last),
+        table=(*line_table(list(_table_lines(groups)), symbols, options.cursor, size.width), *legend)
+        if options.fullscreen
+        else (),
+    )
+
+
+def _trace(run: Run, reading: MetricReading | None, axis: str) -> _Trace | None:
+    """Return None for a run without the metric, or without a point on the axis."""
+    if reading is None or (axis not in ("step", "relative step") and axis not in run.axes()):
+        return None
+    # In a run that begins at its first step, relative steps equal steps.
+    scale = run.scale(axis) if axis in run.axes() else Scale(axis)
+    limits = reading.curve.limits(scale)
+    return _Trace(run, reading, scale, limits) if limits is not None else None
+
+
+def _envelope(trace: _Trace, low: float, high: float, columns: int, options: ChartOptions) -> tuple[Envelope, int]:
+    curve, factor = trace.reading.curve, trace.reading.factor
+    if options.weight:
+        return smoothed(curve, options.weight, low, high, columns, trace.scale, factor)
+    return scaled(curve.envelope(low, high, columns, trace.scale), factor), 1
+
+
+def mean_and_band(envelopes: Sequence[Envelope]) -> tuple[Envelope, Envelope]:
+    """Return (mean, band) of several runs by column: the mean of their last values, and from lowest to highest value.
+
+    Columns of a run without a point are interpolated; a run does not count before its first and after its last point.
+    """
+    lasts = _stacked([envelope.last for envelope in envelopes])
+    lows, highs = _stacked([envelope.low for envelope in envelopes]), _stacked([e.high for e in envelopes])
+    counts = np.isfinite(lasts).sum(axis=0)
+    known = counts > 0
+    mean, least, most = (np.full(len(known), np.nan) for _ in range(3))
+    scale = np.nanmax(np.abs(lasts)) or 1.0 if known.any() else 1.0  # sums of large values stay finite
+    mean[known] = np.nansum(lasts[:, known] / scale, axis=0) / counts[known] * scale
+    least[known], most[known] = np.nanmin(lows[:, known], axis=0), np.nanmax(highs[:, known], axis=0)
+    none, gaps = np.zeros(len(known)), np.ones(len(known))
+    return Envelope(mean, mean, mean, mean, none), Envelope(least, most, least, most, gaps)
+
+
+def _stacked(columns: Sequence[Floats]) -> Floats:
+    rows = [interpolated(values) for values in columns]
+    return np.stack([np.full(len(columns[0]), np.nan) if row is None else row for row in rows])
+
+
+def _marks(
+    groups: Sequence[_Group],
+    shown: Run,
+    options: ChartOptions,
+    limits: tuple[float, float, int],
+    concepts: Sequence[str],
+    symbols: Symbols,
+) -> tuple[tuple[Mark, ...], Rows]:
+    """Return (marks, legend of the marks of a full-screen chart). limits: low and high x, columns between them."""
+    marks: list[Mark] = []
+    legend: Rows = ()
+    for group in groups:
+        for trace in group.traces:
+            run, curve = trace.run, trace.reading.curve
+            if run.id == shown.id:
+                marks += marks_of(run, [curve], trace.scale, *limits, concepts)
+                if options.fullscreen:
+                    marks += milestones(run, [trace.reading.metric], trace.scale, *limits)
+                    texts = milestone_legend(run, options.cursor, symbols)
+                    legend = (((f"{group.line.marker} ", group.line.role), *texts),) if texts else ()
+            elif options.base is not None and run.id == options.base.id:
+                marks += restart_marks(run, [curve], trace.scale, *limits[:2], prefix="base ")
+    return tuple(marks), legend
+
+
+def _table_lines(groups: Sequence[_Group]) -> Iterator[TableLine]:
+    """Yield a row for each run, those of one group below each other."""
+    for group in groups:
+        line, runs = group.line, [trace.run for trace in group.traces]
+        names = distinct_names([run.name for run in runs]) if len(runs) > 1 else (line.label,)
+        for trace, name in zip(group.traces, names, strict=True):
+            reading = trace.reading
+            yield TableLine(trace.run, name, line.role, reading.metric, reading.curve, reading.factor, line.marker)
+
+
+def _labels(groups: Sequence[_Group], room: int, options: ChartOptions, base: MetricReading | None) -> list[str]:
+    """Return the legend: names, values at the cursor or last values, and differences from the base run.
+
+    Differences, then values, are left out if they do not fit for all lines; names are cut if they do not fit.
+    """
+    names = [group.line.label for group in groups]
+    values = [f"{name} {_value(group, options)}" for name, group in zip(names, groups, strict=True)]
+    full = [f"{value}{_difference(group, options, base)}" for value, group in zip(values, groups, strict=True)]
+    for labels in (full, values, names):
+        if sum(cell_width(clean(label)) + _LEGEND_GAP for label in labels) <= room:
+            return labels
+    each = room // len(names) - _LEGEND_GAP
+    if each < _LEAST_LABEL:
+        return names
+    return [fit(clean(name), min(cell_width(clean(name)), each), "ends") for name in names]
+
+
+def _value(group: _Group, options: ChartOptions) -> str:
+    if options.cursor is not None and len(group.traces) == 1:
+        reading = group.traces[0].reading
+        return "".join(cursor_value(reading.curve, reading.factor, options.cursor, False))
+    return format_value(group.value_at(options.cursor))
+
+
+def _difference(group: _Group, options: ChartOptions, base: MetricReading | None) -> str:
+    if base is None or len(group.traces) > 1 or options.base in group.line.runs:
+        return ""
+    delta = difference(group.traces[0].reading, base)
+    text = signed(delta, "")[0] if delta is not None else ""
+    return f" ({text})" if text else ""
+
+
+def with_difference(headline: Row, own: MetricReading | None, base: MetricReading) -> Row:
+    """Return a chart's headline with the difference from a base run at the last step that both have reached."""
+    delta = difference(own, base)
+    if own is None or delta is None:
+        return headline
+    text, role = signed(delta, own.meaning.direction)
+    return (*headline, (f" {text}", role), (" to base", Role.MUTED)) if text else headline
+
+
+def _note(groups: Sequence[_Group], left: int, without: int, thinned_note: Sequence[str]) -> list[str]:
+    parts = ["seeds: mean, area min to max"] if any(len(group.traces) > 1 for group in groups) else []
+    parts += nonfinite_counts([trace.reading.curve for group in groups for trace in group.traces])
+    parts += thinned_note
+    if without:
+        parts.append(f"not in {plural(without, 'run')}")
+    if left:
+        parts.append(f"+{plural(left, 'line')}")
+    return parts

@@ -1,0 +1,104 @@
+"""The table below a full-screen chart: statistics of each line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tuimon.draw.numbers import format_value, thousands
+from tuimon.model.views import Role, Row, Rows, Symbols
+from tuimon.panels._charts.captions import cursor_value, exact
+from tuimon.store import Curve, Run, Sample
+from tuimon.text import cell_width, clean, fit
+
+_DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
+_DIGITS = (12, 8)
+"""Maximum characters of a value: if all columns fit, and otherwise."""
+_LABEL = 24
+_GAP = "  "
+
+
+class TableLine(NamedTuple):
+    """A line of the chart."""
+
+    run: Run
+    label: str
+    role: Role
+    metric: str
+    curve: Curve
+    factor: float
+    glyph: str = ""
+    """The marker of the line; "" for a dot."""
+
+
+def line_table(lines: Sequence[TableLine], symbols: Symbols, cursor: int | None, width: int) -> Rows:
+    """Return a heading and a row for each line, in at most `width` cells.
+
+    Columns: the exact value at the cursor (a step); last, lowest and highest value with their steps; mean and standard
+    deviation; number of points; the sources that hold the metric. Columns that do not fit are left out from the right.
+    """
+    sign = "+-" if symbols is Symbols.ASCII else "±"
+    at_cursor = () if cursor is None else (f"step {cursor}",)
+    heads = ("", *at_cursor, "last @ step", "min @ step", "max @ step", f"mean {sign} deviation", "points", "from")
+    table: list[tuple[str, ...]] = []
+    widths: list[int] = []
+    for digits in _DIGITS:
+        table = [_cells(line, sign, symbols, cursor, digits, min(_LABEL, width // 4)) for line in lines]
+        widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
+        if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
+            break
+    chosen = _fitting(widths, width)
+    rows: list[Row] = [((_join(heads, widths, chosen), Role.MUTED),)]
+    for line, cells in zip(lines, table, strict=True):
+        name, values = fit(cells[0], widths[0]), _join(cells, widths, chosen[1:])
+        rows.append(((name, line.role), (_GAP + values, Role.TEXT)) if values else ((name, line.role),))
+    return tuple(rows)
+
+
+def _fitting(widths: Sequence[int], width: int) -> list[int]:
+    """Return the columns that fit side by side into `width` cells: each that fits after those chosen before it."""
+    chosen, used = [0], widths[0]
+    for column, cells in enumerate(widths[1:], start=1):
+        if used + len(_GAP) + cells <= width:
+            chosen.append(column)
+            used += len(_GAP) + cells
+    return chosen
+
+
+def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) -> str:
+    return _GAP.join(fit(cells[column], widths[column]) for column in chosen).rstrip()
+
+
+def _cells(
+    line: TableLine, sign: str, symbols: Symbols, cursor: int | None, digits: int, label: int
+) -> tuple[str, ...]:
+    curve, factor = line.curve, line.factor
+    least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
+    statistics = curve.mean_variance
+    mean = "-"
+    if statistics.count and math.isfinite(statistics.mean):
+        mean = f"{format_value(statistics.mean * factor)} {sign} {format_value(statistics.deviation * abs(factor))}"
+    name = clean(line.label) or clean(line.metric)
+    return (
+        f"{line.glyph or _DOT[symbols]} {fit(name, min(cell_width(name), label), keep='end')}",
+        *(() if cursor is None else ("".join(cursor_value(curve, factor, cursor, True)),)),
+        *(_sample(sample, factor, digits) for sample in (curve.last, least, most)),
+        mean,
+        thousands(len(curve)),
+        _sources(line.run, line.metric),
+    )
+
+
+def _sample(sample: Sample | None, factor: float, digits: int) -> str:
+    return f"{exact(sample.value * factor, digits)} @ {sample.step}" if sample is not None else "-"
+
+
+def _sources(run: Run, metric: str) -> str:
+    try:
+        counts = run.provenance(metric)
+    except KeyError:
+        return ""
+    if len(counts) == 1:
+        return clean(counts[0][0])
+    return ", ".join(f"{clean(source)} {thousands(count)}" for source, count in counts)

@@ -1,0 +1,51 @@
+"""The state of the link to another machine, as a row of text."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from tuimon.draw.numbers import format_bytes
+from tuimon.model.links import Link
+from tuimon.model.views import Role, Row, Span
+from tuimon.text import clean
+
+
+def link_row(link: Link, now: float) -> Row:
+    """Return the state of a link: "gpu01 live 84 ms", "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s"."""
+    return ((f"{clean(link.host)} ", Role.MUTED), _state(link, now))
+
+
+def _state(link: Link, now: float) -> Span:
+    match link.state:
+        case "live":
+            return ("live" if math.isnan(link.delay) else f"live {1000 * link.delay:.0f} ms"), Role.MUTED
+        case "copying":
+            amount = f" {format_bytes(link.here)} of {format_bytes(link.total)}" if link.total else ""
+            return f"copying{amount}", Role.ACCENT
+        case "connecting":
+            return f"connecting{_as_of(link)}", Role.WARNING
+        case "lost":
+            left = max(0, math.ceil(link.retry - now))
+            return f"lost {_clock(now - link.since)}{_as_of(link)}, retry in {left} s", Role.WARNING
+        case "login":
+            return f"login needed: press L{_as_of(link)}", Role.CRITICAL
+        case "offline":
+            return f"offline{_as_of(link)}", Role.WARNING
+        case "shared":
+            return "copied by another tuimon", Role.MUTED
+        case "missing":
+            return "no such path", Role.WARNING
+        case _:
+            return f"{clean(link.detail, 80)}{_as_of(link)}", Role.CRITICAL
+
+
+def _as_of(link: Link) -> str:
+    if math.isnan(link.heard):
+        return ""
+    return f", shown as of {time.strftime('%H:%M:%S', time.localtime(link.heard))}"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(max(0.0, seconds)), 60)
+    return f"{minutes:02d}:{rest:02d}"

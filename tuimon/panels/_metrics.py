@@ -1,0 +1,148 @@
+"""Metrics of a run: selection by concept, order of relevance, and readings in the unit of their concept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache, lru_cache
+from types import MappingProxyType
+
+from msgspec import Struct
+
+from tuimon.analysis.comparing import delta_to
+from tuimon.registry import discover
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning, classify, meaning_in, meanings, pair_key
+
+SECONDARY_PANELS = frozenset({"progress", "machine", "hidden"})
+"""Panels of metrics that do not measure the quality of a model: they come last."""
+_SIDES = frozenset({"max", "min", "std", "diff", "worst", "p50", "p99", "threshold"})
+"""Statistics that are not drawn as lines of their own beside a mean."""
+_NO_CHART = frozenset({"hidden", "machine", "progress", "memory"})
+"""Panels of metrics without a chart of their own in an arrangement."""
+_TOTAL = re.compile(r"(?:^|[_/. ])(?:total|num|n)[_/. ]|_(?:params|parameters|flops|size)$", re.IGNORECASE)
+FEW_POINTS = 8
+"""Every point of a curve with at most this many is drawn as a dot."""
+_NO_CHART_CONCEPTS = frozenset({"reward.range", "throughput.runtime"})
+
+
+@lru_cache(maxsize=128)
+def by_concept(metrics: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
+    """Map each concept to its metrics, the preferred first."""
+    groups: dict[str, list[tuple[int, int, str]]] = {}
+    for position, (name, meaning) in enumerate(meanings(metrics).items()):
+        groups.setdefault(meaning.concept, []).append((meaning.preference, position, name))
+    return MappingProxyType({concept: tuple(name for *_, name in sorted(group)) for concept, group in groups.items()})
+
+
+@lru_cache(maxsize=512)
+def lines_of(metrics: tuple[str, ...], concepts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the metrics of some concepts, those that should be drawn first.
+
+    First the preferred metric of each concept in turn, each with its validation metric, then the others. The max, min
+    and std of a metric are included only if there is no mean.
+    """
+    known, meaning_of = by_concept(metrics), meanings(metrics)
+    first: list[str] = []
+    rest: list[tuple[int, int, str]] = []
+    for rank, concept in enumerate(concepts):
+        names = known.get(concept, ())
+        plain = tuple(name for name in names if not is_secondary(meaning_of[name])) or names[:1]
+        for split in ("train", "val"):
+            of_split = [name for name in plain if meaning_of[name].split == split]
+            if split == "val" and len(of_split) > 1:  # the counterpart of a training metric that is drawn
+                drawn = {pair_key(name) for name in first}
+                of_split.sort(key=lambda name: pair_key(name) not in drawn)
+            first.extend(of_split[:1])
+            rest.extend((meaning_of[name].preference, rank, name) for name in of_split[1:])
+    return (*first, *(name for *_, name in sorted(rest)))
+
+
+def is_secondary(meaning: Meaning) -> bool:
+    """Whether the metric is the max, min or spread of something whose mean is more informative."""
+    facets = meaning.facets
+    return facets.get("q") in _SIDES or facets.get("side") is not None
+
+
+@lru_cache(maxsize=64)
+def leftovers(metrics: tuple[str, ...], shown: frozenset[str]) -> tuple[str, ...]:
+    """Return the metrics outside the concepts `shown` that are worth a chart, the unclassified ones first."""
+    hidden = shown | _NO_CHART_CONCEPTS
+    names: list[tuple[bool, int, str]] = []
+    for position, (name, meaning) in enumerate(meanings(metrics).items()):
+        if meaning.concept not in hidden and meaning.panel not in _NO_CHART:
+            names.append((meaning.concept == "known.other", position, name))
+    return tuple(name for *_, name in sorted(names))
+
+
+def is_total(run: Run, name: str, meaning: Meaning) -> bool:
+    """Whether the metric is a single value that a trainer logs at the end: total_flos, train_samples_per_second."""
+    if meaning.panel != "throughput" and meaning.concept != "known.other" and not _TOTAL.search(name):
+        return False
+    busiest = run.busiest_metric
+    return busiest is not None and len(run.curve(name)) == 1 and len(run.curve(busiest)) > FEW_POINTS
+
+
+def by_relevance(metrics: Iterable[str]) -> list[str]:
+    """Sort metrics by relevance: in the order of the panels that display their concepts."""
+    return sorted(metrics, key=_rank)
+
+
+def _rank(name: str) -> tuple[bool, int, int, str]:
+    meaning, ranks = classify(name), _concept_ranks()
+    return (meaning.panel in SECONDARY_PANELS, ranks.get(meaning.concept, len(ranks)), meaning.preference, name)
+
+
+@cache
+def _concept_ranks() -> dict[str, int]:
+    panels = sorted(discover("tuimon.panels", "PANEL"), key=lambda panel: (panel.order, panel.id))
+    shown = (concept for panel in panels for concept in getattr(panel, "concepts", ()))
+    return {concept: rank for rank, concept in enumerate(dict.fromkeys(shown))}
+
+
+def curve_or_none(run: Run, metric: str) -> Curve | None:
+    """Return the curve of a metric, or None if it has no points (any more)."""
+    try:
+        curve = run.curve(metric)
+    except KeyError:
+        return None
+    return curve if len(curve) else None
+
+
+def factor_of(meaning: Meaning, curve: Curve) -> float:
+    """Return the factor by which logged values are converted to the unit and sign of the concept."""
+    first = curve.first if meaning.sign_auto else None
+    return -meaning.scale if first is not None and first.value < 0 else meaning.scale
+
+
+class MetricReading(Struct, frozen=True, eq=False):
+    """A metric of a run with at least one point."""
+
+    metric: str
+    meaning: Meaning
+    curve: Curve
+    factor: float
+    """Converts logged values to the unit and sign of the concept."""
+
+    @property
+    def last(self) -> float:
+        """The last value, finite or not, in the unit of the concept."""
+        return float(self.curve.values[-1]) * self.factor
+
+
+def reading_of(run: Run, names: Iterable[str]) -> MetricReading | None:
+    """Return the first of these metrics that has a point in the run, or None."""
+    for name in names:
+        curve = curve_or_none(run, name)
+        if curve is not None:
+            meaning = meaning_in(run.metrics, name)
+            return MetricReading(name, meaning, curve, factor_of(meaning, curve))
+    return None
+
+
+def difference(own: MetricReading | None, base: MetricReading | None) -> float | None:
+    """Return the difference between two runs at the last step that both have reached; None if it is unknown."""
+    if own is None or base is None or own.meaning.concept != base.meaning.concept:
+        return None
+    delta = delta_to(own.curve, base.curve)
+    return delta.value * own.factor - delta.base * base.factor if delta is not None else None

@@ -1,0 +1,177 @@
+"""A table of runs side by side: settings that differ, and differences between metrics compared with their noise.
+
+The level of a metric is the mean of the last tenth of its points up to the last step that all runs have reached. The
+table states whether noise explains a difference; it does not claim a cause.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tuimon.analysis.comparing import MISSING, aligned, common_step, compared_settings, distinct_names, first_name
+from tuimon.analysis.level import Level, level
+from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.verdict import ComparedMetric, beyond, verdict
+from tuimon.draw.numbers import format_value
+from tuimon.draw.rows import row_width
+from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.panels._charts.overlay_lines import marker_of
+from tuimon.panels._metrics import SECONDARY_PANELS, MetricReading, by_relevance, reading_of
+from tuimon.panels._run_facts import settings_of
+from tuimon.panels._text import plural, signed
+from tuimon.store import Run
+from tuimon.text import cell_width, clean, fit
+
+_NAME, _LEAST_NAME = 40, 16
+_VALUE = 28
+_GAP: Span = ("  ", Role.MUTED)
+
+_TableRow = tuple[Span, list[Row]]
+"""A name, and a cell for each run."""
+
+
+def comparison_table(runs: Sequence[Run], now: float, symbols: Symbols, width: int = 0) -> list[Row]:
+    """Return the table; the first run is the one that the others are compared with.
+
+    width: preferred width in cells, which may cost the numbers of points and long names; 0 for any width.
+    """
+    names = distinct_names([clean(run.name) for run in runs])
+    heads: list[Row] = [
+        ((f"{marker} {fit(name, min(len(name), _VALUE), 'ends')}", role),)
+        for name, (marker, role) in zip(names, [marker_of(run, symbols) for run in runs], strict=True)
+    ]
+    differences, same = compared_settings([settings_of(run) for run in runs])
+    settings: list[_TableRow] = [
+        ((clean(key), Role.TEXT), [_setting(value) for value in values]) for key, values in differences
+    ]
+    progress = _progress(runs, now)
+    compared = _compared(runs)
+    metrics, counted = _metrics(compared, symbols, True), True
+    widths = _widths(heads, [*progress, *settings, *metrics])
+    if 0 < width < _total(widths):
+        metrics, counted = _metrics(compared, symbols, False), False
+        widths = _widths(heads, [*progress, *settings, *metrics])
+        widths[0] = min(widths[0], max(widths[0] + width - _total(widths), _LEAST_NAME))
+    columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
+    said = verdict(names, compared, differences).replace("±", _plus_minus(symbols))
+    tilde = "~" if symbols is Symbols.ASCII else "≈"
+    return [
+        *([((said, Role.VALUE),), ()] if said else []),
+        _join(("", Role.MUTED), heads, widths),
+        *(_join(*row, widths) for row in progress),
+        (),
+        _title("Settings that differ", _same(len(differences), len(same))),
+        *(_join(*row, widths) for row in settings),
+        (),
+        _title("Metrics", columns),
+        *([_join(*row, widths) for row in metrics] or [(("  no metrics in common", Role.MUTED),)]),
+        (),
+        (
+            (
+                f"Level: mean of the last tenth of the points up to the last common step. {tilde}: within noise.",
+                Role.MUTED,
+            ),
+        ),
+        (("Settings and metrics that differ are listed side by side; this does not show a cause.", Role.MUTED),),
+    ]
+
+
+def _progress(runs: Sequence[Run], now: float) -> list[_TableRow]:
+    reports = [progress_of(run, now) for run in runs]
+    totals = [f" of {report.total}" if report.total else "" for report in reports]
+    steps = [f"{r.step}{total}" if r.step is not None else "-" for r, total in zip(reports, totals, strict=True)]
+    return [
+        (("state", Role.MUTED), [((report.state, Role.TEXT),) for report in reports]),
+        (("step", Role.MUTED), [((step, Role.TEXT),) for step in steps]),
+    ]
+
+
+def _title(text: str, note: str) -> Row:
+    return ((text, Role.TITLE), (f"   {note}", Role.MUTED))
+
+
+def _same(different: int, same: int) -> str:
+    if not different and not same:
+        return "no run logs its configuration"
+    return ("none; " if not different else "") + f"{plural(same, 'setting')} the same"
+
+
+def _setting(value: object) -> Row:
+    if value is MISSING:
+        return (("-", Role.MUTED),)
+    text = format_value(value) if isinstance(value, float) else clean(str(value), 160)
+    return ((fit(text, min(len(text), _VALUE), "ends"), Role.VALUE),)
+
+
+def _compared(runs: Sequence[Run]) -> list[ComparedMetric]:
+    """Return the metrics that at least two runs have, the most relevant first."""
+    metrics: list[ComparedMetric] = []
+    for names in aligned([[name for name in run.metrics if name in run.main_metrics] for run in runs], by_relevance):
+        readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)]
+        known = [reading for reading in readings if reading is not None]
+        if len(known) > 1:
+            step = common_step([reading.curve for reading in known])
+            levels = tuple(None if reading is None else _level(reading, step) for reading in readings)
+            until = beyond(step, (int(reading.curve.steps[-1]) for reading in known))
+            metrics.append(ComparedMetric(first_name(names), known[0].meaning, levels, until))
+    return metrics
+
+
+def _metrics(compared: Sequence[ComparedMetric], symbols: Symbols, counted: bool) -> list[_TableRow]:
+    """Return the rows of the metrics. counted: with numbers of points."""
+    rows: list[_TableRow] = []
+    for metric in compared:
+        levels, name = metric.levels, clean(metric.name)
+        if metric.meaning.panel in SECONDARY_PANELS:
+            continue
+        direction = metric.meaning.direction
+        cells = [_cell(own, levels[0] if i else None, direction, symbols, counted) for i, own in enumerate(levels)]
+        rows.append(((fit(name, min(len(name), _NAME), "ends"), Role.TEXT), cells))
+    return rows
+
+
+def _level(reading: MetricReading, step: int | None) -> Level:
+    """Return the level up to a step, in the unit of the concept."""
+    curve = reading.curve
+    end = len(curve) if step is None else int(curve.steps.searchsorted(step, "right"))
+    return level(curve.values[:end] * reading.factor)
+
+
+def _cell(own: Level | None, base: Level | None, direction: str, symbols: Symbols, counted: bool) -> Row:
+    if own is None:
+        return (("-", Role.MUTED),)
+    spans: list[Span] = [(format_value(own.value), Role.VALUE)]
+    if math.isfinite(own.error):
+        spans.append((f" {_plus_minus(symbols)} {format_value(own.error)}", Role.MUTED))
+    if counted:
+        spans.append((f", {own.count}", Role.MUTED))
+    if base is not None:
+        text, role = signed(own.value - base.value, direction)
+        significant = own.differs_from(base) and math.isfinite(own.value - base.value)
+        equal = significant or not text or own.value == base.value
+        noise = "" if equal else " ~" if symbols is Symbols.ASCII else " ≈"
+        spans.append((f"  {text}{noise}", role if significant else Role.MUTED))
+    return tuple(spans)
+
+
+def _plus_minus(symbols: Symbols) -> str:
+    return "+-" if symbols is Symbols.ASCII else "±"
+
+
+def _widths(heads: Sequence[Row], rows: Sequence[_TableRow]) -> list[int]:
+    return [
+        min(max(cell_width(name) for (name, _), _ in rows), _NAME),
+        *(max(map(row_width, (head, *(cells[i] for _, cells in rows)))) for i, head in enumerate(heads)),
+    ]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + len(widths) * row_width((_GAP,))
+
+
+def _join(name: Span, cells: Sequence[Row], widths: Sequence[int]) -> Row:
+    spans: list[Span] = [_GAP, (fit(name[0], widths[0], "ends"), name[1])]
+    for cell, width in zip(cells, widths[1:], strict=True):
+        spans += [_GAP, *cell, (" " * (width - row_width(cell)), Role.MUTED)]
+    return tuple(spans)

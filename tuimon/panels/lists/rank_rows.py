@@ -1,0 +1,203 @@
+"""Rows of the view of ranks: a table of ranks, nodes with a cell per GPU, and a map of nodes and GPUs.
+
+Cells are characters first and colours second: `.` `-` `=` `#` `X` in order of the distance from the median.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tuimon.draw.rows import fit_row
+from tuimon.model.ranks import RankRow
+from tuimon.model.views import Role, Row, Span
+from tuimon.panels.lists.rank_grid import QUANTITIES, Grid, Quantity
+from tuimon.text import fit
+
+_LEVEL_ROLES = (Role.MUTED, Role.TEXT, Role.ACCENT, Role.WARNING, Role.CRITICAL)
+_STATE_ROLES = {
+    "failed": Role.CRITICAL,
+    "nan": Role.CRITICAL,
+    "silent": Role.WARNING,
+    "slow": Role.WARNING,
+    "timeout": Role.ACCENT,
+    "ended": Role.ACCENT,
+    "done": Role.MUTED,
+}
+_LOUD = ("failed", "nan", "silent", "slow")
+_COLUMNS = (("own", 6), ("wait", 6), ("mem", 5), ("temp", 5), ("loss", 9))
+"""Columns of the table after the step, with widths."""
+LABEL = 9
+"""Width of the names of nodes and GPUs in front of cells."""
+
+
+def seconds(value: float | None) -> str:
+    """Return a duration in at most 5 characters; "" if unknown."""
+    if value is None:
+        return ""
+    return f"{value:.3f}".lstrip("0")[:5] if value < 1 else f"{value:.2f}"[:5] if value < 100 else f"{value:.0f}"[:5]
+
+
+def table_head(rows: Sequence[RankRow], width: int) -> Row:
+    """Return the headings of the table of ranks."""
+    role, node = _widths(rows)
+    text = f"  {'role':{role}} " if role else "  "
+    text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':7} {'step':>8}"
+    text += "".join(f" {name:>{cells}}" for name, cells in _shown_columns(rows))
+    return fit_row(((text + "  last line", Role.MUTED),), width)
+
+
+def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int) -> Row:
+    """Return a rank of the table. rows: all ranks, from which the widths of the columns follow."""
+    role, node = _widths(rows)
+    usual = Role.VALUE if selected else Role.TEXT
+    spans: list[Span] = [("▌ " if selected else "  ", Role.ACCENT)]
+    if role:
+        spans.append((f"{fit(row.role, role)} ", usual))
+    gpu = "" if row.gpu is None else str(row.gpu)
+    spans.append((f"{row.rank:4} {fit(row.node, node)} {gpu:>3} ", usual))
+    state = row.state.upper() if row.state in _LOUD else row.state
+    spans.append((f"{state:7}", _STATE_ROLES.get(row.state, Role.GOOD)))
+    spans.append((f" {'' if row.step is None else row.step:>8}", usual))
+    cells = {
+        "own": seconds(row.own),
+        "wait": seconds(row.wait),
+        "mem": "" if row.memory is None else f"{row.memory:.0%}",
+        "temp": "" if row.temperature is None else f"{row.temperature:.0f}",
+        "loss": row.loss[:9],
+    }
+    spans += [(f" {cells[name]:>{cells_wide}}", usual) for name, cells_wide in _shown_columns(rows)]
+    spans.append((f"  {row.line}", Role.MUTED))
+    return fit_row(spans, width)
+
+
+def _widths(rows: Sequence[RankRow]) -> tuple[int, int]:
+    """Return the widths of the role (0 without roles) and of the node."""
+    role = min(max((len(row.role) for row in rows), default=0), 12)
+    return role, min(max(max((len(row.node) for row in rows), default=0), 4), 15)
+
+
+def _shown_columns(rows: Sequence[RankRow]) -> list[tuple[str, int]]:
+    """Return the columns that any rank has a value of."""
+    has = {
+        "own": any(row.own is not None for row in rows),
+        "wait": any(row.wait is not None for row in rows),
+        "mem": any(row.memory is not None for row in rows),
+        "temp": any(row.temperature is not None for row in rows),
+        "loss": any(row.loss for row in rows),
+    }
+    return [(name, cells) for name, cells in _COLUMNS if has[name]]
+
+
+def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
+    """Return the cell of a rank as one character. usual: median of the quantity."""
+    if row.state in ("failed", "silent", "nan"):
+        return {"failed": "X", "silent": "~", "nan": "N"}[row.state], _STATE_ROLES[row.state]
+    if quantity.name == "state":
+        sign = {"slow": "#", "timeout": "t", "ended": "e"}.get(row.state, ".")
+        return sign, _STATE_ROLES.get(row.state, Role.MUTED)
+    value = quantity.of(row)
+    if value is None or usual is None:
+        return "?", Role.MUTED
+    level = quantity.level(value, usual)
+    return ".-=#X"[level], _LEVEL_ROLES[level]
+
+
+def legend(quantity: Quantity, usual: float | None) -> str:
+    """Return what the cells mean."""
+    if quantity.name == "state":
+        return ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it"
+    steps = "  ".join(f"{sign} {text}" for sign, text in zip("-=#X", quantity.limit_texts(), strict=True))
+    middle = f"median {quantity.text(usual)}" if usual is not None else "no values"
+    return f"{quantity.name}: {middle}  . near it  {steps}  ? unknown"
+
+
+def node_head(grid: Grid, width: int) -> Row:
+    """Return the headings of the nodes' rows."""
+    gpus = "".join(f" {gpu % 100:2}" for gpu in grid.gpus)
+    text = f"  {'node':{LABEL}}{gpus}  {'own':>5} {'wait':>5} {'mem':>4} {'temp':>6} {'clock':>5}  states"
+    return fit_row(((text, Role.MUTED),), width)
+
+
+def node_row(grid: Grid, node: int, quantity: Quantity, selected: tuple[int, int] | None, width: int) -> Row:
+    """Return a node with a cell for each GPU and medians of its ranks. selected: (node, gpu) of the selected cell."""
+    here = selected is not None and selected[0] == node
+    spans: list[Span] = [("▌ " if here else "  ", Role.ACCENT)]
+    spans.append((fit(grid.nodes[node], LABEL, "end"), Role.VALUE if here else Role.TEXT))
+    for position in range(len(grid.gpus)):
+        row = grid.row_at(node, position)
+        sign, role = cell(row, quantity, grid.usual(quantity)) if row else (" ", Role.MUTED)
+        chosen = here and selected is not None and selected[1] == position
+        spans += [(" [" if chosen else "  ", Role.ACCENT), (sign, role)]
+        if chosen and position == len(grid.gpus) - 1:
+            spans.append(("]", Role.ACCENT))
+    rows = grid.rows_of(node)
+    spans.append(("  " if spans[-1][0] != "]" else " ", Role.TEXT))
+    temperatures = [row.temperature for row in rows if row.temperature is not None]
+    span = f"{min(temperatures):.0f}-{max(temperatures):.0f}" if temperatures else ""
+    memory = _median([row.memory for row in rows])
+    clocks = [row.clock for row in rows if row.clock is not None]
+    numbers = f"{seconds(_median([row.own for row in rows])):>5} {seconds(_median([row.wait for row in rows])):>5}"
+    numbers += f" {'' if memory is None else f'{memory:.0%}':>4} {span:>6} {f'{min(clocks):.0f}' if clocks else '':>5}"
+    spans.append((f"{numbers}  ", Role.TEXT))
+    spans += _counted_states(rows)
+    return fit_row(_closed(spans), width)
+
+
+def _closed(spans: list[Span]) -> list[Span]:
+    """Put the bracket after the selected cell in place of the blank that follows it."""
+    result: list[Span] = []
+    close = False
+    for text, role in spans:
+        if close and text.startswith("  "):
+            result.append(("]", Role.ACCENT))
+            text = text[1:]
+            close = False
+        result.append((text, role))
+        if len(result) > 1 and result[-2][0] == " [":
+            close = True
+    return result
+
+
+def _counted_states(rows: Sequence[RankRow]) -> list[Span]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row.state] = counts.get(row.state, 0) + 1
+    return [(f"{count} {state} ", _STATE_ROLES.get(state, Role.TEXT)) for state, count in counts.items()]
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.median(known)) if known else None
+
+
+def map_rows(grid: Grid, quantity: Quantity, selected: tuple[int, int] | None, width: int) -> list[Row]:
+    """Return a map whose columns are nodes and whose rows are GPUs, in blocks of as many nodes as fit."""
+    rows: list[Row] = []
+    usual = grid.usual(quantity)
+    for first in range(0, len(grid.nodes), map_columns(width)):
+        nodes = range(first, min(first + map_columns(width), len(grid.nodes)))
+        at = selected[0] - first if selected is not None and selected[0] in nodes else -1
+        tens = "".join(str(node // 10 % 10) if node % 10 == 0 else " " for node in nodes)
+        rows.append(fit_row(((" " * LABEL + tens, Role.MUTED),), width))
+        head = "".join("▼" if node - first == at else str(node % 10) for node in nodes)
+        rows.append(
+            fit_row(((" " * LABEL, Role.MUTED), *[(c, Role.ACCENT if c == "▼" else Role.MUTED) for c in head]), width)
+        )
+        for position, gpu in enumerate(grid.gpus):
+            here = at >= 0 and selected is not None and selected[1] == position
+            spans: list[Span] = [("▌" if here else " ", Role.ACCENT), (f"{f'gpu {gpu}':>{LABEL - 2}} ", Role.MUTED)]
+            for node in nodes:
+                row = grid.row_at(node, position)
+                spans.append(cell(row, quantity, usual) if row else (" ", Role.MUTED))
+            rows.append(fit_row(spans, width))
+    return rows
+
+
+def map_columns(width: int) -> int:
+    """Return how many nodes fit beside the names of the GPUs."""
+    return max((width - LABEL) // 10 * 10, 1)
+
+
+__all__ = ["QUANTITIES", "cell", "legend", "map_rows", "node_head", "node_row", "table_head", "table_row"]

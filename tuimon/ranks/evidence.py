@@ -1,0 +1,329 @@
+"""Evidence about the ranks of one job: a bounded record of facts from its files, without the texts they come from."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+from msgspec import Struct, field
+
+from tuimon.model.ranks import Place
+from tuimon.ranks import lines
+from tuimon.ranks.lines import Progress
+
+_MOST_EVENTS, _MOST_RANKS = 4096, 16_384
+_DETAIL_LINES = 80
+_LONGEST_TEXT = 400
+_MOST_STEP_TIMES = 20_000
+_MOST_OWN_TIMES, _FEWEST_STEPS, _KEPT_FIRST = 100_000, 200, 80
+"""Own times that are kept of all ranks, and steps that are kept at least; the first steps are the baseline."""
+_SECTION = re.compile(r"  ([\w-]+):$")
+_RANK_TIME = re.compile(r" +rank +(\d+): +([\d.]+)$")
+_SPREAD = re.compile(r"forward-compute[ .]*: \((\d+\.\d+), (\d+\.\d+)\)")
+_ACCUSED = re.compile(r"StragglerId\(rank=(\d{1,6})\b")
+_OWN_SPANS = ("fwd_bwd_end", "forward_backward_end")
+_RAY_PROCESS = re.compile(r"\(pid=(\d+)(?:, ip=([\w.:-]+))?")
+_DETAIL = re.compile(r"\s+(pid|name|ip): (\S+)")
+_ACTOR = re.compile(r"([A-Za-z]\w*)-(\d+)")
+_TASKS = re.compile(r"srun: error: ([\w.-]+): tasks? ([\d,-]+): Out Of Memory")
+_KILLED_PID = re.compile(r"Killed process (\d+)")
+_ON_NODE = re.compile(r"Node failure on ([\w.-]+)")
+
+
+class Failure(Struct):
+    """A failure that a line or an error.json reports."""
+
+    kind: int
+    text: str
+    place: Place
+    time: float | None = None
+    exact: bool = False
+    """Does the line itself have a time stamp, unlike one that only follows a stamped line?"""
+    key: tuple[str, int] | None = None
+    """(role, rank); None if unknown."""
+    node: str = ""
+    pid: int | None = None
+    waited: float = 0.0
+    bus: str = ""
+
+
+class Rank(Struct):
+    """One process of the job."""
+
+    node: str = ""
+    local_rank: int | None = None
+    last_step: int | None = None
+    stride: int = 1
+    """Difference between the newest two steps that it reported."""
+    begun_step: int | None = None
+    """Newest step that was mentioned without a measurement."""
+    last_time: float | None = None
+    last_line: str = ""
+    place: Place | None = None
+    progress: Progress | None = None
+    measured: str = ""
+    """Newest line with measurements of a step."""
+    nan_step: int | None = None
+    """First step whose loss or gradient norm was not a number."""
+    nan_place: Place | None = None
+
+
+class Gpu(Struct):
+    """Newest status of a GPU; None if unknown."""
+
+    temperature: float | None = None
+    clock: float | None = None
+    utilization: float | None = None
+    power: float | None = None
+    memory_used: float | None = None
+    memory_total: float | None = None
+    throttled: int = 0
+    """NVML's bits of the reasons why clocks are lowered."""
+    xid: int = 0
+    """Number of the last error that the driver reported; 0 if none."""
+
+
+class LogFile(Struct):
+    """Knowledge about the process that writes a file, before a line of it is read."""
+
+    path: str
+    node: str = ""
+    key: tuple[str, int] | None = None
+    is_launcher: bool = False
+    numbered: bool = False
+    """Does each line begin with the rank (srun --label)?"""
+    year: int = 1970
+
+
+class Evidence(Struct):
+    """Facts of all files of a job."""
+
+    ranks: dict[tuple[str, int], Rank] = field(default_factory=dict)
+    """By (role, global rank)."""
+    failures: list[Failure] = field(default_factory=list)
+    own_times: dict[int, dict[int, float]] = field(default_factory=lambda: defaultdict(dict))
+    """Own time (s) by rank, by step."""
+    pids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
+    """(role, rank) by (node, pid)."""
+    on_node: dict[str, set[tuple[str, int]]] = field(default_factory=lambda: defaultdict(set))
+    buses: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Index of the GPU by (node, PCI bus)."""
+    gpus: dict[tuple[str, int], Gpu] = field(default_factory=dict)
+    """By (node, index)."""
+    step_times: dict[int, list[float]] = field(default_factory=dict)
+    """[first, last] time at which a line reports a step."""
+    spread: tuple[float, float] | None = None
+    """Least and greatest time (s) that any rank computed in a step, if the log does not say which ranks they are of."""
+    accused: dict[int, tuple[str, Place]] = field(default_factory=dict)
+    """Reports of another program's detector about slow ranks, and their places, by rank."""
+    finished: bool = False
+    collective: str = ""
+    quiet_for: float = 0.0
+    """Seconds since the newest of the files was written."""
+
+    def rank(self, key: tuple[str, int]) -> Rank:
+        return self.ranks.setdefault(key, Rank())
+
+
+class FileReading:
+    """Reads the lines of one file into the evidence of its job."""
+
+    def __init__(self, evidence: Evidence, file: LogFile) -> None:
+        self._evidence, self._file = evidence, file
+        self._key = file.key
+        self._local: dict[int, tuple[str, int]] = {}
+        self._step, self._section = 0, ""
+        self._sections: dict[str, dict[int, float]] = {}
+        self._open: Failure | None = None
+        self._open_lines = 0
+        self._time: float | None = None
+
+    def feed(self, number: int, line: str, offset: int = 0, marked: bool = True) -> None:
+        """Read a line. number: its number in the file, from 1, or 0; offset: that of its first byte.
+
+        marked: whether it has a word of lines.MARKS, without which it reports no failure.
+        """
+        place = Place(self._file.path, number, offset)
+        evidence, file = self._evidence, self._file
+        if self._section and (times := _RANK_TIME.match(line)):
+            self._rank_time(int(times[1]), float(times[2]))
+            return
+        if line.startswith("{") and '"log_type_name"' in line and (span := lines.span_of(line)) is not None:
+            self._span(span, line, place)
+            return
+        owner, text = lines.split_owner(line)
+        if file.numbered and (label := lines.NUMBERED.match(text)):
+            owner.rank, text = int(label["srun"] or label["mpich"]), text[label.end() :]
+        role = owner.role or (file.key[0] if file.key else "")
+        key = (role, owner.rank) if owner.rank is not None else None
+        if key is None and owner.local_rank is not None:
+            key = self._local.get(owner.local_rank)
+        if key is not None and owner.local_rank is not None:
+            self._local[owner.local_rank] = key
+        if key is not None and not file.is_launcher and owner.pid is None:
+            self._key = key
+        key = key or (None if file.is_launcher else self._key)
+        if key is not None and key not in evidence.ranks and len(evidence.ranks) >= _MOST_RANKS:
+            key = None
+        node = owner.node or file.node
+        if key is not None:
+            self._learn(key, node, owner.local_rank, owner.pid)
+        stamp = lines.time_of(text, file.year)
+        self._time = stamp if stamp is not None else self._time
+        step = lines.step_of(text)
+        if step is not None:
+            self._step = step[0]
+        if text.startswith("  ") and (match := _SECTION.match(text)):
+            self._section = match[1]
+        elif "forward-compute" in text and (spread := _SPREAD.search(text)):
+            evidence.spread = float(spread[1]) / 1000, float(spread[2]) / 1000
+        elif "StragglerId(" in text:
+            for match in _ACCUSED.finditer(text):
+                evidence.accused[int(match[1])] = (text.strip()[:_LONGEST_TEXT], place)
+        if self._open is not None:
+            self._detail(self._open, text)
+        if key is not None:
+            self._progress(key, text, place, step)
+        if text.startswith(("END ", "training finished", "Training completed")) and "rc=0" in text:
+            evidence.finished = True
+        kind = lines.failure_of(text) if marked else None
+        if kind is not None:
+            self._fail(kind, text, place, key, node, owner.pid, stamp)
+        elif self._section and not text.startswith("  "):
+            self._section = ""
+
+    def _learn(self, key: tuple[str, int], node: str, local_rank: int | None, pid: int | None) -> None:
+        evidence = self._evidence
+        rank = evidence.rank(key)
+        if node:
+            rank.node = node
+            evidence.on_node[node].add(key)
+        if local_rank is not None:
+            rank.local_rank = local_rank
+        if pid is not None and self._file.node == node:
+            evidence.pids[node, pid] = key
+
+    def _progress(self, key: tuple[str, int], text: str, place: Place, step: tuple[int, bool] | None) -> None:
+        rank = self._evidence.rank(key)
+        if not text.startswith("{") or not rank.last_line or rank.last_line.startswith("{"):
+            rank.place, rank.last_line = place, text[:_LONGEST_TEXT]  # a line of text says more than a row of numbers
+        if self._time is not None:
+            rank.last_time = self._time
+        if step is not None:
+            if step[1]:
+                if rank.last_step is not None and step[0] > rank.last_step:
+                    rank.stride = step[0] - rank.last_step
+                rank.last_step = max(step[0], rank.last_step or 0)
+                rank.measured = text[:_LONGEST_TEXT]
+                if rank.nan_step is None and lines.has_nan(text):
+                    rank.nan_step, rank.nan_place = step[0], place
+                if self._time is not None:
+                    self._report_step(step[0], self._time)
+            else:
+                rank.begun_step = step[0]
+            if (own := lines.own_time_of(text)) is not None:
+                self._own_time(step[0], key[1], own)
+        if progress := lines.progress_of(text):
+            rank.progress = progress
+
+    def _report_step(self, step: int, time: float) -> None:
+        times = self._evidence.step_times.setdefault(step, [time, time])
+        times[0], times[1] = min(times[0], time), max(times[1], time)
+        if len(self._evidence.step_times) > _MOST_STEP_TIMES:
+            del self._evidence.step_times[next(iter(self._evidence.step_times))]
+
+    def _forget_steps(self) -> None:
+        """Forget the own times between the first steps, which are the baseline, and the newest ones."""
+        steps = sorted(self._evidence.own_times)
+        for step in steps[_KEPT_FIRST : _KEPT_FIRST + len(steps) // 8]:
+            del self._evidence.own_times[step]
+
+    def _span(self, span: lines.Span, line: str, place: Place) -> None:
+        """Take an event of a structured log, which says when a phase of a step began or ended."""
+        key = ("", span.rank)
+        if key not in self._evidence.ranks and len(self._evidence.ranks) >= _MOST_RANKS:
+            return
+        self._learn(key, span.node, span.local_rank, None)
+        rank = self._evidence.rank(key)
+        rank.place, rank.last_line, rank.last_time = place, line[:_LONGEST_TEXT], span.time
+        if span.name.endswith("_start"):
+            rank.begun_step = span.step
+        elif span.seconds is not None:
+            self._report_step(span.step, span.time)
+            rank.last_step = max(span.step, rank.last_step or 0)
+            if span.name in _OWN_SPANS:
+                self._own_time(span.step, span.rank, span.seconds)
+
+    def _own_time(self, step: int, rank: int, seconds: float) -> None:
+        evidence = self._evidence
+        evidence.own_times[step][rank] = seconds
+        if len(evidence.own_times) > max(_FEWEST_STEPS, _MOST_OWN_TIMES // max(len(evidence.ranks), 1)):
+            self._forget_steps()
+
+    def _rank_time(self, rank: int, milliseconds: float) -> None:
+        """Take a row of Megatron's times across ranks, which have a section for each timer."""
+        self._evidence.rank(("", rank))
+        if self._section == "forward-compute":
+            self._own_time(self._step, rank, milliseconds / 1000)
+
+    def _detail(self, failure: Failure, text: str) -> None:
+        """Take the process from the lines that follow Ray's message about an actor that died."""
+        self._open_lines += 1
+        if match := _DETAIL.match(text):
+            if match[1] == "pid":
+                failure.pid = int(match[2])
+            elif match[1] == "ip":
+                failure.node = match[2]
+            elif actor := _ACTOR.fullmatch(match[2]):
+                failure.key = actor[1], int(actor[2])
+        if self._open_lines > _DETAIL_LINES:
+            self._open = None
+
+    def _fail(
+        self,
+        kind: int,
+        text: str,
+        place: Place,
+        key: tuple[str, int] | None,
+        node: str,
+        pid: int | None,
+        stamp: float | None,
+    ) -> None:
+        evidence = self._evidence
+        if len(evidence.failures) >= _MOST_EVENTS:
+            return
+        time = stamp if stamp is not None else self._time
+        if self._open is not None and "RayTaskError(" in self._open.text and kind == self._open.kind and key is None:
+            # The exception itself follows the traceback of the worker.
+            self._open.text, self._open.place, self._open = text.strip()[:_LONGEST_TEXT], place, None
+            return
+        failure = Failure(kind, text.strip()[:_LONGEST_TEXT], place, time, stamp is not None, key, node, pid)
+        if kind == lines.TIMEOUT:
+            failure.waited = lines.waited_of(text)
+            if match := lines.COLLECTIVE.search(text):
+                evidence.collective = f"{match[1]} ({match[2]})"
+        if xid := lines.xid_of(text):
+            failure.bus = xid[0]
+        if match := _RAY_PROCESS.search(text):
+            failure.pid, failure.node, failure.key = int(match[1]), match[2] or self._file.node, None
+        if match := _KILLED_PID.search(text):
+            failure.pid = int(match[1])
+        if match := _ON_NODE.search(text):
+            failure.node = match[1]
+        if match := _TASKS.search(text):
+            for task in numbers(match[2]):
+                evidence.failures.append(Failure(kind, failure.text, place, time, False, ("", task), match[1]))
+            return
+        if kind == lines.KILLED or pid is not None or failure.pid is not None:
+            self._open, self._open_lines = failure, 0
+        evidence.failures.append(failure)
+
+
+def numbers(ranges: str) -> list[int]:
+    """Return the numbers of Slurm's ranges: "0-2,6" is 0, 1, 2, 6."""
+    result: list[int] = []
+    for part in ranges.split(","):
+        first, _, last = part.partition("-")
+        if first.isdigit() and (not last or last.isdigit()):
+            result += range(int(first), min(int(last or first), int(first) + 65536) + 1)
+    return result

@@ -1,0 +1,247 @@
+"""The report about a job of many ranks: the verdict in a sentence and in a few words, and a row for each rank."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause, Straggler
+from tuimon.ranks import lines
+from tuimon.ranks.evidence import Evidence, Failure, Gpu
+from tuimon.ranks.stragglers import find_imbalance
+from tuimon.ranks.verdict import Key, Verdict, identified, members
+from tuimon.redact import redacted_text
+from tuimon.text import clean
+
+_RECENT = 5
+"""Steps whose median is the own time of a rank."""
+_LONGEST_LINE = 160
+_UNEQUAL = 1.1
+"""Ratio of the greatest to the least time of a phase from which on some rank is slow."""
+_MOST_ACCUSED = 4
+_LEAST_OF_NODE, _SHARE_OF_NODE = 3, 0.75
+"""Ranks of a node, and share of its ranks, that are slow if the node is."""
+_HOT, _SLOW_CLOCK = 10.0, 0.9
+"""Degrees above, and fraction of, the median of the job at which a GPU is named."""
+_THROTTLE = {0x8: "hardware slowdown", 0x40: "hardware thermal slowdown", 0x80: "power brake", 0x20: "thermal slowdown"}
+_ORDER = {"failed": 100.0, "nan": 90.0, "silent": 80.0, "slow": 70.0, "timeout": 20.0, "ended": 10.0}
+
+
+def report_of(evidence: Evidence, verdict: Verdict, directory: str, unread: int = 0) -> JobRanks:
+    """Return the report. directory: that of the job; unread: bytes of its files that were not read."""
+    evidence = identified(evidence)
+    keys = members(evidence)
+    rows = [_row(evidence, verdict, key) for key in keys]
+    rows = _with_odd_gpus(evidence, keys, rows)
+    rows.sort(key=lambda row: (-row.strangeness, row.role, row.rank))
+    problems = tuple(problems_of(evidence, verdict, rows))
+    sentence, short = _sentences(evidence, verdict, rows, problems)
+    return JobRanks(
+        directory,
+        sentence,
+        short,
+        tuple(rows),
+        problems,
+        verdict.root_cause,
+        tuple(verdict.stragglers),
+        tuple(verdict.silent),
+        unread,
+    )
+
+
+def problems_of(evidence: Evidence, verdict: Verdict, rows: list[RankRow]) -> Iterator[RankProblem]:
+    """Yield the problems. A failure after which the job went on is not a problem."""
+    cause = verdict.root_cause
+    if cause is not None and not cause.resolved:
+        place = f" ({clean(cause.place.path)}:{cause.place.line})" if cause.place and cause.place.line else ""
+        yield RankProblem("rank_failure", "critical", None, redacted_text(clean(cause.text)) + place)
+    nodes = slow_nodes(verdict.stragglers, rows)
+    for sentence, members_of in nodes:
+        yield RankProblem("straggler", "warning", members_of[0].since, sentence)
+    for straggler in verdict.stragglers:
+        if not any(straggler in members_of for _, members_of in nodes):
+            yield RankProblem("straggler", "warning", straggler.since, straggler.sentence)
+    for rank, (said, where) in list(evidence.accused.items())[:_MOST_ACCUSED]:
+        if not any(straggler.rank == rank for straggler in verdict.stragglers):
+            source = f" ({clean(where.path)}:{where.line})" if where.line else ""
+            text = f"rank {rank} is called slow by the job's own detector: {redacted_text(clean(said))}{source}"
+            yield RankProblem("straggler", "warning", None, text)
+    nan = [row for row in rows if row.state == "nan"]
+    if nan and len(nan) * 2 < len(rows):
+        sentence = f"rank{'s' if len(nan) > 1 else ''} {_listed(nan)}: {nan[0].evidence[0]}, not on the other ranks"
+        yield RankProblem("rank_nan", "critical", nan[0].step, sentence)
+    if verdict.silent and cause is None:
+        yield RankProblem("rank_silent", "warning", None, f"silent: rank {', '.join(map(str, verdict.silent[:8]))}")
+
+
+def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[str, list[Straggler]]]:
+    """Return (sentence, its slow ranks) for each node nearly all of whose ranks are slow: the node is to blame."""
+    node_of = {row.rank: row.node for row in rows if row.node}
+    ranks_on = Counter(node_of.values())
+    result = []
+    for node in dict.fromkeys(node_of[s.rank] for s in stragglers if s.rank in node_of):
+        slow = [straggler for straggler in stragglers if node_of.get(straggler.rank) == node]
+        if len(slow) >= _LEAST_OF_NODE and len(slow) >= _SHARE_OF_NODE * ranks_on[node]:
+            excess = float(np.median([straggler.excess for straggler in slow]))
+            sentence = (
+                f"{node}: {len(slow)} of {ranks_on[node]} ranks compute {excess:.0%} longer than the others since "
+                f"{slow[0].begin}: the node is slow, not a rank"
+            )
+            result.append((sentence, slow))
+    return result
+
+
+def _listed(rows: list[RankRow]) -> str:
+    more = f" and {len(rows) - 4} more" if len(rows) > 4 else ""
+    return ", ".join(str(row.rank) for row in rows[:4]) + more
+
+
+def _sentences(
+    evidence: Evidence, verdict: Verdict, rows: list[RankRow], problems: tuple[RankProblem, ...]
+) -> tuple[str, str]:
+    """Return the verdict as a sentence and in a few words."""
+    cause = verdict.root_cause
+    if cause is not None and not cause.resolved:
+        return redacted_text(clean(cause.text)), _few_words(cause)
+    for sentence, _ in slow_nodes(verdict.stragglers, rows):
+        return sentence, f"{sentence.split(':')[0]} slow"
+    if verdict.stragglers:
+        worst = verdict.stragglers[0]
+        more = f" and {len(verdict.stragglers) - 1} more" if len(verdict.stragglers) > 1 else ""
+        return worst.sentence, f"rank {worst.rank} {worst.excess:.0%} slow{more}"
+    for problem in problems:
+        return problem.message, problem.message.split(",")[0][:40]
+    nodes = len({row.node for row in rows if row.node})
+    where = f" on {nodes} node{'s' if nodes > 1 else ''}" if nodes else ""
+    steps = [row.step for row in rows if row.step is not None]
+    place = f", step {min(steps)}" + (f" to {max(steps)}" if min(steps) != max(steps) else "") if steps else ""
+    own = [row.own for row in rows if row.own]
+    spread = f", own times within {max(own) / float(np.median(own)) - 1:.0%} of the median" if len(own) > 2 else ""
+    earlier = f"; earlier, the job went on: {redacted_text(clean(cause.text))}" if cause is not None else ""
+    uneven = ""
+    if imbalance := find_imbalance(evidence.own_times):
+        uneven = f"; the load is uneven: the slowest rank of a step takes {imbalance:.0%} longer, another one each time"
+    elif evidence.spread and not own and evidence.spread[1] > _UNEQUAL * evidence.spread[0]:
+        least, most = evidence.spread
+        uneven = f"; forward-compute takes {least:.3g} to {most:.3g} s: --timing-log-option all would name the rank"
+    return f"{len(rows)} ranks{where}, no failure and no straggler{place}{uneven or spread}{earlier}", ""
+
+
+def _few_words(cause: RootCause) -> str:
+    if cause.rank is not None:
+        silent = "joined" in cause.text or "did not end" in cause.text or "stopped before" in cause.text
+        return f"rank {cause.rank} {'hangs' if silent else 'failed'}"
+    if cause.rule == "order":
+        return "stopped from outside"
+    if cause.rule == "common cause":
+        return "all ranks failed"
+    if cause.rule == "lost node":
+        return f"{cause.node} lost?"
+    return "cause unknown" if cause.text.startswith("cannot tell") else clean(cause.text, 30)
+
+
+def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
+    rank = evidence.rank(key)
+    cause = verdict.root_cause
+    slow = next((s for s in verdict.stragglers if s.rank == key[1]), None)
+    failure = _first_failure(evidence, key)
+    place, said = rank.place, []
+    state = "done" if evidence.finished else "run"
+    active = cause is not None and not cause.resolved
+    if cause is not None and active and cause.rank == key[1]:
+        state, place = ("silent" if key[1] in verdict.silent else "failed"), cause.place or place
+        said.append(cause.text)
+    elif key[1] in verdict.silent:
+        state = "silent"
+        said.append("wrote nothing while the others went on")
+    elif slow is not None:
+        state = "slow"
+        said.append(slow.sentence)
+    elif rank.nan_step is not None and "nan" in rank.measured.lower():
+        state, place = "nan", rank.nan_place
+        said.append(f"loss or gradient norm is not a number since step {rank.nan_step}")
+    elif failure is not None and active:
+        state = "timeout" if failure.kind == lines.TIMEOUT else "ended"
+        place = failure.place
+        said.append(f"{lines.CAUSES[failure.kind]}: {failure.text}")
+    gpu = evidence.gpus.get((rank.node, rank.local_rank)) if rank.local_rank is not None else None
+    memory = lines.memory_of(rank.measured)
+    if gpu is not None and gpu.memory_used is not None and gpu.memory_total:
+        memory = gpu.memory_used / gpu.memory_total
+    return RankRow(
+        key[0],
+        key[1],
+        clean(rank.node),
+        rank.local_rank,
+        state,
+        _ORDER.get(state, 0.0) + (slow.excess if slow else 0.0),
+        rank.last_step,
+        _own_time(evidence, key[1], slow),
+        lines.wait_of(rank.measured),
+        memory,
+        gpu.temperature if gpu else None,
+        gpu.clock if gpu else None,
+        lines.loss_of(rank.measured),
+        redacted_text(clean(rank.last_line, _LONGEST_LINE)),
+        *_located(place),
+        tuple(redacted_text(clean(sentence)) for sentence in said),
+    )
+
+
+def _located(place: Place | None) -> tuple[str, int, int]:
+    return (place.path, place.line, place.offset) if place else ("", 0, 0)
+
+
+def _first_failure(evidence: Evidence, key: Key) -> Failure | None:
+    failures = [failure for failure in evidence.failures if failure.key == key]
+    return min(failures, key=lambda f: (f.kind, f.time is None, f.time or 0.0), default=None)
+
+
+def _own_time(evidence: Evidence, rank: int, slow: Straggler | None) -> float | None:
+    if slow is not None:
+        return slow.own
+    newest = sorted(evidence.own_times, reverse=True)[:_RECENT]
+    times = [evidence.own_times[step][rank] for step in newest if rank in evidence.own_times[step]]
+    return float(np.median(times)) if times else None
+
+
+def _with_odd_gpus(evidence: Evidence, keys: list[Key], rows: list[RankRow]) -> list[RankRow]:
+    """Add sentences about GPUs that differ from the median GPU of the job."""
+    from msgspec.structs import replace
+
+    temperatures = [gpu.temperature for gpu in evidence.gpus.values() if gpu.temperature is not None]
+    clocks = [gpu.clock for gpu in evidence.gpus.values() if gpu.clock is not None]
+    if len(clocks) < 3 and len(temperatures) < 3:
+        return rows
+    usual = float(np.median(temperatures)) if temperatures else None, float(np.median(clocks)) if clocks else None
+    result = []
+    for key, row in zip(keys, rows, strict=True):
+        rank = evidence.rank(key)
+        gpu = evidence.gpus.get((rank.node, rank.local_rank)) if rank.local_rank is not None else None
+        said = _odd(gpu, usual) if gpu else ""
+        if said:
+            row = replace(row, evidence=(*row.evidence, said), strangeness=row.strangeness + 5)
+        result.append(row)
+    return result
+
+
+def _odd(gpu: Gpu, usual: tuple[float | None, float | None]) -> str:
+    """Return a sentence about a GPU that is hotter or slower than the others, or ""."""
+    words = []
+    temperature, clock = usual
+    if gpu.clock is not None and clock and gpu.clock < _SLOW_CLOCK * clock:
+        words.append(f"GPU at {gpu.clock:.0f} MHz (others {clock:.0f})")
+    if gpu.temperature is not None and temperature is not None and gpu.temperature > temperature + _HOT:
+        words.append(f"{gpu.temperature:.0f} °C (others {temperature:.0f})")
+    if gpu.xid:
+        words.append(f"Xid {gpu.xid}")
+    words += [name for bit, name in _THROTTLE.items() if gpu.throttled & bit]
+    return ", ".join(words)
+
+
+def states(rows: tuple[RankRow, ...]) -> str:
+    """Return how many ranks are in which state, the strangest first: "1 failed, 15 timeout"."""
+    counts = Counter(row.state for row in rows)
+    return ", ".join(f"{count} {state}" for state, count in counts.items())

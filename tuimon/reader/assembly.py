@@ -1,0 +1,257 @@
+"""Group logs into runs and begin to follow them as streams.
+
+Some files have no metrics and are in the directory of no run that has. They are not runs of their own (a screen full
+of empty runs would be useless) unless there are no metrics at all. They are kept as UnassignedFile:
+
+- Console text above several runs is shown with the run that was written last, and continues with the next run when
+  that begins. So each run has the text that was written while it was the newest.
+- Console text below a run is shown with that run.
+- Console text that is neither above nor below a run is read without being reported.
+- If such text contains a point it becomes a run, from its beginning.
+- A config, and a log that cannot be read, waits for metrics to appear in its directory.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from tuimon.formats import Format, kind
+from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
+from tuimon.model.log_names import log_name
+from tuimon.reader.discovery import Discovery
+from tuimon.reader.follow import Followed
+from tuimon.reader.naming import SwanLabNames
+from tuimon.reader.recognition import as_grouped
+from tuimon.sources import filesystem
+from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
+from tuimon.sources.runs import group_runs
+from tuimon.sources.scan import FoundFile
+from tuimon.text import clean
+
+TEXT_WITHOUT_RUN = "text without metrics, near no run"
+CONFIG_WITHOUT_RUN = "no metrics beside it"
+
+
+class UnassignedFile(Struct):
+    """A file without metrics that is not part of a run."""
+
+    group: RunGroup
+    """The run that the file would be part of."""
+    member: Member
+    file: FoundFile
+    format: Format
+    followed: Followed | None = None
+    host: int | None = None
+    """Id of the run that the text is shown with."""
+
+    @property
+    def is_text(self) -> bool:
+        return kind(self.format.id) == "stream"
+
+
+class RunAssembly:
+    """The runs with their streams, and the files that are not part of a run."""
+
+    def __init__(self, roots: Sequence[str], discovery: Discovery) -> None:
+        self.streams: list[Followed] = []
+        """All streams ever announced, by id."""
+        self.runs: dict[str, int] = {}
+        """Run id by path."""
+        self.unassigned: dict[str, UnassignedFile] = {}
+        """By path."""
+        self._roots = roots
+        self._recognition = discovery.recognition
+        self._supersession = discovery.supersession
+        self._databases = discovery.databases
+        self._reconsider = discovery.reconsider
+        self._by_path: dict[str, Followed] = {}
+        """The log that is followed at each path."""
+        self._left_out: set[str] = set()
+        """Paths of files that are recognised and need not be looked at again."""
+        self._groups: tuple[RunGroup, ...] = ()
+        self._with_metrics: set[str] = set()
+        """Paths of the groups that hold metrics."""
+        self._run_names: dict[int, str] = {}
+        self._mounts = filesystem.Mounts()
+        self._swanlab_names = SwanLabNames()
+
+    def __contains__(self, path: object) -> bool:
+        """Is the file at this path followed, unassigned or left out?"""
+        return path in self._by_path or path in self.unassigned or path in self._left_out
+
+    def at(self, path: str) -> Sequence[Followed]:
+        """The logs that are read from the file at `path`: one, or the runs of a database (also for its -wal)."""
+        database = self._databases.at(path)
+        paths = [path] if database is None else database.runs
+        return [self._by_path[log] for log in paths if log in self._by_path]
+
+    def live(self) -> Iterator[Followed]:
+        """All logs that are read."""
+        yield from (f for f in self.streams if not f.retired and not f.format.unsupported)
+        yield from self.unreported()
+
+    def unreported(self) -> Iterator[Followed]:
+        """Text that is read only to see whether it contains points."""
+        return (file.followed for file in self.unassigned.values() if file.followed and file.host is None)
+
+    def add(self, new_logs: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
+        """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names."""
+        formats = {file.path: (file, log_format) for file, log_format in new_logs}
+        formats |= {path: (item.file, item.format) for path, item in self.unassigned.items()}
+        names = self._recognition.metric_names
+        unknown = frozenset[str]()
+        files = {
+            f.path: as_grouped(f.path, f.format, f.since.modified, names.get(f.path, unknown)) for f in self.streams
+        }
+        files |= {
+            path: as_grouped(path, log_format, file.modified, names.get(path, unknown))
+            for path, (file, log_format) in formats.items()
+        }
+        known = [group for group in self._groups if group.path in self.runs]
+        self._groups = group_runs(files.values(), self._roots, known)
+        self._with_metrics = {g.path for g in self._groups if not all(files[m.path].companion for m in g.members)}
+        for group in self._groups:
+            for moved in [self._by_path[m.path] for m in group.members if self._was_elsewhere(m, group)]:
+                formats[moved.path] = moved.since, moved.format
+                yield from _retire(moved, f"in its own run {clean(group.name)} now")
+            members = [m for m in group.members if m.path in formats]
+            members.sort(key=lambda m: file_order(m.path))
+            members.sort(key=lambda m: self._supersession.sort_key(*formats[m.path]))
+            if not self._is_run(group, files):
+                for member in members:
+                    item = self.unassigned.setdefault(member.path, UnassignedFile(group, member, *formats[member.path]))
+                    item.group, item.member = group, member
+            elif members or group.path in self.runs:
+                yield from self._announce_run(group)
+                for member in members:
+                    yield from self._follow(group, member, *formats[member.path])
+        for item in self.unassigned.values():
+            yield from self._place(item)
+
+    def promote(self, path: str) -> Generator[Event, None, list[Followed]]:
+        """Make an unassigned text that contains a point a run, with the other unassigned files of its group.
+
+        Returns the logs of the run, none of which has been read as part of it."""
+        group = self.unassigned[path].group
+        yield from self._announce_run(group)
+        self._with_metrics.add(group.path)
+        items = [item for item in self.unassigned.values() if item.group is group]
+        for item in items:
+            yield from self._follow(group, item.member, item.file, item.format)
+        return [self._by_path[item.member.path] for item in items if item.member.path in self._by_path]
+
+    def is_followed(self, followed: Followed) -> bool:
+        """Is it still the log that is followed at its path?"""
+        return self._by_path.get(followed.path) is followed
+
+    def _is_run(self, group: RunGroup, files: Mapping[str, GroupedFile]) -> bool:
+        """Files without metrics are a run only if there are no metrics anywhere."""
+        if self._is_run_path(group.path):
+            return True
+        return not self._with_metrics and not all(files[member.path].beside for member in group.members)
+
+    def _was_elsewhere(self, member: Member, group: RunGroup) -> bool:
+        """Return whether a file is followed as part of another run than that of its group."""
+        followed = self._by_path.get(member.path)
+        if followed is None or followed.retired or member.path in self.unassigned:
+            return False
+        return self._is_run_path(group.path) and followed.found.run not in (-1, self.runs.get(group.path))
+
+    def _is_run_path(self, path: str) -> bool:
+        return path in self.runs or path in self._with_metrics
+
+    def _announce_run(self, group: RunGroup) -> Iterator[Event]:
+        run = self.runs.setdefault(group.path, len(self.runs))
+        if self._run_names.get(run) != group.name:
+            self._run_names[run] = group.name
+            yield RunFound(run, clean(group.name), group.path)
+
+    def _follow(self, group: RunGroup, member: Member, file: FoundFile, log_format: Format) -> Iterator[Event]:
+        """Follow a file as part of its run, unless its run has metrics elsewhere or a newer file supersedes it."""
+        if log_format.unsupported and log_format.describes_run and group.path in self._with_metrics:
+            self.unassigned.pop(member.path, None)
+            self._recognition.leave_out(member.path, "its run has metrics")
+            self._left_out.add(member.path)
+            return
+        if (newer := self._supersession.newer(file, log_format)) is not None:
+            self._recognition.skip(file, f"superseded by {clean(newer.path)}")
+            return
+        item = self.unassigned.pop(member.path, None)
+        if item is not None:
+            self._recognition.forgive(member.path)
+            if item.followed is not None and item.followed.found.stream >= 0:
+                yield from _retire(item.followed, f"in its own run {clean(group.name)} now")
+        followed = self._new_followed(member, self.runs[group.path], file, log_format)
+        yield from self._announce(followed)
+        if (older := self._supersession.follow(followed)) is not None:
+            self._recognition.leave_out(older.path, f"superseded by {clean(followed.path)}")
+            yield from _retire(older, f"superseded by {clean(followed.found.source)}")
+            # A restarted training may write to the older file again, or has done so since the last look.
+            del self._by_path[older.path]
+            self._reconsider(older.path)
+
+    def _new_followed(self, member: Member, run: int, file: FoundFile, log_format: Format) -> Followed:
+        """run: -1 for text that is not reported."""
+        stream = len(self.streams) if run >= 0 else -1
+        source = member.joined or member.source
+        event = StreamFound(stream, run, source, member.path, log_format.id, log_format.rank, member.prefix, stream)
+        database = self._databases.of(member.path)
+        remote = self._mounts.is_remote(os.path.dirname(member.path))
+        return Followed(event, log_format, file, self._swanlab_names, member.source, remote, database)
+
+    def _announce(self, followed: Followed) -> Iterator[Event]:
+        self.streams.append(followed)
+        self._by_path[followed.path] = followed
+        yield followed.found
+        if followed.format.unsupported and (status := followed.changed_status()):
+            yield status
+
+    def _place(self, item: UnassignedFile) -> Iterator[Event]:
+        """Show text with the newest run below it; without such a run, read it unreported."""
+        path = item.member.path
+        if not item.is_text:
+            self._recognition.leave_out(path, item.format.unsupported or CONFIG_WITHOUT_RUN)
+            return
+        host = self._host(item.group)
+        if host is None and item.followed is None:
+            self._recognition.leave_out(path, TEXT_WITHOUT_RUN)
+            item.followed = self._by_path[path] = self._new_followed(item.member, -1, item.file, item.format)
+        elif host is not None and host != item.host:
+            self._recognition.forgive(path)
+            if item.followed is None or item.host is None:
+                item.followed = self._new_followed(item.member, host, item.file, item.format)
+            else:
+                item.followed.retired = True
+                item.followed = item.followed.moved(len(self.streams), host)
+            item.host = host
+            yield from self._announce(item.followed)
+
+    def _host(self, group: RunGroup) -> int | None:
+        """Id of the run with which text is shown: the one below that was written last, or the nearest one above."""
+        inside = f"{group.path.rstrip('/')}/"
+        runs = {self.runs[path] for path in self._with_metrics if path.startswith(inside)}
+        times = [(max(f.since.modified, f.modified), f.found.run) for f in self.streams if f.found.run in runs]
+        if times:
+            return max(times)[1]
+        above = group.path
+        while above != (above := os.path.dirname(above)):
+            if above in self._with_metrics:
+                return self.runs[above]
+        return None
+
+
+def _retire(followed: Followed, message: str) -> Iterator[Event]:
+    """End a stream that another one replaces."""
+    stream, size = followed.found.stream, followed.size
+    followed.retired = True
+    yield StreamReplaced(stream)
+    yield StreamStatus(stream, "superseded", message, size, size, followed.modified, 0)
+
+
+def file_order(path: str) -> tuple[list[str | int], tuple[int, str]]:
+    """A key that sorts files by name, and the files of a rotated log from the oldest to the newest."""
+    name = log_name(path)
+    return natural_order(name.live), name.age

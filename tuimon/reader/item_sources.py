@@ -1,0 +1,329 @@
+"""Items of one log as it grows: a file or database run together with its decoder.
+
+StreamSource       Tail and StreamDecoder
+CompressedSource   the same for a file that is compressed by gzip
+DocumentSource     DocumentFile and DocumentDecoder
+DatabaseSource     one run of a Database
+UnsupportedSource  a log of a format that is recognised but not read
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from tuimon.errors import FormatError, Unfinished
+from tuimon.formats import DocumentDecoder, Format, RestartableDecoder, StreamDecoder
+from tuimon.model.log_names import log_name
+from tuimon.model.points import Damage, Item, Points, Replaced, SegmentStart
+from tuimon.reader.compression import GzipStream, WrongChecksum, decompressed
+from tuimon.reader.database import Database
+from tuimon.reader.encoding import UTF8Stream, utf8
+from tuimon.reader.rotation import was_rotated
+from tuimon.sources.document import DocumentFile
+from tuimon.sources.files import FileStatus
+from tuimon.sources.scan import FoundFile
+from tuimon.sources.tail import Tail
+from tuimon.text import clean
+
+BLOCK = 4 << 20
+"""Bytes read at a time: large enough for vectorised decoding, small enough for other logs to get their turn."""
+
+ENDED_AFTER = 60.0
+"""Seconds without a change after which a last line without its newline is read as if it were complete."""
+_PAGE = 4096
+"""Bytes. A log with a whole number of them was probably cut when its writer was killed: output is buffered so."""
+
+MAX_DOCUMENT = 256 << 20
+"""Bytes of a document that is decompressed."""
+
+
+WRITTEN_WITHIN = 30.0
+"""Seconds after the last change of a document in which it may still be being written, and so is not damaged."""
+
+
+class ItemSource:
+    """Base class: the state and message of a log are those of its file, unless overridden."""
+
+    def __init__(self, file: FileStatus) -> None:
+        self.file = file
+
+    @property
+    def read(self) -> int:
+        """Bytes read or skipped."""
+        return 0
+
+    @property
+    def state(self) -> str:
+        """State as in StreamStatus."""
+        return self.file.state
+
+    @property
+    def message(self) -> str:
+        """Explanation of the state, or ""."""
+        return clean(self.file.message)
+
+    @property
+    def damage(self) -> list[Damage]:
+        """Damage of a log that is read whole each time; that of others is an item."""
+        return []
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
+        return iter(())
+
+    def flush(self) -> Iterator[Item]:
+        """Yield the items of a last record without its end, once no more bytes are expected for now."""
+        return iter(())
+
+
+class StreamSource(ItemSource):
+    """Items of a log that grows at its end."""
+
+    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
+        self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
+        super().__init__(self._tail)
+        self.is_settled = self._tail.is_settled
+        self.last = self._tail.last
+        self._format = log_format
+        self._text = UTF8Stream()
+        self._decoder = self._new_decoder()
+        self._ended = False
+        """Whether a last line without its newline has been read."""
+
+    @property
+    def read(self) -> int:
+        return self._tail.offset
+
+    @property
+    def state(self) -> str:
+        if self._tail.state != "current":
+            return self._tail.state
+        if self._tail.size == 0:
+            return "waiting"
+        return "current" if self._tail.offset >= self._tail.size else "reading"
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        head = self._tail.head
+        for chunk in self._tail.read_new(limit):
+            if self._ended:
+                yield self._reread()
+                continue
+            if chunk.restarted and self._decoder.held_back:
+                yield from self._decoder.feed(b"")
+            if chunk.restarted:
+                self._text = UTF8Stream()
+            if chunk.restarted and was_rotated(self._tail.path, head):
+                self._decoder = self._new_decoder()
+                yield Replaced()  # the points will be those of the older file
+            elif chunk.restarted and isinstance(self._decoder, RestartableDecoder):
+                self._decoder.restart()
+            elif chunk.restarted:
+                # The file was replaced or rewritten: the state of the decoder belongs to the old bytes.
+                self._decoder = self._new_decoder()
+                yield Replaced() if self._format.rewritten_whole else SegmentStart(None, purge=False)
+            items = self._decoder.feed(self._text.feed(chunk.data))
+            if self._decoder.must_reread:
+                yield self._reread()
+                continue
+            yield from items
+            if self._decoder.skippable:
+                self._decoder.advance(self._tail.skip(self._decoder.skippable))
+            if self._decoder.skips_zeros and (hole := self._tail.hole()):
+                self._decoder.advance(self._tail.skip(hole))
+        if self._decoder.skippable or (self._decoder.held_back and self._tail.offset >= self._tail.size):
+            yield from self._decoder.feed(b"")
+
+    def flush(self) -> Iterator[Item]:
+        items = self._last_line() or self._decoder.flush()
+        if self._decoder.must_reread:
+            yield self._reread()
+            while self._tail.offset < self._tail.size and self._tail.state == "current":
+                yield from self.read_new(BLOCK, False)
+            items = self._last_line() or self._decoder.flush()
+        yield from items
+
+    def _last_line(self) -> Sequence[Item]:
+        """Return the items of a last line without its newline, if the log has ended."""
+        tail = self._tail
+        whole = tail.state == "current" and tail.offset >= tail.size and tail.size % _PAGE
+        if self._ended or not whole or time.time() - tail.modified < ENDED_AFTER:
+            return ()
+        items = [item for item in self._decoder.end() if not isinstance(item, Damage)]
+        self._ended = bool(items)
+        return items
+
+    def _reread(self) -> Replaced:
+        """Start again at the beginning of the file, because a flush returned a record that was incomplete."""
+        self._tail.rewind()
+        self._ended = False
+        self._text, self._decoder = UTF8Stream(), self._new_decoder()
+        return Replaced()
+
+    def _new_decoder(self) -> StreamDecoder:
+        return cast(StreamDecoder, self._format.decoder())
+
+
+class CompressedSource(ItemSource):
+    """Items of a log that is compressed by gzip. Sizes and offsets are those of the compressed bytes."""
+
+    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
+        self._tail = Tail(path, remote, by_inode=True)
+        super().__init__(self._tail)
+        self._format = log_format
+        self._decoder = cast(StreamDecoder, log_format.decoder())
+        self._stream = GzipStream()
+        self._without: set[int] = set()
+        """Offsets of members that are damaged."""
+        self._text = UTF8Stream()
+        self._problem = ""
+
+    @property
+    def read(self) -> int:
+        return self._tail.offset
+
+    @property
+    def state(self) -> str:
+        if self._tail.state != "current":
+            return self._tail.state
+        if self._tail.size == 0:
+            return "waiting"
+        return "current" if self._tail.offset >= self._tail.size else "reading"
+
+    @property
+    def message(self) -> str:
+        return self._problem or clean(self._tail.message)
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        for chunk in self._tail.read_new(min(limit, BLOCK)):
+            if chunk.restarted:
+                self._without.clear()
+                yield self._restart()
+            if self._problem:
+                continue
+            try:
+                yield from self._items(self._stream.feed(chunk.data))
+            except WrongChecksum:  # what was read of this member may be wrong
+                self._without.add(self._stream.member)
+                self._tail.rewind()
+                yield self._restart()
+                return
+            except FormatError as error:
+                self._problem = error.message
+                yield Damage(0, 0, error.message)
+
+    def flush(self) -> Iterator[Item]:
+        yield from self._items(self._stream.release())
+        yield from self._decoder.flush()
+
+    @property
+    def damage(self) -> list[Damage]:
+        if not self._stream.is_unfinished or time.time() - self._tail.modified <= WRITTEN_WITHIN:
+            return []
+        return [Damage(self._tail.offset, 0, "compressed data ends early")]
+
+    def _items(self, texts: Iterator[bytes]) -> Iterator[Item]:
+        for text in texts:
+            yield from self._decoder.feed(self._text.feed(text))
+        yield from self._stream.damage
+        self._stream.damage.clear()
+
+    def _restart(self) -> Replaced:
+        self._decoder, self._text = cast(StreamDecoder, self._format.decoder()), UTF8Stream()
+        self._stream, self._problem = GzipStream(frozenset(self._without)), ""
+        return Replaced()
+
+
+class DocumentSource(ItemSource):
+    """Items of a log that is rewritten as a whole."""
+
+    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
+        self._document = DocumentFile(path, remote, log_format.max_size)
+        super().__init__(self._document)
+        self._decoder = cast(DocumentDecoder, log_format.decoder())
+        self._compressed = log_name(path).compressed
+        self._limit = min(log_format.max_size, MAX_DOCUMENT)
+        self._problem = ""
+        self._damage: list[Damage] = []
+        """Damage of the present document, if no process is writing it any more."""
+        self._salvaged = False
+        """Whether any points were read."""
+        self._loaded = 0
+        """Size (bytes) of the document that was decoded last."""
+
+    @property
+    def read(self) -> int:
+        return self._loaded
+
+    @property
+    def state(self) -> str:
+        if self._document.state != "current":
+            return self._document.state
+        if self._problem and not self.damage:
+            return "writing" if self._loaded or self._document.size else "waiting"
+        if self.damage:
+            return "current" if self._salvaged else "unreadable"
+        return "current" if self._loaded else "waiting"
+
+    @property
+    def message(self) -> str:
+        if self.damage:
+            first = self.damage[0]
+            return clean(f"{first.reason} at byte {first.offset}")
+        return clean(self._problem or self._document.message)
+
+    @property
+    def damage(self) -> list[Damage]:
+        return self._damage if time.time() - self._document.modified > WRITTEN_WITHIN else []
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        data = self._document.poll(closed)
+        if data is None:
+            return
+        try:
+            items = self._decoder.load(utf8(decompressed(data, self._limit) if self._compressed else data))
+            self._problem, self._damage = "", []
+        except Unfinished as error:
+            self._problem, self._damage = error.message, list(error.damage)
+            self._salvaged = self._salvaged or any(isinstance(item, Points) for item in error.items)
+            self._document.failed()
+            yield from error.items
+            return
+        except FormatError as error:
+            self._problem = error.message
+            items = [Damage(0, len(data), error.message)]
+        self._loaded, self._salvaged = len(data), True
+        self._document.loaded()
+        yield from items
+
+
+class DatabaseSource(ItemSource):
+    """Items of one run of a database."""
+
+    def __init__(self, database: Database, path: str) -> None:
+        super().__init__(database)
+        self._database = database
+        self._path = path
+
+    @property
+    def read(self) -> int:
+        return 0 if self._database.has_items(self._path) else self._database.read
+
+    @property
+    def state(self) -> str:
+        return "reading" if self._database.has_items(self._path) else self._database.state
+
+    def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
+        self._database.poll()
+        yield from self._database.take(self._path)
+
+
+class UnsupportedSource(ItemSource):
+    """A log that is not read; its message says what the user can do instead."""
+
+    def __init__(self, file: FoundFile, reason: str) -> None:
+        status = FileStatus(file.path, remote=False)
+        status.state, status.message = "unsupported", reason
+        status.size, status.modified = file.size, file.modified
+        super().__init__(status)

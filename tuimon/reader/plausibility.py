@@ -1,0 +1,96 @@
+"""Distinguish the table of a training that has just begun from other small tables: prices, diaries, quiz scores.
+
+A table of more than FEW rows is judged by its format alone. A shorter one needs more evidence, because a home directory
+holds many of them: the name of a metric that only trainings have, or a counter of steps in a place where logs lie. It
+is examined again when it has grown.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable
+
+import orjson
+
+from tuimon.formats import Format
+from tuimon.sources import layout
+
+FEW = 3
+"""Number of rows up to which a table needs more evidence."""
+REASON = f"a table of at most {FEW} rows that does not look like a training log"
+_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl")
+_RANKS = range(11, 31)
+"""Ranks of formats that any program may write: tables and JSON."""
+_TERMS = frozenset(
+    {"acc", "accuracy", "actor", "advantage", "auc", "auroc", "bleu", "cer", "critic", "dice", "entropy"}
+    | {"episode", "episodes", "epoch", "epochs", "eval", "f1", "fid", "gpu", "grad", "iou", "iteration"}
+    | {"iterations", "kl", "learning", "loss", "losses", "lr", "mae", "miou", "mse", "perplexity", "policy"}
+    | {"ppl", "psnr", "reward", "rewards", "rmse", "rouge", "ssim", "throughput", "timesteps", "tokens", "train"}
+    | {"val", "valid", "validation", "wer"}
+)
+"""Words (lower case) in the names of metrics and counters that only trainings use."""
+_COUNTERS = frozenset({"batch", "generation", "iter", "round", "step", "steps", "update", "updates"})
+"""Words that other tables use as well."""
+_PLACES = frozenset(
+    {"history", "log", "logs", "metric", "metrics", "monitor", "progress", "result", "results", "stats"}
+    | {"train", "training"}
+)
+"""Words in the names of files that hold training logs."""
+_WORD = re.compile(r"[A-Z]?[a-z]+\d?|[A-Z]+")
+_KEY = re.compile(rb'"([^"\\]{1,200})"\s*:')
+
+
+def is_doubtful(path: str, root: str, log_format: Format, head: bytes, size: int) -> bool:
+    """Is this a table of a few rows without a sign of a training? A file that the user named is not doubtful.
+
+    head: its first bytes. size: its size (bytes)."""
+    if path == root or size > len(head) or log_format.rank not in _RANKS or not path.endswith(_SUFFIXES):
+        return False
+    if log_format.wants_path or log_format.source_path or log_format.supersedes or log_format.joined_source:
+        return False
+    names, rows = _json_content(head) if head.lstrip()[:1] in (b"{", b"[") else _table_content(head)
+    if rows > FEW:
+        return False
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    words = _words(names)
+    if words & _TERMS or _words([stem]) & {"loss", "reward", "accuracy"}:
+        return False
+    counts = not words or bool(words & _COUNTERS)
+    return not (counts and _is_place_of_logs(path, root, stem))
+
+
+def _is_place_of_logs(path: str, root: str, stem: str) -> bool:
+    if _words([stem]) & _PLACES or layout.is_own(stem):
+        return True
+    below = posixpath.relpath(posixpath.dirname(path), root).split("/")
+    return any(layout.is_facet(name) or layout.is_own(name) or layout.is_role(name) for name in below)
+
+
+def _words(names: Iterable[str]) -> set[str]:
+    return {word.lower() for name in names for word in _WORD.findall(name)}
+
+
+def _table_content(head: bytes) -> tuple[list[str], int]:
+    """(names in the header, number of rows)."""
+    lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
+    return lines[:1], max(0, len(lines) - 1)
+
+
+def _json_content(head: bytes) -> tuple[list[str], int]:
+    """(keys at any depth, greatest number of rows or values of a list; number of lines for JSON lines)."""
+    names = [key.decode("utf-8", "replace") for key in _KEY.findall(head)]
+    try:
+        return names, _longest(orjson.loads(head))
+    except orjson.JSONDecodeError:
+        return names, sum(1 for line in head.splitlines() if line.strip())
+
+
+def _longest(value: object) -> int:
+    """The greatest length of a list at any depth, and of an object of objects (rows by epoch)."""
+    if isinstance(value, list):
+        return max([len(value), *map(_longest, value)])
+    if isinstance(value, dict):
+        rows = sum(isinstance(item, dict) for item in value.values())
+        return max([rows, *map(_longest, value.values())])
+    return 0

@@ -1,0 +1,282 @@
+"""Read the files of a job of many ranks for the verdict: the beginning and the end of each, then what is added.
+
+Nothing is written, and a file that is damaged or cannot be read costs only itself.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import orjson
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tuimon.model.ranks import JobRanks, Place
+from tuimon.ranks.evidence import Evidence, Failure, FileReading
+from tuimon.ranks.hardware import DMON_HEAD, read_gpus
+from tuimon.ranks.lines import MARKS, failure_of
+from tuimon.ranks.report import report_of
+from tuimon.ranks.verdict import Verdict, judge
+from tuimon.reader.rank_paths import HEAD, files_of, head_of, is_hardware, log_file, node_of, task_numbers
+from tuimon.text import clean
+
+_TAIL = 262_144
+_TAIL_OF_ALL, _SHORTEST_TAIL = 6 << 20, 8_192
+"""Bytes of the tails of all files, which many files share."""
+_MANY = 64
+_MOST_AT_ONCE = 1 << 20
+"""Bytes that a visit reads of a file that has grown."""
+_COUNTED = 64 << 20
+"""Bytes in front of a line up to which lines are counted for its number; above, it stays unknown (0)."""
+_MOST_NUMBERED = 8
+"""Rows of a report whose lines are counted."""
+_DOCUMENT_TAIL = 32_768
+_LONGEST_LINE = 4096
+_SEARCH_EVERY = 10.0
+"""Seconds between two searches for new files."""
+
+
+class _Known(Struct):
+    """A file that is read, and how far."""
+
+    path: str
+    reading: FileReading
+    inode: int
+    size: int = 0
+    """Size and time of the last change when it was last visited."""
+    modified: float = 0.0
+    offset: int = 0
+    """End of the last line that was read."""
+    lines: int = 0
+    counted: bool = True
+    """Is `lines` the number of lines up to `offset`?"""
+    skipped: int = 0
+
+
+class JobReading:
+    """Follows the files of one job. Files that are deleted stay in what was read."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.evidence = Evidence()
+        self._known: dict[str, _Known] = {}
+        self._documents: dict[str, tuple[float, int]] = {}
+        """Time and size of the files that are read as a whole."""
+        self._numbers: dict[str, int] = {}
+        self._paths: list[str] = []
+        self._pending: deque[str] = deque()
+        self._searched_at = -_SEARCH_EVERY
+        self._newest = 0.0
+        self._changed = False
+        self._line_numbers: dict[tuple[str, int], int] = {}
+        """By (path, offset)."""
+
+    def read(self, seconds: float = float("inf"), final: bool = False) -> bool:
+        """Read what is new in the files for about `seconds`. Return True once all have been looked at.
+
+        final: also read a last line without its end.
+        """
+        start = time.monotonic()
+        if not self._pending:
+            if start - self._searched_at >= _SEARCH_EVERY:
+                self._search()
+            self._pending.extend(self._paths)
+        while self._pending:
+            path = self._pending.popleft()
+            try:
+                self._visit(path, final)
+            except (OSError, ValueError, OverflowError):
+                continue
+            if time.monotonic() - start >= seconds:
+                break
+        return not self._pending
+
+    @property
+    def changed(self) -> bool:
+        """Has anything been read since this was asked last?"""
+        changed, self._changed = self._changed, False
+        return changed
+
+    def verdict(self) -> Verdict | None:
+        """Return the verdict; None for fewer than two ranks."""
+        self.evidence.quiet_for = time.time() - self._newest
+        if len(self.evidence.ranks) < 2:
+            return None
+        verdict = judge(self.evidence)
+        if verdict.root_cause is not None and verdict.root_cause.place is not None:
+            verdict.root_cause.place = self._numbered(verdict.root_cause.place)
+        return verdict
+
+    def report(self) -> JobRanks | None:
+        """Return the verdict and a row for each rank; None for fewer than two ranks."""
+        verdict = self.verdict()
+        unread = sum(known.skipped for known in self._known.values())
+        if verdict is None:
+            return None
+        report = report_of(self.evidence, verdict, self.directory, unread)
+        strange = [
+            replace(row, number=self._numbered(Place(row.path, row.number, row.offset)).line)
+            for row in report.rows[:_MOST_NUMBERED]
+            if row.strangeness
+        ]
+        return replace(report, rows=(*strange, *report.rows[len(strange) :]))
+
+    def _numbered(self, place: Place) -> Place:
+        """Return the place with its line number, which is unknown if lines before it were not read."""
+        if place.line or not place.path or place.offset > _COUNTED:
+            return place
+        key = place.path, place.offset
+        if key not in self._line_numbers:
+            count, left = 1, place.offset
+            try:
+                with open(os.path.join(self.directory, place.path), "rb") as stream:
+                    while left > 0 and (block := stream.read(min(left, 1 << 20))):
+                        count += block.count(b"\n")
+                        left -= len(block)
+            except OSError:
+                return place
+            if len(self._line_numbers) > 1000:
+                self._line_numbers.clear()
+            self._line_numbers[key] = count
+        return replace(place, line=self._line_numbers[key])
+
+    def _search(self) -> None:
+        self._searched_at = time.monotonic()
+        paths = list(files_of(self.directory))
+        if paths == self._paths:
+            return
+        numbers = task_numbers(self.directory, paths)
+        if any(numbers.get(path) != self._numbers.get(path) for path in self._known):
+            self.evidence, self._known, self._documents = Evidence(), {}, {}
+        # The hardware of the nodes says which GPU is at which bus, and a rank is known before its error.json is read.
+        order = sorted(paths, key=lambda path: (not is_hardware(os.path.basename(path)), path.endswith("error.json")))
+        self._paths, self._numbers = order, numbers
+
+    def _visit(self, path: str, final: bool) -> None:
+        status = os.stat(path)
+        self._newest = max(self._newest, status.st_mtime)
+        if path not in self._known and self._is_document(path):
+            if self._documents.get(path) != (status.st_mtime, status.st_size):
+                self._documents[path] = status.st_mtime, status.st_size
+                self._changed = True
+                self._read_document(path)
+            return
+        known = self._known.get(path)
+        if known is None or known.inode != status.st_ino or status.st_size < known.offset:
+            file = log_file(path, os.path.relpath(path, self.directory), self._numbers.get(path), status.st_mtime)
+            known = self._known[path] = _Known(path, FileReading(self.evidence, file), status.st_ino)
+        if (known.size, known.modified) == (status.st_size, status.st_mtime) and not final:
+            if known.offset < known.size and known.offset:
+                self._read_more(known, status.st_size, True)  # its last line has no end
+            return
+        known.size, known.modified = status.st_size, status.st_mtime
+        self._read_more(known, status.st_size, final)
+
+    def _read_more(self, known: _Known, size: int, to_end: bool) -> None:
+        """Read lines from the offset on. to_end: also one without its end."""
+        tail = _TAIL if len(self._paths) <= _MANY else max(_TAIL_OF_ALL // len(self._paths), _SHORTEST_TAIL)
+        with open(known.path, "rb") as stream:
+            if known.offset == 0 and size > HEAD + tail:
+                self._feed(known, stream.read(HEAD), False)
+                self._skip(stream, known, size - tail)
+            elif size - known.offset > max(_MOST_AT_ONCE, tail):
+                self._skip(stream, known, size - tail)
+            stream.seek(known.offset)
+            self._feed(known, stream.read(max(size - known.offset, 0)), to_end)
+
+    def _feed(self, known: _Known, block: bytes, to_end: bool) -> None:
+        end = len(block) if to_end else block.rfind(b"\n") + 1
+        marks = (match.start() for match in MARKS.finditer(block))
+        position, mark = 0, next(marks, end)
+        for line in block[:end].splitlines(keepends=True) if b"\r" not in block else _lines(block[:end]):
+            known.lines += 1
+            position += len(line)
+            if len(line) > 1:
+                number = known.lines if known.counted else 0
+                known.reading.feed(number, _decoded(line), known.offset, mark < position)
+            while mark < position:
+                mark = next(marks, end)
+            known.offset += len(line)
+        self._changed |= end > 0
+
+    def _skip(self, stream: BinaryIO, known: _Known, end: int) -> None:
+        """Go on at the first line after `end`. Lines are counted later, where a number is needed."""
+        left = end - known.offset
+        if left <= 0:
+            return
+        known.skipped += left
+        known.counted = False
+        stream.seek(end)
+        known.offset = end + len(stream.readline(1 << 20))
+
+    def _is_document(self, path: str) -> bool:
+        """Is the file read as a whole, or by its ends, whenever it has changed?"""
+        name = os.path.basename(path)
+        known = name == "error.json" or is_hardware(name) or path in self._documents
+        return known or (not self._numbers.get(path) and DMON_HEAD.match(head_of(path)) is not None)
+
+    def _read_document(self, path: str) -> None:
+        relative = os.path.relpath(path, self.directory)
+        if os.path.basename(path) == "error.json":
+            self._read_error(path, relative)
+        else:
+            stem = os.path.basename(path).split(".")[0]
+            read_gpus(_ends(path), node_of(os.path.basename(path)) or stem, self.evidence)
+
+    def _read_error(self, path: str, relative: str) -> None:
+        """Read torchelastic's error.json: the exception and its time, of the rank whose log lies beside it."""
+        try:
+            message = orjson.loads(head_of(path))["message"]
+            text = message["message"] if isinstance(message, dict) else str(message)
+            stamp = float(message["extraInfo"]["timestamp"]) if isinstance(message, dict) else None
+        except (ValueError, KeyError, TypeError):
+            return
+        folder = os.path.dirname(relative)
+        keys = {
+            key
+            for key, rank in self.evidence.ranks.items()
+            if rank.place is not None and os.path.dirname(rank.place.path) == folder
+        }
+        key = keys.pop() if len(keys) == 1 else None
+        line = clean(str(text).split("\n", 1)[0])[:400]
+        kind = failure_of(line)
+        if kind is not None:
+            node = self.evidence.rank(key).node if key else ""
+            place = Place(relative, 1)
+            self.evidence.failures.append(Failure(kind, line, place, stamp, stamp is not None, key, node))
+
+
+def read_verdict(directory: str) -> Verdict | None:
+    """Return the verdict about the job whose files are below `directory`; None if it has fewer than two ranks."""
+    reading = JobReading(directory)
+    reading.read(final=True)
+    return reading.verdict()
+
+
+def _lines(block: bytes) -> Iterator[bytes]:
+    """Yield the lines of a block with their ends; a carriage return does not end a line."""
+    parts = block.split(b"\n")
+    for part in parts[:-1]:
+        yield part + b"\n"
+    if parts[-1]:
+        yield parts[-1]
+
+
+def _decoded(line: bytes) -> str:
+    """Return the text of a line; the last part counts where a progress bar overwrote itself."""
+    return line[:_LONGEST_LINE].rstrip(b"\r\n").rsplit(b"\r", 1)[-1].decode("utf-8", "replace")
+
+
+def _ends(path: str) -> str:
+    """Return the text at the beginning and at the end of a file."""
+    with open(path, "rb") as stream:
+        block = stream.read(HEAD)
+        size = os.fstat(stream.fileno()).st_size
+        if size > HEAD:
+            stream.seek(max(HEAD, size - _DOCUMENT_TAIL))
+            block += b"\n" * (size > HEAD + _DOCUMENT_TAIL) + stream.read(_DOCUMENT_TAIL)
+    return block.decode("utf-8", "replace")

@@ -1,0 +1,70 @@
+"""Delete mirrors that have not been used for long, or that take more space than all of them may."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+
+from tuimon.platform_support import mirror_directory
+
+EXPIRES = 14 * 86400.0
+"""Age (s) since its last use after which a mirror is deleted."""
+MAX_TOTAL = 5 << 30
+"""Bytes of all mirrors above which the ones that were not used for longest are deleted; $TUIMON_MIRROR_MAX."""
+
+
+def expire(where: str | None = None, now: float | None = None, limit: int | None = None) -> list[str]:
+    """Delete mirrors that were not used for EXPIRES, then the oldest ones above `limit` bytes; return their paths.
+
+    A mirror that is being filled is kept.
+    """
+    where, now = where or mirror_directory(), time.time() if now is None else now
+    limit = _limit(os.environ) if limit is None else limit
+    mirrors: list[tuple[float, int, str]] = []
+    with contextlib.suppress(OSError), os.scandir(where) as entries:
+        mirrors += (
+            (entry.stat().st_mtime, _bytes_below(entry.path), entry.path)
+            for entry in entries
+            if entry.is_dir(follow_symlinks=False) and os.path.isdir(os.path.join(entry.path, "tree"))
+        )
+    total, gone = sum(size for _, size, _ in mirrors), []
+    for used, size, path in sorted(mirrors):
+        if (now - used > EXPIRES or total > limit) and _delete(path):
+            gone.append(path)
+            total -= size
+    return gone
+
+
+def _limit(environment: Mapping[str, str]) -> int:
+    match = re.fullmatch(r"(\d{1,9})\s*([KMGT]?)i?B?", environment.get("TUIMON_MIRROR_MAX", ""), re.IGNORECASE)
+    return int(match[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[match[2].upper()] if match else MAX_TOTAL
+
+
+def _bytes_below(directory: str) -> int:
+    total = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.stat(os.path.join(folder, name), follow_symlinks=False).st_blocks * 512
+    return total
+
+
+def _delete(path: str) -> bool:
+    """Delete a mirror unless it is being filled; return whether it was deleted."""
+    try:
+        descriptor = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True

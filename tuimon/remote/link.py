@@ -1,0 +1,213 @@
+"""The thread that keeps a mirror up to date: it connects, and connects again after the link was lost."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from tuimon.errors import TuimonError
+from tuimon.model.links import Link, RemotePath
+from tuimon.remote.expiry import expire
+from tuimon.remote.mirror import DiskFull, Mirror
+from tuimon.remote.receiver import MAX_BYTES, Receiver, TooLarge
+from tuimon.remote.session import Ended, Session
+from tuimon.remote.ssh import Transport
+from tuimon.remote.targets import Target
+from tuimon.text import clean
+
+RETRY = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
+"""Seconds before the next attempt to connect, after the first, second, … failure in a row."""
+RETRY_FULL = 30.0
+"""Seconds before the next attempt if the local disk was full."""
+SHARED_EVERY = 1.0
+"""Seconds between two looks at a mirror that another program fills."""
+SAVE_EVERY = 10.0
+"""Seconds between two notes of when the host was last heard."""
+INTERVAL = 0.25
+"""Seconds between two looks of the agent at the files that grow."""
+_POLL = 0.02
+_LOGINS = threading.BoundedSemaphore(4)
+"""At most four logins at once: sshd refuses some of more than ten by default (MaxStartups)."""
+
+Hint = Callable[[Iterable[str], bool], None]
+"""(paths that have changed, whether files or directories are new or gone)."""
+
+
+class Keeper:
+    """Keeps the mirror of one target."""
+
+    def __init__(
+        self,
+        target: Target,
+        transport: Transport,
+        *,
+        where: str | None = None,
+        max_bytes: int = MAX_BYTES,
+        offline: bool = False,
+    ) -> None:
+        """where: the directory of all mirrors. offline: show what is here, and connect never."""
+        self.target = target
+        self.mirror = Mirror(target, where)
+        stored = self.mirror.stored
+        self.link = Link(target.shown, target.host or target.shown, heard=stored.heard or float("nan"))
+        self.known = stored.complete
+        """Whether the mirror was complete at some time, so that it can be shown before the host answers."""
+        absolute = target.path.startswith("/")
+        prefix = target.shown[: len(target.shown) - len(target.path)] + ("/" if absolute else "")
+        self.path = RemotePath(self.mirror.root, target.shown, self.mirror.top, prefix, self.link)
+        """The path to read."""
+        self.on_hint: Hint = lambda paths, structure: None
+        self.on_change: Callable[[], None] = lambda: None
+        """Called when the state of the link has changed."""
+        self._transport = transport
+        self._max_bytes = max_bytes
+        self._closing = threading.Event()
+        self._retry = threading.Event()
+        self._settled = threading.Event()
+        self._may_ask = False
+        self._session: Session | None = None
+        self._saved_at = 0.0
+        self._thread = threading.Thread(target=self._keep, name=f"link {target.host}", daemon=True)
+        if offline:
+            self._say("offline")
+            self._settled.set()
+
+    def start(self, may_ask: bool = False) -> None:
+        """Start to connect. may_ask: ssh may ask the user on the terminal, the first time."""
+        if self.link.state != "offline":
+            self._may_ask = may_ask
+            self._thread.start()
+
+    def login(self) -> None:
+        """Connect again at once; ssh may ask the user on the terminal."""
+        self._settled.clear()
+        self._may_ask = True
+        self._say("connecting")
+        self._retry.set()
+
+    def wait_for_answer(self) -> None:
+        """Wait until the host answers, or the attempt to connect has ended."""
+        while self.link.state == "connecting" and self._thread.is_alive():
+            self._settled.wait(_POLL)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the link is up for the first time, or has failed; return whether it is so."""
+        return self._settled.wait(timeout)
+
+    def close(self) -> None:
+        """End the connection and the thread."""
+        self._closing.set()
+        self._retry.set()
+        if (session := self._session) is not None:
+            session.close()
+        if self._thread.is_alive():
+            self._thread.join(timeout=5)
+        self.mirror.close()
+
+    # ------------------------------------------------------------------ the thread
+
+    def _keep(self) -> None:
+        failures = 0
+        while not self._closing.is_set():
+            if not self.mirror.lock():
+                self._follow_other()
+                continue
+            pause, was_up = self._connect(failures)
+            if self._closing.is_set():
+                break
+            failures = 1 if was_up else failures + 1
+            if pause is None:
+                pause = RETRY[min(failures, len(RETRY)) - 1] * random.uniform(0.8, 1.2)
+            self.link.retry = time.time() + pause
+            self._settled.set()
+            self.on_change()
+            self._retry.wait(pause)
+            self._retry.clear()
+        self._save()
+
+    def _connect(self, failures: int) -> tuple[float | None, bool]:
+        """Connect once, until the link is lost. Return (seconds to wait or None for the usual, whether it was up)."""
+        may_ask, self._may_ask = self._may_ask, False
+        self._say("connecting", self.link.detail)
+        receiver = Receiver(self.mirror, self._max_bytes)
+        session = self._session = Session(self._transport, self.target.path, receiver, INTERVAL)
+        pause: float | None = None
+        logging_in = contextlib.ExitStack()
+        logging_in.enter_context(_LOGINS)
+
+        def progress() -> None:
+            if receiver.hello is not None:
+                logging_in.close()
+                self._progress(session, receiver)
+
+        try:
+            session.run(not may_ask, progress)
+        except Ended as ended:
+            state = "login" if ended.login else "failed" if ended.final else "lost"
+            pause = 3600.0 if ended.login or ended.final else None
+            self._say(state, ended.reason)
+        except DiskFull as error:
+            pause = RETRY_FULL
+            self._say("failed", f"local disk full: {error.message}")
+        except TooLarge as error:
+            pause = 3600.0
+            self._say("failed", error.message)
+        except (TuimonError, OSError, ValueError) as error:
+            self._say("lost", f"{error.message if isinstance(error, TuimonError) else error}")
+            pause = RETRY[-1] if failures > len(RETRY) else None
+        finally:
+            logging_in.close()
+            self._session = None
+        return pause, receiver.hello is not None
+
+    def _progress(self, session: Session, receiver: Receiver) -> None:
+        """Publish the state of a link that is up."""
+        link, now = self.link, time.time()
+        link.heard, link.delay, link.here, link.total = now, session.delay, receiver.here, receiver.total
+        if receiver.complete and not link.complete:
+            link.complete = True
+            self.mirror.stored.complete = True
+            self._save()
+        state = "missing" if receiver.missing else "live" if receiver.complete else "copying"
+        if state != link.state:
+            self._say(state, receiver.problem)
+        if receiver.changed:
+            paths, receiver.changed = receiver.changed, set()
+            self.on_hint(paths, receiver.names_changed)
+            receiver.names_changed = False
+        if receiver.complete:
+            self._settled.set()
+        if now - self._saved_at > SAVE_EVERY:
+            self._save()
+
+    def _follow_other(self) -> None:
+        """Show the state of a mirror that another program fills."""
+        stored = self.mirror.reload()
+        self.link.heard = stored.heard or float("nan")
+        self.link.complete = stored.complete
+        if self.link.state != "shared":
+            self._say("shared", "another tuimon copies these logs")
+        self._settled.set()
+        self._closing.wait(SHARED_EVERY)
+
+    def _say(self, state: str, detail: str = "") -> None:
+        self.link.detail = clean(detail)
+        if state != self.link.state:
+            self.link.since = time.time()
+        self.link.state = state
+        self.on_change()
+
+    def _save(self) -> None:
+        self._saved_at = time.time()
+        stored = self.mirror.stored
+        stored.target, stored.state, stored.detail = self.target.shown, self.link.state, self.link.detail
+        stored.heard = self.link.heard if self.link.heard == self.link.heard else 0.0
+        self.mirror.save()
+
+
+def expire_in_background() -> None:
+    """Delete old mirrors, on a thread."""
+    threading.Thread(target=expire, name="expiry", daemon=True).start()

@@ -1,0 +1,377 @@
+"""The private copy of the logs of one target, which the reader follows like any directory.
+
+$XDG_CACHE_HOME/tuimon/mirror/<host>-<hash of the target>/      directories 0700, files 0600
+    tree/<host>/<path>    the files, under the names that they have on the host
+    tmp/                  documents that are being received; they are moved into the tree when they are whole
+    link.json             when the host was last heard, and what the filler wants to remember (ETags)
+    lock                  held (flock) by the program that fills the mirror; a second one only reads
+
+A log that grows is appended to, so after any interruption a file is a prefix or the whole of a version that existed.
+A file that was replaced on the host gets a new inode, one that was truncated keeps its inode, and a document is
+swapped by rename. Names come from the host and are not trusted: see `component`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import math
+import os
+import re
+import shutil
+import time
+import zlib
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from tuimon.errors import TuimonError
+from tuimon.platform_support import mirror_directory
+from tuimon.remote.targets import Target, parts_of
+from tuimon.text import clean
+
+MAX_NAME = 240
+"""Maximum bytes of an encoded name."""
+MAX_DEPTH = 40
+"""Maximum number of components below the root of a mirror."""
+KEEP_FREE = 1 << 30
+"""Bytes of the local disk that are left free, or a tenth of a small disk."""
+SAMPLE = 4096
+"""Bytes at the beginning and at the end of a file whose checksums show whether it is still the same file."""
+_MORE_SPACE = "Free space, or set TUIMON_MIRROR to a directory on another disk."
+_FREE_CHECK = 16 << 20
+"""Bytes that are written between two looks at the free space."""
+_LATEST = 2**63 // 10**9 - 1
+"""Latest time of change (s since the epoch) that file systems store."""
+
+_CONTROL = "[\x01-\x1f\x7f]"
+_CODE = "(?:[01][0-9A-F]|7F)"
+_UNSAFE = re.compile(f"{_CONTROL}|%(?=(?:25)*{_CODE})")
+_CODED = re.compile(f"%(?:({_CODE})|25(?=(?:25)*{_CODE}))")
+
+
+class MirrorError(TuimonError):
+    """A host sent something that cannot be stored: a bad name, a gap, a file over a limit."""
+
+
+class DiskFull(TuimonError):
+    """The local disk, or the part of it that mirrors may use, is full."""
+
+
+def component(name: str) -> str:
+    """Return the name of a file on the host as a name in the mirror. Raise MirrorError for a name that cannot be one.
+
+    Control characters are percent-encoded. Other names are kept, such as "a%2Fb" and bytes that are not UTF-8, because
+    formats and runs are recognised by them.
+    """
+    safe = _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", name)
+    if safe in ("", ".", "..") or "/" in safe or "\0" in safe or len(os.fsencode(safe)) > MAX_NAME:
+        raise MirrorError(f"a name that cannot be mirrored: {clean(name, 60)!r}")
+    return safe
+
+
+def original(name: str) -> str:
+    """Return the name on the host of a name in the mirror: the inverse of `component`."""
+    return _CODED.sub(lambda match: chr(int(match[1], 16)) if match[1] else "%", name)
+
+
+class Stored(msgspec.Struct):
+    """Content of link.json."""
+
+    target: str = ""
+    """Target.shown."""
+    heard: float = 0.0
+    """Time (s since the epoch) at which the host was last heard; 0.0: never."""
+    host: str = ""
+    """Name that the host gives itself."""
+    complete: bool = False
+    """Whether everything has been received at least once."""
+    state: str = ""
+    """State of the link, for a second program that only reads."""
+    detail: str = ""
+    memory: dict[str, Any] = {}
+    """State of the mirror that is needed at the next start."""
+
+
+class Mirror:
+    """The mirror of one target. Only the program that holds the lock may write."""
+
+    def __init__(self, target: Target, where: str | None = None) -> None:
+        """where: the directory of all mirrors; `mirror_directory()` if None. Creates the directories."""
+        self.target = target
+        self.where = where or mirror_directory()
+        host = target.host or target.scheme
+        key = sha256(f"{target.scheme}\0{target.destination}\0{target.port}\0{target.path}".encode("utf-8", "replace"))
+        label = re.sub(r"[^A-Za-z0-9.-]", "_", host)[:40]
+        self.base = os.path.join(self.where, f"{label}-{key.hexdigest()[:16]}")
+        self.tree = os.path.join(self.base, "tree")
+        self.top = os.path.join(self.tree, component(host.replace("/", ".")))
+        """Directory that corresponds to "/" of the host, or for the home directory if the path is relative."""
+        self.root = os.path.join(self.top, *map(component, parts_of(target.path)))
+        """The path to read: of a directory, of a file, or of what will be one."""
+        self._lock: int | None = None
+        self._unchecked = _FREE_CHECK
+        for directory in (self.where, self.base, self.tree, os.path.join(self.base, "tmp")):
+            _make_directories(directory)
+        os.chmod(self.base, 0o700)
+        _make_directories(os.path.dirname(self.root))
+        self.stored = self._load()
+
+    # ------------------------------------------------------------------ who fills it
+
+    def lock(self) -> bool:
+        """Try to become the program that fills the mirror; return whether this is it."""
+        if self._lock is None:
+            descriptor = os.open(os.path.join(self.base, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+                return False
+            self._lock = descriptor
+            os.utime(self.base)
+            with contextlib.suppress(OSError):
+                shutil.rmtree(os.path.join(self.base, "tmp"))
+                os.mkdir(os.path.join(self.base, "tmp"), 0o700)
+        return True
+
+    def close(self) -> None:
+        """Give up the lock."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    # ------------------------------------------------------------------ what it remembers
+
+    def _load(self) -> Stored:
+        try:
+            with open(os.path.join(self.base, "link.json"), "rb") as file:
+                return msgspec.json.decode(file.read(64 << 20), type=Stored)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return Stored(self.target.shown)
+
+    def reload(self) -> Stored:
+        """Read again what the program that fills the mirror has stored."""
+        self.stored = self._load()
+        return self.stored
+
+    def save(self) -> None:
+        """Store `stored`. A full disk is no error: it costs bytes at the next start."""
+        temporary = os.path.join(self.base, "tmp", "link")
+        with contextlib.suppress(OSError):
+            with open(temporary, "wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(msgspec.json.encode(self.stored))
+            os.replace(temporary, os.path.join(self.base, "link.json"))
+
+    # ------------------------------------------------------------------ files
+
+    def path(self, parts: Sequence[str]) -> str:
+        """Return the local path of a file or directory below the root. Raise MirrorError for an unusable name."""
+        if len(parts) > MAX_DEPTH:
+            raise MirrorError("a path that is too deep to be mirrored")
+        return os.path.join(self.root, *map(component, parts)) if parts else self.root
+
+    def size(self, path: str) -> int | None:
+        """Return the bytes of a mirrored file, or None if there is none."""
+        try:
+            status = os.stat(path, follow_symlinks=False)
+        except OSError:
+            return None
+        return status.st_size if os.path.isfile(path) else None
+
+    def modified(self, path: str) -> float:
+        """Return the time of change of a mirrored file (s since the epoch); NaN if there is none."""
+        try:
+            return os.stat(path, follow_symlinks=False).st_mtime
+        except OSError:
+            return math.nan
+
+    def sample(self, path: str) -> tuple[int, int, int]:
+        """Return (bytes here, CRC-32 of the first bytes, CRC-32 of the last bytes); zeros if there is no file."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return 0, 0, 0
+        try:
+            size = os.fstat(descriptor).st_size
+            first = os.pread(descriptor, min(SAMPLE, size), 0)
+            last = os.pread(descriptor, min(SAMPLE, size), max(0, size - SAMPLE))
+            return size, zlib.crc32(first), zlib.crc32(last)
+        finally:
+            os.close(descriptor)
+
+    def read(self, path: str, count: int, start: int = 0) -> bytes:
+        """Return bytes of a mirrored file; b"" if there is none."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return b""
+        try:
+            return os.pread(descriptor, count, start)
+        finally:
+            os.close(descriptor)
+
+    def append(
+        self, path: str, at: int, data: bytes, modified: float, truncate: bool = False, new: bool = False
+    ) -> None:
+        """Write the bytes of a log that follow those here; at: their offset, which must be the size of the file here.
+
+        truncate: the log on the host was cut or rewritten, and begins again with these bytes (at == 0).
+        new: another file has taken its place. modified: time of the last change (s since the epoch).
+        """
+        self.reserve(len(data))
+        if new and truncate:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        descriptor = self._open(path)
+        try:
+            here = os.fstat(descriptor).st_size
+            if truncate and here:
+                os.ftruncate(descriptor, 0)
+                here = 0
+            if here != at:
+                raise MirrorError(f"a gap: {here} bytes are here, the next ones are at {at}")
+            _write(descriptor, data, at)
+            _stamp(descriptor, modified)
+        finally:
+            os.close(descriptor)
+
+    def draft(self, path: str, keep: bool = False) -> Draft:
+        """Begin to write a document anew. keep: begin with a copy of what is here."""
+        self._parent(path)
+        name = os.fsencode(path)
+        temporary = os.path.join(self.base, "tmp", f"{zlib.crc32(name):08x}{zlib.adler32(name):08x}")
+        draft = Draft(self, path, temporary)
+        position = 0
+        while keep and (data := self.read(path, 1 << 20, position)):
+            draft.write(position, data)
+            position += len(data)
+        return draft
+
+    def remove(self, path: str) -> None:
+        """Delete a file that was deleted on the host."""
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            os.unlink(path)
+
+    def placeholder(self, path: str, directory: bool = False) -> None:
+        """Create an empty directory, or an empty file for weights: their names show which checkpoints there are."""
+        if directory:
+            self._parent(os.path.join(path, "x"))
+        elif not os.path.lexists(path):
+            os.close(self._open(path))
+
+    # ------------------------------------------------------------------ space
+
+    def reserve(self, count: int) -> None:
+        """Raise DiskFull if the local disk has too little space for more."""
+        self._unchecked += count
+        if self._unchecked < _FREE_CHECK:
+            return
+        status = os.statvfs(self.base)
+        if status.f_bavail * status.f_frsize - count < min(KEEP_FREE, status.f_blocks * status.f_frsize // 10):
+            raise DiskFull(
+                f"less than {KEEP_FREE >> 30} GiB is free in {self.where}", "Free space, or set TUIMON_MIRROR."
+            )
+        self._unchecked = 0
+
+    def _open(self, path: str) -> int:
+        """Open a mirrored file for writing; create it, and its directory."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            return os.open(path, flags, 0o600)
+        except FileNotFoundError:
+            self._parent(path)
+        except IsADirectoryError:  # a directory became a file
+            shutil.rmtree(path)
+        except NotADirectoryError:
+            self._parent(path)
+        return os.open(path, flags, 0o600)
+
+    def _parent(self, path: str) -> None:
+        """Create the directory of a path; a file in the way was replaced by a directory on the host."""
+        parent = os.path.dirname(path)
+        try:
+            _make_directories(parent)
+        except (FileExistsError, NotADirectoryError):
+            above = parent
+            while above.startswith(self.top + os.sep) and not os.path.isfile(above):
+                above = os.path.dirname(above)
+            if not above.startswith(self.top + os.sep):
+                raise
+            os.unlink(above)
+            _make_directories(parent)
+
+
+class Draft:
+    """A document that is being received; `commit` puts it in the place of the one in the mirror."""
+
+    def __init__(self, mirror: Mirror, path: str, temporary: str) -> None:
+        self._mirror = mirror
+        self._path = path
+        self._temporary = temporary
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._descriptor = os.open(temporary, flags, 0o600)
+        self.size = 0
+        """Bytes so far."""
+
+    def write(self, at: int, data: bytes) -> None:
+        """Write bytes at an offset up to the present size. Raise MirrorError for a gap."""
+        if at > self.size:
+            raise MirrorError(f"a gap: a document of {self.size} bytes goes on at {at}")
+        self._mirror.reserve(len(data))
+        _write(self._descriptor, data, at)
+        self.size = max(self.size, at + len(data))
+
+    def truncate(self, size: int) -> None:
+        """Set the size. Raise MirrorError if it is larger than the present one."""
+        if size > self.size:
+            raise MirrorError(f"a document of {size} bytes of which only {self.size} came")
+        os.ftruncate(self._descriptor, size)
+        self.size = size
+
+    def commit(self, modified: float) -> None:
+        """Replace the document in the mirror. modified: time of its last change (s since the epoch)."""
+        _stamp(self._descriptor, modified)
+        if os.path.isdir(self._path):
+            shutil.rmtree(self._path)
+        os.replace(self._temporary, self._path)
+        os.close(self._descriptor)
+
+    def discard(self) -> None:
+        """Delete what was written."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._temporary)
+        os.close(self._descriptor)
+
+
+def _make_directories(path: str) -> None:
+    """Create a directory and those above it, all private; os.makedirs applies the mode to the last one only."""
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+    except FileNotFoundError:
+        _make_directories(os.path.dirname(path))
+        _make_directories(path)
+
+
+def _write(descriptor: int, data: bytes, at: int) -> None:
+    view = memoryview(data)
+    try:
+        while view:
+            count = os.pwrite(descriptor, view, at)
+            view, at = view[count:], at + count
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise DiskFull(error.strerror or "disk full", _MORE_SPACE) from error
+        raise
+
+
+def _stamp(descriptor: int, modified: float) -> None:
+    when = modified if 0 <= modified <= _LATEST else time.time()
+    os.utime(descriptor, (when, when))

@@ -1,0 +1,141 @@
+"""Find the files with samples below a directory and read them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tuimon.errors import FormatError
+from tuimon.registry import discover
+from tuimon.rollouts import Sample, Shape
+from tuimon.rollouts.fields import sample_of
+
+_EXCLUDED = re.compile(
+    r"aggregated_results|.*metadata|results_.*|batch_summary|trainer_log.*|trainer_state|logging|metrics|history|config.*"
+    r"|truth|expected|tokenizer.*|vocab|.*\.index"
+)
+_CLOSED = re.compile(r"\..*|checkpoints?|checkpoint-\d+|node_modules|__pycache__|site-packages")
+_MAX_DEPTH = 8
+_MAX_FILES = 100_000
+_MAX_OTHERS = 64
+"""A file is left after this many rows if none of them is a sample."""
+_UNREADABLE = (".pt", ".pkl", ".pickle")
+
+
+def sample_files(path: str) -> Iterator[tuple[str, Shape]]:
+    """Yield the files at or below `path` that may contain samples, in the order of their names, numbers by value."""
+    shapes: tuple[Shape, ...] = discover("tuimon.rollouts.shapes", "SHAPE")
+    media: set[str] = set()
+    for file in _files(path):
+        folder, _, name = file.rpartition("/")
+        if folder.rpartition("/")[0].endswith("/media"):  # SwanLab may store a table in two folders of `media`
+            copy = f"{folder.rpartition('/')[0]}/{name}"
+            if copy in media:
+                continue
+            media.add(copy)
+        if file != path and _EXCLUDED.fullmatch(name.rpartition(".")[0]):
+            continue
+        shape = next((shape for shape in shapes if shape.matches(name)), None)
+        if shape is not None:
+            yield file, shape
+
+
+def unreadable_files(path: str) -> list[str]:
+    """Return the pickles at or below `path` whose directory says that they contain samples."""
+    folders = ("rollout_data", "dumped_data", "debug_rollout")
+    return [
+        file for file in _files(path) if file.endswith(_UNREADABLE) and any(f"/{folder}" in file for folder in folders)
+    ]
+
+
+class Location(NamedTuple):
+    """Place of a row: rows at the same position are numbered."""
+
+    position: int
+    number: int
+
+
+class Repeats:
+    """Finds rows that several tables of W&B repeat: each table may contain all rows of the table before."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], int] = {}
+        self._counts: dict[tuple[object, ...], int] = {}
+
+    def begin_file(self) -> None:
+        """Begin with another table."""
+        for key, count in self._counts.items():
+            self._known[key] = max(count, self._known.get(key, 0))
+        self._counts = {}
+
+    def repeated(self, sample: Sample, below: str) -> bool:
+        """Return whether an earlier table has the sample."""
+        if not below.endswith(".table.json"):
+            return False
+        folder = re.sub(r"_\d+_[0-9a-f]+\.table\.json$", "", below)
+        key = folder, sample.step, hash(sample.prompt), hash(sample.response)
+        self._counts[key] = self._counts.get(key, 0) + 1
+        return self._counts[key] <= self._known.get(key, 0)
+
+
+def samples_in(file: str, shape: Shape, below: str, start: int = 0) -> Iterator[tuple[Location, Sample]]:
+    """Yield the samples of a file from a position on. below: path of the file relative to the searched directory.
+    Raises OSError and FormatError."""
+    position, number, others = -1, 0, 0
+    for here, row in shape.rows(file, start):
+        number = number + 1 if here == position else 0
+        position = here
+        sample = sample_of(row, file, below)
+        if sample is not None:
+            others = _MAX_OTHERS  # the file has samples: read it to its end
+            yield Location(position, number), sample
+        elif (others := others + 1) == _MAX_OTHERS:
+            return
+
+
+def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
+    """Yield the samples at or below `path`; append a sentence to `problems` for each file that cannot be read."""
+    repeats = Repeats()
+    for file, shape in sample_files(path):
+        below = path_below(file, path)
+        repeats.begin_file()
+        try:
+            for _, sample in samples_in(file, shape, below):
+                if not repeats.repeated(sample, below):
+                    yield sample
+        except (OSError, FormatError) as error:
+            problems.append(f"{below}: {error}")
+
+
+def path_below(file: str, path: str) -> str:
+    """Return the path of a file relative to the searched directory; the name of the file if it was searched itself."""
+    return os.path.relpath(file, path) if file != path else os.path.basename(file)
+
+
+def _files(path: str) -> Iterator[str]:
+    if not os.path.isdir(path):  # noqa: PTH112
+        yield path
+        return
+    count = 0
+    for folder, folders, names in os.walk(path):
+        depth = folder[len(path) :].count("/")
+        is_repeated = "all" in folders and "effective" in folders
+        folders[:] = sorted(
+            (
+                name
+                for name in folders
+                if depth < _MAX_DEPTH and not _CLOSED.fullmatch(name) and not (is_repeated and name == "effective")
+            ),
+            key=_by_number,
+        )
+        for name in sorted(names, key=_by_number):
+            count += 1
+            if count > _MAX_FILES:
+                return
+            yield f"{folder.rstrip('/')}/{name}"
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d{1,18})", name) if part]

@@ -1,0 +1,76 @@
+"""A sample as JSON or Markdown, with secrets hidden."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from typing import Any
+
+from tuimon.redact import redacted, redacted_text
+from tuimon.rollouts import Sample
+from tuimon.rollouts.library import digest
+from tuimon.rollouts.media import without_data_urls
+from tuimon.text import clean
+
+
+def group_of(sample: Sample) -> str:
+    """Return the group; a prompt is replaced by its digest."""
+    return digest(sample.group) if sample.group and sample.group == sample.prompt else sample.group
+
+
+def as_json(sample: Sample, path: str) -> str:
+    """Return a sample as one line of JSON. path: the searched directory, which the source is relative to."""
+    source = os.path.relpath(sample.source, path) if sample.source != path else os.path.basename(path)
+    fields = {
+        "schema": 1,
+        "source": source,
+        "step": sample.step,
+        "split": sample.split,
+        "group": group_of(sample) or None,
+        "reward": _finite(sample.reward),
+        "components": {key: _finite(value) for key, value in sample.components.items()},
+        "length": sample.length,
+        "length_unit": sample.length_unit,
+        "truncated": sample.truncated,
+        "prompt": None if sample.prompt is None else redacted_text(sample.prompt),
+        "response": redacted_text(sample.response),
+        "reference": redacted({"reference": sample.reference})["reference"],
+    }
+    return json.dumps(fields) + "\n"
+
+
+def as_markdown(sample: Sample) -> str:
+    """Return a sample as a section of Markdown; the texts are fenced and cleaned."""
+    step = "" if sample.step is None else f"step {sample.step}, "
+    reward = "unknown" if sample.reward is None else f"{sample.reward:.6g}"
+    parts = "".join(f", {clean(name)} {value:.6g}" for name, value in sample.components.items())
+    lines = [f"### {step}reward {reward}{parts}", ""]
+    texts = [("prompt", sample.prompt), ("response", sample.response)]
+    if sample.reference is not None:
+        texts.append(("reference", reference_text(sample.reference)))
+    for name, text in texts:
+        if text is not None:
+            lines += [f"{name.capitalize()}:", "", *_fenced(text), ""]
+    return "\n".join(lines) + "\n"
+
+
+def reference_text(reference: Any) -> str:
+    """Return a reference as text."""
+    return reference if isinstance(reference, str) else json.dumps(reference, ensure_ascii=False, default=str)
+
+
+def _fenced(text: str) -> list[str]:
+    lines = [clean(line, len(line) + 1) for line in redacted_text(without_data_urls(text)).split("\n")]
+    fence = "```"
+    while any(fence in line for line in lines):
+        fence += "`"
+    return [fence, *lines, fence]
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        if math.isnan(value):  # the reward does not apply
+            return None
+        return "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,391 @@
+"""The generic recogniser: a row of any trainer as a Sample, by the names of its keys."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from tuimon.rollouts import Sample, Turn
+
+_RESPONSE = [
+    "output",
+    "response",
+    "responses",
+    "completion",
+    "completions",
+    "output_response",
+    "generated",
+    "generation",
+    "generated_text",
+    "predict",
+    "prediction",
+    "model_response",
+    "model_output",
+    "response_text",
+    "filtered_resps",
+    "resps",
+    "final_answer_text",
+    "chat_completions",
+    "traj",
+    "nodes",
+    "messages",
+    "trajectory",
+    "content",
+]
+_PROMPT = [
+    "input",
+    "prompt",
+    "prompts",
+    "input_prompt",
+    "prompt_text",
+    "question",
+    "query",
+    "problem",
+    "instruction",
+    "origin_question",
+    "arg_0",
+]
+_REFERENCE = [
+    "gts",
+    "ground_truth",
+    "ground_truths",
+    "answer",
+    "label",
+    "labels",
+    "target",
+    "solution",
+    "reference",
+    "reference_answer",
+    "expected",
+    "gold",
+]
+_TOTAL = [
+    "reward",
+    "total_reward",
+    "score",
+    "raw_reward",
+    "episode_reward",
+    "episode_score",
+    "final_reward",
+    "llm_reward",
+]
+_TOTAL += ["rewards", "scores"]
+_CORRECTNESS = ["acc", "accuracy", "correct", "is_correct", "exact_match"]
+_STEP = ["step", "global_step", "training_step", "iteration", "gen_step", "rollout_id", "model_version", "tail_version"]
+_GROUP = ["group_index", "group_idx", "prompt_idx", "example_id", "doc_id", "task_hash", "task_id", "_ng_task_index"]
+_LENGTH = ["response_length", "num_output_tokens", "output_tokens", "completion_tokens", "ac_len"]
+_STOPPED = ["status", "stop_reason", "finish_reason", "stop_condition", "termination_reason"]
+_ADVANTAGE = ["advantage", "advantages", "step_advantage"]
+_KNOWN = {
+    *_TOTAL,
+    *_STEP,
+    *_GROUP,
+    *_LENGTH,
+    *_ADVANTAGE,
+    "is_truncated",
+    "truncated",
+    "ok",
+    "is_completed",
+    "timestamp",
+}
+_DEPTH = 4
+_LETTERS = {"C": 1.0, "I": 0.0}
+_NO_STEPS = (".table.json", ".log", ".out", ".db", ".eval")
+_NAMED_STEP = re.compile(r"(?:step|iteration|iter)[_.\-]?0*(\d{1,12})(?!\d)", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
+_LAST_NUMBER = re.compile(r"(?:^|[_.\-])0*(\d{1,9})$|^0*(\d{1,9})-[0-9a-f]{8}$")
+_VALIDATION = re.compile(r"(?:^|[^a-z])(?:val|valid|validation|eval|evals|evaluation|test)(?:[^a-z]|$)")
+
+
+def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
+    """Return the sample in a row of the file at `path`, `below` relative to the given directory, or None."""
+    flat = _flat(row)
+    response_key = next((key for key in _RESPONSE if _response(flat.get(key))), None)
+    if response_key is None:
+        return None
+    response = _response(flat[response_key])
+    prompt = next((text for key in _PROMPT if (text := _prompt(flat.get(key)))), None)
+    if prompt is None:
+        prompt = next((text for key in _RESPONSE if (text := _prompt_of_turns(flat.get(key)))), None)
+    reference = next((flat[key] for key in _REFERENCE if flat.get(key) is not None), None)
+    columns = _column_parts(row, response_key)
+    has_reward, reward = _reward(row, flat, columns)
+    if reference is None and not has_reward and not _has_number(flat):
+        return None
+    if prompt is None and reference is None and not has_reward:
+        return None
+    step = next((step for key in _STEP if (step := _whole(flat.get(key))) is not None), None)
+    length = next((count for key in _LENGTH if (count := _whole(flat.get(key))) is not None), None)
+    if length is None and (total := _whole(flat.get("seqlen"))) is not None:
+        length = total - (_whole(flat.get("prompt_len")) or 0)
+    return Sample(
+        source=path,
+        step=step_of_path(below) if step is None else step,
+        split="validation" if _VALIDATION.search(below.lower()) else "train",
+        group=_group(row, flat, prompt),
+        reward=reward,
+        response=response,
+        prompt=prompt,
+        reference=reference,
+        components=_named_parts(row) | (columns or _other_numbers(row)),
+        length=len(response) if length is None else length,
+        length_unit="chars" if length is None else "tokens",
+        truncated=_truncated(flat),
+        advantage=next((number for key in _ADVANTAGE if (number := _first_number(flat.get(key))) is not None), None),
+        error=_error(row, flat),
+        turns=_conversation(flat),
+    )
+
+
+def step_of_path(below: str) -> int | None:
+    """Return the step that a path names: `train_data_step7.jsonl`, `step_7/all.jsonl` or `7.jsonl`."""
+    *folders, name = below.split("/")
+    if name.endswith(_NO_STEPS) or "tfevents" in name:
+        return None  # the number is a counter of W&B, a time, a rank or a part of a log
+    stem = name.rpartition(".")[0] or name
+    for part in (stem, *reversed(folders)):
+        if match := _NAMED_STEP.search(part):
+            return int(match[1])
+    if not _DATE.search(stem) and (match := _LAST_NUMBER.search(stem)):
+        return int(match[1] or match[2])
+    return None
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of nested objects by key; of equal keys, the one closest to the root."""
+    flat: dict[str, Any] = {}
+    level: list[dict[str, Any]] = [row]
+    for _ in range(_DEPTH):
+        inner: list[dict[str, Any]] = []
+        for part in level:
+            for key, value in part.items():
+                flat.setdefault(key.lower(), value)
+                if isinstance(value, dict):
+                    inner.append(value)
+                elif isinstance(value, list) and value and isinstance(value[0], dict) and not _is_turn(value[0]):
+                    inner.append(value[0])
+        level = inner
+    return flat
+
+
+def _is_turn(value: Any) -> bool:
+    return isinstance(value, dict) and ("role" in value or isinstance(value.get("message"), dict))
+
+
+def _turns(value: Any) -> list[tuple[str, str]]:
+    """Return (role, text) of each message in a list of messages, of nodes, or of texts that alternate."""
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]
+    if not isinstance(value, list):
+        return []
+    if len(value) > 1 and all(isinstance(text, str) for text in value):
+        return [("assistant" if index % 2 else "user", text) for index, text in enumerate(value)]
+    turns: list[tuple[str, str]] = []
+    for turn in value:
+        if isinstance(turn, dict):
+            message = turn["message"] if isinstance(turn.get("message"), dict) else turn
+            if "role" in message:
+                turns.append((str(message["role"]), _text(message.get("content"))))
+    return turns
+
+
+def _conversation(flat: dict[str, Any]) -> tuple[Turn, ...]:
+    """Return the messages of the sample in order, with thinking and tool calls as turns of their own, or () if the row
+    has only texts."""
+    for key in ("nodes", "chat_completions", "traj", "messages", "trajectory", "content"):
+        if turns := list(_messages(flat.get(key))):
+            return tuple(turns)
+    parts = [turn for key in ("prompt", "completion", "completions") for turn in _messages(flat.get(key))]
+    return tuple(parts)
+
+
+def _messages(value: Any) -> Iterator[Turn]:
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
+        value = value[0]
+    if not isinstance(value, list):
+        return
+    if len(value) > 1 and all(isinstance(text, str) for text in value):
+        yield from (Turn(*turn) for turn in _turns(value))
+        return
+    for turn in value:
+        if not isinstance(turn, dict):
+            continue
+        message = turn["message"] if isinstance(turn.get("message"), dict) else turn
+        if "role" not in message:
+            continue
+        if thinking := _text(message.get("reasoning_content")):
+            yield Turn("thinking", thinking)
+        if text := _text(message.get("content")):
+            yield Turn(str(message["role"]), text)
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else ():
+            yield Turn("tool call", call if isinstance(call, str) else json.dumps(call, ensure_ascii=False))
+
+
+def _error(row: dict[str, Any], flat: dict[str, Any]) -> str:
+    for key in ("error", "errors"):
+        value = flat.get(key)
+        if isinstance(value, list) and value:
+            value = value[0]
+        if isinstance(value, dict):
+            value = value.get("message") or value.get("type") or "error"
+        if isinstance(value, str) and value:
+            return value
+    reason = flat.get("status")
+    if isinstance(reason, str) and reason.lower() in ("failed", "aborted", "error"):
+        return reason
+    return "not ok" if row.get("ok") is False else ""
+
+
+def _other_numbers(row: dict[str, Any]) -> dict[str, float]:
+    """Return the numbers and truth values at the top level whose names have no other meaning here."""
+    return {
+        key: float(value)
+        for key, value in row.items()
+        if isinstance(value, (bool, float)) and key.lower() not in _KNOWN and not key.startswith("_")
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return _text(value.get("text", value.get("content")))
+    if isinstance(value, list):
+        return "".join(map(_text, value))
+    return ""
+
+
+def _response(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if turns := _turns(value):
+        return "\n\n".join(text for role, text in turns if role == "assistant")
+    if isinstance(value, list) and len(value) == 1:
+        return _response(value[0])
+    return _text(value) if isinstance(value, dict) and ("text" in value or "content" in value) else ""
+
+
+def _prompt(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    return "\n\n".join(text for _, text in _turns(value)) or None
+
+
+def _prompt_of_turns(value: Any) -> str | None:
+    texts: list[str] = []
+    for role, text in _turns(value):
+        if role == "assistant":
+            break
+        texts.append(text)
+    return "\n\n".join(texts) or None
+
+
+def _column_parts(row: dict[str, Any], response_key: str) -> dict[str, float]:
+    """Return the columns of reward functions: those between the response and the advantage (TRL, ms-swift)."""
+    keys = [key.lower() for key in row]
+    end = next((keys.index(key) for key in _ADVANTAGE if key in keys), 0)
+    if response_key not in keys:
+        return {}
+    columns = list(row.items())[keys.index(response_key) + 1 : end]
+    return {key: value for key, value in columns if isinstance(value, float) and key.lower() not in _TOTAL}
+
+
+def _named_parts(row: dict[str, Any]) -> dict[str, float]:
+    """Return the numbers of the objects that hold parts of the reward."""
+    parts: dict[str, float] = {}
+    for key in ("metrics", "trajectory_metrics", "rewards", "reward_extra_info"):
+        if isinstance(value := row.get(key), dict):
+            parts |= {name: number for name, part in value.items() if (number := _number(part)) is not None}
+    return parts
+
+
+def _reward(row: dict[str, Any], flat: dict[str, Any], columns: dict[str, float]) -> tuple[bool, float | None]:
+    """Return (whether the row has a reward, the reward)."""
+    traces = row.get("traces")
+    if isinstance(traces, list) and traces and isinstance(traces[0], dict) and "rewards" in traces[0]:
+        return True, _total(traces[0]["rewards"])
+    for key in _TOTAL:
+        if key in flat:
+            return True, _total(flat[key])
+    if columns:
+        finite = [value for value in columns.values() if math.isfinite(value)]
+        return True, sum(finite) if finite else None
+    for key in _CORRECTNESS:
+        if key in flat:
+            return True, _total(flat[key])
+    names = row.get("metrics")
+    if isinstance(names, list):
+        for name in names:
+            if isinstance(name, str) and name in row:
+                return True, _number(row[name])
+    return False, None
+
+
+def _total(value: Any) -> float | None:
+    if isinstance(value, list):
+        numbers = [number for part in value if (number := _number(part)) is not None]
+        return sum(numbers) if numbers else None
+    if isinstance(value, dict):
+        if "value" in value:
+            return _number(value["value"])
+        total = 0.0
+        for part in value.values():
+            if isinstance(part, dict) and "score" not in part and "value" not in part:
+                continue
+            weight = _number(part.get("weight", 1.0)) if isinstance(part, dict) else 1.0
+            total += (_number(part) or 0.0) * (1.0 if weight is None else weight)
+        return total if value else None
+    return _number(value)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, dict):
+        value = value.get("score", value.get("value"))
+    if isinstance(value, str):
+        if value in _LETTERS:
+            return _LETTERS[value]
+        try:
+            return float(value)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, (bool, int, float)) else None
+
+
+def _first_number(value: Any) -> float | None:
+    while isinstance(value, list) and value:
+        value = next((part for part in value if part), value[0])
+    return _number(value)
+
+
+def _whole(value: Any) -> int | None:
+    number = _number(value)
+    return int(number) if number is not None and math.isfinite(number) and number == int(number) else None
+
+
+def _has_number(flat: dict[str, Any]) -> bool:
+    return any(isinstance(value, (int, float)) for value in flat.values())
+
+
+def _group(row: dict[str, Any], flat: dict[str, Any], prompt: str | None) -> str:
+    if isinstance(group := row.get("group"), dict) and "id" in group:
+        return str(group["id"])
+    for key in _GROUP:
+        if isinstance(flat.get(key), (str, int)):
+            return str(flat[key])
+    if isinstance(uid := flat.get("uid"), str) and uid.count("_") > 1:
+        return uid.rsplit("_", 2)[0]
+    return prompt or ""
+
+
+def _truncated(flat: dict[str, Any]) -> bool | None:
+    for key in ("is_truncated", "truncated"):
+        if isinstance(flat.get(key), bool):
+            return bool(flat[key])
+    for key in _STOPPED:
+        if isinstance(reason := flat.get(key), str):
+            return reason.lower() in ("length", "truncated") or reason.lower().startswith("max_")
+    return None

@@ -1,0 +1,63 @@
+"""Signs of degenerate text: loops, garbled bytes, mixed scripts, emptiness."""
+
+from __future__ import annotations
+
+import re
+
+LOOP, GARBLED, SCRIPTS, EMPTY = 1, 2, 4, 8
+NAMES = {LOOP: "loop", GARBLED: "garbled", SCRIPTS: "scripts", EMPTY: "empty"}
+"""Names of the flags, in the order of the letters that the list shows."""
+
+_END = 2400
+"""Characters at the end of a text in which a loop is searched for: a loop goes on until the length limit."""
+_PIECE = 24
+_TIMES = 8
+"""A text whose last _PIECE characters occur this often in its last _END characters repeats itself."""
+_MANY_GARBLED = 0.002
+"""Share of replacement characters above which a text is garbled; one is enough in a short text."""
+_LATIN = re.compile(r"[A-Za-z]")
+_OTHER = re.compile(r"[\u0400-\u052f\u0590-\u06ff\u0900-\u0dff\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_FEW, _SHARE = 8, 0.02
+"""A script counts if it has this many letters and this share of the letters of both."""
+
+
+def flags_of(response: str, prompt: str | None) -> int:
+    """Return the flags of a response as a bit set.
+
+    Scripts are mixed if Latin and another script both occur and the prompt has only one of them.
+    """
+    text = response.strip()
+    if not text:
+        return EMPTY
+    flags = LOOP if loops(text) else 0
+    if text.isascii():
+        return flags
+    garbled = text.count("\ufffd")
+    if garbled and (garbled > _MANY_GARBLED * len(text) or garbled > 3):
+        flags |= GARBLED
+    if len(_scripts(text)) > 1 and len(_scripts(prompt or "")) < 2:
+        flags |= SCRIPTS
+    return flags
+
+
+def loops(text: str) -> bool:
+    """Return whether the end of the text repeats one piece again and again."""
+    end = text[-_END:]
+    return len(end) > _PIECE * _TIMES and _overlapping(end, end[-_PIECE:]) >= _TIMES
+
+
+def _overlapping(text: str, piece: str) -> int:
+    """Count occurrences, also overlapping ones (a run of one character), as far as `loops` needs them."""
+    count, start = 0, text.find(piece)
+    while start >= 0 and count < _TIMES:
+        count += 1
+        start = text.find(piece, start + 1)
+    return count
+
+
+def _scripts(text: str) -> set[str]:
+    if text.isascii():
+        return {"latin"} if text else set()
+    latin, other = len(_LATIN.findall(text)), len(_OTHER.findall(text))
+    counts = {"latin": latin, "other": other}
+    return {name for name, count in counts.items() if count >= _FEW and count >= _SHARE * (latin + other)}

@@ -1,0 +1,255 @@
+"""The texts below a directory by step: a step is indexed when it is asked for, and a text is decoded when it is shown.
+
+The index of a step holds numbers and the first words of each text. A few steps are kept. A file whose path names its
+step is not opened before; of other files the positions of their rows are found first. All methods may read files, so
+that a thread calls them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from array import array
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from tuimon.errors import FormatError
+from tuimon.rollouts import Sample, Shape
+from tuimon.rollouts.discovery import Location, Repeats, path_below, sample_files, samples_in
+from tuimon.rollouts.fields import step_of_path
+from tuimon.rollouts.flags import flags_of
+from tuimon.sources.files import Signature, signature
+
+HEAD = 160
+"""Characters of the beginning of a text that an entry keeps."""
+_STEPS_KEPT = 4
+_REPORT_EVERY = 64
+"""Number of new entries after which a listener hears of them."""
+_DIGITS = re.compile(r"\d+")
+
+
+class Entry(Struct, frozen=True, weakref=False, gc=False):
+    """A sample without its texts."""
+
+    file: str
+    location: Location
+    step: int | None
+    split: str
+    group: str
+    """Group of the file, or the digest of the prompt."""
+    reward: float | None
+    components: tuple[tuple[str, float], ...]
+    length: int
+    length_unit: str
+    truncated: bool | None
+    advantage: float | None
+    error: bool
+    flags: int
+    prompt: str
+    """Digest of the prompt."""
+    head: str
+    """First words of the response."""
+    prompt_head: str
+
+
+def entry_of(sample: Sample, location: Location) -> Entry:
+    """Return the entry of a sample."""
+    prompt = digest(sample.prompt or "")
+    return Entry(
+        sample.source,
+        location,
+        sample.step,
+        sample.split,
+        prompt if sample.group == (sample.prompt or "") else sample.group,
+        sample.reward,
+        tuple(sample.components.items()),
+        sample.length,
+        sample.length_unit,
+        sample.truncated,
+        sample.advantage,
+        bool(sample.error),
+        flags_of(sample.response, sample.prompt),
+        prompt,
+        " ".join(sample.response[: 4 * HEAD].removeprefix("<think>").split())[:HEAD],
+        " ".join((sample.prompt or "")[: 4 * HEAD].split())[:HEAD],
+    )
+
+
+def digest(text: str) -> str:
+    """Return a hash of a text: twelve hexadecimal digits."""
+    return hashlib.sha1(text.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()[:12]
+
+
+class _File:
+    """A file and the steps that its rows belong to."""
+
+    def __init__(self, path: str, shape: Shape, below: str) -> None:
+        self.path, self.shape, self.below = path, shape, below
+        self.seen: Signature | None = None
+        """Signature of the file when it was indexed."""
+        self.named_step = step_of_path(below)
+        self.positions: dict[int | None, array[int]] = {}
+        """Positions of the rows of each step, without duplicates, ascending."""
+        self.read = False
+        """Whether `positions` is complete; before, the file belongs to the step that its path names."""
+        self.last = 0
+        """Position from which a file that has grown is read on."""
+
+    @property
+    def steps(self) -> set[int | None]:
+        return set(self.positions) if self.read else {self.named_step}
+
+    def forget(self) -> None:
+        self.positions, self.read, self.last = {}, False, 0
+
+
+class Library:
+    """Samples at or below some paths."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = tuple(paths)
+        self.problems: dict[str, str] = {}
+        """Why a file could not be read, by its path."""
+        self._files: dict[str, _File] = {}
+        self._kinds: set[str] = set()
+        """Paths without their digits of which one file is known to have samples."""
+        self._kept: OrderedDict[int | None, list[Entry]] = OrderedDict()
+
+    # ------------------------------------------------------------------ steps
+
+    @property
+    def steps(self) -> tuple[int | None, ...]:
+        """Steps with samples, ascending; None, if any sample has no step, is the first."""
+        steps: set[int | None] = set()
+        for file in self._files.values():
+            if file.read or file.named_step is not None:
+                steps |= file.steps
+        return tuple(sorted(steps, key=lambda step: (step is not None, step)))
+
+    def refresh(self) -> set[int | None]:
+        """Look for new, changed and removed files and return the steps that have changed."""
+        found: set[str] = set()
+        changed: set[int | None] = set()
+        for path in self.paths:
+            for name, shape in sample_files(path):
+                found.add(name)
+                file = self._files.get(name)
+                if file is None:
+                    file = _File(name, shape, path_below(name, path))
+                    if not self._has_samples(file):
+                        continue
+                    self._files[name] = file
+                changed |= self._look(file)
+        for name in self._files.keys() - found:
+            changed |= self._files.pop(name).steps
+        for step in changed:
+            self._kept.pop(step, None)
+        return changed
+
+    def _has_samples(self, file: _File) -> bool:
+        """Return whether the file has a sample, or is named like one that has."""
+        kind = _DIGITS.sub("#", file.path)
+        if file.named_step is None or kind in self._kinds or any(True for _ in self._samples(file, 0)):
+            self._kinds.add(kind)
+            return True
+        return False
+
+    def _look(self, file: _File) -> set[int | None]:
+        try:
+            now = signature(os.stat(file.path))  # noqa: PTH116
+        except OSError:
+            return set()
+        if now == file.seen:
+            return set()
+        changed = file.steps if file.seen is not None else set()
+        grown = file.seen is not None and file.shape.grows and now[2:] == file.seen[2:] and now[0] >= file.seen[0]
+        file.seen = now
+        if file.named_step is not None:
+            file.forget()
+            return changed | {file.named_step}
+        if not grown:
+            file.forget()
+        return changed | self._find_positions(file)
+
+    def _find_positions(self, file: _File) -> set[int | None]:
+        """Read the rows of a file from `last` on and return their steps."""
+        found: set[int | None] = set()
+        for location, sample in self._samples(file, file.last):
+            positions = file.positions.setdefault(sample.step, array("q"))
+            if not positions or positions[-1] < location.position:
+                positions.append(location.position)
+            file.last = location.position
+            found.add(sample.step)
+        file.read = True
+        return found
+
+    def _samples(self, file: _File, start: int) -> Iterator[tuple[Location, Sample]]:
+        try:
+            yield from samples_in(file.path, file.shape, file.below, start)
+            self.problems.pop(file.path, None)
+        except (OSError, FormatError) as error:
+            self.problems[file.path] = f"{file.below}: {error}"
+
+    # ------------------------------------------------------------------ entries and texts
+
+    def entries(
+        self, step: int | None, progress: Callable[[list[Entry]], object] = lambda entries: None
+    ) -> list[Entry]:
+        """Return the entries of a step, in the order of the files. progress: called with the entries so far."""
+        if step in self._kept:
+            self._kept.move_to_end(step)
+            return self._kept[step]
+        entries: list[Entry] = []
+        for location, sample in self.samples(step):
+            entries.append(entry_of(sample, location))
+            if len(entries) % _REPORT_EVERY == 0:
+                progress(entries[:])
+        self._kept[step] = entries
+        while len(self._kept) > _STEPS_KEPT:
+            self._kept.popitem(last=False)
+        return entries
+
+    def samples(self, step: int | None) -> Iterator[tuple[Location, Sample]]:
+        """Yield the samples of a step with their texts."""
+        repeats = Repeats()
+        for file in [file for file in self._files.values() if step in file.steps]:
+            repeats.begin_file()
+            for location, sample in self._of_step(file, step):
+                if not repeats.repeated(sample, file.below):
+                    yield location, sample
+
+    def _of_step(self, file: _File, step: int | None) -> Iterator[tuple[Location, Sample]]:
+        if not file.read:
+            positions: dict[int | None, array[int]] = {}
+            for location, sample in self._samples(file, 0):
+                at = positions.setdefault(sample.step, array("q"))
+                if not at or at[-1] < location.position:
+                    at.append(location.position)
+                file.last = location.position
+                if sample.step == step:
+                    yield location, sample
+            file.positions, file.read = positions, True
+            return
+        wanted = file.positions.get(step)
+        if not wanted:
+            return
+        for location, sample in self._samples(file, wanted[0]):
+            if location.position > wanted[-1]:
+                break
+            if sample.step == step:
+                yield location, sample
+
+    def sample(self, entry: Entry) -> Sample | None:
+        """Decode the texts of an entry; None if the file no longer has them."""
+        file = self._files.get(entry.file)
+        if file is None:
+            return None
+        for location, sample in self._samples(file, entry.location.position):
+            if location == entry.location:
+                return sample
+            if location > entry.location:
+                break
+        return None

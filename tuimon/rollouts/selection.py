@@ -1,0 +1,175 @@
+"""Order, filters and groups of the samples of a step."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+
+from tuimon.rollouts import flags
+from tuimon.rollouts.library import Entry
+
+SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "as written")
+_ACCURACY = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer")
+_COMPARISON = re.compile(r"([\w./|-]+)\s*(<=|>=|<|>|=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)", re.IGNORECASE)
+_SAME = 1e-9
+
+
+class Group(Struct, frozen=True):
+    """The samples of one prompt."""
+
+    key: str
+    entries: tuple[Entry, ...]
+    mean: float
+    """Mean of the finite rewards; NaN if there is none."""
+    std: float
+    passed: int
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the group has several samples, all with the same reward: no advantage follows from it."""
+        return len(self.entries) > 1 and self.std <= _SAME
+
+
+def finite(entry: Entry) -> float | None:
+    """Return the reward, or None if it is unknown or not finite."""
+    return entry.reward if entry.reward is not None and math.isfinite(entry.reward) else None
+
+
+def rewards_of(entries: Iterable[Entry]) -> list[float]:
+    """Return the finite rewards."""
+    return [reward for entry in entries if (reward := finite(entry)) is not None]
+
+
+def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
+    """Return the mean and the standard deviation (of the population); NaN for no values."""
+    if not values:
+        return math.nan, math.nan
+    mean = math.fsum(values) / len(values)
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+
+
+def has_passed(entry: Entry, mark: float) -> bool:
+    """Return whether the sample is correct: by its accuracy if the file has one, else by its reward."""
+    for name, value in entry.components:
+        if name.lower() in _ACCURACY:
+            return value > 0.5
+    reward = finite(entry)
+    return reward is not None and (reward >= mark if mark > 0 else reward > 0)
+
+
+def pass_mark(entries: Iterable[Entry]) -> float:
+    """Return the reward from which a sample counts as correct: 1 if any sample reaches it, else whatever is above 0."""
+    return 1.0 if any(reward >= 1.0 for reward in rewards_of(entries)) else 0.0
+
+
+def groups_of(entries: Sequence[Entry]) -> list[Group]:
+    """Return the groups in the order in which their first samples were written."""
+    members: dict[str, list[Entry]] = {}
+    for entry in entries:
+        members.setdefault(entry.group, []).append(entry)
+    mark = pass_mark(entries)
+    return [
+        Group(key, tuple(group), *mean_and_std(rewards_of(group)), sum(has_passed(entry, mark) for entry in group))
+        for key, group in members.items()
+    ]
+
+
+def sorted_by(entries: Sequence[Entry], sort: str) -> list[Entry]:
+    """Return the entries in an order of SORTS. Samples without the value are the last; equal ones stay as written."""
+
+    def reward(sign: int) -> Callable[[Entry], tuple[bool, float]]:
+        return lambda entry: (finite(entry) is None, sign * (finite(entry) or 0.0))
+
+    def advantage(entry: Entry) -> tuple[bool, float]:
+        known = entry.advantage is not None and math.isfinite(entry.advantage)
+        return not known, -abs(entry.advantage or 0.0) if known else 0.0
+
+    keys: dict[str, Callable[[Entry], tuple[bool, float]]] = {
+        "worst": reward(1),
+        "best": reward(-1),
+        "longest": lambda entry: (False, -entry.length),
+        "shortest": lambda entry: (False, entry.length),
+        "|advantage|": advantage,
+    }
+    return sorted(entries, key=keys[sort]) if sort in keys else list(entries)
+
+
+def sorted_groups(groups: Sequence[Group], sort: str) -> list[Group]:
+    """Return the groups in an order of SORTS, by their mean reward, or the highest length or advantage in them."""
+    if sort in ("worst", "best"):
+        sign = 1 if sort == "worst" else -1
+        return sorted(
+            groups, key=lambda group: (math.isnan(group.mean), sign * group.mean if group.mean == group.mean else 0)
+        )
+    if sort == "|advantage|":
+        return sorted(groups, key=lambda group: (math.isnan(group.std), -group.std if group.std == group.std else 0))
+    if sort in ("longest", "shortest"):
+        sign = -1 if sort == "longest" else 1
+        return sorted(groups, key=lambda group: sign * max(entry.length for entry in group.entries))
+    return list(groups)
+
+
+_TESTS: dict[str, Callable[[Entry], bool]] = {
+    "truncated": lambda entry: entry.truncated is True,
+    "error": lambda entry: entry.error,
+    "zero reward": lambda entry: entry.reward == 0,
+    "reward 1": lambda entry: entry.reward == 1,
+    "no reward": lambda entry: finite(entry) is None,
+    **{name: (lambda entry, bit=bit: bool(entry.flags & bit)) for bit, name in flags.NAMES.items()},  # type: ignore[misc]
+}
+FLAT, MIXED = "zero variance", "mixed groups"
+FILTERS = ("all", *_TESTS, FLAT, MIXED)
+"""Names of the filters; the last two apply to groups: all rewards equal, or not."""
+
+
+def filtered(entries: Sequence[Entry], name: str) -> list[Entry]:
+    """Return the entries that a filter of FILTERS keeps."""
+    if name in (FLAT, MIXED):
+        groups = groups_of(entries)
+        kept = {group.key for group in groups if len(group.entries) > 1 and group.is_flat == (name == FLAT)}
+        return [entry for entry in entries if entry.group in kept]
+    test = _TESTS.get(name)
+    return [entry for entry in entries if test(entry)] if test is not None else list(entries)
+
+
+def counts(entries: Sequence[Entry]) -> dict[str, int]:
+    """Return the number of samples that each filter keeps, of the filters that keep any."""
+    found = {name: sum(map(test, entries)) for name, test in _TESTS.items()}
+    for name in (FLAT, MIXED):
+        found[name] = len(filtered(entries, name))
+    return {"all": len(entries)} | {name: count for name, count in found.items() if count}
+
+
+def comparison(query: str) -> Callable[[Entry], bool] | None:
+    """Return the test of a query such as "format<1" or "length>=512" on the name of a number, or None if the query is
+    not a comparison."""
+    match = _COMPARISON.fullmatch(query.strip())
+    if match is None:
+        return None
+    name, sign, limit = match[1].lower(), match[2], float(match[3])
+    tests: dict[str, Callable[[float], bool]] = {
+        "<": lambda value: value < limit,
+        ">": lambda value: value > limit,
+        "<=": lambda value: value <= limit,
+        ">=": lambda value: value >= limit,
+        "=": lambda value: value == limit,
+    }
+
+    def test(entry: Entry) -> bool:
+        numbers: dict[str, float | None] = {key.lower(): value for key, value in entry.components}
+        numbers |= {"reward": entry.reward, "advantage": entry.advantage, "length": entry.length}
+        value = numbers.get(name)
+        return value is not None and tests[sign](value)
+
+    return test
+
+
+def pattern(query: str) -> re.Pattern[str]:
+    """Return the expression of a search: "re:EXPRESSION", or a text whose case matters if it has capitals. Raises
+    re.error."""
+    if query.startswith("re:"):
+        return re.compile(query[3:])
+    return re.compile(re.escape(query), 0 if query != query.lower() else re.IGNORECASE)

@@ -1,0 +1,79 @@
+"""Recognise files that were written at once, by a copy, a download or a checkout: their times are not those of a run.
+
+An appended log grows for as long as its run takes, so that its last change comes long after its birth; that of a copy
+does not. A rewritten document is as young as its last version, so only its neighbours count: a checkout writes all
+files of a work tree within seconds.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import sys
+from functools import lru_cache
+
+_AT_ONCE = 2.0
+"""Time (s) between birth and last change of an appended file within which it was written at once."""
+_CHECKOUT = 5.0
+"""Time (s) within which a checkout has written the files of a work tree."""
+_LEAST_NEIGHBOURS = 2
+_DEPTH = 12
+"""Number of directories above a file in which .git is looked for."""
+_AT_FDCWD, _STATX_BTIME = -100, 0x800
+_STATX_SIZE, _BTIME_OFFSET = 256, 80  # struct statx of statx(2)
+
+
+def is_copy(path: str, appended: bool) -> bool:
+    """Return whether the file at `path` was written at once. appended: it is a log that grows line by line."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return False
+    if appended:
+        birth = birth_time(path, status)
+        if birth is not None and abs(status.st_mtime - birth) < _AT_ONCE:
+            return True
+    tree = _work_tree(os.path.dirname(os.path.abspath(path)))
+    return tree is not None and _written_at_once(tree, status.st_mtime)
+
+
+def birth_time(path: str, status: os.stat_result) -> float | None:
+    """Return the time at which a file was created (s since the epoch), or None if the file system does not keep it."""
+    if sys.platform != "linux":
+        return getattr(status, "st_birthtime", None)
+    statx = getattr(ctypes.CDLL(None), "statx", None)
+    if statx is None:
+        return None
+    buffer = ctypes.create_string_buffer(_STATX_SIZE)
+    if statx(_AT_FDCWD, os.fsencode(path), 0, _STATX_BTIME, buffer) != 0:
+        return None
+    (mask,) = struct.unpack_from("=I", buffer)
+    if not mask & _STATX_BTIME:
+        return None
+    seconds, nanoseconds = struct.unpack_from("=qI", buffer, _BTIME_OFFSET)
+    return float(seconds + nanoseconds * 1e-9)
+
+
+@lru_cache(maxsize=1024)
+def _work_tree(directory: str) -> str | None:
+    """Return the git work tree that a directory is in, or None."""
+    for _ in range(_DEPTH):
+        if os.path.exists(os.path.join(directory, ".git")):
+            return directory
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return None
+        directory = parent
+    return None
+
+
+def _written_at_once(tree: str, modified: float) -> bool:
+    """Return whether most files at the top of a work tree changed at the same time as a log in it."""
+    try:
+        with os.scandir(tree) as entries:
+            times = [entry.stat().st_mtime for entry in entries if entry.is_file()]
+    except OSError:
+        return False
+    near = sum(abs(time - modified) < _CHECKOUT for time in times)
+    return near > _LEAST_NEIGHBOURS and 2 * near > len(times)

@@ -1,0 +1,78 @@
+"""Files while they are grouped into runs, and the groups."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+Parts = tuple[str, ...]
+Home = tuple[str, Parts]
+"""A run directory: (the given path, or the directory of the given file; the path components below it)."""
+
+
+class GroupedFile(Struct, frozen=True):
+    """A log file, with the properties that grouping depends on."""
+
+    path: str
+    """Absolute."""
+    format: str
+    """Format id."""
+    directory_is_source: bool = False
+    """Are all such files of a directory one source (event files)?"""
+    companion: bool = False
+    """Does the file have no metrics of its own, so that it joins a run (console text)?"""
+    beside: bool = False
+    """Is it a companion of the run of its own directory only (a config)?"""
+    source: str = ""
+    """Absolute path of the source that the file is a part of, or "". Such a file is never a run by itself."""
+    modified: float = 0.0
+    """Time of the last change when the file was found (s since the epoch)."""
+    metric_names: frozenset[str] = frozenset()
+    """Names of its metrics, if the beginning of the file contains them."""
+    joined: str = ""
+    """Absolute path of the source that the file is together with others (rotated logs), or ""; see Member.joined."""
+
+
+class Member(Struct, frozen=True):
+    """One file of a run."""
+
+    path: str
+    source: str
+    """Path of the file or of its directory, relative to the given path; "." for that path itself."""
+    prefix: str
+    """Prefix of its metric names: "" or "<part>/"."""
+    joined: str = ""
+    """Path, relative like `source`, of the source that this file and others are drawn as; "" if it is `source`."""
+
+
+class RunGroup(Struct, frozen=True):
+    """The logs of one training job."""
+
+    path: str
+    """Absolute path; unique."""
+    name: str
+    members: tuple[Member, ...]
+    """Sorted by source, then by path."""
+
+
+class Located(Struct):
+    """A file while its run is being determined."""
+
+    file: GroupedFile
+    source: str
+    directory: Home
+    home: Home
+    prefix: str = ""
+    joined: str = ""
+
+
+def has_metrics(items: list[Located]) -> bool:
+    return any(not item.file.companion for item in items)
+
+
+def natural_order(text: str) -> list[str | int]:
+    """A key that sorts version_9 before version_10."""
+    parts: list[str | int] = list(re.split(r"([0-9]+)", text))
+    parts[1::2] = map(int, parts[1::2])
+    return parts

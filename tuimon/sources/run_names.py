@@ -1,0 +1,41 @@
+"""Name runs after the nearest directory with a specific name of their paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from tuimon.sources import layout
+
+
+def run_names(paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+    """A unique name for each path: the shortest tail of the path that is descriptive and unique.
+
+    For example "grpo-1.5b" for …/logs/grpo-1.5b, "agentic_sokoban/20261121-014812". known: existing names by path;
+    they are kept.
+    """
+    names = {path: known[path] for path in paths if path in known}
+    candidates = {path: _candidates(path) for path in paths if path not in known}
+    levels = dict.fromkeys(candidates, 0)
+    while True:
+        chosen = {path: candidates[path][level] for path, level in levels.items()}
+        uses = Counter([*chosen.values(), *known.values()])
+        longer = [path for path, name in chosen.items() if uses[name] > 1 and levels[path] + 1 < len(candidates[path])]
+        if not longer:
+            return names | chosen
+        for path in longer:
+            levels[path] += 1
+
+
+def _candidates(path: str) -> list[str]:
+    """Possible names, from the shortest descriptive tail to the whole path."""
+    parts = [part for part in path.split("/") if part]
+    descriptive = [index for index, part in enumerate(parts) if not layout.is_generic(part)]
+    starts = descriptive[::-1] or [max(0, len(parts) - 1)]
+    while len(starts) > 1 and layout.is_vague(parts[starts[0]]):
+        del starts[0]
+    names = []
+    for start in starts:
+        names.append("/".join(part for part in parts[start:] if not layout.is_generic(part)) or "/".join(parts[start:]))
+        names.append("/".join(parts[start:]))
+    return [*names, path]

@@ -1,0 +1,263 @@
+"""Find runs that are one training: sources that lie apart but hold the same series.
+
+verl writes tensorboard_log/<project>/<run>, <project>/<run>.jsonl, wandb/… and its console; Lightning a CSV beside the
+event files; Keras a CSVLogger beside logs/fit. The runs are joined if all of this holds:
+
+- No format occurs in two of the runs. Runs of one sweep have the same formats, so they cost nothing and stay apart.
+- Their points were logged, or their files changed, during the same time (unless that is unknown).
+- At least two thirds of the common metrics are equal at all common steps, at least 5, with at least 10 distinct values
+  in all. Schedules and counters do not count: they are equal in unrelated trainings.
+- The evidence is not ambiguous: not two runs of one format fit to a third run.
+
+A pair is looked at again only once it has twice as many points, so that the cost while files grow is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+from zlib import crc32
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.model.points import Floats, Steps
+from tuimon.store.compare import TEXT, decimals
+from tuimon.store.records import RunRecord
+
+_SAMPLED_SERIES, _SAMPLED_POINTS = 8, 64
+_NOMINATIONS, _NOMINATED_SHARE = 3, 0.05
+"""Sampled points that two runs must have in common before they are compared, also as a share of the smaller sample."""
+_LEAST_POINTS = 10
+_LEAST_STEPS, _LEAST_VALUES = 5, 10
+_EQUAL_SHARE = 2 / 3
+_COMPARED_POINTS = 20_000
+_MAX_PAIRS = 100
+"""Pairs compared in one call; the others follow later."""
+_FLOAT32 = 1e-6
+_SAME_END = 120.0
+"""Difference (s) between the last changes of two files up to which they can be of one training."""
+_PREDICTABLE = re.compile(
+    r"(?:^|[_/])(?:lr|learning_rate|wd|weight_decay|momentum)(?:_[a-z0-9]+)?$|(?:^|^train_|^val_)"
+    r"(?:epoch|(?:global_)?steps?|iter(?:ation)?s?|time|wall_time|timestamp|elapsed|num_tokens|samples|tokens|episodes?)$"
+)
+"""Schedules, counters and clocks, by the keys of _Candidate.series."""
+_SEPARATORS = re.compile(r"[^a-z0-9]+")
+
+
+class Joined(Struct, frozen=True):
+    """Runs that are one training."""
+
+    run: int
+    """Id of the run that was found first."""
+    others: tuple[int, ...]
+    evidence: tuple[str, ...]
+    """One line for each pair that was found equal, for the user."""
+
+
+class _Points(Struct):
+    steps: Steps
+    values: Floats
+    is_text: bool
+
+
+class _Candidate(Struct):
+    """State of one run while it is compared."""
+
+    record: RunRecord
+    formats: frozenset[str]
+    points: int
+    first: float
+    """Wall time of the first point; NaN if unknown."""
+    end: float
+    """Wall time of the last point, or of the last change of a file that is no copy; NaN if unknown."""
+    timed: bool
+    """Whether points have wall times."""
+    series: dict[str, _Points]
+    """By _short_key, or by merge key if several have the same short key."""
+
+
+class RunJoiner:
+    """Finds runs to join. To be called by the writer thread of a store."""
+
+    def __init__(self, merge_key: Callable[[str], str]) -> None:
+        self._merge_key = merge_key
+        self._examined: dict[int, int] = {}
+        """Number of points of a run when it was last examined."""
+        self._rejected: dict[tuple[int, int], int] = {}
+        """Number of points of both runs of a pair when it was last found different."""
+        self._waiting: list[tuple[_Candidate, _Candidate]] = []
+        """Pairs that are compared in the next calls."""
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are pairs that are compared only in the next calls of `find`."""
+        return bool(self._waiting)
+
+    def find(self, runs: Sequence[RunRecord]) -> list[Joined]:
+        """Return the runs that have been found to be one training since the last call."""
+        formats = {record.info.run: _formats(record) for record in runs}
+        if not self._waiting:
+            self._waiting = self._new_pairs(runs, formats)
+        pairs, self._waiting = self._waiting[:_MAX_PAIRS], self._waiting[_MAX_PAIRS:]
+        equal: dict[tuple[int, int], str] = {}
+        for first, second in pairs:
+            ids = first.record.info.run, second.record.info.run
+            if not (formats.keys() >= {*ids}):
+                continue  # one of them was joined to another run meanwhile
+            if evidence := _equality(first, second):
+                equal[ids] = evidence
+            else:
+                self._rejected[ids] = first.points + second.points
+        return list(_unambiguous(equal, formats))
+
+    def _new_pairs(
+        self, runs: Sequence[RunRecord], formats: dict[int, frozenset[str]]
+    ) -> list[tuple[_Candidate, _Candidate]]:
+        """Return the pairs to compare because a run has grown; those of one run are next to each other."""
+        counts = {record.info.run: _point_count(record) for record in runs}
+        grown = {run: count for run, count in counts.items() if count > 2 * self._examined.get(run, 0)}
+        if not grown:
+            return []
+        self._examined.update(grown)
+        candidates = [record for record in runs if counts[record.info.run] >= _LEAST_POINTS]
+        if len({formats[record.info.run] for record in candidates}) < 2:
+            return []
+        found = [self._candidate(record, counts[record.info.run], formats) for record in candidates]
+        return sorted(self._nominated(found), key=lambda pair: (pair[0].record.info.run, pair[1].record.info.run))
+
+    def _candidate(self, record: RunRecord, points: int, formats: dict[int, frozenset[str]]) -> _Candidate:
+        streams = [stream for stream in record.streams if stream.data.point_count]
+        times = [stream.data.first_wall_time for stream in streams], [stream.data.last_wall_time for stream in streams]
+        first, last = float(np.fmin.reduce(times[0])), float(np.fmax.reduce(times[1]))
+        timed = last == last
+        if not timed:
+            changes = [s.status.modified for s in streams if s.status is not None and not s.status.copied]
+            last = max(changes, default=float("nan"))
+        longest: dict[str, _Points] = {}
+        for stream in streams:
+            for item in stream.data.series.values():
+                length, key = item.columns.length, self._merge_key(item.name)
+                if length and (key not in longest or len(longest[key].steps) < length):
+                    text = stream.info.rank <= TEXT
+                    longest[key] = _Points(item.columns.steps[:length], item.columns.values[:length], text)
+        short = Counter(map(_short_key, longest))
+        series = {_short_key(key) if short[_short_key(key)] == 1 else key: longest[key] for key in longest}
+        return _Candidate(record, formats[record.info.run], points, first, last, timed, series)
+
+    def _nominated(self, candidates: Sequence[_Candidate]) -> Iterator[tuple[_Candidate, _Candidate]]:
+        """Yield the pairs that have several sampled points in common and were not found different before."""
+        at: dict[tuple[str, int, str], list[int]] = defaultdict(list)
+        sampled: list[int] = []
+        for index, candidate in enumerate(candidates):
+            sampled.append(0)
+            for key in sorted(candidate.series, key=lambda name: crc32(name.encode()))[:_SAMPLED_SERIES]:
+                points = candidate.series[key]
+                rows = slice(_SAMPLED_POINTS)
+                sampled[index] += len(points.steps[rows])
+                for step, value in zip(points.steps[rows].tolist(), points.values[rows].tolist(), strict=True):
+                    at[key, step, f"{value:.2e}"].append(index)
+        votes: Counter[tuple[int, int]] = Counter()
+        for indices in at.values():
+            if 1 < len(indices) <= 16:  # a value of many runs says nothing
+                votes.update(combinations(dict.fromkeys(indices), 2))
+        for (one, other), count in votes.most_common():
+            first, second = candidates[one], candidates[other]
+            ids = first.record.info.run, second.record.info.run
+            known = self._rejected.get(ids, 0)
+            if (
+                count >= max(_NOMINATIONS, _NOMINATED_SHARE * min(sampled[one], sampled[other]))
+                and not first.formats & second.formats
+                and _overlap(first, second)
+                and first.points + second.points >= 2 * known
+            ):
+                yield first, second
+
+
+def _short_key(key: str) -> str:
+    """Return a merge key as its first and last part in small letters, because sources put different sections between
+    them: train/samples/step_ms and step_ms."""
+    first, _, rest = key.lower().partition("/")
+    return f"{first}_{_SEPARATORS.sub('_', rest.rpartition('/')[2])}"
+
+
+def _point_count(record: RunRecord) -> int:
+    return sum(stream.data.point_count for stream in record.streams)
+
+
+def _formats(record: RunRecord) -> frozenset[str]:
+    return frozenset(stream.info.format for stream in record.streams if stream.data.point_count)
+
+
+def _overlap(first: _Candidate, second: _Candidate) -> bool:
+    """Return whether two runs were written during the same time, or whether that is unknown."""
+    if first.end != first.end or second.end != second.end:
+        return True
+    if first.timed and second.timed:
+        common = min(first.end, second.end) - max(first.first, second.first)
+        shorter = min(first.end - first.first, second.end - second.first)
+        return common >= 0.5 * shorter
+    if first.timed or second.timed:  # a copied file changed later
+        return bool(max(first.end, second.end) >= np.fmax(first.first, second.first) - _SAME_END)
+    return abs(first.end - second.end) <= _SAME_END
+
+
+def _equality(first: _Candidate, second: _Candidate) -> str:
+    """Return the evidence that two runs are one training, or "" without enough of it."""
+    equal: list[str] = []
+    different = 0
+    steps: set[int] = set()
+    values: set[float] = set()
+    for key in first.series.keys() & second.series.keys():
+        if _PREDICTABLE.search(key):
+            continue
+        result = _common_points(first.series[key], second.series[key])
+        if result is None:
+            different += 1
+        elif len(result.steps) and not _is_predictable(result.values):
+            equal.append(key)
+            steps.update(result.steps.tolist())
+            values.update(result.values.tolist())
+    if len(values) < _LEAST_VALUES or len(steps) < _LEAST_STEPS:
+        return ""
+    if len(equal) < _EQUAL_SHARE * (len(equal) + different):
+        return ""
+    shared = f"{len(equal)} of {len(equal) + different} common metrics are equal at {len(steps)} steps"
+    return f"{first.record.info.name} and {second.record.info.name} are one training: {shared}"
+
+
+def _common_points(first: _Points, second: _Points) -> _Points | None:
+    """Return the points at the common steps of two series; None if they differ at one of them."""
+    last = slice(_COMPARED_POINTS)
+    steps, here, there = np.intersect1d(first.steps[last], second.steps[last], return_indices=True)
+    one, other = first.values[here], second.values[there]
+    tolerance = _FLOAT32 * np.maximum(np.abs(one), np.abs(other))
+    for points, values in ((first, one), (second, other)):
+        if points.is_text and len(values):
+            tolerance = np.maximum(tolerance, 0.51 * 10.0 ** -decimals(values))
+    with np.errstate(invalid="ignore"):  # inf - inf
+        difference = np.abs(one - other)
+    same = (difference <= tolerance) | (one == other) | (np.isnan(one) & np.isnan(other))
+    return _Points(steps, one, False) if same.all() else None
+
+
+def _is_predictable(values: Floats) -> bool:
+    """Return whether values are constant or grow by the same amount at every step."""
+    changes = np.diff(values[np.isfinite(values)])
+    return not len(changes) or bool(np.ptp(changes) <= 1e-9 * np.abs(changes).max())
+
+
+def _unambiguous(equal: dict[tuple[int, int], str], formats: dict[int, frozenset[str]]) -> Iterator[Joined]:
+    """Yield the groups of runs that are connected by pairs, if no format occurs in two runs of the group."""
+    groups: dict[int, set[int]] = {}
+    for first, second in equal:
+        group = groups.get(first, {first}) | groups.get(second, {second})
+        groups.update(dict.fromkeys(group, group))
+    for group in {id(group): group for group in groups.values()}.values():
+        runs = sorted(group)
+        count = sum(len(formats[run]) for run in runs)
+        if count == len(frozenset[str]().union(*(formats[run] for run in runs))):
+            evidence = tuple(text for pair, text in sorted(equal.items()) if pair[0] in group)
+            yield Joined(runs[0], tuple(runs[1:]), evidence)

@@ -1,0 +1,59 @@
+"""Streams of a run as one snapshot shows them."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from tuimon.model.events import StreamFound, StreamStatus
+from tuimon.model.links import Link, RemotePath
+from tuimon.model.machine import Machine
+from tuimon.model.points import Indices
+from tuimon.store.series import Series, StreamData
+
+
+class StreamView(Struct, frozen=True, eq=False):
+    """A stream in one snapshot. `data` goes on growing; the counts say how much of it belongs to the snapshot."""
+
+    info: StreamFound
+    status: StreamStatus | None
+    """None until the reader has sent it."""
+    data: StreamData
+    cut_count: int
+    """Number of segment starts."""
+    point_count: int
+    """Points as logged, including superseded ones."""
+    first_wall_time: float
+    """Wall time of the oldest point (s since the epoch); NaN if unknown."""
+    last_wall_time: float
+    """Wall time of the newest point, preview included."""
+    preview: tuple[Series, ...]
+    """Last points of a history that is still being read."""
+
+    @property
+    def cuts(self) -> list[int | None]:
+        """For each segment start the step from which on earlier points are void, or None if none are."""
+        return self.data.cuts[: self.cut_count]
+
+
+class SeriesLengths(Struct, frozen=True, eq=False):
+    """Published lengths of all series, one row for each."""
+
+    lengths: Indices
+    last_steps: Indices
+
+    def length(self, row: int) -> int:
+        """Return the length of a series; 0 for one that is newer than the table."""
+        return int(self.lengths[row]) if row < len(self.lengths) else 0
+
+
+class Present(Struct, eq=False):
+    """Latest status of the machine and of the links. Shared by all runs and snapshots and mutable, unlike these."""
+
+    machine: Machine | None = None
+    """The machine that the logs lie on, while they grow."""
+    mirrors: tuple[RemotePath, ...] = ()
+    """Paths of the mirrors of other machines, with the links that fill them."""
+
+    def link_of(self, path: str) -> Link | None:
+        """Return the link that fills the mirror below which a path lies; None for a path of this machine."""
+        return next((mirror.link for mirror in self.mirrors if f"{path}/".startswith(f"{mirror.top}/")), None)

@@ -1,0 +1,171 @@
+"""The items that a decoder returns for a log, in a form that can be compared, and hostile input."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from tuimon.formats import Format, StreamDecoder
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced, SegmentStart
+from tuimon.testing.expectations import expect
+
+MARGIN = 150, 30
+"""Bytes at both ends of a short and of a long log in which every position is tried."""
+SHORT = 20_000
+
+Point = tuple[int, str, str]
+"""(step, value, wall time); floats by repr, so that NaN equals NaN and no bit is lost."""
+
+
+@dataclass
+class Given:
+    """All items that a decoder returned for a log, in a form that does not depend on how the log was split."""
+
+    series: dict[str, list[Point]] = field(default_factory=lambda: defaultdict(list))
+    segments: list[tuple[int | None, bool, int]] = field(default_factory=list)
+    """(step, purge, points before it)"""
+    replaced: int = 0
+    facts: dict[str, Any] = field(default_factory=dict)
+    """By topic: the last fact; for texts and console lines all of them; for topics by metric the union."""
+    damage: list[Damage] = field(default_factory=list)
+    count: int = 0
+    """Number of points."""
+
+    def add(self, items: Iterable[Item]) -> None:
+        for item in items:
+            match item:
+                case Points():
+                    self._add_points(item)
+                case SegmentStart():
+                    self.segments.append((item.step, item.purge, self.count))
+                case Replaced():
+                    self.replaced += 1
+                    self.series.clear()
+                    self.segments.clear()
+                    self.damage.clear()
+                case Fact():
+                    self._add_fact(item)
+                case Damage():
+                    self.damage.append(item)
+
+    def _add_points(self, points: Points) -> None:
+        lengths = {len(points), len(points.metric), len(points.values), len(points.wall_times)}
+        expect(len(lengths) == 1 and len(points) > 0, f"columns of {sorted(lengths)} rows")
+        expect(int(points.metric.max()) < len(points.names), "an index of a metric without a name")
+        columns = points.metric.tolist(), points.steps.tolist(), points.values.tolist(), points.wall_times.tolist()
+        for metric, step, value, wall_time in zip(*columns, strict=True):
+            self.series[points.names[metric]].append((step, repr(value), repr(wall_time)))
+        self.count += len(points)
+
+    def _add_fact(self, fact: Fact) -> None:
+        match fact.topic:
+            case "console":
+                self.facts.setdefault("console", []).extend(fact.value["lines"])
+            case "metrics":
+                self.facts.setdefault("metrics", {}).update(fact.value)
+            case "text":
+                self.facts.setdefault("text", []).append(dict(fact.value))
+            case topic:
+                self.facts[topic] = dict(fact.value)
+
+    @property
+    def lost(self) -> int:
+        """Number of records lost to damage."""
+        return sum(damage.records for damage in self.damage)
+
+
+def given(items: Iterable[Item]) -> Given:
+    result = Given()
+    result.add(items)
+    return result
+
+
+def new_decoder(log_format: Format) -> StreamDecoder:
+    """Return a new decoder of a stream."""
+    decoder = log_format.decoder()
+    if not isinstance(decoder, StreamDecoder):
+        raise AssertionError(f"{type(decoder).__name__} is not a StreamDecoder")
+    return decoder
+
+
+def fed(log_format: Format, data: bytes, cuts: Sequence[int] = (), *, flush_at_cuts: bool = False) -> Given:
+    """Return what a new decoder returns for a stream in pieces that end at `cuts` and for a flush at the end.
+
+    Skippable bytes are skipped; if the decoder must reread, a new one decodes everything again.
+    """
+    decoder = new_decoder(log_format)
+    result = Given()
+
+    def give(items: Sequence[Item], upto: int) -> None:
+        nonlocal decoder
+        result.add(items)
+        if decoder.must_reread:
+            expect(flush_at_cuts, "must_reread without a flush")
+            result.add([Replaced()])
+            decoder = new_decoder(log_format)
+            result.add(decoder.feed(data[:upto]))
+
+    edges = sorted({0, len(data), *(cut for cut in cuts if 0 < cut < len(data))})
+    position = 0
+    for begin, end in pairwise(edges):
+        if position < end:
+            give(decoder.feed(data[max(position, begin) : end]), end)
+            position = end
+            if hop := min(decoder.skippable, len(data) - position):
+                decoder.advance(hop)
+                position += hop
+            if flush_at_cuts:
+                give(decoder.flush(), end)
+    give(decoder.flush(), len(data))
+    return result
+
+
+def begins(part: dict[str, list[Point]], whole: dict[str, list[Point]]) -> bool:
+    """Return whether the points of each metric are the first of those in `whole`."""
+    return all(points == whole.get(metric, [])[: len(points)] for metric, points in part.items())
+
+
+def lies_in(part: dict[str, list[Point]], whole: dict[str, list[Point]]) -> bool:
+    """Return whether the points of each metric are a subsequence of those in `whole`."""
+
+    def is_subsequence(points: list[Point], of: list[Point]) -> bool:
+        remaining = iter(of)
+        return all(any(point == other for other in remaining) for point in points)
+
+    return all(is_subsequence(points, whole.get(metric, [])) for metric, points in part.items())
+
+
+def places(length: int, count: int, draw: Callable[[int], int]) -> list[int]:
+    """Positions to cut or damage: all near both ends, and `count` random ones between. `draw(n)`: a number below n."""
+    margin = MARGIN[length > SHORT]
+    near = {*range(min(margin, length)), *range(max(0, length - margin), length)}
+    return sorted(near | {draw(length) for _ in range(count)})
+
+
+HOSTILE = (
+    b"[" * 100_000,
+    b'{"a":' * 50_000,
+    b'{"step": 1, "loss": ' + b"9" * 6000 + b"}",
+    b'{"step": ' + b"9" * 6000 + b', "loss": 1}',
+    b'{"step": 1e300, "loss": 1e999, "x": -1e999}',
+    b'{"step": -9223372036854775809, "loss": 1}',
+    b'{"step": 9223372036854775808, "loss": 1, "time": 1e308}',
+    b'{"step": true, "loss": {"": {"": 1}}, "": 2}',
+    b'{"step": 3, "\\ud800": 1, "loss": "\\udfff"}',
+    b'{"step": 3, "loss": 1' + b"\0" * 1000 + b"}",
+    b"step,loss\n1," + b"9" * 6000,
+    b"99999999999999999999 99999999999999999999 99999999999999999999",
+    b"1795226147449 " + b"9" * 6000 + b" " + b"9" * 6000,
+    b"step: " + b"9" * 6000 + b" - loss: " + b"9" * 6000,
+    b"Step 99999999999999999999999: {'loss': " + b"(" * 5000 + b"1}",
+    b"| " * 50_000,
+    b"\x1b[" * 50_000,
+    b"100%|" + b"\xe2\x96\x88" * 30_000 + b"| 9/9 [00:00<00:00, loss=1]",
+    b"base64:" + b"A" * 40_000,
+    b'"' * 50_001,
+    b",;\t" * 20_000,
+)
+"""Lines that crash naive parsers: nesting, numbers beyond any type, lone surrogates, endless near-matches."""

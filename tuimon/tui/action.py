@@ -1,0 +1,152 @@
+"""The type of an action, and the protocol of the application that actions and screens use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from msgspec import Struct
+from textual.screen import Screen
+
+from tuimon.config import Settings
+from tuimon.model.alerts import Alert
+from tuimon.panels import ChartOptions
+from tuimon.store import Run, Snapshot
+from tuimon.tui.board import Board
+from tuimon.tui.state import ViewState
+
+SECTIONS = (
+    *("General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Config", "Ranks"),
+    "Help and alerts",
+)
+"""Sections of the help screen, in order."""
+
+
+class Dashboard(Protocol):
+    """The part of the application that actions and screens use. TuimonApp implements it."""
+
+    actions: tuple[Action, ...]
+    settings: Settings
+    state: ViewState
+    board: Board
+    snapshot: Snapshot
+    """Snapshot that is displayed. While paused it is not the newest one."""
+
+    @property
+    def screen(self) -> Screen[Any]:
+        """Topmost screen."""
+
+    @property
+    def run_shown(self) -> Run | None:
+        """Run whose dashboard is displayed, or None if there is no run yet."""
+
+    @property
+    def run_selected(self) -> Run | None:
+        """Run that actions apply to: the selected row of the run list, or else the run that is shown."""
+
+    @property
+    def options(self) -> ChartOptions:
+        """Display options of the charts, including the runs that are overlaid."""
+
+    def runs_listed(self) -> tuple[Run, ...]:
+        """Return the runs in the order of the run list, without the runs that it leaves out."""
+
+    def say(self, message: str) -> None:
+        """Display a message that says what an action did, or why it did nothing."""
+
+    def redraw(self) -> None:
+        """Draw the topmost screen again after a change of `state`."""
+
+    def repaint(self) -> None:
+        """Send every cell to the terminal again."""
+
+    def log_in(self) -> bool:
+        """Log in to the hosts that ask for it, on the terminal without the screen; return whether there is one."""
+
+    def leave(self, code: int) -> None:
+        """Exit with this exit code."""
+
+    def push_screen(self, screen: Screen[None]) -> object:
+        """Open a screen on top of the others."""
+
+    def pop_screen(self) -> object:
+        """Close the topmost screen."""
+
+    def go_back(self) -> None:
+        """Close the innermost open thing: a filter, a screen, a zoomed panel, a list of metrics."""
+
+    def begin_filter(self) -> None:
+        """Open the line in which the filter of the dashboard is typed."""
+
+    def begin_go_to(self) -> None:
+        """Open the line in which a step or a range of steps is typed."""
+
+    def show_run(self, run: Run) -> None:
+        """Close any other screen and display the dashboard of `run`."""
+
+    def show_alert(self, alert: Alert) -> None:
+        """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
+
+    def perform(self, action: Action) -> None:
+        """Do what an action does on the topmost screen, or say on which screen it works."""
+
+    def show_metrics(self, names: tuple[str, ...], first: str) -> None:
+        """Close any other screen and display one chart for each metric, the chart of `first` zoomed."""
+
+    def resize_charts(self, by: int) -> None:
+        """Make charts larger (by > 0) or smaller."""
+
+    def write(self, text: str) -> None:
+        """Write control sequences to the terminal, in order with the output of Textual."""
+
+    def export_screenshot(self, *, title: str | None = None) -> str:
+        """Return the screen as SVG."""
+
+
+class Action(Struct, frozen=True):
+    """Something that the user can do, with its keys and its help text."""
+
+    id: str
+    keys: str
+    """Comma-separated key names of Textual; "" if only the palette has the action, until the user gives it a key. Keys
+    that tmux, screen or the flow control of a terminal use are not taken."""
+    label: str
+    """Label in the footer: one word."""
+    help: str
+    do: Callable[[Dashboard], None]
+    footer: int = 0
+    """Position in the footer, the first is 1; 0 if the footer does not show the action."""
+    zoomed: tuple[int, str] | None = None
+    """Position and label in the footer while a panel is zoomed; None if that footer does not show the action."""
+    section: str = "General"
+    where: tuple[str, ...] = ("dashboard",)
+    """Screens on which the keys work: dashboard, runs, metrics, log, texts, config, ranks, help, alerts."""
+    also: str = ""
+    """Other words for it, by which the help and the palette find it."""
+
+    def matches(self, query: str) -> bool:
+        """Return whether each word of the query begins a word that describes the action, or is one of its keys."""
+        text = f" {self.label} {self.help} {self.also} {self.id}".lower()
+        keys = (*self.keys.split(","), *key_names(self.keys).split())
+        return query.strip() in keys or all(re.search(rf"\b{re.escape(word)}", text) for word in query.lower().split())
+
+
+NAMES = {"question_mark": "?", "slash": "/", "enter": "⏎", "right_square_bracket": "]", "left_square_bracket": "["}
+NAMES |= {
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "comma": ",",
+    "full_stop": ".",
+    "colon": ":",
+    "plus": "+",
+}
+NAMES |= {"less_than_sign": "<", "greater_than_sign": ">", "minus": "-", "equals_sign": "=", "asterisk": "*"}
+NAMES |= {"home": "Home", "end": "End", "pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc"}
+NAMES |= {"tab": "Tab", "shift+tab": "Shift+Tab"}
+NAMES |= {"left": "←", "right": "→", "up": "↑", "down": "↓"}
+
+
+def key_names(keys: str) -> str:
+    """Return keys as they are displayed, such as "PgDn space n"; for "", the key of the palette."""
+    return " ".join(NAMES.get(key, key.replace("ctrl+", "Ctrl+")) for key in (keys or "ctrl+p").split(","))

@@ -1,0 +1,192 @@
+"""Actions of the texts view, and the key that opens it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from tuimon.tui import screens
+from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.actions._screens import END, begin_filter, closed, move, topmost
+from tuimon.tui.actions.copying import copy, new_file, write_new
+
+_action = partial(Action, section="Texts", where=("texts",))
+
+
+def _toggle(app: Dashboard) -> None:
+    if closed(app, screens.TextsScreen):
+        return
+    run = app.run_shown
+    if run is None:
+        app.say("There is no run yet")
+    else:
+        paths = run.directory, *app.settings.samples
+        app.push_screen(screens.TextsScreen(app.actions, paths, app.state.options.cursor))
+
+
+def _on(method: Callable[[screens.TextsScreen], None]) -> Callable[[Dashboard], None]:
+    return lambda app: method(topmost(app, screens.TextsScreen))
+
+
+def _charts(app: Dashboard) -> None:
+    step = topmost(app, screens.TextsScreen).step
+    if step is None:
+        app.say("These texts have no step")
+        return
+    app.state.options = replace(app.state.options, cursor=step)
+    app.pop_screen()
+    app.redraw()
+
+
+def _copy(app: Dashboard) -> None:
+    from tuimon.text import clean
+    from tuimon.tui.screens.text_pane import shown_text
+
+    sample = topmost(app, screens.TextsScreen).sample
+    if sample is None:
+        app.say("No text is selected")
+        return
+    lines = shown_text(sample.response).split("\n")
+    copy(app, "\n".join(clean(line, len(line) + 1) for line in lines), "the response")
+
+
+def _copy_markdown(app: Dashboard) -> None:
+    from tuimon.rollouts.export import as_markdown
+
+    sample = topmost(app, screens.TextsScreen).sample
+    if sample is None:
+        app.say("No text is selected")
+    else:
+        copy(app, as_markdown(sample), "the text as Markdown")
+
+
+def _export(app: Dashboard) -> None:
+    topmost(app, screens.TextsScreen).export(new_file("-texts.jsonl", app.snapshot.runs), write_new)
+
+
+ACTIONS = (
+    Action(
+        "texts",
+        "T",
+        "texts",
+        "What the model wrote, at the step of the cursor if there is one; again: back",
+        _toggle,
+        footer=10,
+        section="Panels",
+        where=("dashboard", "texts"),
+    ),
+    _action("text_next_step", "n,right", "step", "The next step with texts", _on(lambda s: s.move_step(1)), 3),
+    _action("text_previous_step", "p,left", "before", "The step before", _on(lambda s: s.move_step(-1)), 4),
+    _action(
+        "text_sort",
+        "greater_than_sign,o",
+        "sort",
+        "The next order",
+        _on(lambda s: s.change(lambda c: c.next_sort())),
+        5,
+    ),
+    _action(
+        "text_sort_back",
+        "less_than_sign,O",
+        "sort back",
+        "The previous order",
+        _on(lambda s: s.change(lambda c: c.next_sort(-1))),
+    ),
+    _action(
+        "text_groups",
+        "v",
+        "groups",
+        "Groups: the samples of a prompt as a row; again: samples",
+        _on(lambda s: s.change(lambda c: c.toggle("groups"))),
+        6,
+    ),
+    _action(
+        "text_filter",
+        "f",
+        "filter",
+        "The next filter: truncated, error, zero reward, flags, zero variance",
+        _on(lambda s: s.change(lambda c: c.next_filter())),
+        7,
+    ),
+    _action(
+        "text_filter_back",
+        "F",
+        "filter back",
+        "The previous filter",
+        _on(lambda s: s.change(lambda c: c.next_filter(-1))),
+    ),
+    _action(
+        "text_search", "slash", "search", "List the samples with a text, re:expression, or format<1", begin_filter, 8
+    ),
+    _action(
+        "text_open",
+        "enter",
+        "open",
+        "Open the group, or the text on the whole screen; again: undo",
+        _on(lambda s: s.enter()),
+        9,
+    ),
+    _action("text_fold", "z", "fold", "Fold thinking, too; then: fold nothing", _on(lambda s: s.next_fold()), 10),
+    _action("text_raw", "r", "raw", "The text as it is in the file; again: by role", _on(lambda s: s.toggle_raw())),
+    _action("text_charts", "c", "charts", "The charts, with the cursor at this step", _charts, 11),
+    _action(
+        "text_histogram",
+        "h",
+        "histogram",
+        "Rewards as a histogram; Enter lists the texts of a range",
+        _on(lambda s: s.change(lambda c: c.toggle("histogram"))),
+    ),
+    _action(
+        "text_diff",
+        "d",
+        "diff",
+        "The difference to the marked text, or to the best (the worst) of its group",
+        _on(lambda s: s.compare()),
+        12,
+    ),
+    _action(
+        "text_mark", "m", "mark", "Compare with this text, also from other steps; again: undo", _on(lambda s: s.mark())
+    ),
+    _action(
+        "text_prompt",
+        "w",
+        "same prompt",
+        "The steps that have this prompt; Enter goes to a step",
+        _on(lambda s: s.same_prompt()),
+    ),
+    _action(
+        "text_count",
+        "i",
+        "count",
+        "How many texts of each step contain what was searched for",
+        _on(lambda s: s.count_matches()),
+    ),
+    _action(
+        "text_alert", "A", "alert", "The texts of the step at which the next alert began", _on(lambda s: s.to_alert())
+    ),
+    _action("text_export", "E", "export", "Save the listed texts as JSON Lines in the current directory", _export),
+    _action("text_copy_all", "Y", "copy all", "Copy prompt, response and numbers as Markdown", _copy_markdown),
+    _action("text_copy", "y", "copy", "Copy the response", _copy),
+    _action("text_up", "up,k", "up", "The sample above; whole screen: scroll", move(-1)),
+    _action("text_down", "down,j", "down", "The sample below; whole screen: scroll", move(1)),
+    _action(
+        "text_sample_up",
+        "K",
+        "sample above",
+        "The sample above, also on the whole screen",
+        _on(lambda s: s.move_sample(-1)),
+    ),
+    _action(
+        "text_sample_down",
+        "J",
+        "sample below",
+        "The sample below, also on the whole screen",
+        _on(lambda s: s.move_sample(1)),
+    ),
+    _action("text_page_up", "pageup,b", "page up", "Scroll the text up", move(pages=-1)),
+    _action("text_page_down", "pagedown,space", "page down", "Scroll the text down", move(pages=1)),
+    _action("text_first", "home,g", "first", "The first sample", _on(lambda s: s.move_sample(-END))),
+    _action("text_last", "end,G", "last", "The last sample", _on(lambda s: s.move_sample(END))),
+    _action("text_end", "e", "end", "The end of the text; again: its beginning", _on(lambda s: s.to_end_of_text())),
+)

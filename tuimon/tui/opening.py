@@ -1,0 +1,56 @@
+"""Screens that open by themselves, at the place of an alert, or for an action."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from tuimon.model.alerts import Alert
+from tuimon.store import Run, Snapshot
+from tuimon.tui.action import Action, Dashboard, key_names
+from tuimon.tui.screens.work_screen import WorkScreen
+
+
+class ListingDashboard(Dashboard, Protocol):
+    """A dashboard that may begin with the run list."""
+
+    list_runs: bool
+    """Whether the run list is still to be opened."""
+
+
+def open_run_list(app: ListingDashboard) -> None:
+    """Open the run list once there are several runs; not after a key, or once all runs are known."""
+    if not app.list_runs or isinstance(app.screen, WorkScreen):
+        return
+    if sum(run.point_count > 0 for run in app.snapshot.runs) > 1:
+        app.list_runs = False
+        next(action for action in app.actions if action.id == "runs").do(app)
+    elif app.snapshot.progress.caught_up:
+        app.list_runs = False
+
+
+def show_alert(app: Dashboard, alert: Alert) -> None:
+    """Close any other screen and display the metric of an alert at its step, or else the run of the alert."""
+    run = next((run for run in app.snapshot.runs if run.id == alert.run), None)
+    if run is None:
+        app.say("The run of this alert is gone")
+        return
+    if alert.step is not None:
+        app.state.options = replace(app.state.options, cursor=alert.step)
+    app.show_run(run)
+    if alert.metric in run.metrics:
+        app.show_metrics((alert.metric,), alert.metric)
+
+
+def perform(app: Dashboard, action: Action) -> None:
+    """Do what an action does on the topmost screen, or say on which screens it works."""
+    where = app.screen.WHERE if isinstance(app.screen, WorkScreen) else "dashboard"
+    if where in action.where:
+        action.do(app)
+    else:
+        app.say(f"{key_names(action.keys)} works on another screen: {', '.join(action.where)}")
+
+
+def critical_alerts(snapshot: Snapshot, run: Run | None) -> int:
+    """Return the number of active critical alerts of a run."""
+    return sum(run is not None and alert.run == run.id and alert.severity == "critical" for alert in snapshot.alerts)

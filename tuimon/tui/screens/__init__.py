@@ -1,0 +1,51 @@
+"""Full-screen views that open over the dashboard. Each is imported when an action first opens it.
+
+Importing all of them at start-up would delay the first frame by a twentieth.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tuimon.tui.screens.comparison import ComparisonScreen
+    from tuimon.tui.screens.config_view import ConfigScreen
+    from tuimon.tui.screens.help import HelpScreen
+    from tuimon.tui.screens.log_view import LogScreen
+    from tuimon.tui.screens.metric_browser import MetricBrowser
+    from tuimon.tui.screens.notes import NotesScreen
+    from tuimon.tui.screens.ranks import RanksScreen
+    from tuimon.tui.screens.run_list import RunListScreen
+    from tuimon.tui.screens.texts_view import TextsScreen
+
+__all__ = [
+    "ComparisonScreen",
+    "ConfigScreen",
+    "HelpScreen",
+    "LogScreen",
+    "MetricBrowser",
+    "NotesScreen",
+    "RanksScreen",
+    "RunListScreen",
+    "TextsScreen",
+]
+
+_MODULES = {
+    "ComparisonScreen": "comparison",
+    "ConfigScreen": "config_view",
+    "HelpScreen": "help",
+    "LogScreen": "log_view",
+    "MetricBrowser": "metric_browser",
+    "NotesScreen": "notes",
+    "RanksScreen": "ranks",
+    "RunListScreen": "run_list",
+    "TextsScreen": "texts_view",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a screen on first use."""
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

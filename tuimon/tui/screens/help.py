@@ -1,0 +1,79 @@
+"""Help screen: the keys of the screen below it, the most important ones first, then all others; can be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from tuimon.model.views import Role, Row
+from tuimon.store import Snapshot
+from tuimon.text import fit
+from tuimon.tui.action import Action, key_names
+from tuimon.tui.screens.lines import Entry, LinesScreen
+from tuimon.tui.state import ViewState
+
+ESSENTIAL = 12
+"""Number of actions on top."""
+_MARKS = (
+    "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation",
+    "⚑ alert   ┊ restart   │ cursor   ▲▼ beyond the limits   ◆ pinned",
+    "Faint: raw values behind an average, points replaced by a restart, min to max of a mean",
+)
+_NAMES = {"dashboard": "the dashboard", "runs": "the run list", "metrics": "the metric list", "log": "the log"}
+
+
+class HelpScreen(LinesScreen[Action]):
+    """Actions and their keys."""
+
+    WHERE = "help"
+    PROMPT = "search"
+    PLACEHOLDER = "words: smooth, zoom in, compare"
+
+    def __init__(self, actions: tuple[Action, ...], where: str) -> None:
+        """where: name of the screen whose keys come first."""
+        super().__init__(actions)
+        self._all, self._where = actions, where
+        self._entries: tuple[str, list[Entry[Action]]] | None = None
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        if self._entries is None or self._entries[0] != self.query_text:
+            self.table.cursor = 0
+            self._entries = self.query_text, list(help_entries(self._all, self._where, self.query_text))
+        self.draw_entries(self._entries[1], "Keys", state.theme)
+
+
+def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterator[Entry[Action]]:
+    """Yield the lines of the help. where: the screen whose keys come first. query: words that a line must contain."""
+    found = [action for action in actions if action.matches(query)]
+    here = [action for action in found if where in action.where]
+    if query:
+        if not found:
+            yield Entry(((f"No key is described by {query}; Esc shows all keys", Role.MUTED),))
+        yield from _section("", here)
+        yield from _section("On other screens", (action for action in found if action not in here))
+        return
+    essential = sorted((action for action in here if action.footer), key=lambda action: action.footer)[:ESSENTIAL]
+    yield from _section(f"The most important keys of {_NAMES.get(where, f'the {where} screen')}", essential)
+    rest = [action for action in here if action not in essential]
+    for members in (rest, [action for action in found if action not in here]):
+        for section, group in groupby(members, key=lambda action: action.section):
+            yield from _section(section, group)
+    yield Entry(
+        (("Ctrl+p opens the palette with the same actions. Keys can be changed in config.toml: [keys],", Role.MUTED),)
+    )
+    yield Entry(((f"action = key. The actions: {', '.join(action.id for action in actions)}.", Role.MUTED),))
+    yield Entry(())
+    yield from (Entry(((note, Role.MUTED),)) for note in _MARKS)
+
+
+def _section(title: str, actions: Iterable[Action]) -> Iterator[Entry[Action]]:
+    rows = [Entry(_row(action), action) for action in actions]
+    if rows:
+        if title:
+            yield Entry(((title, Role.TITLE),))
+        yield from rows
+        yield Entry(())
+
+
+def _row(action: Action) -> Row:
+    return (fit(key_names(action.keys), 16), Role.ACCENT), (action.help, Role.TEXT)

@@ -1,0 +1,99 @@
+"""Base of the screens of text lines that can be selected, filtered and opened: the help and the alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from tuimon.draw.numbers import thousands
+from tuimon.model.views import Role, Row
+from tuimon.text import clean
+from tuimon.tui.action import Action
+from tuimon.tui.screens.rows import wrapped
+from tuimon.tui.screens.table import Table, TableScreen
+
+Target = TypeVar("Target")
+_MARGIN = 2
+
+
+class Entry(NamedTuple, Generic[Target]):
+    """A line before it is wrapped."""
+
+    row: Row
+    target: Target | None = None
+    """Target that Enter opens, or None."""
+
+
+class LinesTable(Table, Generic[Target]):
+    """Wrapped lines with a selected one."""
+
+    DEFAULT_CSS = "LinesTable { height: 1fr; width: 1fr; }"
+    HEADS = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._entries: Sequence[Entry[Target]] = ()
+        self._lines: list[Entry[Target]] = []
+        self._wrapped_at = -1
+        self._theme_shown = "dark"
+
+    @property
+    def count(self) -> int:
+        return len(self._lines)
+
+    @property
+    def target(self) -> Target | None:
+        """Target that the selected line opens, or None."""
+        return self._lines[self.cursor].target if self.cursor < len(self._lines) else None
+
+    @property
+    def position(self) -> str:
+        """Visible lines, such as "rows 1-19 of 60"; "" if all lines are."""
+        last = min(self.top + self.room, self.count)
+        return f"rows {self.top + 1}-{last} of {thousands(self.count)}" if self.count > self.room else ""
+
+    def show(self, entries: Sequence[Entry[Target]], theme: str) -> None:
+        """Display these lines. The same object as before is not wrapped again."""
+        if entries is not self._entries or self._wrapped_at != self.size.width:
+            self._entries, self._wrapped_at = entries, self.size.width
+            width = max(self.size.width - _MARGIN, 1)
+            self._lines = [Entry(row, entry.target) for entry in entries for row in wrapped(entry.row, width)]
+            self.cursor = max(0, min(self.cursor, len(self._lines) - 1))
+        self._theme_shown = theme
+        self.draw()
+
+    def draw(self) -> None:
+        if self.size.width < 1 or self.size.height < 1:
+            return
+        rows: list[Row] = []
+        for index in self.scroll_to_cursor():
+            sign = "▌" if index == self.cursor else " "
+            rows.append(((sign, Role.ACCENT), *self._lines[index].row))
+        self.paint_filled(rows, self._theme_shown)
+
+
+class LinesScreen(TableScreen, Generic[Target]):
+    """Lines that keys select and filter."""
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        self.table: LinesTable[Target] = LinesTable()
+        super().__init__(actions, self.table)
+
+    def on_mount(self) -> None:
+        self.dashboard.redraw()
+
+    def draw_entries(self, entries: Sequence[Entry[Target]], title: str, theme: str) -> None:
+        """Display the lines below a title."""
+        self.table.show(entries, theme)
+        head: list[tuple[str, Role]] = [(f" {title}", Role.TITLE)]
+        if self.query_text:
+            head.append((f"  /{clean(self.query_text)}", Role.ACCENT))
+        if position := self.table.position:
+            head.append((f"  {position}", Role.MUTED))
+        self.draw_lines(tuple(head), theme)
+
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        table = self.table
+        table.top = max(0, min(table.top + pages * table.room, table.count - table.room))  # a page moves the view, too
+        super().move(rows, pages)
+        self.dashboard.redraw()

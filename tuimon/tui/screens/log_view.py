@@ -1,0 +1,237 @@
+"""Log view: the console text of a run, with search, jumps between errors, and jumps from a step of the charts to its
+line and back. A thread reads the file, so that a slow disk does not delay keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from textual.events import Click, MouseScrollDown, MouseScrollUp
+
+from tuimon.draw.numbers import format_bytes
+from tuimon.model.views import Role, Row, Span
+from tuimon.store import Snapshot
+from tuimon.text import clean, fit
+from tuimon.tui.action import Action
+from tuimon.tui.box import CellGrid
+from tuimon.tui.screens.log_page import Page, Pager
+from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.state import ViewState
+
+if TYPE_CHECKING:
+    from tuimon.reader.log_text import LogLine
+
+_WHEEL = 3
+"""Lines that one turn of the mouse wheel moves."""
+_SHIFT = 20
+"""Cells by which long lines are shifted."""
+_LEVELS = {"error": Role.CRITICAL, "warning": Role.WARNING}
+
+
+class LogPane(CellGrid):
+    """The lines of a page."""
+
+    DEFAULT_CSS = "LogPane { height: 1fr; width: 1fr; }"
+
+    def show(self, page: Page, shift: int, query: str, theme: str) -> None:
+        """Display a page. shift: number of characters hidden at the left; query: text to highlight."""
+        width, height = self.size
+        if width < 2 or height < 1:
+            return
+        rows = [line_row(line, index == page.selected, shift, query, width) for index, line in enumerate(page.lines)]
+        if page.message:
+            rows = [((fit(f" {clean(page.message)}", width), Role.WARNING),)]
+        self.paint_filled(rows[:height], theme)
+
+
+def line_row(line: LogLine, selected: bool, shift: int, query: str, width: int) -> Row:
+    """Return a line as a row of `width` cells, in the colour of its level, with matches of `query` highlighted."""
+    role = _LEVELS.get(line.level, Role.VALUE if selected else Role.TEXT)
+    text = fit(clean(line.text)[shift:], width - 1)
+    spans: list[Span] = [("▌" if selected else " ", Role.ACCENT)]
+    searched = text if query != query.lower() else text.lower()
+    start = 0
+    while query and len(searched) == len(text) and (match := searched.find(query, start)) >= 0:
+        end = match + len(query)
+        spans += [(text[start:match], role), (text[match:end], Role.ACCENT)]
+        start = end
+    spans.append((text[start:], role))
+    return tuple(span for span in spans if span[0])
+
+
+class LogScreen(WorkScreen):
+    """One text file of the run at a time. `query_text` is the text that was searched for last."""
+
+    WHERE = "log"
+    PROMPT = "search"
+    PLACEHOLDER = "part of a line"
+
+    def __init__(
+        self,
+        actions: tuple[Action, ...],
+        files: Sequence[str],
+        patterns: Sequence[str],
+        step: int | None,
+        offset: int | None = None,
+    ) -> None:
+        """files: paths, at least one; the first is shown. step: training step to begin at; None: begin at the end.
+
+        offset: that of the line to begin at, instead of a step.
+        """
+        self.pane = LogPane()
+        super().__init__(actions, self.pane)
+        self._files, self._file, self._patterns, self._step = tuple(files), 0, tuple(patterns), step
+        self._offset = offset
+        self.pager: Pager | None = None
+        """None until the file has been opened."""
+        self.shift_by = 0
+        self._reading = asyncio.Lock()
+
+    def on_mount(self) -> None:
+        self.call_after_refresh(self._open)
+
+    @property
+    def path(self) -> str:
+        """Path of the file that is shown."""
+        return self._files[self._file]
+
+    @property
+    def page(self) -> Page:
+        """Page that is shown."""
+        return self.pager.page if self.pager is not None else Page()
+
+    # ------------------------------------------------------------------ reading, in a thread
+
+    def _open(self) -> None:
+        step, self._step = self._step, None
+        offset, self._offset = self._offset, None
+
+        def read() -> str:
+            from tuimon.reader.log_text import LogText
+
+            pager = Pager(LogText(self.path, self._patterns))
+            pager.refresh(self._room())
+            message = ""
+            if step is not None and not pager.find_step(step, self._room()):
+                message = f"Step {step} was not found in this text"
+            if offset is not None:
+                pager.go_to(offset, self._room())
+            self.pager = pager
+            return message
+
+        self._read(read)
+
+    def _read(self, work: Callable[[], str]) -> None:
+        """Run `work` in a thread after any earlier work, display the message that it returns ("": none) and draw."""
+        self.run_worker(self._finished(work))
+
+    async def _finished(self, work: Callable[[], str]) -> None:
+        async with self._reading:
+            self._message = await asyncio.to_thread(work) or self._message
+        self.dashboard.redraw()
+
+    def _room(self) -> int:
+        return max(1, self.pane.size.height)
+
+    def _with_pager(self, work: Callable[[Pager, int], object], failure: str = "") -> None:
+        """Call `work` with the pager and the number of visible rows; display `failure` if it returns False."""
+        pager = self.pager
+        if pager is not None:
+            pager.cancel()  # ends a search that is still running
+            self._read(lambda: failure if work(pager, self._room()) is False else "")
+
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        self._with_pager(lambda pager, room: pager.move(rows + pages * max(1, room - 1), room))
+
+    def go_to(self, end: bool) -> None:
+        """Select the first line, or the last line and follow new ones."""
+        self._with_pager(lambda pager, room: pager.end(room) if end else pager.start(room))
+
+    def find(self, backwards: bool) -> None:
+        """Select the next line that contains the text that was searched for."""
+        text = self.query_text
+        if not text:
+            self.say("Nothing to search for: press / first")
+            return
+        failure = f"No match {'above' if backwards else 'below'}: {clean(text, 40)}"
+        self._with_pager(lambda pager, room: pager.find(text, backwards, room), failure)
+
+    def find_error(self, backwards: bool) -> None:
+        """Select the next line that reports an error."""
+        failure = f"No error {'above' if backwards else 'below'}"
+        self._with_pager(lambda pager, room: pager.find_error(backwards, room), failure)
+
+    def next_file(self) -> None:
+        """Show the next text file of the run."""
+        if len(self._files) < 2:
+            self.say("The run has no other text file")
+            return
+        self._file = (self._file + 1) % len(self._files)
+        self.pager = None
+        self.shift_by = 0
+        self._open()
+
+    def shift(self, direction: int) -> None:
+        """Shift long lines to the right (direction > 0) or back."""
+        longest = max((len(line.text) for line in self.page.lines), default=0)
+        self.shift_by = max(0, min(self.shift_by + direction * _SHIFT, longest - 1))
+        self.dashboard.redraw()
+
+    # ------------------------------------------------------------------ the screen
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        self.pane.show(self.page, self.shift_by, self.query_text, state.theme)
+        self.draw_lines(self._head(self.page), state.theme)
+
+    def tick(self) -> None:
+        """Read what has been appended to the file."""
+        if self.pager is not None and not self._reading.locked() and not self.dashboard.state.paused:
+            self._with_pager(Pager.refresh)
+
+    def _head(self, page: Page) -> Row:
+        spans: list[Span] = [(f" {clean(self._source())}", Role.TITLE), (f"  {format_bytes(page.size)}", Role.MUTED)]
+        if len(self._files) > 1:
+            spans.append((f"  text {self._file + 1} of {len(self._files)}", Role.MUTED))
+        spans.append(("  following", Role.GOOD) if page.following else (f"  {page.share:.0%}", Role.TEXT))
+        if page.step is not None:
+            spans.append((f"  step {page.step}", Role.VALUE))
+        if self.query_text:
+            spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
+        if self.shift_by:
+            spans.append((f"  from column {self.shift_by + 1}", Role.MUTED))
+        return tuple(spans)
+
+    def _source(self) -> str:
+        """Return the name of the source that the file belongs to, or its path below the directory of the run."""
+        run = self.dashboard.run_shown
+        if run is None:
+            return self.path
+        sources = {stream.info.path: stream.info.source for stream in run.streams}
+        return sources.get(self.path) or self.path.removeprefix(run.directory.rstrip("/") + "/")
+
+    def begin_filter(self) -> None:
+        """Open the search line, empty."""
+        self.filter_bar.open("")
+
+    def filter_edited(self, text: str) -> None:
+        """Do nothing: a search begins with Enter."""
+
+    def filter_submitted(self, text: str) -> None:
+        super().filter_submitted(text)
+        if text:
+            self.find(backwards=False)
+
+    def resized(self) -> None:
+        self._with_pager(Pager.refresh)
+
+    def on_click(self, event: Click) -> None:
+        if event.widget is self.pane:
+            self.move(event.y - self.page.selected)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        self.move(_WHEEL)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        self.move(-_WHEEL)

@@ -1,0 +1,166 @@
+"""Metric list: every metric of the run as a row, to find one metric among thousands."""
+
+from __future__ import annotations
+
+from textual.events import Click
+from textual.message import Message
+
+from tuimon.analysis.metric_filter import matching
+from tuimon.model.views import Role, Row, Symbols
+from tuimon.panels.lists.metric_rows import (
+    METRIC_SORTS,
+    MetricWidths,
+    metric_head,
+    metric_layout,
+    metric_row,
+    sort_metrics,
+)
+from tuimon.store import Run, Snapshot
+from tuimon.text import clean
+from tuimon.tui.action import Action
+from tuimon.tui.arrangement import ordered
+from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.state import ViewState
+
+
+class MetricTable(Table):
+    """Column heads and metrics."""
+
+    DEFAULT_CSS = "MetricTable { height: 1fr; width: 1fr; }"
+
+    class Clicked(Message):
+        """A click on a column head (`column`), or a double click on a metric (`open`)."""
+
+        def __init__(self, column: str, open: bool) -> None:
+            super().__init__()
+            self.column, self.open = column, open
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: tuple[str, ...] = ()
+        self._longest = 0
+        """Length of the longest name."""
+        self._widths: MetricWidths = ()
+        self._shown: tuple[Run, str, bool, Symbols, str] | None = None
+        self._cache: dict[tuple[str, bool], Row] = {}
+        """Rows by (metric, selected), drawn for `_cached_for`."""
+        self._cached_for: tuple[Run, MetricWidths, Symbols] | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    @property
+    def selected(self) -> str | None:
+        """Selected metric, or None if the list is empty."""
+        return self.names[self.cursor] if self.cursor < len(self.names) else None
+
+    def list(self, names: tuple[str, ...], selected: str | None) -> None:
+        """Set the metrics and their order, and select one of them."""
+        if names is not self.names:
+            self.names, self._longest = names, max(map(len, names), default=0)
+        self.cursor = names.index(selected) if selected in names else 0
+
+    def show(self, run: Run, sort: str, reverse: bool, symbols: Symbols, theme: str) -> None:
+        """Display the values of the metrics."""
+        self._shown = run, sort, reverse, symbols, theme
+        self.draw()
+
+    def draw(self) -> None:
+        width, height = self.size
+        if self._shown is None or width < 1 or height < 1:
+            return
+        run, sort, reverse, symbols, theme = self._shown
+        self._widths = metric_layout(width, self._longest)
+        if self._cached_for != (run, self._widths, symbols):
+            self._cached_for = run, self._widths, symbols
+            self._cache.clear()
+        rows = [self._row(run, self.names[index], index == self.cursor, symbols) for index in self.scroll_to_cursor()]
+        self.paint_filled([metric_head(self._widths, sort, reverse, symbols, width), *rows], theme)
+
+    def _row(self, run: Run, name: str, selected: bool, symbols: Symbols) -> Row:
+        row = self._cache.get((name, selected))
+        if row is None:
+            row = metric_row(run, name, self._widths, selected, symbols, self.size.width)
+            self._cache[name, selected] = row
+        return row
+
+    def on_resize(self) -> None:
+        self._rows, self._cached_for = (), None
+        self.draw()
+
+    def on_click(self, event: Click) -> None:
+        if event.y == 0:
+            left = 2
+            for column, cells in self._widths:
+                if event.x < left + cells + 2:
+                    self.post_message(self.Clicked(column.id, False))
+                    return
+                left += cells + 2
+        elif self.top + event.y - 1 < len(self.names):
+            self.move(self.top + event.y - 1 - self.cursor)
+            if event.chain >= 2:
+                self.post_message(self.Clicked("", True))
+
+
+class MetricBrowser(TableScreen):
+    """The metric list of the run that is shown."""
+
+    WHERE = "metrics"
+    PROMPT = "metrics"
+    PLACEHOLDER = "part of a name; * and ?; re:expression"
+
+    def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
+        """selected: metric that is selected at first."""
+        self.table = MetricTable()
+        super().__init__(actions, self.table)
+        self.sort, self.reverse = METRIC_SORTS[0], False
+        self._first = selected
+        self._listed: tuple[object, ...] = ()
+        """Everything that the order of the rows was computed from."""
+
+    def on_mount(self) -> None:
+        self.dashboard.redraw()
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        run = self.dashboard.run_shown
+        if run is None:
+            return
+        # Sort only when the user asks for it or a metric is new: rows that keep changing places cannot be read.
+        listed = (run.id, run.metrics, self.sort, self.reverse, self.query_text)
+        if listed != self._listed:
+            self._listed = listed
+            names = matching(ordered(run.metrics, "relevance"), self.query_text)
+            selected, self._first = self._first or self.table.selected, ""
+            self.table.list(sort_metrics(run, names, self.sort, self.reverse), selected)
+        self.table.show(run, self.sort, self.reverse, state.symbols, state.theme)
+        self.draw_lines(self._head(run), state.theme)
+
+    def _head(self, run: Run) -> Row:
+        total, count = len(run.metrics), len(self.table.names)
+        spans = [(f" {clean(run.name)}", Role.TITLE), (f"  {total} metric{'s' if total != 1 else ''}", Role.TEXT)]
+        if count != total:
+            spans.append((f", {count} listed", Role.TEXT))
+        if self.query_text:
+            spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
+        spans.append((f"  by {self.sort}{', reversed' if self.reverse else ''}", Role.MUTED))
+        return tuple(spans)
+
+    def sort_by(self, column: str) -> None:
+        """Sort by a column; reverse the order if the list is sorted by it already."""
+        self.reverse = column == self.sort and not self.reverse
+        self.sort = column
+        self.dashboard.redraw()
+
+    def on_metric_table_clicked(self, event: MetricTable.Clicked) -> None:
+        if event.open:
+            self.open()
+        else:
+            self.sort_by(event.column)
+
+    def open(self) -> None:
+        """Show the chart of the selected metric zoomed; the page keys then go through the other listed metrics."""
+        if self.table.selected is None:
+            self.say("No metric is listed: Esc removes the filter")
+        else:
+            self.dashboard.show_metrics(self.table.names, self.table.selected)

@@ -1,0 +1,124 @@
+"""Alerts screen: alerts of all runs, notices, and every file that is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tuimon.draw.numbers import format_bytes, format_count
+from tuimon.model.alerts import SEVERITIES, Alert
+from tuimon.model.views import Role, Row
+from tuimon.panels import plural
+from tuimon.store import Run, Snapshot
+from tuimon.text import clean, fit, shown_path
+from tuimon.tui.action import Action
+from tuimon.tui.screens.lines import Entry, LinesScreen
+from tuimon.tui.state import ViewState
+
+_RESOLVED = 20
+"""Number of resolved alerts that are listed, the newest."""
+_RUNS = 20
+"""Number of runs whose files are listed, besides the run that is shown."""
+_ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
+
+
+class NotesScreen(LinesScreen[Alert]):
+    """Alerts, notices and files; Enter opens the run of an alert at its step."""
+
+    WHERE = "alerts"
+    PROMPT = "alerts"
+    PLACEHOLDER = "words of a line: nan, a run, a file"
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        super().__init__(actions)
+        self._entries: list[Entry[Alert]] = []
+        self._made_from: tuple[object, ...] = ()
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        run = self.dashboard.run_shown
+        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, len(snapshot.runs), run and run.id)
+        if (*source, self.query_text) != self._made_from:
+            begins = not self._made_from
+            self._made_from = (*source, self.query_text)
+            self._entries = _filtered(list(note_entries(snapshot, run)), self.query_text)
+            if begins and snapshot.alerts:
+                self.table.cursor = 1
+        self.draw_entries(self._entries, _title(snapshot), state.theme)
+
+
+def _title(snapshot: Snapshot) -> str:
+    runs = len({alert.run for alert in snapshot.alerts})
+    if not snapshot.alerts:
+        return "No active alerts"
+    return f"{plural(len(snapshot.alerts), 'active alert')} in {plural(runs, 'run')}"
+
+
+def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
+    words = query.lower().split()
+    if not words:
+        return entries
+    found = [e for e in entries if all(word in "".join(text for text, _ in e.row).lower() for word in words)]
+    return found or [Entry(((f"No line contains {clean(query)}; Esc shows all lines", Role.MUTED),))]
+
+
+def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]]:
+    """Yield the lines: alerts, the most severe first, with the names of their runs; notices; files. shown: the run that
+    is shown, whose alerts come first among those of the same severity."""
+    names = {run.id: clean(run.name) for run in snapshot.runs} if len(snapshot.runs) > 1 else {}
+    yield Entry((("Alerts", Role.TITLE), ("   Enter opens the run at the step", Role.MUTED)))
+    for alert in sorted(snapshot.alerts, key=lambda alert: _urgency(alert, shown)):
+        yield from _alert(alert, names)
+    for alert in snapshot.resolved[:_RESOLVED]:
+        name = f"{names[alert.run]}: " if alert.run in names else ""
+        yield Entry(((f"  resolved: {name}{clean(alert.message)}", Role.MUTED),), alert)
+    if not snapshot.alerts:
+        yield Entry((("  no active alerts", Role.GOOD),))
+    yield Entry(())
+    yield Entry((("Notices", Role.TITLE),))
+    for notice in snapshot.notices:
+        yield Entry(((f"  {clean(notice.message)}", Role.WARNING if notice.level != "info" else Role.TEXT),))
+        if notice.hint:
+            yield Entry(((f"    {clean(notice.hint)}", Role.MUTED),))
+    if snapshot.watching is not None:
+        yield Entry(((f"  new data is detected by {clean(snapshot.watching.detail)}", Role.TEXT),))
+    for number, run in enumerate(snapshot.runs):
+        if number <= _RUNS or shown is None or run.id == shown.id:
+            yield Entry(())
+            yield Entry(((clean(run.name), Role.TITLE), (f"  {shown_path(run.path)}", Role.MUTED)))
+            yield from (Entry(row) for row in _files(run))
+
+
+def _urgency(alert: Alert, shown: Run | None) -> tuple[int, bool, int, int]:
+    step = alert.step if alert.step is not None else -1
+    return -SEVERITIES.index(alert.severity), shown is None or alert.run != shown.id, alert.run, step
+
+
+def _alert(alert: Alert, names: Mapping[int, str]) -> Iterator[Entry[Alert]]:
+    role = _ROLES[alert.severity]
+    head: Row = ((f"  {names[alert.run]}  ", Role.TITLE),) if alert.run in names else (("  ", role),)
+    yield Entry((*head, (clean(alert.message), role)), alert)
+    if alert.hint:
+        yield Entry(((f"    {clean(alert.hint)}", Role.MUTED),), alert)
+
+
+def _files(run: Run) -> list[Row]:
+    """Return a row for each stream of a run: format, source, state, points and problems."""
+    rows: list[Row] = []
+    for stream in run.streams:
+        status = stream.status
+        state = status.state if status is not None else "waiting"
+        bad = state in ("gone", "unreadable", "unsupported") or bool(status and status.damaged)
+        facts = [state, f"{format_count(stream.point_count)} points"]
+        if status is not None:
+            facts.append(format_bytes(status.size))
+            if status.damaged:
+                facts.append(f"{status.damaged} damaged records skipped")
+            if status.message:
+                facts.append(clean(status.message))
+        rows.append(
+            (
+                (f"  {fit(clean(stream.info.format), 14)}", Role.MUTED),
+                (f"{clean(stream.info.source)}  ", Role.TEXT),
+                (", ".join(facts), Role.WARNING if bad else Role.MUTED),
+            )
+        )
+    return rows

@@ -1,0 +1,195 @@
+"""Run list: every run as a row with its state, progress and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from textual.events import Click
+from textual.message import Message
+
+from tuimon.model.views import Role, Row, Span
+from tuimon.panels import plural
+from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
+from tuimon.panels.lists.runs import Listing, totals, useful_columns
+from tuimon.store import Run, Snapshot
+from tuimon.text import cell_width, clean
+from tuimon.tui.action import Action
+from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
+from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.state import ViewState
+
+_NO_MATCH = "No match. Try a name, path, state, or step>9 age<1h reward loss alerts lr=1e-3"
+"""The words that a filter knows, see analysis.run_filter; it fits 80 columns."""
+
+
+class RunTable(Table):
+    """Column heads and runs."""
+
+    DEFAULT_CSS = "RunTable { height: 1fr; width: 1fr; }"
+
+    class Clicked(Message):
+        """A click on a column head (`column`), on a run, on a run twice (`open`), or on the signs of a run (`mark`)."""
+
+        def __init__(self, run: Run | None, column: str, open: bool, mark: bool) -> None:
+            super().__init__()
+            self.run, self.column, self.open, self.mark = run, column, open, mark
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: tuple[Run, ...] = ()
+        self._selected = ""
+        """Path of the selected run, which stays selected when the order changes."""
+        self._useful: frozenset[str] = frozenset()
+        self._widths: Widths = ()
+        self._shown: tuple[Listing, RunChoice, str] | None = None
+        self.cache: dict[tuple[str, bool], Row] = {}
+        """Rows of the current listing by (path, selected)."""
+
+    @property
+    def count(self) -> int:
+        return len(self.runs)
+
+    @property
+    def run_selected(self) -> Run | None:
+        """Selected run, or None if the list is empty."""
+        return self.runs[self.cursor] if self.cursor < len(self.runs) else None
+
+    def show(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice, theme: str) -> None:
+        """Display these runs in this order."""
+        if runs is not self.runs:
+            self.runs = runs
+            if not self.cursor < len(runs) or runs[self.cursor].path != self._selected:
+                last = max(0, min(self.cursor, len(runs) - 1))
+                self.cursor = next((index for index, run in enumerate(runs) if run.path == self._selected), last)
+        self._shown = listing, choice, theme
+        self.cache.clear()
+        self.draw()
+
+    def select(self, path: str) -> None:
+        """Select a run if it is listed."""
+        self._selected = path
+        self.cursor = next((index for index, run in enumerate(self.runs) if run.path == path), self.cursor)
+        self.draw()
+
+    def move(self, rows: int) -> None:
+        super().move(rows)
+        run = self.run_selected
+        self._selected = run.path if run is not None else ""
+
+    def draw(self) -> None:
+        width = self.size.width
+        if self._shown is None or width < 1 or self.size.height < 1:
+            return
+        listing, choice, theme = self._shown
+        visible = [self.runs[index] for index in self.scroll_to_cursor()]
+        self._useful |= useful_columns(visible, listing)
+        useful = self._useful if listing.base is not None else self._useful - {"base"}
+        longest = max((cell_width(clean(run.name[listing.shared :])) for run in visible), default=0)
+        widths = layout(width, useful, longest)
+        if widths != self._widths:
+            self._widths = widths
+            self.cache.clear()
+        head = head_row(self._widths, choice.sort, choice.reverse, listing.symbols, width)
+        self.paint_filled([head, *(self._row(run, listing, width) for run in visible)], theme)
+
+    def _row(self, run: Run, listing: Listing, width: int) -> Row:
+        selected = run is self.run_selected
+        row = self.cache.get((run.path, selected))
+        if row is None:
+            row = self.cache[run.path, selected] = run_row(run, listing, self._widths, selected, width)
+        return row
+
+    def on_resize(self) -> None:
+        self._rows = ()
+        self.cache.clear()
+        self.draw()
+
+    def on_click(self, event: Click) -> None:
+        index = self.top + event.y - 1
+        if event.y == 0:
+            column = column_at(self._widths, event.x)
+            self.post_message(self.Clicked(None, column.id if column else "found", False, False))
+        elif index < len(self.runs):
+            self.move(index - self.cursor)
+            self.post_message(self.Clicked(self.runs[index], "", event.chain >= 2, event.x < SIGNS))
+
+
+class RunListScreen(TableScreen):
+    """The run list. Its filter, order and marks are part of the view state."""
+
+    WHERE = "runs"
+    PROMPT = "runs"
+    PLACEHOLDER = "name or path  running  alerts  lr>1e-5  algo=ppo  -debug  a | b"
+
+    def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
+        """selected: path of the run that is selected at first."""
+        self.table = RunTable()
+        super().__init__(actions, self.table)
+        self._first = selected
+
+    def on_mount(self) -> None:
+        self.dashboard.redraw()
+        self.table.select(self._first)
+
+    @property
+    def run_selected(self) -> Run | None:
+        """Run that keys apply to."""
+        return self.table.run_selected
+
+    @property
+    def query_text(self) -> str:
+        """Filter over runs."""
+        return self.dashboard.state.runs.query
+
+    @query_text.setter
+    def query_text(self, text: str) -> None:
+        self.dashboard.state.runs = replace(self.dashboard.state.runs, query=text)
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        choice = state.runs
+        runs = runs_of(snapshot, choice, now, state.symbols)
+        listing = listing_of(snapshot, choice, now, state.symbols)
+        self.table.show(runs, listing, choice, state.theme)
+        problem = choice.filter.problem if self.filter_bar.display else ""
+        if not runs and choice.query and not problem:
+            problem = _NO_MATCH
+        self.draw_lines(_head(snapshot, state, len(runs), totals(snapshot.runs, listing)), state.theme, problem)
+
+    def on_run_table_clicked(self, event: RunTable.Clicked) -> None:
+        state = self.dashboard.state
+        if event.run is None:
+            again = state.runs.sort == event.column
+            state.runs = replace(state.runs, sort=event.column, reverse=again and not state.runs.reverse)
+        elif event.open:
+            self.dashboard.show_run(event.run)
+            return
+        elif event.mark:
+            state.runs = state.runs.toggled("marked", event.run.path)
+        self.dashboard.redraw()
+
+
+def _head(snapshot: Snapshot, state: ViewState, count: int, states: str) -> Row:
+    """Number of runs and their states, number of listed runs, and the choices that restrict or order them."""
+    total, choice = len(snapshot.runs), state.runs
+    spans: list[Span] = [(f" {plural(total, 'run')}", Role.TITLE)]
+    if count != total:
+        spans.append((f", {count} listed", Role.TEXT))
+    if states and total > 1:
+        spans.append((f": {states}", Role.TEXT))
+    if choice.query:
+        spans.append((f"  /{clean(choice.query)}", Role.ACCENT))
+    if choice.sort == "urgent":
+        spans.append((f"  alerts {'last' if choice.reverse else 'first'}", Role.MUTED))
+    elif choice.sort != "found":
+        spans.append((f"  by {choice.sort}{', reversed' if choice.reverse else ''}", Role.MUTED))
+    hidden = sum(run.path in choice.hidden for run in snapshot.runs) if choice.hidden else 0
+    if hidden:
+        spans.append((f"  {hidden} hidden{', shown' if choice.show_hidden else ''}", Role.MUTED))
+    marked = sum(run.path in choice.marked for run in snapshot.runs) if choice.marked else 0
+    if marked:
+        spans.append((f"  {marked} marked{'' if choice.over else ', not overlaid'}", Role.ACCENT))
+    if choice.grouped:
+        spans.append(("  seeds merged", Role.MUTED))
+    if state.paused:
+        spans.append(("  paused", Role.WARNING))
+    return tuple(spans)

@@ -1,0 +1,147 @@
+"""Which samples of a step are listed, and in which order. Has no widget and reads no file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tuimon.rollouts.library import Entry
+from tuimon.rollouts.overview import Bin, StepNumbers, histogram, in_bin
+from tuimon.rollouts.selection import (
+    FILTERS,
+    SORTS,
+    Group,
+    comparison,
+    counts,
+    filtered,
+    groups_of,
+    pattern,
+    sorted_by,
+    sorted_groups,
+)
+
+SAMPLES, GROUPS, HISTOGRAM, STEPS = "samples", "groups", "histogram", "steps"
+"""Kind of the rows of the list: samples, groups of a prompt, ranges of rewards, or steps."""
+
+
+class Choice:
+    """The entries of a step and the choices that order or restrict them."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.listed: list[Entry] = []
+        self.mode = SAMPLES
+        self.groups: list[Group] = []
+        """Groups of the listed entries."""
+        self.bins: list[Bin] = []
+        """Ranges of the rewards of the listed entries."""
+        self.by_step: list[StepNumbers] = []
+        """Numbers of each step, for a prompt or a search, the newest first."""
+        self.bars = "share"
+        """Quantity that the bars of `by_step` show: "share" of the texts that are counted, or "reward"."""
+        self.sort, self.filter = SORTS[0], FILTERS[0]
+        self.only = ""
+        """Key of the group whose samples are listed; "" for all."""
+        self.bin: Bin | None = None
+        """Range of the rewards that are listed."""
+        self.search: re.Pattern[str] | None = None
+        self._test: Callable[[Entry], bool] | None = None
+        self._matches: frozenset[tuple[str, object]] | None = None
+
+    def set_entries(self, entries: list[Entry]) -> None:
+        """Set the entries of a step."""
+        self.entries = entries
+        self.update()
+
+    def update(self) -> None:
+        """Compute what is listed."""
+        listed = filtered(self.entries, self.filter)
+        if self.only:
+            listed = [entry for entry in listed if entry.group == self.only]
+        if self._test is not None:
+            listed = [entry for entry in listed if self._test(entry)]
+        if self._matches is not None:
+            listed = [entry for entry in listed if (entry.file, entry.location) in self._matches]
+        if self.bin is not None:
+            listed = [entry for entry in listed if in_bin(entry, self.bin)]
+        self.listed = sorted_by(listed, self.sort)
+        self.groups = sorted_groups(groups_of(listed), self.sort) if self.mode == GROUPS else []
+        self.bins = histogram(listed)[::-1] if self.mode == HISTOGRAM else []
+
+    @property
+    def count(self) -> int:
+        """Number of rows of the list."""
+        rows = {GROUPS: len(self.groups), HISTOGRAM: len(self.bins), STEPS: len(self.by_step)}
+        return rows.get(self.mode, len(self.listed))
+
+    def entry(self, index: int) -> Entry | None:
+        """Return the entry at a row, the first of a group or a range; None past the end."""
+        if self.mode == GROUPS:
+            group = self.group(index)
+            return group.entries[0] if group is not None else None
+        if self.mode == HISTOGRAM:
+            chosen = self.bins[index] if index < len(self.bins) else None
+            return next((entry for entry in self.listed if chosen and in_bin(entry, chosen)), None)
+        if self.mode == STEPS:
+            return None
+        return self.listed[index] if index < len(self.listed) else None
+
+    def group(self, index: int) -> Group | None:
+        """Return the group at a row."""
+        return self.groups[index] if index < len(self.groups) else None
+
+    def index(self, entry: Entry | None) -> int:
+        """Return the row of an entry; 0 if it is not listed."""
+        if entry is None:
+            return 0
+        if self.mode == GROUPS:
+            return self.group_index(entry.group)
+        if self.mode == HISTOGRAM:
+            return next((index for index, chosen in enumerate(self.bins) if in_bin(entry, chosen)), 0)
+        return next((index for index, other in enumerate(self.listed) if other is entry), 0)
+
+    def group_index(self, key: str) -> int:
+        """Return the row of a group; 0 if it is not listed."""
+        return next((index for index, group in enumerate(self.groups) if group.key == key), 0)
+
+    def opposite(self, entry: Entry) -> Entry | None:
+        """Return the sample of the same group to compare with: the worst for the best one, else the best; None if the
+        group has no other sample."""
+        others = [other for other in self.entries if other.group == entry.group and other is not entry]
+        if not others:
+            return None
+        best = sorted_by([entry, *others], "best")
+        return best[-1] if best[0] is entry else best[0]
+
+    # ------------------------------------------------------------------ choices; `update` applies them
+
+    def next_sort(self, by: int = 1) -> None:
+        """Take the next order."""
+        self.sort = SORTS[(SORTS.index(self.sort) + by) % len(SORTS)]
+
+    def next_filter(self, by: int = 1) -> None:
+        """Take the next filter that keeps any sample."""
+        names = [name for name in FILTERS if name in counts(self.entries) or name == self.filter]
+        self.filter = names[(names.index(self.filter) + by) % len(names)]
+
+    def toggle(self, mode: str) -> None:
+        """List something else than samples, or samples again."""
+        self.mode, self.only, self.bin = SAMPLES if self.mode == mode else mode, "", None
+
+    def open_group(self, key: str) -> None:
+        """List the samples of one group."""
+        self.mode, self.only = SAMPLES, key
+
+    def open_bin(self, chosen: Bin) -> None:
+        """List the samples in a range of rewards."""
+        self.mode, self.bin = SAMPLES, chosen
+
+    def set_query(self, text: str) -> None:
+        """Set the search: a comparison, else a text or an expression. Raises re.error."""
+        test = comparison(text) if text else None
+        self.search = pattern(text) if text and test is None else None
+        self._test, self._matches = test, None
+
+    def set_matches(self, matches: frozenset[tuple[str, object]] | None) -> None:
+        """Set the samples (file, location) in which the search was found; None: not searched yet."""
+        self._matches = matches

@@ -1,0 +1,191 @@
+"""Rows of the list of generated texts: samples or groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tuimon.draw.numbers import format_value
+from tuimon.draw.rows import fit_row
+from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.redact import redacted_text
+from tuimon.rollouts.flags import NAMES
+from tuimon.rollouts.library import Entry
+from tuimon.rollouts.overview import Bin, StepNumbers
+from tuimon.rollouts.selection import Group, finite
+from tuimon.text import clean
+from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
+
+_REWARD, _LENGTH, _ADVANTAGE, _GROUP, _COMPONENT = 9, 8, 9, 5, 9
+_WORDS = 24
+"""Cells that the first words of a text get before further columns are shown."""
+_BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
+_MOST_BARS = 16
+_LETTERS = "".join(name[0].upper() if name != "empty" else "∅" for name in NAMES.values())
+
+
+class Columns:
+    """Columns of the list that a width has room for."""
+
+    def __init__(self, entries: Sequence[Entry], width: int) -> None:
+        room = width - 1 - _REWARD - _LENGTH - 4 - _WORDS
+        self.numbers = {key: index + 1 for index, key in enumerate(dict.fromkeys(entry.group for entry in entries))}
+        """Number of each group, in the order in which they were written."""
+        self.groups = 1 < len(self.numbers) < len(entries) and room >= _GROUP
+        room -= _GROUP * self.groups
+        self.advantage = room >= _ADVANTAGE and any(entry.advantage is not None for entry in entries[:256])
+        room -= _ADVANTAGE * self.advantage
+        names = dict.fromkeys(name for entry in entries[:256] for name, _ in entry.components)
+        self.components = tuple(names)[: max(0, room // _COMPONENT)]
+        rewards = [reward for entry in entries if (reward := finite(entry)) is not None]
+        self.low, self.high = min(rewards, default=0.0), max(rewards, default=0.0)
+
+
+def head_row(columns: Columns, unit: str, width: int) -> Row:
+    """Return the column heads of the list of samples."""
+    text = f" {'reward':>{_REWARD - 1}}{unit:>{_LENGTH}}    "
+    text += "group".rjust(_GROUP + 1) if columns.groups else ""
+    text += "advantage".rjust(_ADVANTAGE + 1) if columns.advantage else ""
+    text += "".join(clean(name)[-_COMPONENT + 1 :].rjust(_COMPONENT) for name in columns.components)
+    return fit_row(((text + "  text", Role.MUTED),), width)
+
+
+def sample_row(entry: Entry, columns: Columns, selected: bool, width: int) -> Row:
+    """Return the row of a sample in the list."""
+    reward = entry.reward
+    role = Role.MUTED if reward is None or not math.isfinite(reward) else Role.VALUE
+    if reward is not None and columns.high > columns.low:
+        role = Role.GOOD if reward == columns.high else Role.WARNING if reward == columns.low else role
+    spans: list[Span] = [
+        ("▌" if selected else " ", Role.ACCENT),
+        (f"{_number(reward):>{_REWARD - 1}}", role),
+        (f"{format_value(entry.length):>{_LENGTH}}", Role.TEXT),
+        (_marks(entry), Role.WARNING),
+    ]
+    if columns.groups:
+        spans.append((f" {columns.numbers.get(entry.group, 0):>{_GROUP - 1}} ", Role.MUTED))
+    if columns.advantage:
+        spans.append((f"{_number(entry.advantage):>{_ADVANTAGE}} ", Role.MUTED))
+    values = dict(entry.components)
+    spans += [(f"{_number(values.get(name)):>{_COMPONENT}}", Role.MUTED) for name in columns.components]
+    words = clean(redacted_text(entry.head)) or "(empty)"
+    spans.append(("  " + words, Role.VALUE if selected else Role.TEXT))
+    return fit_row(spans, width)
+
+
+def _marks(entry: Entry) -> str:
+    """Return four cells: T truncated, E error, and the flags."""
+    letters = "T" if entry.truncated else ""
+    letters += "E" if entry.error else ""
+    letters += "".join(letter for bit, letter in zip(NAMES, _LETTERS, strict=True) if entry.flags & bit)
+    return f" {letters[:3]:<3}"
+
+
+def group_head(width: int) -> Row:
+    """Return the column heads of the list of groups."""
+    return fit_row(
+        ((f" {'mean':>8} {'± std':>8} {'passed':>8}  {'rewards':<{_MOST_BARS}}  prompt", Role.MUTED),), width
+    )
+
+
+def group_row(group: Group, columns: Columns, selected: bool, symbols: Symbols, width: int) -> Row:
+    """Return the row of a group: statistics of its rewards, a bar for each sample, and the prompt."""
+    marks = _ASCII_BARS if symbols is Symbols.ASCII else _BARS
+    bars = "".join(_bar(entry, columns, marks) for entry in group.entries[:_MOST_BARS])
+    if len(group.entries) > _MOST_BARS:
+        bars = bars[:-1] + "…"
+    role = Role.WARNING if group.is_flat else Role.VALUE
+    return fit_row(
+        (
+            ("▌" if selected else " ", Role.ACCENT),
+            (f"{_number(group.mean):>8} {_number(group.std):>8}", role),
+            (f" {f'{group.passed}/{len(group.entries)}':>8}  ", Role.TEXT),
+            (f"{bars:<{_MOST_BARS}}  ", Role.ACCENT),
+            (clean(redacted_text(group.entries[0].prompt_head)), Role.VALUE if selected else Role.TEXT),
+        ),
+        width,
+    )
+
+
+def bin_head(width: int) -> Row:
+    """Return the column heads of the histogram."""
+    return fit_row(((f" {'reward':>19} {'texts':>7}", Role.MUTED),), width)
+
+
+def bin_row(chosen: Bin, total: int, most: int, selected: bool, symbols: Symbols, width: int) -> Row:
+    """Return the row of a range of rewards. total: number of texts; most: number in the largest range."""
+    name = _number(chosen.low) if chosen.low == chosen.high else f"{_number(chosen.low)} – {_number(chosen.high)}"
+    share = f"{chosen.count / total:>5.0%} " if total else ""
+    return fit_row(
+        (
+            ("▌" if selected else " ", Role.ACCENT),
+            (f"{name:>19} {chosen.count:>7} {share}", Role.VALUE if selected else Role.TEXT),
+            (_length(chosen.count, most, width - 36, symbols), Role.ACCENT),
+        ),
+        width,
+    )
+
+
+def step_head(title: str, width: int) -> Row:
+    """Return the column heads of the list of steps."""
+    return fit_row(
+        ((f" {'step':>9} {'texts':>11} {'reward':>8} {'± std':>8} {'passed':>8}  {title}", Role.MUTED),), width
+    )
+
+
+def _bar_value(numbers: StepNumbers, bars: str) -> float:
+    value = numbers.share if bars == "share" else numbers.mean
+    return max(value, 0.0) if math.isfinite(value) else 0.0
+
+
+def step_row(numbers: StepNumbers, value: float, most: float, selected: bool, symbols: Symbols, width: int) -> Row:
+    """Return the row of a step, with a bar for a value. most: the largest value."""
+    step = "-" if numbers.step is None else str(numbers.step)
+    return fit_row(
+        (
+            ("▌" if selected else " ", Role.ACCENT),
+            (f"{step:>9} {f'{numbers.count}/{numbers.total}':>11}", Role.VALUE if selected else Role.TEXT),
+            (f" {_number(numbers.mean):>8} {_number(numbers.std):>8}", Role.VALUE),
+            (f" {f'{numbers.passed}/{numbers.count}':>8}  ", Role.TEXT),
+            (_length(value, most, width - 52, symbols), Role.ACCENT),
+        ),
+        width,
+    )
+
+
+def _length(value: float, most: float, cells: int, symbols: Symbols) -> str:
+    """Return a bar; a value above 0 has one cell at least."""
+    count = round(value / most * cells) if most > 0 and cells > 0 else 0
+    return ("=" if symbols is Symbols.ASCII else "█") * (max(count, 1) if value > 0 else 0)
+
+
+def _bar(entry: Entry, columns: Columns, marks: str) -> str:
+    reward = finite(entry)
+    if reward is None:
+        return "?"
+    share = (reward - columns.low) / (columns.high - columns.low) if columns.high > columns.low else 1.0
+    return marks[min(int(share * len(marks)), len(marks) - 1)]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else format_value(value)
+
+
+def list_rows(choice: Choice, columns: Columns, shown: range, cursor: int, symbols: Symbols, width: int) -> list[Row]:
+    """Return the column heads and the rows of a list."""
+    if choice.mode == GROUPS:
+        groups = ((choice.groups[index], index == cursor) for index in shown)
+        return [group_head(width), *(group_row(group, columns, chosen, symbols, width) for group, chosen in groups)]
+    if choice.mode == HISTOGRAM:
+        largest, total = max((chosen.count for chosen in choice.bins), default=0), len(choice.listed)
+        bins = ((choice.bins[index], index == cursor) for index in shown)
+        return [bin_head(width), *(bin_row(part, total, largest, chosen, symbols, width) for part, chosen in bins)]
+    if choice.mode == STEPS:
+        values = [_bar_value(numbers, choice.bars) for numbers in choice.by_step]
+        most = max(values, default=0.0)
+        numbers = ((choice.by_step[index], values[index], index == cursor) for index in shown)
+        rows = (step_row(part, value, most, chosen, symbols, width) for part, value, chosen in numbers)
+        return [step_head(choice.bars, width), *rows]
+    unit = choice.entries[0].length_unit if choice.entries else ""
+    entries = ((choice.listed[index], index == cursor) for index in shown)
+    return [head_row(columns, unit, width), *(sample_row(entry, columns, chosen, width) for entry, chosen in entries)]

@@ -1,0 +1,264 @@
+"""Reading for the texts view. A thread reads the files, so that a large step does not delay keys."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+from textual.containers import Container
+
+from tuimon.model.views import Role, Row
+from tuimon.text import clean
+from tuimon.tui.action import Action
+from tuimon.tui.screens.text_choice import STEPS, Choice
+from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
+from tuimon.tui.screens.text_widgets import SampleTable, TextPane
+from tuimon.tui.screens.work_screen import WorkScreen
+
+if TYPE_CHECKING:
+    from tuimon.rollouts import Sample
+    from tuimon.rollouts.library import Entry, Library
+
+_WIDE = 110
+"""Width (cells) from which the text is displayed beside the list instead of below it."""
+_REST = 10.0
+"""The next look for new files is after this many times the duration of the last one."""
+
+
+class TextReader(WorkScreen):
+    """The part of the texts view that reads: steps, the entries of a step, the text of the selected row."""
+
+    WHERE = "texts"
+    PROMPT = "texts"
+    PLACEHOLDER = "text  re:expression  format<1  length>512"
+    CSS = """
+    #texts { width: 1fr; height: 1fr; layout: vertical; }
+    #texts.wide { layout: horizontal; }
+    #texts.wide SampleTable { width: 45%; height: 1fr; }
+    #texts.wide TextPane { margin-left: 1; }
+    #texts SampleTable { height: 40%; width: 1fr; }
+    """
+
+    def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
+        """paths: directories that are searched; step: step to begin at, None: the last."""
+        self.table = SampleTable(self.chosen)
+        self.pane = TextPane()
+        self._both = Container(self.table, self.pane, id="texts")
+        super().__init__(actions, self._both)
+        self.paths, self._wanted = paths, step
+        self.library: Library | None = None
+        self.steps: tuple[int | None, ...] = ()
+        self.step: int | None = None
+        self.sample: Sample | None = None
+        """Sample whose text is displayed."""
+        self.entry: Entry | None = None
+        self.other: Sample | None = None
+        """Sample that the displayed one is compared with."""
+        self.marked: Sample | None = None
+        """Sample that was chosen for comparisons."""
+        self._advice: list[str] = []
+        self._check: tuple[object, ...] = ()
+        self._note = ""
+        self.touched = False
+        """Whether a sample was chosen in this step; until then a newer step replaces it."""
+        self.fold, self.raw, self.zoomed = 0, False, False
+        self.reading = asyncio.Lock()
+        self.busy = "looking for texts"
+        self._pickles: list[str] = []
+        self._next_look = 0.0
+
+    @property
+    def choice(self) -> Choice:
+        """Entries of the step, and which of them are listed in which order."""
+        return self.table.choice
+
+    def on_mount(self) -> None:
+        self.place()
+        self.call_after_refresh(self._open)
+
+    # ------------------------------------------------------------------ reading, in a thread
+
+    def _open(self) -> None:
+        def read() -> None:
+            from tuimon.rollouts.library import Library
+
+            library = Library(self.paths)
+            library.refresh()
+            if not library.steps:
+                from tuimon.rollouts.discovery import unreadable_files
+
+                self._pickles = [file for path in self.paths for file in unreadable_files(path)]
+            self.library = library
+
+        async def work() -> None:
+            async with self.reading:
+                began = time.monotonic()
+                await asyncio.to_thread(read)
+                self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+            self._steps_found()
+            if self.steps:
+                self.go_to(self.nearest(self._wanted))
+            else:
+                self.busy = ""
+                self._advise()
+                self.dashboard.redraw()
+
+        self.run_worker(work())
+
+    def _advise(self) -> None:
+        """Display how to make the trainer write texts."""
+        from tuimon.rollouts.discovery import path_below
+        from tuimon.rollouts.options import advice
+
+        run = self.dashboard.run_shown
+        lines = advice(run.config, run.metrics) if run is not None else []
+        assert self.library is not None
+        rows = [(line, Role.TEXT) for line in lines]
+        rows += [(f"cannot read {problem}", Role.WARNING) for problem in self.library.problems.values()]
+        rows += [
+            (f"{path_below(path, self.paths[0])} is a pickle, which is not loaded", Role.WARNING)
+            for path in self._pickles[:3]
+        ]
+        width = self.pane.size.width - 1
+        pieces: list[Row] = [((f" {piece}", role),) for line, role in rows for piece in wrap_text(clean(line), width)]
+        self.pane.show([((" No generated texts were found for this run.", Role.TITLE),), (), *pieces], self._theme)
+
+    @property
+    def _theme(self) -> str:
+        return self.dashboard.state.theme
+
+    def _steps_found(self) -> None:
+        assert self.library is not None
+        self.steps = self.library.steps
+
+    def nearest(self, step: int | None) -> int | None:
+        """Return the step with texts that is nearest to `step`; the last one for None."""
+        known = [known for known in self.steps if known is not None]
+        if step is None or not known:
+            return self.steps[-1]
+        return min(known, key=lambda other: (abs(other - step), other))
+
+    def go_to(self, step: int | None) -> None:
+        """Show the texts of another step, at the same row."""
+        self.step, self.touched = step, False
+        self.choice.set_matches(None)
+        self._load()
+
+    def _load(self) -> None:
+        """Index the step that is shown."""
+        library, step = self.library, self.step
+        assert library is not None
+        loop = asyncio.get_running_loop()
+        self.busy = "reading"
+
+        def progress(entries: list[Entry]) -> None:
+            loop.call_soon_threadsafe(self._indexed, step, entries)
+
+        async def work() -> None:
+            async with self.reading:
+                if step == self.step:
+                    entries = await asyncio.to_thread(library.entries, step, progress)
+                    self.busy = ""
+                    self._indexed(step, entries)
+                    self.loaded()
+
+        self.run_worker(work())
+
+    def loaded(self) -> None:
+        """Called when the entries of another step are complete."""
+
+    def _indexed(self, step: int | None, entries: list[Entry]) -> None:
+        if step == self.step and self.is_attached:
+            self.choice.set_entries(entries)
+            self.table.cursor = max(0, min(self.table.cursor, self.choice.count - 1))
+            self.chosen()
+            self.dashboard.redraw()
+
+    def chosen(self) -> None:
+        """Load the text of the selected row."""
+        entry = self.choice.entry(self.table.cursor)
+        if entry == self.entry or self.library is None or self.choice.mode == STEPS:
+            return
+        self.entry = entry
+        if entry is None:
+            self.sample = self.other = None
+            self.text_changed(top=True)
+            return
+        library = self.library
+
+        async def work() -> None:
+            sample = await asyncio.to_thread(library.sample, entry)
+            if entry == self.entry and self.is_attached:
+                self.sample, self.other = sample, None
+                self.text_changed(top=True)
+
+        self.run_worker(work())
+
+    def text_changed(self, top: bool = False) -> None:
+        """Lay the text out again, in a thread. top: begin at its first row."""
+        sample, width = self.sample, self.pane.size.width
+        if not self.steps:
+            return
+        if top:
+            self.pane.top = 0
+        if sample is None:
+            self.pane.show([], self._theme)
+            return
+        other, fold, raw, search = self.other, self.fold, self.raw, self.choice.search
+
+        def lay_out() -> list[Row]:
+            if other is not None:
+                return difference_rows(other, sample, width)
+            return sample_rows(sample, width, fold, raw, search)
+
+        async def work() -> None:
+            rows = await asyncio.to_thread(lay_out)
+            now = self.sample, self.other, self.fold, self.raw
+            if self.is_attached and all(a is b for a, b in zip(now, (sample, other, fold, raw), strict=True)):
+                self.pane.show(rows, self._theme)
+
+        self.run_worker(work())
+
+    def tick(self) -> None:
+        """Look for new steps and for growth of the step that is shown."""
+        library = self.library
+        if library is None or self.reading.locked() or self.dashboard.state.paused:
+            return
+        if time.monotonic() < self._next_look:
+            return
+
+        async def work() -> None:
+            async with self.reading:
+                began = time.monotonic()
+                changed = await asyncio.to_thread(library.refresh)
+                self._next_look = time.monotonic() + _REST * (time.monotonic() - began)
+            if not changed:
+                return
+            last = self.steps[-1] if self.steps else None
+            self._steps_found()
+            newest = self.steps[-1] if self.steps else None
+            if self.steps and (last != newest and self.step == last and not self.touched):
+                self.go_to(newest)
+            elif self.step in changed:
+                self._load()
+            self.dashboard.redraw()
+
+        self.run_worker(work())
+
+    # ------------------------------------------------------------------ the places of list and text
+
+    def place(self) -> None:
+        """Place the text beside or below the list, or alone."""
+        self._both.set_class(self.size.width >= _WIDE, "wide")
+        self.table.display = not self.zoomed
+        self.call_after_refresh(self.resized)
+
+    def resized(self) -> None:
+        wide = self.app.size.width >= _WIDE
+        if wide != self._both.has_class("wide"):
+            self._both.set_class(wide, "wide")
+            self.call_after_refresh(self.resized)
+            return
+        self.text_changed()
+        self.dashboard.redraw()

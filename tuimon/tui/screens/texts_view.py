@@ -1,0 +1,346 @@
+"""Texts view: what the model wrote in one step, as a list of samples or groups with the text of the selected one.
+
+Nothing is read before the view is opened. A thread reads the files, so that a large step does not delay keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tuimon.model.views import Role, Row, Span
+from tuimon.rollouts.selection import mean_and_std, rewards_of
+from tuimon.store import Snapshot
+from tuimon.text import clean
+from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
+from tuimon.tui.screens.text_pane import FOLDS
+from tuimon.tui.screens.text_reader import TextReader
+from tuimon.tui.state import ViewState
+
+if TYPE_CHECKING:
+    from tuimon.rollouts.library import Library
+    from tuimon.rollouts.overview import StepNumbers
+
+
+class TextsScreen(TextReader):
+    """The texts of the run that is shown, one step at a time."""
+
+    # ------------------------------------------------------------------ keys
+
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        """Select another sample; scroll the text if it has the whole screen, and for pages."""
+        if pages or self.zoomed:
+            self.pane.scroll(rows, pages)
+        else:
+            self.touched = True
+            self.table.move(rows)
+
+    def move_sample(self, rows: int) -> None:
+        """Select another sample even if the list is hidden."""
+        self.touched = True
+        self.table.move(rows)
+
+    def move_step(self, by: int) -> None:
+        """Show the texts of a later (by > 0) or an earlier step."""
+        if self.step not in self.steps:
+            return
+        index = self.steps.index(self.step) + by
+        if not 0 <= index < len(self.steps):
+            self.say(f"No texts {'after' if by > 0 else 'before'} this step")
+            return
+        self.go_to(self.steps[index])
+        self.dashboard.redraw()
+
+    def to_end_of_text(self) -> None:
+        """Scroll to the end of the text, or from there to its beginning."""
+        self.pane.top = 0 if self.pane.top == self.pane.last else self.pane.last
+        self.pane.scroll(0)
+
+    def change(self, apply: Callable[[Choice], object]) -> None:
+        """Change the order, the filter or the grouping; the selected sample stays selected if it is listed."""
+        entry = self.choice.entry(self.table.cursor)
+        apply(self.choice)
+        self.choice.update()
+        self.table.cursor = self.choice.index(entry)
+        self.chosen()
+        self.dashboard.redraw()
+
+    def enter(self) -> None:
+        """Open the selected group, or give the text the whole screen; again: undo."""
+        row, choice = self.table.cursor, self.choice
+        if choice.mode == GROUPS and (group := choice.group(row)) is not None:
+            self.touched = True
+            self.change(lambda choice: choice.open_group(group.key))
+            return
+        if choice.mode == HISTOGRAM and row < len(choice.bins):
+            self.change(lambda choice: choice.open_bin(choice.bins[row]))
+            return
+        if choice.mode == STEPS and row < len(choice.by_step):
+            self.go_to(choice.by_step[row].step)
+            self.change(lambda choice: choice.toggle(STEPS))
+            return
+        self.zoomed = not self.zoomed
+        self.place()
+
+    def next_fold(self) -> None:
+        """Fold more or less of the text."""
+        self.fold = (self.fold + 1) % len(FOLDS)
+        self.text_changed()
+        self.say(FOLDS[self.fold].capitalize())
+
+    def toggle_raw(self) -> None:
+        """Display the prompt and the response as they are in the file; again: undo."""
+        self.raw = not self.raw
+        self.text_changed()
+        self.say("The text as it is in the file" if self.raw else "The text by role")
+
+    def go_back(self) -> bool:
+        if self.zoomed:
+            self.zoomed = False
+            self.place()
+            return True
+        if self.other is not None:
+            self.other = None
+            self.text_changed(top=True)
+            return True
+        choice = self.choice
+        if choice.only or choice.bin is not None or choice.mode in (HISTOGRAM, STEPS):
+            back = GROUPS if choice.only else HISTOGRAM if choice.bin is not None else choice.mode
+            self.change(lambda choice: choice.toggle(back))
+            return True
+        if super().go_back():
+            self._search("")
+            return True
+        return False
+
+    # ------------------------------------------------------------------ comparison
+
+    def mark(self) -> None:
+        """Choose the sample for comparisons with others, also of other steps; again: forget it."""
+        if self.sample is None:
+            self.say("No text is selected")
+        elif self.marked is not None:
+            self.marked = None
+            self.say("No text is marked")
+        else:
+            self.marked = self.sample
+            self.say("Marked: d compares other texts with it")
+
+    def compare(self) -> None:
+        """Show the difference to the marked text, or to the best (else the worst) of the group; again: back."""
+        if self.other is not None:
+            self.other = None
+            self.text_changed(top=True)
+            self.dashboard.redraw()
+            return
+        sample, entry, library = self.sample, self.entry, self.library
+        if sample is None or entry is None or library is None:
+            self.say("No text is selected")
+            return
+        if self.marked is not None:
+            self.other = self.marked
+            self.text_changed(top=True)
+            self.dashboard.redraw()
+            return
+        opposite = self.choice.opposite(entry)
+        if opposite is None:
+            self.say("The group has no other text: mark one with m")
+            return
+
+        async def work() -> None:
+            other = await asyncio.to_thread(library.sample, opposite)
+            if self.sample is sample and self.is_attached:
+                self.other = other
+                self.text_changed(top=True)
+                self.dashboard.redraw()
+
+        self.run_worker(work())
+
+    def same_prompt(self) -> None:
+        """List the steps that have the prompt of the selected sample; again: the samples."""
+        entry = self.entry
+        if self.choice.mode == STEPS or entry is None:
+            self.change(lambda choice: choice.toggle(STEPS) if choice.mode == STEPS else None)
+            return
+
+        def read(library: Library) -> Iterator[StepNumbers]:
+            from tuimon.rollouts.overview import prompt_by_step
+
+            return prompt_by_step(library, entry.prompt)
+
+        self._by_step("reward", read)
+
+    def count_matches(self) -> None:
+        """List the steps with the number of responses that contain the search; again: the samples."""
+        search = self.choice.search
+        if self.choice.mode == STEPS:
+            self.change(lambda choice: choice.toggle(STEPS))
+            return
+        if search is None:
+            self.say("Nothing to count: press / first")
+            return
+
+        def read(library: Library) -> Iterator[StepNumbers]:
+            from tuimon.rollouts.overview import matches_by_step
+
+            return matches_by_step(library, search)
+
+        self._by_step("share", read)
+
+    def _by_step(self, bars: str, read: Callable[[Library], Iterator[StepNumbers]]) -> None:
+        """List numbers of each step as they are read. bars: value of Choice.bars."""
+        library = self.library
+        found: list[StepNumbers] = []
+        if library is None:
+            return
+        loop = asyncio.get_running_loop()
+        self.choice.by_step, self.choice.bars = found, bars
+        self.change(lambda choice: choice.toggle(STEPS))
+
+        def extend(numbers: StepNumbers) -> None:
+            found.append(numbers)
+            if self.choice.by_step is found and self.is_attached:
+                self.dashboard.redraw()
+
+        def scan() -> None:
+            for numbers in read(library):
+                if self.choice.by_step is not found or self.choice.mode != STEPS or not self.is_attached:
+                    return
+                loop.call_soon_threadsafe(extend, numbers)
+
+        async def work() -> None:
+            async with self.reading:
+                await asyncio.to_thread(scan)
+
+        self.run_worker(work())
+
+    def to_alert(self) -> None:
+        """Show the texts of the step at which the next alert of the run began."""
+        run, snapshot = self.dashboard.run_shown, self.dashboard.snapshot
+        alerts = [*snapshot.alerts, *snapshot.resolved]
+        found = {alert.step: alert for alert in alerts if run and alert.run == run.id and alert.step is not None}
+        if not found or not self.steps:
+            self.say("No alert of this run has a step")
+            return
+        now = -1 if self.step is None else self.step
+        later = [step for step in sorted(found) if self.nearest(step) != self.step and step > now] or sorted(found)
+        self.go_to(self.nearest(later[0]))
+        self.say(found[later[0]].message)
+
+    # ------------------------------------------------------------------ search
+
+    def filter_edited(self, text: str) -> None:
+        """Do nothing: a search begins with Enter."""
+
+    def filter_submitted(self, text: str) -> None:
+        super().filter_submitted(text)
+        self._search(text)
+
+    def _search(self, text: str) -> None:
+        """List the samples that contain a text, or whose number is in a range."""
+        try:
+            self.choice.set_query(text)
+        except re.error as error:
+            self.say(f"Not a regular expression: {error}")
+            return
+        self.change(lambda choice: choice.set_matches(None))
+        self.text_changed()
+        self.loaded()
+
+    def loaded(self) -> None:
+        """Search the texts of the step."""
+        search, library, step = self.choice.search, self.library, self.step
+        if search is None or library is None:
+            return
+
+        def find() -> frozenset[tuple[str, object]]:
+            return frozenset(
+                (sample.source, location)
+                for location, sample in library.samples(step)
+                if search.search(sample.response) or (sample.prompt and search.search(sample.prompt))
+            )
+
+        async def work() -> None:
+            async with self.reading:
+                found = await asyncio.to_thread(find)
+            if search == self.choice.search and step == self.step and self.is_attached:
+                self.change(lambda choice: choice.set_matches(found))
+
+        self.run_worker(work())
+
+    # ------------------------------------------------------------------ the screen
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        self.table.show(state)
+        self.pane.draw(state.theme)
+        self.draw_lines(self._head(), state.theme, self._message or self._note_of(snapshot))
+
+    def _note_of(self, snapshot: Snapshot) -> str:
+        """Return how the rewards of the texts compare with the curves, and the shares of flags."""
+        run, entries = self.dashboard.run_shown, self.choice.entries
+        if run is None or not entries:
+            return ""
+        inputs = (run, entries, self.step)
+        if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
+            from tuimon.analysis.text_check import check_sentence, shares_sentence
+
+            self._check = inputs
+            sentences = (check_sentence(run, entries, self.step), shares_sentence(entries))
+            self._note = "; ".join(filter(None, sentences))
+        return self._note
+
+    def _head(self) -> Row:
+        choice = self.choice
+        if not self.steps:
+            return ((f" {self.busy or 'no texts'}", Role.TITLE),)
+        step = "no step" if self.step is None else f"step {self.step}"
+        place = f" ({self.steps.index(self.step) + 1} of {len(self.steps)})" if self.step in self.steps else ""
+        spans: list[Span] = [(f" {step}", Role.TITLE), (place, Role.MUTED)]
+        count = len(choice.entries)
+        listed = f"{len(choice.listed)} of {count}" if len(choice.listed) != count else str(count)
+        spans.append((f"  {listed} text{'s' if count != 1 else ''}", Role.TEXT))
+        mean, std = mean_and_std(rewards_of(choice.listed))
+        if mean == mean:
+            spans.append((f"  reward {mean:.4g} ± {std:.3g}", Role.VALUE))
+        if choice.only or choice.bin is not None:
+            spans.append(("  one group" if choice.only else "  one range", Role.ACCENT))
+        if self.other is not None:
+            spans.append(("  difference", Role.ACCENT))
+        spans.append((f"  {choice.sort}", Role.MUTED))
+        if choice.filter != "all":
+            spans.append((f"  {choice.filter}", Role.ACCENT))
+        if self.query_text:
+            spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
+        if self.busy:
+            spans.append((f"  {self.busy}…", Role.MUTED))
+        if self.dashboard.state.paused:
+            spans.append(("  paused", Role.WARNING))
+        return tuple(spans)
+
+    def export(self, path: Path, write: Callable[[Path, str], None]) -> None:
+        """Save the listed samples as JSON Lines, in a thread. write: called with the path and the text."""
+        library, listed = self.library, list(self.choice.listed)
+        if library is None or not listed:
+            self.say("No text is listed")
+            return
+
+        def save() -> str:
+            from tuimon.rollouts.export import as_json
+
+            samples = (library.sample(entry) for entry in listed)
+            try:
+                write(path, "".join(as_json(sample, self.paths[0]) for sample in samples if sample is not None))
+            except OSError as error:
+                return f"Cannot be saved: {error}"
+            return f"Saved {len(listed)} texts: {path}"
+
+        async def work() -> None:
+            async with self.reading:
+                message = await asyncio.to_thread(save)
+            if self.is_attached:
+                self.say(message)
+
+        self.run_worker(work())

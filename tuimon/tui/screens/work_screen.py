@@ -1,0 +1,122 @@
+"""Base of the screens that stay live on top of the dashboard: run list, metric list, log and config."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import cast
+
+from textual.app import ComposeResult
+from textual.events import Key
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input
+
+from tuimon.model.views import Role, Row
+from tuimon.store import Run, Snapshot
+from tuimon.text import clean
+from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.bars import FilterBar, Line, key_spans
+from tuimon.tui.state import ViewState
+
+_KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
+"""Keys that an input line does not use."""
+
+
+class WorkScreen(ModalScreen[None]):
+    """A head line, a body, a filter line, a message and the keys. It is drawn from each snapshot, and its keys are
+    those of the actions whose `where` names it; other keys do nothing."""
+
+    AUTO_FOCUS = ""
+    WHERE = ""
+    """Name of the screen in Action.where."""
+    PROMPT, PLACEHOLDER = "", ""
+    """Texts of the filter line."""
+    query_text = ""
+    """Filter, or text that is searched for, or ""."""
+
+    def __init__(self, actions: tuple[Action, ...], body: Widget) -> None:
+        super().__init__()
+        self.actions = tuple(action for action in actions if self.WHERE in action.where)
+        self._by_key = {key: action for action in self.actions for key in action.keys.split(",") if key}
+        self._body, self._message = body, ""
+        self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
+        self._message_line.display = False
+        self.filter_bar = FilterBar(self.PROMPT, self.PLACEHOLDER, self.filter_edited, self.filter_submitted)
+
+    def compose(self) -> ComposeResult:
+        yield from (self._head_line, self._body, self.filter_bar, self._message_line, self._key_line)
+
+    @property
+    def dashboard(self) -> Dashboard:
+        """Application that the screen belongs to."""
+        return cast(Dashboard, self.app)
+
+    @property
+    def run_selected(self) -> Run | None:
+        """Run that keys apply to."""
+        return self.dashboard.run_shown
+
+    @abstractmethod  # checked by mypy only: the metaclass of Textual's classes is not ABCMeta
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        """Draw what has changed and call `draw_lines`. now: wall time (s since epoch)."""
+
+    @abstractmethod
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        """Select another row."""
+
+    def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
+        """Draw the head, the keys, and `message` or else the last message that was said."""
+        self._head_line.draw(head, theme)
+        message = clean(message or self._message)
+        self._message_line.display = bool(message)
+        self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
+        self._key_line.draw(key_spans(self.actions, self._key_line.size.width), theme)
+
+    def say(self, message: str) -> None:
+        """Display a message until the next key."""
+        self._message = message
+        self.dashboard.redraw()
+
+    def tick(self) -> None:
+        """Refresh what is not part of a snapshot. Called once a second."""
+
+    def begin_filter(self) -> None:
+        """Open the filter line."""
+        self.filter_bar.open(self.query_text)
+
+    def filter_edited(self, text: str) -> None:
+        """Apply the text of the filter line after a change."""
+        self.query_text = text
+        self.dashboard.redraw()
+
+    def filter_submitted(self, text: str) -> None:
+        """Apply the text of the filter line after Enter."""
+        self.query_text = text
+        self.dashboard.redraw()
+
+    def go_back(self) -> bool:
+        """Remove the filter. Return False if no filter is set: the screen is to be closed."""
+        if not self.filter_bar.display and not self.query_text:
+            return False
+        self.filter_bar.close()
+        self.query_text = ""
+        self.dashboard.redraw()
+        return True
+
+    def on_key(self, event: Key) -> None:
+        if self.dashboard.screen is not self:  # closed, or covered, by a key before this one
+            event.stop()
+            return
+        self._message = ""
+        action = self._by_key.get(event.key)
+        typing = isinstance(self.focused, Input)
+        if action is not None and (not typing or event.key in _KEYS_WHILE_TYPING):
+            event.stop()
+            action.do(self.dashboard)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.resized)
+
+    def resized(self) -> None:
+        """Draw for the new size."""
+        self.dashboard.redraw()

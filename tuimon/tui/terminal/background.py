@@ -1,0 +1,81 @@
+"""Query the background colour of the terminal without waiting for it: the query is written before the screen is
+imported, and the reply is read afterwards.
+
+OSC 11 queries the colour. A terminal that does not support it does not reply, so DA1, to which every terminal replies,
+is written after it: no other reply follows the reply to DA1. Source: xterm, "XTerm Control Sequences", OSC 11 and Send
+Device Attributes. tmux and screen reply themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+PATIENCE = 0.5
+"""Time (s) from the query for which a reply is awaited; the imports meanwhile take about as long."""
+_QUERY = b"\x1b]11;?\x1b\\\x1b[c"
+_COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+_END = re.compile(rb"\x1b\[\?[0-9;]*c")
+
+
+def theme_of(reply: bytes) -> str | None:
+    """Return "dark" or "light" by the luminance of the colour in a reply (ITU-R BT.709), None if it has no colour."""
+    match = _COLOUR.search(reply)
+    if match is None:
+        return None
+    red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in match.groups())
+    return "light" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.5 else "dark"
+
+
+class Background:
+    """Context that writes the query and turns off echo and line buffering, so that the reply can be read. Call `theme`
+    at its end."""
+
+    def __init__(self) -> None:
+        self._input = sys.__stdin__.fileno() if sys.__stdin__ else -1
+        self._before: list[Any] | None = None
+        self._asked_at = 0.0
+        self._reply = b""
+        self.late = False
+        """Whether the end of the reply has not been seen, so that it may still come and look like keys."""
+
+    def __enter__(self) -> Background:
+        assert sys.__stderr__ is not None, "only for a terminal"
+        self._before = termios.tcgetattr(self._input)
+        quiet = termios.tcgetattr(self._input)
+        quiet[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(self._input, termios.TCSANOW, quiet)
+        os.write(sys.__stderr__.fileno(), _QUERY)  # Textual draws on stderr
+        self._asked_at = time.monotonic()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            termios.tcsetattr(self._input, termios.TCSANOW, self._before)
+
+    def theme(self) -> str | None:
+        """Return "dark" or "light", or None if the terminal does not reply in time."""
+        while not _END.search(self._reply):
+            left = self._asked_at + PATIENCE - time.monotonic()
+            if not select.select([self._input], [], [], max(left, 0.0))[0]:
+                self.late = True
+                break
+            data = os.read(self._input, 1024)
+            if not data:
+                break
+            self._reply += data
+        return theme_of(self._reply)
+
+
+def worth_asking(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return False if the environment gives the background colour, or the terminal does not support queries."""
+    return not environment.get("COLORFGBG") and environment.get("TERM", "") not in ("", "dumb", "linux")

@@ -1,0 +1,72 @@
+"""Capabilities of the terminal according to the environment: a query without a reply would delay the start."""
+
+from __future__ import annotations
+
+import locale
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tuimon.model.views import Symbols
+
+SUPPORTED_TEXTUAL = "8.2."
+"""Prefix of the versions of Textual whose private parts are as the patches for speed expect."""
+
+
+def symbols(choice: str, environment: Mapping[str, str] = os.environ) -> Symbols:
+    """Return the chosen symbol set; for "auto", the best one that the encoding and the terminal support."""
+    # Imported here because it imports numpy, and `can_draw` is called before the reader is started.
+    from tuimon.model.views import Symbols
+
+    if choice != "auto":
+        return Symbols(choice)
+    encoding = (getattr(sys.__stderr__, "encoding", None) or locale.getpreferredencoding(False)).lower()
+    if encoding.replace("-", "").replace("_", "") != "utf8":
+        return Symbols.ASCII
+    if environment.get("TERM", "") == "linux":  # the console font has blocks, but no braille
+        return Symbols.BLOCK
+    return Symbols.BRAILLE
+
+
+def theme(choice: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return the chosen theme; for "auto", dark, light or ansi according to the environment."""
+    if choice != "auto":
+        return choice
+    if not environment.get("COLORTERM") and "256color" not in environment.get("TERM", ""):
+        return "ansi"
+    # COLORFGBG is "foreground;background" in the 16 colours; 7 and 9 to 15 are light.
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if background.isdigit() and (int(background) == 7 or int(background) > 8) else "dark"
+
+
+def can_draw(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether there is a screen. Textual draws on standard error and reads keys from standard input."""
+    if environment.get("TERM", "dumb") in ("dumb", "unknown", ""):
+        return False
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__))
+
+
+@cache
+def textual_version() -> str:
+    """Return the installed version of Textual, or "" if it is unknown.
+
+    Reads the name of the dist-info directory: importlib.metadata takes 25 ms to import, Textual itself much longer.
+    """
+    spec = find_spec("textual")
+    packages = Path(spec.origin).parent.parent if spec is not None and spec.origin else Path()
+    return next((path.stem.removeprefix("textual-") for path in packages.glob("textual-[0-9]*.dist-info")), "")
+
+
+def unset_exported_size() -> None:
+    """Remove COLUMNS and LINES from the environment if the terminal reports its size: exported values do not change
+    when the terminal is resized, but would be preferred."""
+    with suppress(OSError):  # not a terminal
+        if sys.__stdout__ is not None and all(os.get_terminal_size(sys.__stdout__.fileno())):
+            for name in ("COLUMNS", "LINES"):
+                os.environ.pop(name, None)

@@ -1,0 +1,96 @@
+"""meanings(): the meaning of names in a run, where the other metrics of the run decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+
+from msgspec.structs import replace
+
+from tuimon.vocabulary.meaning import Meaning, classify
+from tuimon.vocabulary.names import without_reducer
+from tuimon.vocabulary.words import words_of
+
+_HIDDEN = Meaning("drop", "hidden", "", "1", "neutral")
+_IMAGE_PARTS = (".width", ".height", ".size")
+_OTHER_AXES = ("time", "iter")
+"""Last parts of the names of series that repeat another one along the wall time or the iterations."""
+
+
+@lru_cache(maxsize=64)
+def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
+    """Return the meaning of each metric of a run. It differs from classify() as follows.
+
+    The loss of a run with rewards has no direction: it is a surrogate that need not fall. An accuracy is of preferences
+    if a preference margin is logged. A return is the reward if nothing else is, and a mean reward is of the training
+    unless its name says otherwise. An unknown eval/… is a score only in a run with rewards. Sizes of images, and series
+    along another axis than the steps (`repeats_along_other_axis`), are hidden.
+    """
+    known = {name: classify(name) for name in metrics}
+    concepts = {meaning.concept for meaning in known.values()}
+    known |= _drawn_along_steps(known)
+    known |= dict.fromkeys((*_image_sizes(known), *repeats_along_other_axis(metrics)), _HIDDEN)
+    by_words = {name: _trained(name) for name, meaning in known.items() if meaning.concept == "reward.val"}
+    known |= {name: meaning for name, meaning in by_words.items() if meaning}
+    if concepts.isdisjoint(("reward.train", "value.estimate")) and not any(by_words.values()):
+        returns = [name for name, meaning in known.items() if meaning.concept == "return" and not meaning.facets]
+        known |= {name: replace(classify("reward"), label="return") for name in returns}
+    rewards = any(meaning.concept == "reward.train" for meaning in known.values())
+    preferences = "reward.margin" in concepts
+    for name, meaning in known.items():
+        if rewards and meaning.concept == "loss.total":
+            known[name] = replace(meaning, direction="neutral")
+        elif preferences and meaning.concept == "success.pref":
+            known[name] = replace(meaning, label="preference accuracy")
+        elif meaning.concept == "reward.val_bare" and not rewards and "reward.val" not in concepts:
+            known[name] = Meaning("other", "other", "", "1", "neutral", split="val")
+    return MappingProxyType(known)
+
+
+def meaning_in(metrics: tuple[str, ...], name: str) -> Meaning:
+    """Return the meaning of a metric in a run with these metrics."""
+    return meanings(metrics).get(name) or classify(name)
+
+
+@lru_cache(maxsize=64)
+def repeats_along_other_axis(metrics: tuple[str, ...]) -> frozenset[str]:
+    """Return the metrics that repeat another one with seconds or iterations for steps.
+
+    rsl_rl logs Train/mean_reward and Train/mean_reward/time; rl_games logs rewards/step, rewards/iter and rewards/time.
+    """
+    names = frozenset(metrics)
+    parts = ((name, *name.rpartition("/")[::2]) for name in metrics if name.endswith(_OTHER_AXES))
+    return frozenset(
+        name
+        for name, base, last in parts
+        if base and last in _OTHER_AXES and (f"{base}/step" in names or (last == "time" and _is_twin(base, names)))
+    )
+
+
+def _drawn_along_steps(known: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    """Return the meaning of series such as rewards/step, if the same is also logged along other axes."""
+    bases = (name.removesuffix("/step") for name in known if name.endswith("/step"))
+    return {f"{base}/step": classify(base) for base in bases if any(f"{base}/{axis}" in known for axis in _OTHER_AXES)}
+
+
+def _is_twin(base: str, names: frozenset[str]) -> bool:
+    """Return whether the metric `base` was logged, and is not a timer that "/time" would be a part of."""
+    return (base in names or f"{base}/iter" in names) and classify(base).panel not in ("time", "progress")
+
+
+def _image_sizes(names: Mapping[str, Meaning]) -> Iterator[str]:
+    """Yield the metrics that a tracker derives from a logged image."""
+    for name in names:
+        if name.endswith(".width"):
+            base = name.removesuffix(".width")
+            if f"{base}.height" in names:
+                yield from (part for part in (base + end for end in _IMAGE_PARTS) if part in names)
+
+
+def _trained(name: str) -> Meaning | None:
+    """Return the meaning of a mean reward whose name does not say that it is of the validation, or None."""
+    name = without_reducer(name)
+    if name.rpartition("/")[2] != "mean_reward" or words_of(name).split == "val":
+        return None
+    return replace(classify("reward"), preference=5)

@@ -1,0 +1,249 @@
+"""The server: the page, its files, its events and the report, below an address with a random token."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import secrets
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from tuimon.errors import UsageError
+from tuimon.exports.html import live, report
+from tuimon.monitor.process import ReaderProcess
+from tuimon.web.boards import Boards
+from tuimon.web.guard import HEADERS, Guard
+from tuimon.web.hub import MAX_KEYS, MAX_PAGES, Hub, Page
+
+KEEP_ALIVE = 15.0
+"""Seconds after which a comment is sent to a page for which there is nothing else."""
+STALLED = 60.0
+"""Seconds after which a page that takes no data is disconnected; it continues when it connects again."""
+PORTS = range(8600, 8620)
+"""Ports that are tried if the user names none; then any free one is taken."""
+_VERSION = re.compile(r"([0-9a-f]{8})-(\d{1,15})")
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class View(msgspec.Struct, frozen=True):
+    """The body of a request that says what a page has in view."""
+
+    page: str
+    keys: frozenset[str]
+
+
+class Server:
+    """Answers requests while its event loop runs."""
+
+    def __init__(self, monitor: ReaderProcess, guard: Guard, show_secrets: bool = False) -> None:
+        self._monitor = monitor
+        self._guard = guard
+        self._show_secrets = show_secrets
+        self._boards = Boards(show_secrets)
+        self._hub = Hub(monitor.snapshot, self._boards)
+        self._reporting = asyncio.Lock()
+        monitor.on_change = self._hub.announce
+
+    def application(self) -> web.Application:
+        """Return the addresses with their handlers."""
+        application = web.Application(middlewares=[self._check], client_max_size=1 << 16)
+        application.on_response_prepare.append(_add_headers)
+        application.add_routes(
+            [
+                web.get("/{token}", self._redirect),
+                web.get("/{token}/", self._page),
+                web.get("/{token}/events", self._events, allow_head=False),
+                web.post("/{token}/view", self._view),
+                web.get("/{token}/report", self._report, allow_head=False),
+                web.get("/{token}/{file}", self._asset),
+            ]
+        )
+        return application
+
+    async def draw(self) -> None:
+        """Draw for the open pages until cancelled."""
+        await self._hub.run()
+
+    @web.middleware
+    async def _check(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
+        refusal = self._guard.refusal(request.path, request.headers)
+        if refusal is not None:
+            return web.Response(status=refusal.status, text=f"{refusal.reason}\n")
+        return await handler(request)
+
+    async def _redirect(self, request: web.Request) -> web.StreamResponse:
+        raise web.HTTPPermanentRedirect(f"{request.path}/")
+
+    async def _page(self, request: web.Request) -> web.StreamResponse:
+        key = request.query.get("run", "")
+        run = self._hub.run_of(key)
+        board = None if run is None else await self._hub.board(live.run_key(run))
+        if run is None or board is None:
+            if key:
+                raise web.HTTPNotFound(text="There is no such run any more.\n")
+            return _html(live.page(None, (), {}, ""))
+        drawn = {key: part.html for key, part in board.parts.items()}
+        since = f"{self._boards.epoch}-{board.version}"
+        return _html(live.page(run, board.slots, drawn, since))
+
+    async def _asset(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["file"]
+        try:
+            text = live.asset_text(name)
+        except KeyError:
+            raise web.HTTPNotFound(text="Not found.\n") from None
+        return web.Response(text=text, content_type=live.ASSETS[name], charset="utf-8")
+
+    async def _report(self, request: web.Request) -> web.StreamResponse:
+        async with self._reporting:  # it takes a second of a core with many metrics
+            html = await asyncio.to_thread(report.as_html, self._monitor.snapshot(), time.time(), self._show_secrets)
+        response = _html(html)
+        response.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+        return response
+
+    async def _view(self, request: web.Request) -> web.StreamResponse:
+        try:
+            view = msgspec.json.decode(await request.read(), type=View)
+        except msgspec.DecodeError:
+            raise web.HTTPBadRequest(text="The body must be an object with page and keys.\n") from None
+        if len(view.keys) > MAX_KEYS or not self._hub.set_view(view.page, view.keys):
+            raise web.HTTPNotFound(text="There is no such page.\n")
+        return web.Response(status=204)
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        if len(self._hub.pages) >= MAX_PAGES:
+            raise web.HTTPServiceUnavailable(text="Too many pages are open.\n", headers={"Retry-After": "10"})
+        since = request.headers.get("Last-Event-ID") or request.query.get("since", "")
+        match = _VERSION.fullmatch(since)
+        sent = int(match[2]) if match and match[1] == self._boards.epoch else 0
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        with self._hub.open(request.query.get("run", ""), sent) as page:
+            await _write(response, b"retry: 1000\nevent: page\ndata: %s\n\n" % page.id.encode())
+            while page.run or self._hub.run_of("") is None:
+                await self._send_changes(response, page)
+            await _write(response, b"event: reload\ndata:\n\n")
+        return response
+
+    async def _send_changes(self, response: web.StreamResponse, page: Page) -> None:
+        """Send what a page does not have yet, then wait for the next round."""
+        page.changed.clear()
+        board = self._hub.board_of(page)
+        if board is not None and (event := board.event(self._boards.epoch, page.sent)):
+            page.sent = board.version
+            await _write(response, event)
+        try:
+            await asyncio.wait_for(page.changed.wait(), KEEP_ALIVE)
+        except TimeoutError:
+            await _write(response, b":\n\n")
+
+
+async def _write(response: web.StreamResponse, data: bytes) -> None:
+    async with asyncio.timeout(STALLED):
+        await response.write(data)
+
+
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+
+
+def _html(text: str) -> web.Response:
+    return web.Response(body=text.encode("utf-8", "backslashreplace"), content_type="text/html", charset="utf-8")
+
+
+def serve(
+    monitor: ReaderProcess,
+    host: str,
+    port: int | None,
+    names: Sequence[str],
+    on_ready: Callable[[str], None],
+    show_secrets: bool = False,
+) -> int:
+    """Serve until SIGINT, SIGTERM or SIGHUP; return the exit code.
+
+    host: address or name to listen on. port: None for a free one. names: further names in the Host header that are
+    answered. on_ready: is called with the address of the page. Raise UsageError if the address cannot be used.
+    """
+    listener = _listener(host, port)
+    try:
+        return asyncio.run(_serve(monitor, listener, host, names, on_ready, show_secrets))
+    finally:
+        listener.close()
+
+
+async def _serve(
+    monitor: ReaderProcess,
+    listener: socket.socket,
+    host: str,
+    names: Sequence[str],
+    on_ready: Callable[[str], None],
+    show_secrets: bool,
+) -> int:
+    address, port = listener.getsockname()[:2]
+    is_local = ipaddress.ip_address(address).is_loopback
+    known = {"localhost", host.lower(), *(name.lower() for name in names)}
+    known |= {"127.0.0.1", "[::1]"} if is_local else {socket.gethostname().lower(), socket.getfqdn().lower()}
+    guard = Guard(secrets.token_urlsafe(24), frozenset(known), any_address=not is_local)
+    server = Server(monitor, guard, show_secrets)
+    ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP: leave that
+            asyncio.get_running_loop().add_signal_handler(number, _end, ended, 128 + number)
+    runner = web.AppRunner(
+        server.application(), handle_signals=False, access_log=None, handler_cancellation=True, shutdown_timeout=1.0
+    )
+    await runner.setup()
+    drawing = asyncio.create_task(server.draw())
+    try:
+        await web.SockSite(runner, listener).start()
+        on_ready(f"http://{_shown_host(host, address)}:{port}/{guard.token}/")
+        either: set[asyncio.Future[Any]] = {ended, drawing}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if drawing.done():
+            drawing.result()
+        return ended.result()
+    finally:
+        drawing.cancel()
+        await runner.cleanup()
+
+
+def _end(ended: asyncio.Future[int], code: int) -> None:
+    if not ended.done():
+        ended.set_result(code)
+
+
+def _shown_host(host: str, address: str) -> str:
+    """Return the host of the printed address: a machine that listens on all its addresses is called by its name."""
+    if ipaddress.ip_address(address).is_unspecified:
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
+
+
+def _listener(host: str, port: int | None) -> socket.socket:
+    error: OSError | None = None
+    for number in (*PORTS, 0) if port is None else (port,):
+        try:
+            family, kind, protocol, _, address = socket.getaddrinfo(
+                host, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )[0]
+            listener = socket.socket(family, kind, protocol)
+            try:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(address)
+                listener.listen(128)
+            except OSError:
+                listener.close()
+                raise
+            return listener
+        except OSError as caught:
+            error = caught
+    where = host if port is None else f"{host}:{port}"
+    raise UsageError(f"cannot listen on {where}: {error.strerror if error else ''}", "Choose another --host or --port.")
