@@ -109,7 +109,7 @@ def session(root: Path, logs: Logs, draw: random.Random, seconds: float) -> list
             problems.append(f"grew from {memory >> 20} to {more_memory >> 20} MiB, {descriptors} to {more_descriptors}")
         family = [program, *program.children(recursive=True)]
         problems += ended(terminal, draw.choice(("quit", "SIGTERM", "hang up")))
-        _, alive = psutil.wait_procs(family, timeout=10)
+        _, alive = psutil.wait_procs(family, timeout=60)
         problems += [f"left running: {process}" for process in alive if process.status() != psutil.STATUS_ZOMBIE]
     if b"Traceback" in terminal.output:
         place = terminal.output.find(b"Traceback")
@@ -157,7 +157,7 @@ def ended(terminal: Terminal, way: str) -> list[str]:
     if way == "hang up":
         terminal.hang_up()
         with suppress(Exception):
-            terminal.process.wait(20)
+            terminal.process.wait(60)
         return [] if terminal.process.poll() is not None else ["runs on after its terminal was closed"]
     if way == "SIGTERM":
         terminal.process.send_signal(signal.SIGTERM)

@@ -142,5 +142,5 @@ def test_line_follow_prints_a_line_after_a_change(tmp_path: Path) -> None:
         assert any("31  ● running  reward 0.75" in process.stdout.readline() for _ in range(20))
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         process.stdout.close()

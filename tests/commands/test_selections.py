@@ -79,7 +79,7 @@ def test_without_matplotlib_a_picture_is_a_sentence(log: str, tmp_path: Path) ->
     path = tmp_path / "reward.png"
     program = "import sys; sys.modules['matplotlib.figure'] = None; from tuimon.commands import main; sys.exit(main())"
     command = [sys.executable, "-c", program, "export", log, "-o", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "pictures need matplotlib" in done.stderr
     assert not path.exists()

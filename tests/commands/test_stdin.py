@@ -22,12 +22,12 @@ from support.terminal import TUIMON, Terminal
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.monitor.local import LocalMonitor
 from tuimon.monitor.piped import StdinPath
-from tuimon.monitor.process import CLOCK_EVERY, ReaderProcess
+from tuimon.monitor.process import ReaderProcess
 
 
 def piped(data: bytes, *arguments: str, directory: Path, expect: int = 0) -> str:
     environment = {**os.environ, "TMPDIR": str(directory)}
-    done = subprocess.run([*TUIMON, *arguments], input=data, capture_output=True, timeout=60, env=environment)
+    done = subprocess.run([*TUIMON, *arguments], input=data, capture_output=True, timeout=120, env=environment)
     assert done.returncode == expect, done.stderr
     assert list(directory.iterdir()) == []  # nothing is left behind
     return done.stdout.decode()
@@ -112,7 +112,8 @@ def test_an_empty_pipe_is_reported_as_standard_input(tmp_path: Path) -> None:
     assert str(tmp_path).encode() not in done.stderr
 
 
-def test_the_reader_process_reports_the_end_of_the_pipe(tmp_path: Path) -> None:
+def test_the_reader_process_reports_the_end_of_the_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuimon.monitor.process.CLOCK_EVERY", 3600.0)  # the regular check does not come to help
     log, ended = tmp_path / "stdin" / "stdin.log", threading.Event()
     log.parent.mkdir()
     log.write_bytes(STEPS)
@@ -125,12 +126,11 @@ def test_the_reader_process_reports_the_end_of_the_pipe(tmp_path: Path) -> None:
         assert monitor.paths == ["-"]
         checked = threading.Event()
         monitor.listen_to_alerts(lambda _: checked.set())
-        assert checked.wait(20)  # else the first alerts announce a change
+        assert checked.wait(60)  # else the first alerts announce a change
         announced: list[str] = []
         monitor.on_change = lambda: announced.append(progress_of(monitor.snapshot().runs[0], time.time()).state)
         ended.set()  # no further frame wakes the receiver
-        soon = CLOCK_EVERY / 2
-        assert _becomes_true(lambda: "quiet" in announced, soon), "the screen is not drawn again"
+        assert _becomes_true(lambda: "quiet" in announced), "the screen is not drawn again"
     finally:
         monitor.close()
 
@@ -157,7 +157,7 @@ def _has_ended(process: psutil.Process) -> bool:
         return True
 
 
-def _becomes_true(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+def _becomes_true(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.02)
@@ -177,12 +177,12 @@ def test_a_signal_removes_the_spool(number: signal.Signals, tmp_path: Path) -> N
         assert process.stdin is not None
         process.stdin.write(b"step: 1 loss: 2.5\n")
         process.stdin.flush()
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while not any(file.stat().st_size for file in tmp_path.rglob("stdin.log")):
             assert time.monotonic() < end
             time.sleep(0.01)
         process.send_signal(number)
-        assert process.wait(20) == 128 + number
+        assert process.wait(60) == 128 + number
     assert list(tmp_path.iterdir()) == []
 
 
@@ -194,8 +194,10 @@ def test_a_pipe_is_followed() -> None:
         for step in (1, 2):
             process.stdin.write(b"step: %d loss: %.2f\n" % (step, 4.5 / step))
             process.stdin.flush()
-            document = json.loads(process.stdout.readline())
-            assert [metric["last"] for metric in document["runs"][0]["metrics"]] == [4.5 / step]
+            last: list[float] = []
+            while last != [4.5 / step]:  # another document comes if only the state changes
+                document = json.loads(process.stdout.readline())
+                last = [metric["last"] for metric in document["runs"][0]["metrics"]]
         process.terminate()
 
 

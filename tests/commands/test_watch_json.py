@@ -41,7 +41,7 @@ def watching(*words: str) -> Iterator[subprocess.Popen[str]]:
         yield program
     finally:
         program.kill()
-        program.communicate(timeout=60)
+        program.communicate(timeout=120)
 
 
 def until(program: subprocess.Popen[str], kind: str, **wanted: Any) -> dict[str, Any]:

@@ -400,7 +400,7 @@ def test_event_file_keeps_values_that_are_not_ordinary(tmp_path: Path) -> None:
 def test_it_ends_with_its_parent(tmp_path: Path) -> None:
     other = str(os.getppid())  # not the parent of the process below
     command = [sys.executable, "-m", "tuimon.demo.train", "--output", str(tmp_path), "--pace", "30", "--parent", other]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert result.stdout.splitlines()[-1].endswith("pipeline stopped by the end of its parent after step 1 of 400")
 
 

@@ -72,7 +72,7 @@ def test_first_command_opens_the_dashboard(tmp_path: Path) -> None:
         )
         assert list(temporary.glob("tuimon-demo-*"))
         terminal.type("q")
-        assert terminal.wait(30) == 0
+        assert terminal.wait() == 0
     assert list(temporary.iterdir()) == []
 
 

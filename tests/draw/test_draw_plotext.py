@@ -9,7 +9,7 @@ _MANUAL = "any(name.startswith('plotext._doc') for name in sys.modules)"
 
 
 def _said(code: str) -> str:
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert ended.returncode == 0, ended.stderr
     return ended.stdout
 

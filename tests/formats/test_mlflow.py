@@ -255,7 +255,7 @@ def test_runs_of_a_database_are_runs_and_grow(database: Path) -> None:
             "insert into runs (run_uuid, name, status, start_time) values ('abc', 'late/run', 'RUNNING', 9e18)"
         )
         connection.execute("insert into metrics values ('loss', 0.5, 1795250800000, 'abc', 1, 0)")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not any(isinstance(event, StreamFound) and "late" in event.source for event in events):
         assert time.monotonic() < end
         events += collector.find()

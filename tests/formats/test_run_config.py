@@ -297,7 +297,7 @@ def seeds_run(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", [["summary"], ["summary", "--json"], ["doctor"], ["export"], []], ids=" ".join)
 def test_api_keys_are_in_no_output(seeds_run: Path, command: list[str]) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tuimon", *command, str(seeds_run)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "tuimon", *command, str(seeds_run)], capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0
     for secret in ("your_wandb_api_key", "your_swanlab_api_key"):

@@ -197,7 +197,7 @@ class Reader:
         self._decoder = FrameDecoder()
         self.events: list[Event] = []
 
-    def until(self, condition: Callable[[Reader], bool], seconds: float = 20.0) -> None:
+    def until(self, condition: Callable[[Reader], bool], seconds: float = 60.0) -> None:
         """Read events until the condition holds."""
         assert self.process.stdout is not None
         end = time.monotonic() + seconds
@@ -265,7 +265,7 @@ def test_the_process_ends_when_standard_input_closes(reader: Reader) -> None:
     reader.until(lambda r: r.steps == [0, 1])
     assert reader.process.stdin is not None
     reader.process.stdin.close()
-    assert reader.process.wait(timeout=10) == 0
+    assert reader.process.wait(timeout=60) == 0
 
 
 def test_only_the_newest_of_many_checkpoint_states_is_read(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_a_database_without_runs_is_reported(
     assert not monitor.snapshot().runs
     assert not monitor.collector.partly_unreadable
     shutil.copy(original, path)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not monitor.snapshot().runs:  # a database is not copied at every look
         assert time.monotonic() < until
         monitor.update()
@@ -89,7 +89,7 @@ def test_a_damaged_database_is_reported_and_read_once_repaired(title: str, origi
     assert notice.message.startswith(f"{original}: {title}, ")
     assert collector.skipped == [(str(original), notice.message.removeprefix(f"{original}: "))]
     original.write_bytes(data)
-    until = time.monotonic() + 30
+    until = time.monotonic() + 60
     while not heard.feed(read_all(collector)).runs:
         assert time.monotonic() < until
     assert not collector.partly_unreadable

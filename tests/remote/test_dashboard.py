@@ -53,7 +53,7 @@ class Screen:
 
     def leave(self) -> None:
         self.terminal.type("q")
-        assert self.terminal.wait(30) == 0
+        assert self.terminal.wait() == 0
 
 
 @pytest.fixture

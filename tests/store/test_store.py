@@ -357,7 +357,7 @@ def test_readers_never_get_an_incomplete_point():
         store.apply(columns(0, steps, [count, count]))
         length += count
         if number == 200:  # wait until the readers have read the growing store
-            assert looked.acquire(timeout=30)
+            assert looked.acquire(timeout=60)
     stop.set()
     for reader in readers:
         reader.join()

@@ -59,7 +59,7 @@ class Browser:
         os.close(self._in)  # it ends with its pipe
         os.close(self._out)
         self._process.terminate()
-        self._process.wait(30)
+        self._process.wait(60)
 
     def call(self, method: str, session: str | None = None, **parameters: Any) -> Mapping[str, Any]:
         """The result of a command. Events that come before it are kept in `events`."""

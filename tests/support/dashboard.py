@@ -28,7 +28,7 @@ def rows(*steps: int, **values: float) -> str:
 class PatientPilot(Pilot[None]):
     """Pilot that waits until the boxes are drawn, which happens in the background."""
 
-    async def _wait_for_screen(self, timeout: float = 30.0) -> bool:
+    async def _wait_for_screen(self, timeout: float = 60.0) -> bool:
         waited = await super()._wait_for_screen(timeout)
         board = cast("TuimonApp", self.app).board
         while board.drawing:
@@ -43,7 +43,7 @@ async def opened(
     monitor = ReaderProcess([str(path)], interval=0.2)
     monitor.start()
     try:
-        assert monitor.wait_for_first(20)
+        assert monitor.wait_for_first(60)
         app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"), views=views)
         async with app.run_test(size=size):
             pilot = PatientPilot(app)
@@ -61,7 +61,7 @@ def text(app: TuimonApp) -> str:
     return "\n".join("".join(segment.text for segment in line)[:width] for line in lines)
 
 
-async def until(app: TuimonApp, pilot: Pilot[None], condition: Callable[[str], bool], seconds: float = 20) -> str:
+async def until(app: TuimonApp, pilot: Pilot[None], condition: Callable[[str], bool], seconds: float = 60) -> str:
     """Wait until the condition holds for the text of the screen, and return the text."""
     end = asyncio.get_running_loop().time() + seconds
     while True:

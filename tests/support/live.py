@@ -14,7 +14,7 @@ from tuimon.monitor.process import ReaderProcess
 from tuimon.store import Snapshot
 from tuimon.vocabulary import merge_key
 
-SECONDS = 30.0
+SECONDS = 60.0
 """Timeout (s) for a condition, which nearly always holds within 0.1 s."""
 Held = dict[tuple[str, str], list[tuple[int, str]]]
 """(source, merge key of the metric) -> (step, repr(value), so that NaN equals NaN). The merge key is used because a

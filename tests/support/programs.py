@@ -12,7 +12,7 @@ from pathlib import Path
 def run(*arguments: str, expect: int = 0, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run tuimon in a subprocess whose streams are not terminals."""
     done = subprocess.run(
-        [sys.executable, "-m", "tuimon", *arguments], capture_output=True, text=True, timeout=60, input=stdin
+        [sys.executable, "-m", "tuimon", *arguments], capture_output=True, text=True, timeout=120, input=stdin
     )
     assert done.returncode == expect, done.stderr
     assert "Traceback" not in done.stderr

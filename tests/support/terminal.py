@@ -14,7 +14,10 @@ import termios
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from types import TracebackType
+
+import psutil
 
 TUIMON = (sys.executable, "-m", "tuimon")
 
@@ -81,7 +84,7 @@ class Terminal:
                     break
         return bytes(self.output[start:])
 
-    def until(self, condition: Callable[[bytes], bool], seconds: float = 20.0) -> bytes:
+    def until(self, condition: Callable[[bytes], bool], seconds: float = 60.0) -> bytes:
         """Wait until the condition holds for all output so far, and return the output."""
         end = time.monotonic() + seconds
         while not condition(bytes(self.output)):
@@ -89,7 +92,37 @@ class Terminal:
             self.read(0.02)
         return bytes(self.output)
 
-    def wait(self, seconds: float = 10.0) -> int:
+    def settle(self, quiet: float = 0.3, ignored: int = 0) -> bytes:
+        """Read until the program is idle and silent for `quiet` seconds, and return that output.
+
+        A program that waits for a processor on a busy machine is silent, too, but it is not idle: one of its threads is
+        runnable. Pauses with at most `ignored` bytes of output count as silent (a clock, a blinking cursor).
+        """
+        start, end = len(self.output), time.monotonic() + 60
+        calm = 0
+        while calm < 6:
+            assert time.monotonic() < end, f"no pause; the last output is {bytes(self.output[-2000:])!r}"
+            calm = calm + 1 if len(self.read(quiet / 6)) <= ignored and not self._is_busy() else 0
+        return bytes(self.output[start:])
+
+    def _is_busy(self) -> bool:
+        """Return whether a thread of the program or of its children runs, waits for a processor or for a disk."""
+        try:
+            program = psutil.Process(self.process.pid)
+            processes = [program, *program.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return False
+        for process in processes:
+            for file in Path(f"/proc/{process.pid}/task").glob("*/stat"):
+                try:
+                    state = file.read_text().rpartition(")")[2].split()[0]
+                except OSError:  # it has ended
+                    continue
+                if state in "RD":
+                    return True
+        return False
+
+    def wait(self, seconds: float = 60.0) -> int:
         """Read the last output and return the exit status."""
         end = time.monotonic() + seconds
         while self.process.poll() is None:

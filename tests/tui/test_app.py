@@ -193,7 +193,8 @@ async def test_quit(log: Path) -> None:
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "KL" in s)
         await pilot.press("q")
-        await pilot.pause(0.2)
+        while app.is_running:
+            await pilot.pause(0.01)
         assert app.return_code == 0
 
 

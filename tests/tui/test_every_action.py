@@ -90,7 +90,7 @@ class Tour:
         await self.pilot.pause()
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        end = asyncio.get_running_loop().time() + 20
+        end = asyncio.get_running_loop().time() + 60
         while not condition():
             await self.pilot.pause(0.05)
             assert asyncio.get_running_loop().time() < end, f"timed out; the screen is\n{text(self.app)}"

@@ -57,9 +57,9 @@ def test_no_key_lets_a_control_sequence_of_a_log_through(tmp_path: Path, monkeyp
         terminal.until(lambda output: b"owned" in output)
         for text in typed:
             terminal.type(text)
-            terminal.read(0.08)
+            terminal.settle(0.06, ignored=200)
             terminal.type("\x1b")
-            terminal.read(0.12)
+            terminal.settle(0.12, ignored=200)
             assert terminal.process.poll() is None, text
         for _ in range(50):
             if terminal.process.poll() is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.dashboard import opened, text, until
+from support.dashboard import opened, until
 from support.grid import Grid
 from support.terminal import TUIMON, Terminal
 from textual.messages import Layout
@@ -19,6 +19,8 @@ from textual.screen import Screen
 from tuimon.tui.box import CellGrid, PanelBox
 
 SIZE = 80, 24
+BLINK = 200
+"""Bytes of a blinking cursor and of the header, which do not count."""
 KEYS = {
     "zoom": "\r",
     "back from it": "\x1b",
@@ -53,19 +55,17 @@ def terminal(logs: Path, tmp_path: Path) -> Iterator[Terminal]:
 
 
 def sent(terminal: Terminal, key: str = "") -> bytes:
-    """Return the output after a key, up to the first pause; a blinking cursor and the header do not count."""
+    """Return the output after a key, up to the first pause."""
     before = len(terminal.output)
     terminal.type(key)
     terminal.until(lambda output: len(output) > before + 200)
-    while len(terminal.read(0.5)) > 200:
-        pass
+    terminal.settle(0.5, BLINK)
     return bytes(terminal.output[before:])
 
 
 def begin(terminal: Terminal) -> None:
     terminal.until(lambda output: b"loss" in output)
-    while len(terminal.read(1.0)) > 200:
-        pass
+    terminal.settle(1.0, BLINK)
 
 
 def test_a_key_sends_a_cell_once_and_repaint_sends_all_of_them(terminal: Terminal) -> None:
@@ -133,13 +133,13 @@ async def test_no_box_is_painted_before_it_is_drawn(logs: Path, undrawn: list[tu
             assert undrawn == [], key
         for size in ((80, 24), (200, 50), (10, 2), (120, 40)):
             await pilot.resize_terminal(*size)
+            await until(app, pilot, lambda screen, size=size: ("reward" in screen) == (size[0] > 10))  # type: ignore[misc]
             await pilot.pause(0.2)
-            assert ("reward" in text(app)) == (size[0] > 10), size
             assert undrawn == [], size
             assert tuple(app.board.size) == (app.board.room.width, app.board.room.height)
         app.say("A line comes …")
+        await until(app, pilot, lambda _: app.alert_bar.display)
         await pilot.pause(0.2)
-        assert app.alert_bar.display
         assert tuple(app.board.size) == (app.board.room.width, app.board.room.height)
         assert undrawn == [], "… and boxes make room for it"
         for over, size in (("question_mark", (100, 30)), ("r", (130, 45)), ("M", (90, 30))):
@@ -147,8 +147,8 @@ async def test_no_box_is_painted_before_it_is_drawn(logs: Path, undrawn: list[tu
             await pilot.resize_terminal(*size)
             await pilot.pause(0.2)
             await pilot.press("escape")
+            await until(app, pilot, lambda _: len(app.screen_stack) == 1)
             await pilot.pause(0.2)
-            assert len(app.screen_stack) == 1
             assert undrawn == [], f"resized while the screen of {over} was over it"
             assert tuple(app.board.size) == (app.board.room.width, app.board.room.height)
 

@@ -73,7 +73,7 @@ def reading(path: Path) -> Iterator[ReaderProcess]:
     monitor = ReaderProcess([str(path)], interval=0.1)
     monitor.start()
     try:
-        assert monitor.wait_for_first(20)
+        assert monitor.wait_for_first(60)
         yield monitor
     finally:
         monitor.close()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from support.dashboard import text
 from textual.pilot import Pilot
 
 from tuimon.config import Settings
@@ -64,6 +65,15 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path / "sweep"
 
 
+async def settle(pilot: Pilot[None], app: TuimonApp) -> None:
+    """Wait until the boxes are drawn and the screen stays the same for half a second."""
+    shown, calm = "", 0
+    while calm < 10:
+        await pilot.pause(0.05)
+        before, shown = shown, text(app)
+        calm = 0 if app.board.drawing or shown != before else calm + 1
+
+
 @pytest.fixture
 def shown(
     snap_compare: Compare, monkeypatch: pytest.MonkeyPatch
@@ -80,11 +90,10 @@ def shown(
         async def ready(pilot: Pilot[None]) -> None:
             while not (app.snapshot.progress and app.snapshot.progress.caught_up):
                 await pilot.pause(0.05)
-            await pilot.pause(1.0)
+            await settle(pilot, app)
             for key in keys:
                 await pilot.press(key)
-                await pilot.pause(0.2)
-            await pilot.pause(0.5)
+                await settle(pilot, app)
 
         return snap_compare(app, terminal_size=size, run_before=ready)
 

@@ -67,7 +67,7 @@ def terminals(log: Path) -> Iterator[tuple[Terminal, Terminal]]:
 
 def wait_for_same_screen(terminals: tuple[Terminal, Terminal], grids: tuple[Grid, Grid], text: str, what: str) -> None:
     """Read both terminals until both screens have changed to the same cells in the same colours, and show this text."""
-    before, end = str(grids[0]), time.monotonic() + 30
+    before, end = str(grids[0]), time.monotonic() + 60
     while grids[0].cells() != grids[1].cells() or text not in str(grids[0]) or str(grids[0]) == before:
         assert time.monotonic() < end, f"{what}: the screens are\n{grids[0]}\n\n{grids[1]}"
         for screen, grid in zip(terminals, grids, strict=True):
@@ -96,6 +96,6 @@ def test_an_unpatched_program_ends_when_its_terminal_goes_away(log: Path) -> Non
         screen.until(lambda output: b"loss" in output)
         children = psutil.Process(screen.process.pid).children()
         screen.hang_up()
-        screen.process.wait(timeout=20)
-        _, alive = psutil.wait_procs(children, timeout=5)
+        screen.process.wait(timeout=60)
+        _, alive = psutil.wait_procs(children, timeout=60)
         assert not alive

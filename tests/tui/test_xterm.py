@@ -40,7 +40,7 @@ def display(tmp_path: Path) -> Iterator[tuple[str, Path]]:
         yield f":{number}", tmp_path / "Xvfb_screen0"
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
 
 
 def pixels(picture: Path) -> np.ndarray:
@@ -110,7 +110,7 @@ def test_everything_can_be_read(
             complete = len(ratios) > 2 and len(np.unique(key_bar)) > 1 and np.array_equal(before, window)
     finally:
         xterm.terminate()
-        xterm.wait(20)
+        xterm.wait(60)
     assert np.bincount(window.ravel() & 1).argmax() == (background == "white"), "the terminal's own background shows"
     low = {f"{color:06x} on {paper:06x}": ratio for (color, paper), ratio in ratios.items() if ratio < 3.0}
     assert not [pair for pair in low if int(pair[:6], 16) not in DECORATION]

@@ -239,14 +239,14 @@ def test_a_signal_ends_server_reader_and_connections(number: signal.Signals, log
 def test_a_port_in_use_is_an_error(log: Path) -> None:
     with WebServer(log.parent) as server:
         command = [sys.executable, "-m", "tuimon", "serve", str(log.parent), "--port", str(server.port)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 2
         assert f"cannot listen on 127.0.0.1:{server.port}" in done.stderr
 
 
 def test_without_the_extra_the_command_says_what_to_install(log: Path, tmp_path: Path) -> None:
     code = "import sys; sys.modules['aiohttp'] = None; from tuimon.commands import main; sys.exit(main())"
-    done = subprocess.run([sys.executable, "-c", code, "serve", str(log)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code, "serve", str(log)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "pip install 'tuimon[web]'" in done.stderr
     assert "Traceback" not in done.stderr
