@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import tuimon
+from tuimon.sources.watch import Hints
 
 
 def append(path: Path, first: int, last: int) -> None:
@@ -100,14 +101,21 @@ def test_closing_ends_a_wait_in_another_thread(tmp_path: Path) -> None:
     assert list(follower) == []
 
 
-def test_a_follower_that_nobody_holds_is_closed(tmp_path: Path) -> None:
+def test_a_follower_that_nobody_holds_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     append(tmp_path, 1, 10)
     threads, watches = ours(), inotify_descriptors()
     follower = tuimon.follow(tmp_path)
     assert points(next(follower)) == 10
-    append(tmp_path, 11, 12)
+    really_wait = follower._watcher.wait
+
+    def wait(timeout: float) -> Hints:
+        append(tmp_path, 11, 12)  # the watch is there
+        return really_wait(timeout)
+
+    monkeypatch.setattr(follower._watcher, "wait", wait)
     assert any(points(runs) == 12 for runs in follower)
     assert inotify_descriptors() > watches
+    monkeypatch.undo()
     del follower
     gc.collect()
     assert ours() <= threads
