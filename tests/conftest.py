@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("tuimon", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "tuimon",
+    deadline=None,
+    max_examples=100,
+    suppress_health_check=[HealthCheck.too_slow],
+    # With CI set, every run tests the same examples; without it, each run tests new ones.
+    derandomize="CI" in os.environ,
+)
 settings.load_profile("tuimon")
 
 DATA = Path(__file__).parent / "data"
