@@ -22,7 +22,7 @@ _KILL_AFTER = 3
 
 
 class HealthCheck:
-    """Looks at the state of the process while it sends nothing; needs /proc, and does nothing without it."""
+    """Checks the state of the process while it sends nothing; needs /proc, and does nothing without it."""
 
     def __init__(self) -> None:
         self._state = ""

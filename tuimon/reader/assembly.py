@@ -70,7 +70,7 @@ class RunAssembly:
         self._by_path: dict[str, Followed] = {}
         """The log that is followed at each path."""
         self._left_out: set[str] = set()
-        """Paths of files that are recognised and need not be looked at again."""
+        """Paths of files that are recognised and need not be examined again."""
         self._groups: tuple[RunGroup, ...] = ()
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""

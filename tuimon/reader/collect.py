@@ -221,6 +221,6 @@ class Collector:
 
 
 def _newest_first(followed: Followed) -> float:
-    """A key that sorts logs by descending time of change, those that were never looked at first."""
+    """A key that sorts logs by descending time of change, those never examined first."""
     modified = followed.modified
     return -modified if modified == modified else float("-inf")

@@ -30,7 +30,7 @@ class Discovery:
         """The logs that were not returned before, with their formats; runs of databases are returned like files.
 
         The first call searches everywhere, later calls where something has changed. known: paths that need not be
-        looked at again. hurry: the first call enters only the newest of many checkpoints."""
+        examined again. hurry: the first call enters only the newest of many checkpoints."""
         before = self.scan
         self.scan = scan(self._roots, is_candidate, hurry=hurry) if before is None else rescan(before)
         if self.scan is not before:

@@ -76,7 +76,7 @@ class JobReading:
         """By (path, offset)."""
 
     def read(self, seconds: float = float("inf"), final: bool = False) -> bool:
-        """Read what is new in the files for about `seconds`. Return True once all have been looked at.
+        """Read what is new in the files for about `seconds`. Return True once all have been read.
 
         final: also read a last line without its end.
         """

@@ -11,7 +11,7 @@ from tuimon.sources.copies import is_copy
 from tuimon.sources.writers import CLOSED, Writer, writers
 
 EVERY = 60.0
-"""Least time (s) between two looks at the processes of the machine."""
+"""Least time (s) between two checks of the processes of the machine."""
 _SILENT = 30.0
 """Time (s) without a change after which the writer of a log is looked for."""
 _OLD = 3 * 86400.0
@@ -19,7 +19,7 @@ _OLD = 3 * 86400.0
 
 
 class WriterWatch:
-    """Looks for the writers of logs that have fallen silent. A log whose writer is gone is not looked at again."""
+    """Looks for the writers of logs that have fallen silent. A log whose writer is gone is not checked again."""
 
     def __init__(self) -> None:
         self._looked_at = float("-inf")

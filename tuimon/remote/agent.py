@@ -26,12 +26,12 @@ from tuimon.remote.agent_walk import FRESH, File, Out, Walk, coded, write
 HEAD = 4096  # bytes at the beginning by which a format is recognised
 SAMPLE = 4096  # bytes at the beginning and at the end that show whether a file is still the same
 PIECE = 256 << 10  # bytes of a log in one frame
-ROUND = 1 << 20  # bytes sent before commands are looked at again
+ROUND = 1 << 20  # bytes sent before commands are read again
 BLOCK = 16 << 10  # unit in which documents are compared
 LARGEST = 1 << 30  # bytes of a document
-OFTEN = 64  # number of newest files that are looked at in every round
-SELDOM = 8  # rounds between two looks at the others
-TRIES = 5  # attempts to read a document that does not stand still, before the rest counts as sent
+OFTEN = 64  # number of newest files that are checked in every round
+SELDOM = 8  # rounds between two checks of the others
+TRIES = 5  # attempts to read a document that keeps changing, before the rest counts as sent
 SILENCE = 90
 PARTS = ("", "-wal", "-journal")  # files that make up an SQLite database
 
@@ -169,7 +169,7 @@ class Agent:
         file.seen = () if file.more else (status.st_size, status.st_mtime, status.st_ino)
 
     def rewrite(self, id: int, file: File) -> None:
-        """Send the blocks of a document that differ from those sent before, and then whether it stood still."""
+        """Send the blocks of a document that differ from those sent before, and then whether it was unchanged."""
         parts = PARTS if file.mode == "unit" else ("",)
         before = [look_at(file.path + part) for part in parts]
         times = [known[1] for known in before if known]

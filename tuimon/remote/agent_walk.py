@@ -66,7 +66,7 @@ class File:
         self.modified = 0.0
         self.often = True
         self.more = False  # whether more bytes are known to be there
-        self.tries = 0  # attempts to read a document that did not stand still
+        self.tries = 0  # attempts to read a document that kept changing
 
 
 class Walk:

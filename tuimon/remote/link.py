@@ -23,7 +23,7 @@ RETRY = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 RETRY_FULL = 30.0
 """Seconds before the next attempt if the local disk was full."""
 SHARED_EVERY = 1.0
-"""Seconds between two looks at a mirror that another program fills."""
+"""Seconds between two checks of a mirror that another program fills."""
 SAVE_EVERY = 10.0
 """Seconds between two notes of when the host was last heard."""
 INTERVAL = 0.25

@@ -43,7 +43,7 @@ SAMPLE = 4096
 """Bytes at the beginning and at the end of a file whose checksums show whether it is still the same file."""
 _MORE_SPACE = "Free space, or set TUIMON_MIRROR to a directory on another disk."
 _FREE_CHECK = 16 << 20
-"""Bytes that are written between two looks at the free space."""
+"""Bytes that are written between two checks of the free space."""
 _LATEST = 2**63 // 10**9 - 1
 """Latest time of change (s since the epoch) that file systems store."""
 

@@ -100,7 +100,7 @@ class Blocks(_Frame, frozen=True, tag="blocks"):
 
 
 class Done(_Frame, frozen=True, tag="done"):
-    """All parts of a document were sent. ok: it stood still meanwhile."""
+    """All parts of a document were sent. ok: it did not change meanwhile."""
 
     id: Id
     ok: bool

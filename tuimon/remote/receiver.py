@@ -349,7 +349,7 @@ class Receiver:
         self._count(file, sum(draft.size for draft in file.drafts.values()), file.size)
 
     def _done(self, frame: Done) -> None:
-        """Put a document in its place if it stood still while it was sent; otherwise its parts are completed later."""
+        """Put a document in its place if it did not change while it was sent; otherwise it is completed later."""
         file = self._file(frame.id)
         if not frame.ok:
             return

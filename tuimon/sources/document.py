@@ -31,9 +31,9 @@ class DocumentFile(FileStatus):
         self._limit = limit
         self._last: Signature | None = None
         self._unchanged_looks = 0
-        """Consecutive looks at which the file was unchanged."""
+        """Consecutive checks at which the file was unchanged."""
         self._changed_looks = 0
-        """Looks at which the file had changed since its content was last returned."""
+        """Checks at which the file had changed since its content was last returned."""
         self._next_attempt = 0
         self._read: Signature | None = None
         self._read_digest = b""

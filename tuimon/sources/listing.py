@@ -96,7 +96,7 @@ REVISIT = 60.0
 REVISIT_UNRESOLVED = 5.0
 """Interval (s) after which a directory that holds a link without a target is listed again."""
 CHECKPOINT_SETTLED = 600.0
-"""Age (s) of the last change after which a checkpoint directory is not looked at again."""
+"""Age (s) of the last change after which a checkpoint directory is not checked again."""
 
 
 class FoundFile(Struct, frozen=True):
@@ -138,7 +138,7 @@ class Listing(Struct):
     good_for: float
     """Seconds after which it has to be listed again."""
     settled: bool = False
-    """It need not be looked at again: an old checkpoint."""
+    """It need not be examined again: an old checkpoint."""
     entries: int = 0
     """Number of directory entries."""
     files: list[tuple[FoundFile, bool]] = field(default_factory=list)

@@ -58,7 +58,7 @@ class Tail(FileStatus):
         """Descriptor of the file while it is being read."""
         self._block = BLOCK
         self._settled: Signature | None = None
-        """Signature of the file when all of it had been read; None if the content must be looked at."""
+        """Signature of the file when all of it had been read; None if the content must be read."""
 
     @property
     def head(self) -> bytes:

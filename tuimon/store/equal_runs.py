@@ -9,7 +9,7 @@ event files; Keras a CSVLogger beside logs/fit. The runs are joined if all of th
   in all. Schedules and counters do not count: they are equal in unrelated trainings.
 - The evidence is not ambiguous: not two runs of one format fit to a third run.
 
-A pair is looked at again only once it has twice as many points, so that the cost while files grow is bounded.
+A pair is compared again only once it has twice as many points, so that the cost while files grow is bounded.
 """
 
 from __future__ import annotations
