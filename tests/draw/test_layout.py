@@ -44,10 +44,21 @@ DASHBOARD = [
 
 def test_a_narrow_pane_shows_reward_loss_kl_and_the_step() -> None:
     first = pages(80, 21, DASHBOARD)[0]
-    assert {0, 1, 2, 3} <= {box.index for box in first}
-    reward, loss, kl = (next(box for box in first if box.index == i) for i in range(3))
+    assert [box.index for box in first] == [0, 1, 2, 3, 4]
+    reward, loss, kl, phases, memory = first
     assert reward.width == 80
     assert loss.y == kl.y > reward.y
+    assert phases.y == memory.y > loss.y
+    assert phases.height == memory.height >= 8, "a bar, headings, and a line for each"
+
+
+def test_a_tall_pane_has_high_charts_above_the_step_and_the_memory() -> None:
+    first = pages(60, 97, DASHBOARD)[0]
+    places = {box.index: box for box in first}
+    assert set(range(len(DASHBOARD))) <= set(places)
+    assert min(box.height for box in first) >= 9
+    assert places[4].y > places[3].y > places[2].y
+    assert places[3].width == places[4].width == 60
 
 
 def test_a_medium_screen_shows_charts_above_the_step_and_the_memory() -> None:

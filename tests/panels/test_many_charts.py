@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.made_run import run_of, text
+from support.made_run import feed, run_of, store_of, text
 
 from tuimon.analysis.metric_filter import matching
 from tuimon.draw.layout import PanelRequest, grid_shape, neighbour, pages
 from tuimon.model.views import Symbols
+from tuimon.panels import arrange
 from tuimon.panels.lists.metric_rows import METRIC_SORTS, metric_head, metric_layout, metric_row, sort_metrics
 from tuimon.store.block_sums import BlockSums
 from tuimon.text import cell_width
@@ -238,3 +239,29 @@ def test_block_means_equal_those_computed_directly(
         block = values[start : start + size]
         finite = block[np.isfinite(block)]
         assert mean == pytest.approx(finite.mean()) if len(finite) else math.isnan(mean)
+
+
+def test_a_run_without_known_concepts_begins_with_its_most_telling_metrics() -> None:
+    names = ("Stats/Inference time", "frozen_layers", "buffer_size", "lr", "wobble", "my_score", "_step", "_timestamp")
+    series = {name: (range(20), [1.0] * 20 if name == "frozen_layers" else list(range(20))) for name in names}
+    ids = [panel.id.removeprefix("metric:") for panel in arrange(run_of(series))]
+    assert ids == ["my_score", "wobble", "lr", "Stats/Inference time", "buffer_size", "frozen_layers"]
+    known = [panel.id for panel in arrange(run_of(series | {"train/reward": series["wobble"]}))]
+    assert known[:4] == ["reward", "metric:my_score", "lr", "metric:wobble"], (
+        "the panels of known concepts keep their order"
+    )
+
+
+def test_the_order_of_charts_changes_only_when_points_double() -> None:
+    store = store_of({"stuck": (range(20), [1.0] * 20), "wobble": (range(20), list(range(20)))})
+
+    def order() -> list[str]:
+        return [panel.title for panel in arrange(store.snapshot().runs[0])]
+
+    assert order() == ["wobble", "stuck"]
+    steps, values = range(20, 24), [2.0, 3.0, 4.0, 5.0]
+    feed(store, {"stuck": (steps, values), "wobble": (steps, values)}, 10)
+    assert order() == ["wobble", "stuck"], "no chart moves at every point"
+    steps = range(24, 90)
+    feed(store, {"stuck": (steps, [float(x) for x in steps]), "wobble": (steps, [float(x) for x in steps])}, 20)
+    assert order() == ["stuck", "wobble"]

@@ -398,8 +398,14 @@ def test_with_few_rows_the_table_has_the_largest_parts_and_the_bar_all() -> None
     assert sum(bar.value for bar in view.bars) == view.total == 120.0
     rows = draw.text_chart(view, Size(120, 8), Symbols.ASCII).splitlines()
     assert {mark: rows[1].count(mark) for mark in "#+~"} == pytest.approx({"#": 40, "+": 10, "~": 4}, abs=9)
-    assert [row.split()[1] for row in rows[2:6]] == ["now", "rollout", "train_step", "more"]
-    assert rows[5].split()[0] == "+4"
+    assert [row.split()[1] for row in rows[2:7]] == [
+        "now",
+        "rollout",
+        "ref_log_probs_values_reward",
+        "train_step",
+        "more",
+    ]
+    assert rows[6].split()[0] == "+3"
 
 
 def test_time_outside_every_phase_is_a_part_of_its_own() -> None:

@@ -31,7 +31,7 @@ def render_bars(view: BarView, size: Size, symbols: Symbols) -> Rows:
     spare = room - len(view.bars) - bool(view.columns)  # rows that the table does not need
     lines = max(spare - bool(view.note), 2 if room >= 3 else 1)
     foot = wrap_row(view.sentence, size.width, lines) if view.sentence and room >= 2 else []
-    if view.note and room - len(foot) > min(len(view.bars) + 1, 4):  # rows of the table are worth more than small print
+    if view.note and room - len(foot) > min(len(view.bars) + 1, 6):  # rows of the table are worth more than small print
         foot += wrap_row(((view.note, Role.MUTED),), size.width, max(spare - len(foot), 1))
     table = _table(view, size.width, room - len(foot), symbols)
     return fit_rows([*rows, *table, *foot], size.width, size.height)

@@ -41,6 +41,11 @@ _LEAST_WIDTH = 22
 _SIDE_BY_SIDE = 100
 _CHART_ROWS = 11
 """Minimum rows of a chart on a large screen."""
+_PAIRS = 60
+"""Minimum columns of a page with two panels side by side."""
+_TALL = 45
+"""Rows from which a narrow pane has charts of at least _TALL_CHART rows, and other panels one above the other."""
+_TALL_CHART = 9
 
 
 def pages(width: int, height: int, requests: Sequence[PanelRequest], larger: int = 0) -> tuple[Page, ...]:
@@ -178,36 +183,48 @@ def _above(width: int, height: int, requests: Sequence[PanelRequest], charts: li
 
 
 def _stacked(width: int, height: int, requests: Sequence[PanelRequest], charts: list[int], others: list[int]) -> Split:
-    """Place the first chart over the whole width, pairs of charts if they fit, and one other panel (narrow screens)."""
-    boxes: list[Box] = []
-    foot = 0
-    used: list[int] = []
-    if others and height >= 18 and charts:
-        foot = min(requests[others[0]].rows or 6, max(_LEAST["bars"], height // 4))
-        used = others[:1]
-    body = height - foot
-    pairs = width >= 60
-    rows: list[list[int]] = []
-    queue = list(charts)
-    while queue and (len(rows) + 1) * _LEAST["chart"] <= body:
-        take = 2 if rows and pairs and len(queue) > 1 else 1
-        rows.append(queue[:take])
-        queue = queue[take:]
+    """Place the first chart over the whole width, pairs of charts below it, and two other panels (narrow screens).
+
+    The other panels are side by side, in a tall pane one above the other.
+    """
     if not charts:
         boxes, left = _column(0, 0, width, height, requests, others)
         return boxes, [], left
+    tall = height >= _TALL
+    below = others[: 2 if width >= _PAIRS else 1] if height >= 18 else []
+    wanted = [requests[i].rows or 12 for i in below]
+    if tall and below:
+        foot = min(sum(wanted) + len(below) - 1, height * 2 // 5)
+    elif below:
+        foot = min(
+            max(wanted), max(height - 2 * _LEAST["chart"], _LEAST["bars"]), max(height * 9 // 20, _LEAST["bars"])
+        )
+    else:
+        foot = 0
+    body = height - foot
+    least = min(_TALL_CHART, body) if tall else _LEAST["chart"]
+    rows: list[list[int]] = []
+    queue = list(charts)
+    while queue and (len(rows) + 1) * least <= body:
+        take = 2 if rows and width >= _PAIRS and len(queue) > 1 else 1
+        rows.append(queue[:take])
+        queue = queue[take:]
     if not rows:
-        rows, queue, body, used = [charts[:1]], charts[1:], height, []
+        rows, queue, body, below = [charts[:1]], charts[1:], height, []
+    boxes = []
     y = 0
     for number, row in enumerate(rows):
-        tall = (body - y) // (len(rows) - number)
+        part = (body - y) // (len(rows) - number)
         if number == 0 and len(rows) > 1:
-            tall = min(body - y - _LEAST["chart"] * (len(rows) - 1), tall + 1)
-        boxes += _cells(0, y, width, tall, row, len(row), 1)
-        y += tall
-    if used:
-        boxes.append(Box(used[0], 0, body, width, foot))
-    return boxes, queue, others[len(used) :]
+            part = min(body - y - least * (len(rows) - 1), part + 1)
+        boxes += _cells(0, y, width, part, row, len(row), 1)
+        y += part
+    if tall and below:
+        placed, left = _column(0, body, width, foot, requests, below)
+        return boxes + placed, queue, left + others[len(below) :]
+    if below:
+        boxes += _cells(0, body, width, foot, below, len(below), 1)
+    return boxes, queue, others[len(below) :]
 
 
 def _column(

@@ -26,6 +26,7 @@ from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCAL
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_secondary, is_total, leftovers
+from tuimon.panels._telling import PLAIN, by_telling
 from tuimon.panels._text import plural
 from tuimon.registry import discover
 from tuimon.store import Run
@@ -61,6 +62,8 @@ __all__ = [
 ]
 
 HEADER = "header"
+_DETAILS = 76
+"""`order` from which panels show details of a training (learning rate, throughput) instead of its success."""
 MAX_SINGLE = 40
 """Maximum number of charts of single metrics in an arrangement; `unshown_metrics` has the names of all."""
 
@@ -122,19 +125,34 @@ def preload() -> None:
 
 
 def arrange(run: Run) -> tuple[Panel, ...]:
-    """Return the panels for this run without the header, in order, then charts of metrics that no panel displays."""
+    """Return the panels for this run without the header, in order, then charts of metrics that no panel displays.
+
+    In a run of which no panel shows the quality of the model, the charts of telling metrics come before the panels
+    about details, such as the learning rate.
+    """
     fitted = tuple(_fitted(panel, run) for panel in all_panels() if panel.id != HEADER and panel.relevant(run))
-    singles = tuple(metric_panel(*names) for names in _charts(run)[:MAX_SINGLE])
-    return tuple(sorted(fitted + singles, key=lambda panel: panel.order))
+    charts, telling = _charts(run)
+    singles = tuple(metric_panel(*names) for names in charts[:MAX_SINGLE])
+    if any(panel.order < _DETAILS and panel.kind == "chart" for panel in fitted):
+        return tuple(sorted(fitted + singles, key=lambda panel: panel.order))
+    placed = [(panel.order, panel) for panel in fitted]
+    placed += [
+        (min(panel.order, _DETAILS) if place < telling else panel.order, panel) for place, panel in enumerate(singles)
+    ]
+    return tuple(panel for _, panel in sorted(placed, key=lambda item: item[0]))
 
 
-def _charts(run: Run) -> list[tuple[str, ...]]:
-    """Return the metrics of the charts after the panels: a training metric shares the chart of its validation metric.
+def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
+    """Return the metrics of the charts after the panels, and how many of the charts are telling.
 
-    Sizes and totals that were logged once, at the end, have no chart.
+    A training metric shares the chart of its validation metric. Times, sizes, counters and constants are not telling
+    and come last. Totals that were logged once, at the end, have no chart.
     """
     known = meanings(run.metrics)
     names = [name for name in unshown_metrics(run) if not is_total(run, name, known[name])]
+    ranked = by_telling(run, names, known)
+    names = [name for _, name in ranked]
+    rank = {name: rank for rank, name in ranked}
     keys = {name: (pair_key(name), known[name].facets.get("q")) for name in names}
     validation = {keys[name]: name for name in reversed(names) if known[name].split == "val"}
     charts: list[tuple[str, ...]] = []
@@ -146,7 +164,8 @@ def _charts(run: Run) -> list[tuple[str, ...]]:
         else:
             charts.append((name,))
     drawn = {names[1] for names in charts if len(names) > 1}
-    return [names for names in charts if len(names) > 1 or names[0] not in drawn]
+    charts = [names for names in charts if len(names) > 1 or names[0] not in drawn]
+    return charts, sum(rank[names[0]] <= PLAIN for names in charts)
 
 
 def _fitted(panel: Panel, run: Run) -> Panel:

@@ -49,7 +49,7 @@ class Series:
         return min(self.cuts[index][1], length) if index < len(self.cuts) else length
 
 
-class StreamData(Struct, eq=False):
+class StreamData(Struct, eq=False, weakref=True):
     """Data read from a stream since it began or was last replaced. Its lists only grow; snapshots keep lengths."""
 
     series: dict[int, Series] = field(default_factory=dict)
