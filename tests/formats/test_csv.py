@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -598,6 +599,44 @@ def test_numbers_with_units_and_thousands() -> None:
     }
 
 
+@given(
+    st.lists(
+        st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 4)), min_size=3, max_size=3),
+        min_size=1,
+        max_size=40,
+    ),
+    st.sampled_from([1, 2, 4, 5]),
+    st.lists(st.integers(0, 900), max_size=4),
+)
+def test_decimal_commas_as_pandas_writes_them(rows: list[list[float]], digits: int, cuts: list[int]) -> None:
+    names = ["train_loss", "val_loss", "lr"]
+    written = pandas.DataFrame(rows, columns=names).to_csv(
+        sep=";", decimal=",", index_label="epoch", float_format=f"%.{digits}f"
+    )
+    wanted = {
+        name: [(epoch, repr(float(f"{row[column]:.{digits}f}") + 0.0)) for epoch, row in enumerate(rows)]
+        for column, name in enumerate(names)
+    }
+    assert series(feed(TableDecoder(), written.encode(), cuts)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("step;loss;tokens\n1;2,613;1,055,123\n", [2.613, 1055123.0]),
+        ("step;loss;tokens\n1;1.234,5;1,234.5\n", [1234.5, 1234.5]),
+        ("step;acc;time\n1;85,3%;1,5 s\n", [85.3, 1.5]),
+        ("step\tloss\tlr\n1\t2,613\t0,001\n", [2.613, 0.001]),
+        ("step\tloss\ttokens\n1\t0.5\t1,024\n", [0.5, 1024.0]),
+        ('step,loss,lr,tokens\n1,"2,6136","0,001","1,024"\n', [2.6136, 0.001, 1024.0]),
+    ],
+)
+def test_a_comma_in_a_number_separates_decimals_or_thousands(text: str, values: list[float]) -> None:
+    assert recognise("log.csv", text.encode()) is csv_table.FORMAT
+    read_values = series(feed(TableDecoder(), text.encode()))
+    assert [points[0][1] for points in read_values.values()] == list(map(repr, values))
+
+
 def test_header_repeated_for_every_append_is_skipped() -> None:
     """As a data frame that is appended row by row; the steps go on."""
     data = b"".join(b"step,loss\n%d,0.5\n" % step for step in range(5))
@@ -623,6 +662,9 @@ def test_table_without_a_header() -> None:
     assert torchrl.metric_name("/csv_logs/ppo/scalars/train/reward.csv") == "train/reward"
     assert recognise("/x/loss.csv", data) is own
     assert recognise("/x/prices.csv", data) is None
+    decimal_commas = b"".join(b"%d;0,%d\n" % (row, row + 1) for row in range(9))
+    assert recognise("/x/loss.csv", decimal_commas) is own
+    assert series(feed(headerless.HeaderlessDecoder(), decimal_commas))[""][4] == (4, "0.5")
     assert recognise("/x/loss.csv", b"3,0.5\n2,0.5\n1,0.5\n") is None  # the steps fall
     wanted = {"": [(1024 * row, repr(row / 8)) for row in range(1, 50)]}
     for cuts in ((), (1,), range(0, len(data), 7)):

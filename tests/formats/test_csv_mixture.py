@@ -82,7 +82,8 @@ def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
     step_before: int | None = None
     for line in cells:
         row = dict(zip(header, line, strict=True))
-        points = {key: known + 0.0 for key in row if (known := number(row[key].strip(" "), key)) is not None}
+        texts = {key: cell.strip(" ").replace("0,5", "0.5") for key, cell in row.items()}
+        points = {key: known + 0.0 for key in row if (known := number(texts[key], key)) is not None}
         wall_time = math.nan
         for name in (by_name[name] for name in TIME_NAMES if name in by_name):
             time = seconds(points.get(name, row[name]))

@@ -4,6 +4,11 @@ The rows of a metrics table are nearly JSON: numbers separated by commas. orjson
 with the same bits as Python's float(), at a fifth of its cost. If the block holds other cells, the columns are read one
 by one, and columns with other text cell by cell. A cell may have a unit ("85.3%", "18840ms"), which is
 dropped.
+
+A comma in a number is a decimal comma ("2,6136") unless it separates groups of three digits ("1,055,123"). A single
+group may be either: "2,613" is decimal between semicolons, which are used where the comma is the decimal separator, and
+between tabs or bars if another number of its row has a decimal comma. A rule for each row does not depend on how the
+file is divided into blocks.
 """
 
 from __future__ import annotations
@@ -26,15 +31,24 @@ _UNIT = (
     rb"%|[num]s|\xc2\xb5s|s|secs?|seconds|mins?|minutes|h|hrs?|hours|[kMGT]i?B|B|it/s|s/it|samples/s|tok(?:ens)?/s|x"
 )
 _WITH_UNIT = re.compile(
-    rb" *([+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)) ?(?:%b)? *" % _UNIT, re.IGNORECASE
+    rb" *([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)) ?(?:%b)? *" % _UNIT,
+    re.IGNORECASE,
 )
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
+_DECIMAL = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
+_WITH_COMMA = re.compile(rb"(?<![\d,.])(\d+),(\d+)(?![\d,.])")
+_GROUPED = re.compile(rb"(?<![\d,.])[1-9]\d{0,2}(?:\.\d{3})+(?=,\d+(?![\d,.]))")
+_IS_DECIMAL = re.compile(rb"(?<![\d,.])(?:0\d*,\d+|\d+,(?!\d{3}(?!\d))\d+|\d{4,},\d+)(?![\d,.])")
+"""A number whose comma cannot separate thousands."""
 
 
 def read_cells(lines: list[bytes], separator: bytes, columns: int) -> tuple[Floats, Mask]:
     """Return (values, which of them are present), both as (lines, columns). Each line must have `columns` cells and no
     quotes. Cells that are empty or not numbers are absent; NaN and infinities are present."""
     flat = separator.join(lines)
+    if separator != b"," and b"," in flat:
+        lines = [_with_decimal_points(line, separator) for line in lines]
+        flat = separator.join(lines)
     shape = len(lines), columns
     if separator == b"," or b"," not in flat:
         numbers = _numbers(flat.replace(separator, b","))
@@ -50,13 +64,27 @@ def read_cells(lines: list[bytes], separator: bytes, columns: int) -> tuple[Floa
 
 def unquoted(line: bytes, separator: bytes) -> bytes | None:
     """Return the line without its quotes, or None if a quote is not closed. A cell that contains the separator becomes
-    "?", unless that separates thousands ("1,055,123")."""
+    "?", unless it is a number with separated thousands ("1,055,123") or a decimal comma ("2,6136")."""
     try:
         cells = next(csv.reader([decoded(line)], delimiter=separator.decode(), strict=True), [])
     except csv.Error:
         return None
-    cells = [cell.replace(",", "") if _THOUSANDS.fullmatch(cell.strip()) else cell for cell in cells]
+    cells = [_without_comma(cell) if separator == b"," and "," in cell else cell for cell in cells]
     return separator.join(b"?" if separator in cell else cell for cell in (cell.encode() for cell in cells))
+
+
+def _without_comma(cell: str) -> str:
+    """Return a number without thousands separators and with a decimal point; other cells as they are."""
+    if _THOUSANDS.fullmatch(cell.strip()):
+        return cell.replace(",", "")
+    return cell.replace(",", ".") if _DECIMAL.fullmatch(cell.strip()) else cell
+
+
+def _with_decimal_points(line: bytes, separator: bytes) -> bytes:
+    """Return the row with points instead of its decimal commas."""
+    if b"," not in line or not (separator == b";" or _IS_DECIMAL.search(line)):
+        return line
+    return _WITH_COMMA.sub(rb"\1.\2", _GROUPED.sub(lambda match: match[0].replace(b".", b""), line))
 
 
 def _numbers(flat: bytes) -> tuple[Floats, Mask] | None:

@@ -24,7 +24,7 @@ from tuimon.vocabulary import classify
 
 _PATH = re.compile(r".*/scalars/(?P<name>.+)\.csv", re.DOTALL)
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_ROW = re.compile(rb"(?P<step>\d{1,15})[,;\t] *(?:%b|nan|-?inf)\r*" % _NUMBER)
+_ROW = re.compile(rb"(?P<step>\d{1,15})(?:[,;\t] *(?:%b|nan|-?inf)|[;\t] *-?\d+,\d+)\r*" % _NUMBER)
 _SEPARATOR = re.compile(rb"[ \d]+([,;\t])")
 _MIN_ROWS = 3
 """Number of rows below which a file outside scalars/ is not taken for a metric."""

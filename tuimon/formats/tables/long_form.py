@@ -92,7 +92,8 @@ class LongFormDecoder(StreamDecoder):
         cells = row.split(header.separator)
         if len(cells) != len(header.names):
             return f"row with {len(cells)} cells instead of {len(header.names)}"
-        numbers, present = read_cells([_joined(cells, (value, step))], b"\t", 2)
+        separator = b"\t" if header.separator == b"," else header.separator
+        numbers, present = read_cells([_joined(cells, (value, step), separator)], separator, 2)
         if not present.all() or not abs(numbers[0, 1]) < 2**53:
             return "" if cells[value].strip() in _MISSING else "no number in this row"
         name = decoded(cells[key].strip())
@@ -103,9 +104,9 @@ class LongFormDecoder(StreamDecoder):
         return ""
 
 
-def _joined(cells: list[bytes], columns: tuple[int, ...]) -> bytes:
-    """Return some cells, separated by tabs."""
-    return b"\t".join(cells[column].replace(b"\t", b" ").strip() for column in columns)
+def _joined(cells: list[bytes], columns: tuple[int, ...], separator: bytes) -> bytes:
+    """Return some cells, separated by `separator`."""
+    return separator.join(cells[column].replace(separator, b" ").strip() for column in columns)
 
 
 def _time(cell: bytes) -> float:
@@ -124,7 +125,7 @@ def _is_long_form(name: str, head: bytes) -> bool:
     first = rest.partition(b"\n")[0].rstrip(b"\r").replace(b'"', b"").split(columns[0].separator) if columns else []
     if columns is None or len(first) != len(columns[0].names):
         return False
-    present = read_cells([_joined(first, columns[1:4])], b"\t", 3)[1][0]
+    present = read_cells([_joined(first, columns[1:4], b"\t")], b"\t", 3)[1][0]
     return not present[0] and bool(present[1] and present[2])
 
 
