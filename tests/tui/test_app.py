@@ -198,6 +198,25 @@ async def test_quit(log: Path) -> None:
         assert app.return_code == 0
 
 
+async def test_a_metric_is_the_axis_of_all_charts(tmp_path: Path) -> None:
+    path = tmp_path / "run_a" / "metrics.jsonl"
+    path.parent.mkdir()
+    rows = [json.dumps({"step": s, "loss": 1 / (s + 1), "env_steps": 2048 * s}) for s in range(20)]
+    path.write_text("\n".join(rows) + "\n")
+    async with opened(path) as (app, pilot):
+        await until(app, pilot, lambda screen: "0.05" in screen and "loss" in screen)
+        await pilot.press("X")
+        await until(app, pilot, lambda screen: "loss cannot be the axis" in screen)
+        await pilot.press("M")
+        await until(app, pilot, lambda screen: "2 metrics" in screen)
+        await pilot.press("G", "X")
+        await until(app, pilot, lambda screen: "over env_steps" in screen)
+        await pilot.press("escape")
+        await until(app, pilot, lambda screen: "x: env_steps" in screen and screen.count("20000") == 3)
+        await pilot.press("x")
+        await until(app, pilot, lambda screen: "x: step" in screen and screen.count("20000") == 1)
+
+
 async def test_x_cycles_through_the_axes_of_the_run(tmp_path: Path) -> None:
     path = tmp_path / "run_a" / "metrics.jsonl"
     path.parent.mkdir()
@@ -207,10 +226,11 @@ async def test_x_cycles_through_the_axes_of_the_run(tmp_path: Path) -> None:
     path.write_text("\n".join(lines) + "\n")
     async with opened(path) as (app, pilot):
         shown = await until(app, pilot, lambda screen: "0.05" in screen and "loss" in screen)
-        assert " by " not in shown.splitlines()[-1]
-        for axis, seen in (("time", "2027-01-15"), ("duration", "15 m"), ("epoch", "epoch")):
+        assert "x: step" in shown.splitlines()[-1]
+        for axis, seen in (("time", "2027-01-15"), ("duration", "15 m"), ("epoch", "4")):
             await pilot.press("x")
-            wanted = f"by {axis}"
+            wanted = f"x: {axis}"
             await until(app, pilot, lambda s, seen=seen, wanted=wanted: seen in s and wanted in s.splitlines()[-1])
         await pilot.press("x")
-        await until(app, pilot, lambda screen: " by " not in screen.splitlines()[-1])
+        screen = await until(app, pilot, lambda screen: "x: step" in screen.splitlines()[-1])
+        assert screen.count("epoch") == 1, "the metric, not the axis"

@@ -337,6 +337,8 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert f"The run has steps 0 to {LAST}" in text(t.app)
         await t.press("smoother", "y_scale", "reset")
         assert (t.app.state.options, t.view.x) == (ChartOptions(), whole)
+        await t.press("axis_metric")
+        assert "cannot be the axis" in text(t.app)
         await t.press("axis")
         run = t.app.run_shown
         assert run is not None

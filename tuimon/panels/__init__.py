@@ -19,6 +19,7 @@ from functools import cache
 from typing import Protocol, runtime_checkable
 
 from tuimon.model.views import Size, Symbols, View
+from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
 from tuimon.panels._charts.marks import with_alert_marks
@@ -45,6 +46,7 @@ __all__ = [
     "Panel",
     "all_panels",
     "arrange",
+    "axis_word",
     "by_relevance",
     "chart_of",
     "header_panel",

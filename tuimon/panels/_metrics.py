@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from tuimon.analysis.aligned_steps import aligned
 from tuimon.analysis.comparing import delta_to
 from tuimon.registry import discover
 from tuimon.store import Curve, Run
@@ -104,6 +105,15 @@ def curve_or_none(run: Run, metric: str) -> Curve | None:
     """Return the curve of a metric, or None if it has no points (any more)."""
     try:
         curve = run.curve(metric)
+    except KeyError:
+        return None
+    return curve if len(curve) else None
+
+
+def drawn_curve(run: Run, metric: str) -> Curve | None:
+    """Return the curve of a metric on the steps that all charts of the run share; None if it has no points."""
+    try:
+        curve = aligned(run, metric)
     except KeyError:
         return None
     return curve if len(curve) else None

@@ -12,7 +12,7 @@ from tuimon.draw.limits import x_limits, y_limits
 from tuimon.draw.numbers import format_duration, thousands
 from tuimon.model.points import Floats
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
-from tuimon.panels._charts.axes import cursor_x
+from tuimon.panels._charts.axes import cursor_x, x_label
 from tuimon.panels._charts.marks import marks_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -71,7 +71,7 @@ class PhaseHistory(Struct, frozen=True):
         return ChartView(
             TITLE,
             _headline(run, top),
-            Axis(low, high, kind=kind, label="" if kind == "time" else axis if axis != "step" else ""),
+            Axis(low, high, kind=kind, label=x_label(axis, low, high, options.axis_named)),
             Axis(y_low, y_high, label="s"),
             tuple(lines),
             marks,

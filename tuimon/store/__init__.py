@@ -4,10 +4,11 @@
     snapshot = store.snapshot()                    copies nothing; any thread may read it while writing goes on
     snapshot.runs[0].curve("train/loss").envelope(low, high, bins)
 
-Public names: Store, Spool, Snapshot, Run, StreamView, Curve, Disagreement, Scale, Sample, envelope_of_points.
+Public names: METRIC_AXIS, Store, Spool, Snapshot, Run, StreamView, Curve, Disagreement, Scale, Sample,
+envelope_of_points.
 """
 
-from tuimon.store.axes import Scale
+from tuimon.store.axes import METRIC_AXIS, Scale
 from tuimon.store.compare import Disagreement
 from tuimon.store.curve import Curve, Sample
 from tuimon.store.envelope import envelope_of_points
@@ -17,5 +18,5 @@ from tuimon.store.spool import Spool
 from tuimon.store.store import Store
 from tuimon.store.streams import StreamView
 
-__all__ = ["Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Spool", "Store", "StreamView"]
+__all__ = ["METRIC_AXIS", "Curve", "Disagreement", "Run", "Sample", "Scale", "Snapshot", "Spool", "Store", "StreamView"]
 __all__ += ["envelope_of_points"]

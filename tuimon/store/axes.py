@@ -14,6 +14,8 @@ from msgspec import Struct, field
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.vocabulary import classify
 
+METRIC_AXIS = "metric:"
+"""Beginning of the name of an axis that is a metric of the run: "metric:env_steps"."""
 COUNTERS = {"epoch": "progress.epoch", "samples": "progress.samples", "tokens": "progress.tokens"}
 """Axis -> concept of its counter."""
 _RISING = 0.95
@@ -25,7 +27,7 @@ class Scale(Struct, frozen=True, eq=False):
 
     name: str
     """step | relative step | time (s since the epoch) | duration (s since the run's first point) |
-    epoch | samples | tokens."""
+    epoch | samples | tokens | metric:NAME."""
     zero: int = 0
     """The step at which a relative step is 0."""
     steps: Steps = field(default_factory=lambda: np.empty(0, np.int64))
@@ -41,7 +43,7 @@ class Scale(Struct, frozen=True, eq=False):
     @property
     def is_counter(self) -> bool:
         """Whether positions come from the table of a counter."""
-        return self.name in COUNTERS
+        return self.name in COUNTERS or self.name.startswith(METRIC_AXIS)
 
     def positions(self, steps: Steps) -> Floats:
         """Return the positions of steps; a counter's last value at or before the step, NaN before its first."""

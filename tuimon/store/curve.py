@@ -46,7 +46,7 @@ class _TimeOrder(Struct, eq=False):
     index: CurveIndex
 
 
-class Curve(Struct, frozen=True, eq=False):
+class Curve(Struct, frozen=True, eq=False, weakref=True):
     """Points of one metric as drawn, by ascending step. Immutable; `Curve.from_arrays` builds one from arrays."""
 
     metric: str

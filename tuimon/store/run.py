@@ -17,7 +17,7 @@ from tuimon.model.links import Link
 from tuimon.model.machine import Machine
 from tuimon.model.points import Fact, Floats, Indices, Steps, Topic
 from tuimon.store.arrays import distinct, usual_stride
-from tuimon.store.axes import COUNTERS, Scale, counter_candidates, counter_scale
+from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, counter_scale
 from tuimon.store.cache import ViewCache
 from tuimon.store.curve import Curve
 from tuimon.store.curve_builder import CurveBuilder
@@ -72,6 +72,7 @@ class Run:
         self._cache = record.cache
         self._merge_key = merge_key
         self._curves: dict[str, Curve] = {}
+        self._metric_scales: dict[str, Scale | None] = {}
 
     def __repr__(self) -> str:
         return f"<Run {self.id} {self.name!r} version {self.version}>"
@@ -310,7 +311,21 @@ class Run:
 
     def scale(self, axis: str) -> Scale:
         """Return an axis for Curve.envelope. Raises KeyError if the run has no such axis."""
-        return _STEP if axis == "step" else self._scales[axis]
+        return _STEP if axis == "step" else self._metric_scale(axis) or self._scales[axis]
+
+    def has_axis(self, axis: str) -> bool:
+        """Return whether curves can be drawn against an axis: one of `axes`, or a metric that does not fall."""
+        return axis == "step" or self._metric_scale(axis) is not None or axis in self._scales
+
+    def _metric_scale(self, axis: str) -> Scale | None:
+        """Return the axis "metric:NAME", or None if it is another axis or the metric is not a counter."""
+        name = axis.removeprefix(METRIC_AXIS)
+        if name == axis or name not in self.metrics:
+            return None
+        if axis not in self._metric_scales:
+            curve = self.curve(name)
+            self._metric_scales[axis] = counter_scale(axis, [(curve.steps, curve.values)])
+        return self._metric_scales[axis]
 
     # Facts
 

@@ -20,7 +20,7 @@ from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
-from tuimon.panels import ChartOptions, header_panel
+from tuimon.panels import ChartOptions, axis_word, header_panel
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, explore, opening, saved_view
 from tuimon.tui.action import Action
@@ -207,10 +207,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             self._draw_header(run, now)
         options = self.options
         self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts)
-        typing = self.filter_bar.display
-        self.key_bar.update(
-            self.state, self.board, self._run_number(run), options.axis_of(run), typing, len(options.overlay)
-        )
+        typing, axis = self.filter_bar.display, axis_word(run, options.axis_of(run))
+        self.key_bar.update(self.state, self.board, self._run_number(run), axis, typing, len(options.overlay))
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()
@@ -228,10 +226,9 @@ class TuimonApp(App[None], inherit_bindings=False):
     @property
     def options(self) -> ChartOptions:
         choice, shown = self.state.runs, self.run_shown
-        overlay = lines_of(self.snapshot, choice, shown, self.state.symbols)
-        return replace(
-            self.state.options, fullscreen=self.board.zoomed, overlay=overlay, base=base_of(self.snapshot, choice)
-        )
+        overlay, base = lines_of(self.snapshot, choice, shown, self.state.symbols), base_of(self.snapshot, choice)
+        options, zoomed = self.state.options, self.board.zoomed
+        return replace(options, axis_named=True, fullscreen=zoomed, overlay=overlay, base=base)
 
     @property
     def run_shown(self) -> Run | None:

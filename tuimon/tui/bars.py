@@ -28,6 +28,7 @@ MESSAGE_TIME = 4.0
 NOTICE_TIME = 8.0
 """Time (s) for which a new notice of reading is displayed; the screen of alerts keeps it."""
 _LONGEST_QUERY = 20
+_LONGEST_AXIS = 16
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _ORDER = ("critical", "warning", "info")
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
@@ -168,15 +169,15 @@ class KeyBar(Line):
         self._actions = actions
 
     def update(self, state: ViewState, board: Board, run_number: str, axis: str, typing: bool, over: int = 0) -> None:
-        """run_number: position among several runs; "" if there is one run. axis: x axis of the charts. typing: whether
+        """run_number: position among several runs; "" if there is one run. axis: name of the x axis. typing: whether
         the filter line is open, so that the filter need not be shown here. over: number of overlaid lines."""
         place: list[Span] = []
         if state.query and not typing:
             place.append((f" /{clean(state.query, _LONGEST_QUERY)} ", Role.ACCENT))
         if state.paused:
             place.append((" paused ", Role.WARNING))
-        if axis != "step":
-            place.append((f" by {axis} ", Role.ACCENT))
+        if any(panel.kind == "chart" for panel in board.panels):
+            place.append((f" x: {fit(axis, min(cell_width(axis), _LONGEST_AXIS), keep='end')} ", Role.ACCENT))
         place += [(f" {word} ", Role.ACCENT) for word in state.options.changes]
         if over:
             place.append((f" {over} overlaid " if over > 1 else " seeds merged ", Role.ACCENT))

@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from tuimon.analysis.aligned_steps import aligned
 from tuimon.draw.chart import plot_cells, x_at_cell
 from tuimon.draw.window import Window, moved_up, panned, stretched, zoomed
 from tuimon.model.views import ChartView
 from tuimon.panels import ChartOptions
-from tuimon.store import Curve, Run
+from tuimon.store import METRIC_AXIS, Curve, Run
 from tuimon.text import clean
 from tuimon.tui.action import Dashboard
 
@@ -103,7 +104,10 @@ def to_begin(app: Dashboard) -> None:
 def reset(app: Dashboard) -> None:
     """Return to the default view of charts: window, limits, cursor, smoothing, scale, range of y and axis."""
     options = app.state.options
-    words = [*options.changes, *([f"by {options.axis}"] if options.axis != "step" else [])]
+    words = [
+        *options.changes,
+        *([f"by {clean(options.axis.removeprefix(METRIC_AXIS))}"] if options.axis != "step" else []),
+    ]
     app.state.options = replace(ChartOptions(), pins=options.pins)
     app.say(f"Reset: {', '.join(words)}" if words else "Everything is shown as logged already")
 
@@ -179,7 +183,7 @@ def _limit(app: Dashboard, limits_of: Callable[[ChartView], tuple[float, float] 
 def _leading(run: Run, view: ChartView) -> Curve:
     """Return the curve of the first line that belongs to `run`: an overlaid run may have lines that it does not."""
     own = (line.metric for line in view.lines if not line.behind and line.metric in run.metrics)
-    return run.curve(next(own, run.busiest_metric or ""))
+    return aligned(run, next(own, run.busiest_metric or ""))
 
 
 def _step(curve: Curve, row: int) -> int:

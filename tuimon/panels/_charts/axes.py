@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tuimon.analysis.aligned_steps import updates_per_step
 from tuimon.analysis.words import day
 from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
 from tuimon.model.views import Axis, Envelope
 from tuimon.panels._charts.options import ChartOptions
-from tuimon.store import Curve, Run, Scale
+from tuimon.store import METRIC_AXIS, Curve, Run, Scale
+from tuimon.text import clean
 
 X_KINDS = dict.fromkeys(("step", "relative step", "samples", "tokens"), "step") | {
     "time": "time",
@@ -26,11 +28,21 @@ _LEAST_HEIGHT = 0.25
 """Minimum fraction of the chart's height that its lines keep if the limits are extended to show a band."""
 
 
-def x_label(axis: str, low: float, high: float) -> str:
-    """Return the label of an x axis; for a time axis shorter than a day, the date (longer ones have dates as ticks)."""
+def x_label(axis: str, low: float, high: float, named: bool = False) -> str:
+    """Return the label of an x axis; for a time axis shorter than a day, the date (longer ones have dates as ticks).
+
+    named: whether the axis is named elsewhere on the screen.
+    """
     if axis == "time":
         return day(low) if high - low < _DAY else ""
-    return _X_LABELS.get(axis, axis)
+    return "" if named else clean(_X_LABELS.get(axis, axis.removeprefix(METRIC_AXIS)))
+
+
+def axis_word(run: Run | None, axis: str) -> str:
+    """Return the name of an axis: "step", "update" in a run of several updates a step, or the name of a metric."""
+    if axis == "step" and run is not None and updates_per_step(run) > 1:
+        return "update"
+    return clean(axis.removeprefix(METRIC_AXIS))
 
 
 def cursor_x(run: Run, scale: Scale, curve: Curve, options: ChartOptions) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
@@ -112,7 +113,7 @@ def chart_of(
         headline_of(leading.curve, meaning, leading.factor, symbols)
         if options.cursor is None
         else cursor_headline(leading.curve, meaning, leading.factor, options.cursor, options.fullscreen),
-        Axis(low, high, kind=x_kind, label=x_label(axis.name, low, high)),
+        Axis(low, high, kind=x_kind, label=_own_count(run, drawn) or x_label(axis.name, low, high, options.axis_named)),
         y_axis(
             panel,
             scale,
@@ -131,6 +132,13 @@ def chart_of(
         extent=(first, last),
         table=table,
     )
+
+
+def _own_count(run: Run, drawn: Sequence[_Series]) -> str:
+    """Return a label for a chart of metrics whose steps cannot be compared with those of the other charts; else ""."""
+    leading = drawn[0]
+    alike = counts_alike(run, leading.metric) or leading.curve is not run.curve(leading.metric)
+    return "" if alike or leading.curve.ordinal else "steps of its own"
 
 
 def title_of(title: str, panel: str, options: ChartOptions, symbols: Symbols) -> str:

@@ -12,7 +12,16 @@ from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.overlay import overlay_of, with_difference
-from tuimon.panels._metrics import FEW_POINTS, MetricReading, by_concept, curve_or_none, is_total, lines_of, reading_of
+from tuimon.panels._metrics import (
+    FEW_POINTS,
+    MetricReading,
+    by_concept,
+    curve_or_none,
+    drawn_curve,
+    is_total,
+    lines_of,
+    reading_of,
+)
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify, meaning_in, meanings
 
@@ -85,7 +94,7 @@ class CurvePanel(Struct, frozen=True):
         left = len(self.names(run)) - len(names)
         most = max(2, min(size.height // _ROWS_PER_LINE, size.width // _COLUMNS_PER_LINE, MAX_LINES))
         for name in names:
-            curve = curve_or_none(run, name) if len(curves) < most else None
+            curve = drawn_curve(run, name) if len(curves) < most else None
             if curve is None:
                 left += len(curves) == most
                 continue

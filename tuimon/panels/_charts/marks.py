@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from tuimon.analysis.aligned_steps import aligned
 from tuimon.draw.marks import glyph_of
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Steps
@@ -65,7 +66,9 @@ def with_alert_marks(view: ChartView, run: Run, alerts: Sequence[Alert], options
     for alert in alerts:
         shown = any(line.metric == alert.metric and not line.behind for line in view.lines)
         if alert.run == run.id and alert.metric and alert.step is not None and shown:  # lines without a metric have ""
-            x = run.curve(alert.metric).x_of_step(alert.step, run.scale(axis))
+            logged, drawn = run.curve(alert.metric), aligned(run, alert.metric)
+            step = alert.step if drawn is logged else int(drawn.steps[logged.row_near(alert.step)])
+            x = drawn.x_of_step(step, run.scale(axis))
             if view.x.low <= x <= view.x.high:
                 marks.append(Mark(x, "alert", alert.rule))
     return replace(view, marks=(*view.marks, *marks)) if marks else view

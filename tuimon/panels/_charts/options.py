@@ -27,7 +27,9 @@ class ChartOptions:
     """Display options; the defaults apply until the user presses a key."""
 
     axis: str = "step"
-    """Name of the x axis, one of run.axes()."""
+    """Name of the x axis: one of run.axes(), or "metric:NAME"."""
+    axis_named: bool = transient(False)
+    """The axis is named elsewhere on the screen, so that charts do not repeat it."""
     window: Window | None = field(default=None, metadata=_TRANSIENT)
     """The visible part of the x axis; None for all of it."""
     cursor: int | None = field(default=None, metadata=_TRANSIENT)
@@ -55,7 +57,7 @@ class ChartOptions:
 
     def axis_of(self, run: Run | None) -> str:
         """Return the chosen axis if the run has it, else "step"."""
-        return self.axis if run is not None and (self.axis == "step" or self.axis in run.axes()) else "step"
+        return self.axis if run is not None and run.has_axis(self.axis) else "step"
 
     @property
     def weight(self) -> float:

@@ -125,7 +125,7 @@ def overlay_of(
     return ChartView(
         title,
         headline,
-        Axis(low, high, kind=kind, label=x_label(axis, low, high)),
+        Axis(low, high, kind=kind, label=x_label(axis, low, high, options.axis_named)),
         y_axis(
             panel,
             scale,
@@ -149,10 +149,10 @@ def overlay_of(
 
 def _trace(run: Run, reading: MetricReading | None, axis: str) -> _Trace | None:
     """Return None for a run without the metric, or without a point on the axis."""
-    if reading is None or (axis not in ("step", "relative step") and axis not in run.axes()):
+    if reading is None or (axis != "relative step" and not run.has_axis(axis)):
         return None
     # In a run that begins at its first step, relative steps equal steps.
-    scale = run.scale(axis) if axis in run.axes() else Scale(axis)
+    scale = run.scale(axis) if run.has_axis(axis) else Scale(axis)
     limits = reading.curve.limits(scale)
     return _Trace(run, reading, scale, limits) if limits is not None else None
 

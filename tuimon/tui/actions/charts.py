@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES
-from tuimon.tui import explore
+from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES, CurvePanel
+from tuimon.store import METRIC_AXIS
+from tuimon.text import clean
+from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard
 
 _action = partial(Action, section="Charts")
@@ -25,10 +27,34 @@ _MESSAGES = {
 def _axis(app: Dashboard) -> None:
     run, options = app.run_shown, app.state.options
     axes = run.axes() if run is not None else ("step",)
-    axis = axes[(axes.index(options.axis_of(run)) + 1) % len(axes)]
+    current = options.axis_of(run)
+    axis = axes[(axes.index(current) + 1) % len(axes)] if current in axes else axes[0]
     app.state.options = replace(options, axis=axis, window=None if len(axes) > 1 else options.window)
     if len(axes) == 1:
         app.say("The run logs only steps: no times, epochs, samples or tokens")
+    app.redraw()
+
+
+def _axis_metric(app: Dashboard) -> None:
+    """Draw against the selected metric of the metric list or of the dashboard; again: against steps."""
+    run, options, panel = app.run_shown, app.state.options, app.board.panel
+    if isinstance(app.screen, screens.MetricBrowser):
+        name = app.screen.table.selected
+    else:
+        leading = panel.leading(run) if run is not None and isinstance(panel, CurvePanel) else None
+        name = leading.metric if leading is not None else None
+    if run is None or name is None:
+        app.say("Select the chart of a metric first, or a row of the metric list (M)")
+        return
+    axis = f"{METRIC_AXIS}{name}"
+    if axis == options.axis:
+        app.state.options = replace(options, axis="step", window=None)
+        app.say("Charts are drawn over steps again")
+    elif run.has_axis(axis):
+        app.state.options = replace(options, axis=axis, window=None)
+        app.say(f"Charts are drawn over {clean(name)}; again: over steps")
+    else:
+        app.say(f"{clean(name)} cannot be the axis: that needs a metric that grows and is not the step itself")
     app.redraw()
 
 
@@ -78,12 +104,22 @@ def _cursor(cells: int) -> Callable[[Dashboard], None]:
 
 
 _AXIS = "Draw against the next axis: step, wall time, duration, epoch, samples, tokens"
+_AXIS_METRIC = "Draw against the metric of the selected chart or row, such as environment steps; again: steps"
 _SCALE = "y scale: linear, log, symmetric log, or automatic"
 _RANGE = "y range: all, without outliers, or this chart's limits fixed"
 _SMOOTHER = "Smooth more: 0.6, 0.9, 0.97, 0.99"
 _CURSOR = "Read values: a cursor on all charts; again: remove it"
 ACTIONS = (
     _action("axis", "x", "axis", _AXIS, _axis, also="time epoch tokens wall clock x"),
+    _action(
+        "axis_metric",
+        "X",
+        "x metric",
+        _AXIS_METRIC,
+        _axis_metric,
+        where=("dashboard", "metrics"),
+        also="axis tokens environment steps frames x",
+    ),
     _action("y_scale", "v", "y scale", _SCALE, _y_scale, zoomed=(7, "scale"), also="log logarithmic"),
     _action("y_range", "V", "y range", _RANGE, _y_range, also="outliers robust limits"),
     _action(

@@ -1,0 +1,83 @@
+"""Metrics whose source counts steps differently are drawn on the steps of the other charts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.made_run import START, feed, store_of
+
+from tuimon.analysis.aligned_steps import aligned, counts_alike
+from tuimon.model.events import Columns, MetricsFound, StreamFound
+from tuimon.model.views import ChartView, Size, Symbols
+from tuimon.panels import ChartOptions, axis_word, metric_panel
+from tuimon.store import Run, Store
+
+UPDATES = 4
+STEPS = range(60)
+
+
+def with_console(store: Store, name: str, steps: range, times: np.ndarray) -> Run:
+    """Add a console that counts in its own way."""
+    store.apply(StreamFound(1, 0, "run/train.log", "/logs/run/train.log", "console", 10, "", 0))
+    store.apply(MetricsFound(1, 0, (name,)))
+    values = np.linspace(0, 1, len(steps))
+    counts = np.array([len(steps)], np.uint32)
+    store.apply(Columns(1, np.zeros(1, np.uint32), counts, np.array(steps, np.int64), values, times))
+    return store.snapshot().runs[0]
+
+
+def trackers() -> Store:
+    """Return a run that logs a loss at each update, and timers and rewards at the first update of each step."""
+    updates, first = range(60 * UPDATES), range(0, 60 * UPDATES, UPDATES)
+    store = store_of({"actor/loss": (updates, [0.5] * len(updates)), "actor/kl": (updates, [0.1] * len(updates))})
+    sparse = {
+        "time/rollout": (first, [1.0] * 60),
+        "time/step": (first, [2.0] * 60),
+        "rewards/mean": (first, [0.0] * 60),
+    }
+    feed(store, sparse, 10)
+    return store
+
+
+@pytest.mark.parametrize("timed", [True, False], ids=["by wall time", "by updates"])
+def test_steps_of_a_console_are_drawn_at_their_updates(timed: bool) -> None:
+    times = START + np.arange(60.0) * UPDATES if timed else np.full(60, np.nan)
+    run = with_console(trackers(), "my_score", range(1, 61), times)
+    assert not counts_alike(run, "my_score")
+    assert counts_alike(run, "actor/loss")
+    assert aligned(run, "my_score").steps.tolist() == list(range(0, 60 * UPDATES, UPDATES))
+    assert aligned(run, "my_score").values.tolist() == run.curve("my_score").values.tolist()
+    assert aligned(run, "actor/loss") is run.curve("actor/loss")
+    limits = {(view.x.low, view.x.high) for view in (chart(run, "my_score"), chart(run, "actor/loss"))}
+    assert len(limits) == 1, "charts of one page count alike"
+    assert axis_word(run, "step") == "update"
+
+
+def test_a_count_that_fits_no_other_is_drawn_as_logged_and_said_so() -> None:
+    run = with_console(trackers(), "my_score", range(0, 9000, 100), np.full(90, np.nan))
+    assert aligned(run, "my_score") is run.curve("my_score")
+    assert chart(run, "my_score").x.label == "steps of its own"
+    assert chart(run, "actor/loss").x.label == ""
+
+
+def test_a_cursor_reads_an_aligned_curve_at_the_step_of_the_others() -> None:
+    run = with_console(trackers(), "my_score", range(1, 61), START + np.arange(60.0) * UPDATES)
+    view = metric_panel("my_score").view(run, Size(80, 12), START, Symbols.BRAILLE, ChartOptions(cursor=120))
+    assert view.cursor == 120
+    assert float(view.headline[0][0]) == pytest.approx(30 / 59, abs=1e-3)
+
+
+def test_any_metric_that_grows_can_be_the_axis() -> None:
+    frames, loss = [step * 2048 for step in STEPS], [1.0 / (step + 1) for step in STEPS]
+    run = store_of({"loss": (STEPS, loss), "frames": (STEPS, frames)}).snapshot().runs[0]
+    assert run.has_axis("metric:frames")
+    assert not run.has_axis("metric:loss"), "it falls"
+    assert not run.has_axis("metric:nothing")
+    view = chart(run, "loss", "metric:frames")
+    assert view.extent == (0.0, 59 * 2048.0)
+    assert view.x.label == "frames"
+    assert chart(run, "loss", "metric:loss").extent == (0.0, 59.0), "steps instead"
+
+
+def chart(run: Run, metric: str, axis: str = "step") -> ChartView:
+    return metric_panel(metric).view(run, Size(80, 12), START, Symbols.BRAILLE, ChartOptions(axis))

@@ -1,0 +1,77 @@
+"""Curves of metrics whose source counts steps differently, on the steps of the run's main sources.
+
+RLinf's console counts global steps where its trackers count updates of the model, and SB3's monitor.csv counts
+episodes. Charts side by side need one count: a point gets the main step of its wall time, or, in a run of several
+updates a step, the first update of its step.
+"""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from msgspec.structs import replace
+
+from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.model.points import Steps
+from tuimon.store import Curve, Run
+
+_NEAR = 0.2
+"""Counts of updates agree if they differ at most by this fraction."""
+_aligned: WeakKeyDictionary[Curve, tuple[Curve, Curve]] = WeakKeyDictionary()
+"""Curve of a metric -> (main curve, aligned curve)."""
+
+
+def counts_alike(run: Run, metric: str) -> bool:
+    """Return whether the steps of a metric can be compared with those of the run's main sources."""
+    main = run.main_metrics
+    return not main or metric in main
+
+
+def aligned(run: Run, metric: str) -> Curve:
+    """Return the curve of a metric with the steps of the main sources, or as logged if these are unknown.
+
+    Raises KeyError if the run has no such metric.
+    """
+    curve = run.curve(metric)
+    if counts_alike(run, metric) or curve.ordinal or not len(curve):
+        return curve
+    main = next((run.curve(name) for name in run.busiest_metrics if name in run.main_metrics), None)
+    if main is None or not len(main) or main.ordinal:
+        return curve
+    known = _aligned.get(curve)
+    if known is not None and known[0] is main:
+        return known[1]
+    steps = _by_time(curve, main)
+    if steps is None:
+        steps = _by_updates(curve, main, updates_per_step(run))
+    result = curve if steps is None else replace(curve, steps=steps, superseded=0)
+    if result is not curve:
+        _aligned[curve] = main, result
+    return result
+
+
+def updates_per_step(run: Run) -> int:
+    """Return how many logged steps make one training step."""
+    return max(progress_inputs(run).updates, 1)
+
+
+def _by_time(curve: Curve, main: Curve) -> Steps | None:
+    """Return the steps of the main curve at the wall times, interpolated; None if a wall time is unknown."""
+    times, clock = curve.wall_times, main.wall_times
+    if not (np.isfinite(times).all() and np.isfinite(clock).all()) or clock[-1] <= clock[0]:
+        return None
+    if times[-1] < clock[0] or times[0] > clock[-1]:
+        return None
+    order = np.maximum.accumulate(clock)
+    steps = np.interp(np.maximum.accumulate(times), order, main.steps.astype(np.float64))
+    return np.asarray(np.round(steps).astype(np.int64))
+
+
+def _by_updates(curve: Curve, main: Curve, per_step: int) -> Steps | None:
+    """Return the first update of each step; None if the counts do not agree."""
+    if per_step < 2:
+        return None
+    steps: Steps = main.steps[0] + (curve.steps - curve.steps[0]) * per_step
+    far = abs(int(steps[-1]) - int(main.steps[-1])) > _NEAR * max(int(main.steps[-1]), 1)
+    return None if far else steps
