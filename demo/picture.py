@@ -5,6 +5,7 @@ python demo/picture.py [DIRECTORY] [NAME …]
 tuimon  the dashboard of a run in training
 zoom    its reward on the whole screen: smoothed in front of the raw values, read at a step
 runs    the list of four runs that have ended, one of them with a NaN
+own     the dashboard of docs/dashboard.md
 over    the rewards of the four runs over each other, read at a step
 session a moving picture: the run while it trains, then what some keys show
 
@@ -32,7 +33,8 @@ from tuimon.tui.app import TuimonApp
 
 FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 AT_STEP, STEPS, FEW_STEPS = 290, 400, 120
-NAMES = ("tuimon", "zoom", "runs", "over", "session")
+NAMES = ("tuimon", "zoom", "own", "runs", "over", "session")
+DASHBOARD = Path(__file__).parent.parent / "docs" / "dashboard.md"
 SESSION_SIZE = (112, 34)
 KEYS = (
     ("enter", "Enter: a chart on the whole screen", 1.6),
@@ -92,6 +94,12 @@ async def one_run(to: Path, names: Sequence[str]) -> None:
                     await pilot.press("enter", "}", "c", *["<"] * 4)
                     await pilot.pause(0.5)
                     save(app, to / "zoom.svg")
+            if "own" in names:
+                example = DASHBOARD.read_text("utf-8").split("```toml\n")[1].split("```")[0]
+                Path(directory, ".tuimon.toml").write_text(example, "utf-8")
+                async with dashboard(directory, (120, 36)) as (app, pilot):
+                    await when(pilot, lambda: _step(app) >= AT_STEP, [training])
+                    save(app, to / "own.svg")
         finally:
             training.stop()
 
@@ -234,7 +242,7 @@ def _self_contained(svg: str) -> str:
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     wanted = sys.argv[2:] or NAMES
-    if {"tuimon", "zoom"} & {*wanted}:
+    if {"tuimon", "zoom", "own"} & {*wanted}:
         asyncio.run(one_run(target, wanted))
     if {"runs", "over"} & {*wanted}:
         asyncio.run(many_runs(target, wanted))

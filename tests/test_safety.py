@@ -29,8 +29,8 @@ def test_no_module_executes_data(word: str) -> None:
 
 def test_files_are_written_only_on_request() -> None:
     """The exceptions: outputs of -o and similar options, the spool of stdin, files of the screenshot and copy keys, the
-    null device in place of a closed pipe or terminal, private copies of databases, saved views, and mirrors
-    of other machines.
+    null device in place of a closed pipe or terminal, private copies of databases, saved views, the user's
+    dashboard (W), and mirrors of other machines.
     """
     writing = re.compile(
         r"O_RDWR|O_WRONLY|O_CREAT|write_text|write_bytes|open\([^)]*[\"'][wax]b?[\"']|NamedTemporaryFile"
@@ -48,6 +48,7 @@ def test_files_are_written_only_on_request() -> None:
         "tui/actions/copying.py",
         "tui/actions/general.py",
         "tui/terminal/signals.py",
+        "tui/dashboard_file.py",
         "tui/saved_view.py",
     }
 

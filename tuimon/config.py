@@ -1,7 +1,7 @@
 """Settings. A command-line option overrides TUIMON_<NAME>, which overrides config.toml, which overrides the default.
 
-The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CONFIG. Nothing in it is executed, and no
-file is read from the directory of a run.
+The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CONFIG. Nothing in it is executed. A
+`.tuimon.toml` beside or above the logs can set the dashboard and nothing else (tuimon/tui/dashboard_file.py).
 
     theme = "dark"            # dark | light | contrast | contrast-light | ansi, or one of [themes]
     symbols = "braille"       # braille | block | ascii
@@ -20,6 +20,8 @@ file is read from the directory of a run.
     [themes.mine]             # role = style, see tuimon/tui/themes.py
     base = "light"
     series-0 = "#0000ff"
+    [dashboard]               # see docs/dashboard.md
+    panels = ["reward", "kl", "val/*"]
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from tuimon.errors import UsageError
 
 THEMES = ("auto", "dark", "light", "contrast", "contrast-light", "ansi")
 SYMBOLS = ("auto", "braille", "block", "ascii")
-TABLES = ("keys", "detectors", "rules", "notify", "themes")
+TABLES = ("keys", "detectors", "rules", "notify", "themes", "dashboard")
 """Settings that only the file can have."""
 _KINDS = {
     str: "a string",
@@ -76,6 +78,8 @@ class Settings:
     """Channels that alerts are sent to. Checked by notify.channels."""
     themes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Themes of the user: name -> role -> style. Checked by tui.themes.define."""
+    dashboard: Mapping[str, Any] = field(default_factory=dict)
+    """Panels, values and thresholds of the user's dashboard. Checked by panels.parse_dashboard."""
 
     def with_changes(self, **changes: Any) -> Settings:
         """Return checked settings in which the values that are not None replace the present ones."""

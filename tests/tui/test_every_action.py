@@ -19,7 +19,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tuimon.model.views import ChartView, Symbols
-from tuimon.panels import ChartOptions
+from tuimon.panels import ChartOptions, OwnDashboard
 from tuimon.panels.lists.metric_rows import METRIC_SORTS
 from tuimon.panels.lists.runs import SORTS
 from tuimon.tui import explore
@@ -233,7 +233,12 @@ async def test_panels(tmp_path: Path) -> None:
         assert place()[1] > first[1]
         await t.press("up", "right", "pin")
         assert [panel.id for panel in board.panels[:2]] == ["loss", "reward"]
+        await t.press("save_dashboard")
+        await until(t.app, t.pilot, lambda s: "Saved as your dashboard" in s)
         await t.press("pin")
+        assert [panel.id for panel in board.panels[:2]] == ["loss", "reward"], "as it was saved"
+        t.app.state.own = OwnDashboard()
+        t.app.redraw()
         assert [panel.id for panel in board.panels[:2]] == ["reward", "loss"]
         await t.press("zoom")
         assert board.zoomed

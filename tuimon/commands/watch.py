@@ -138,6 +138,10 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
             settings = settings.with_changes(theme=background.theme())
     configured = settings.detectors or settings.rules  # report invalid ones before the dashboard opens
     checker = Checker(settings.detectors, settings.rules, str(config.config_path())) if configured else None
+    if settings.dashboard:
+        from tuimon.panels import parse_dashboard
+
+        parse_dashboard(settings.dashboard, str(config.config_path()))
     monitor = ReaderProcess(
         paths,
         poll=settings.poll,
@@ -196,10 +200,14 @@ def _wait_for_logs(paths: list[str], interval: float) -> None:
 def _once(paths: list[str], options: argparse.Namespace, settings: config.Settings) -> int:
     from tuimon.exports.dashboard import dashboard
     from tuimon.monitor.local import open_run
+    from tuimon.tui.dashboard_file import load_dashboard
     from tuimon.tui.terminal import capabilities as terminal
 
     if options.wait:
         _wait_for_logs(paths, settings.interval)
+    own, ignored = load_dashboard(settings, paths)
+    if ignored:
+        print_status(ignored)
     snapshot = open_run(*paths)
     try:
         columns, lines = os.get_terminal_size(sys.stdout.fileno())
@@ -207,7 +215,7 @@ def _once(paths: list[str], options: argparse.Namespace, settings: config.Settin
         columns, lines = 100, 40
     width, height = options.width or columns, options.height or max(10, lines - 1)
     symbols = terminal.symbols(settings.symbols)
-    for text in dashboard(snapshot, max(1, width), max(1, height), time.time(), symbols):
+    for text in dashboard(snapshot, max(1, width), max(1, height), time.time(), symbols, own):
         print(text)
     return ExitCode.OK
 

@@ -7,40 +7,57 @@ from collections.abc import Iterator, Sequence
 from tuimon.draw import FrameCache, render
 from tuimon.draw.layout import Box, PanelRequest, pages
 from tuimon.model.views import Role, Row, Rows, Size, Symbols
-from tuimon.panels import arrange, header_panel
+from tuimon.panels import ChartOptions, OwnDashboard, Panel, arrange, header_panel
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 
 _HEADER = 2
 
 
-def dashboard(snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols) -> Iterator[str]:
-    """Yield lines of at most `width` cells: for each run its header, active alerts, and panels in `height` rows."""
-    for row in dashboard_rows(snapshot, width, height, now, symbols):
+def dashboard(
+    snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard | None = None
+) -> Iterator[str]:
+    """Yield lines of at most `width` cells: for each run its header, active alerts, and panels in `height` rows.
+
+    own: the user's choice of panels.
+    """
+    for row in dashboard_rows(snapshot, width, height, now, symbols, own):
         yield "".join(text for text, _ in row).rstrip()
 
 
-def dashboard_rows(snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols) -> Iterator[Row]:
+def dashboard_rows(
+    snapshot: Snapshot, width: int, height: int, now: float, symbols: Symbols, own: OwnDashboard | None = None
+) -> Iterator[Row]:
     """Yield the lines of `dashboard` as rows, with the role of each text."""
     frames = FrameCache()
+    own = own or OwnDashboard()
+    options = ChartOptions(thresholds=own.thresholds, values=own.values)
     for number, run in enumerate(snapshot.runs):
         if number:
             yield ()
         size = Size(width, _HEADER)
-        yield from render(header_panel().view(run, size, now, symbols), size, symbols, frames)
+        yield from render(header_panel().view(run, size, now, symbols, options), size, symbols, frames)
         for alert in snapshot.alerts:
             if alert.run == run.id:
                 yield ((f"! {clean(alert.message)}", Role.WARNING),)
-        yield from _page(run, Size(width, max(1, height - _HEADER)), now, symbols, frames)
+        panels = own.arranged(arrange(run), run)
+        yield from _page(run, panels, Size(width, max(1, height - _HEADER)), now, symbols, frames, options)
 
 
-def _page(run: Run, size: Size, now: float, symbols: Symbols, frames: FrameCache) -> Iterator[Row]:
-    panels = arrange(run)
+def _page(
+    run: Run,
+    panels: Sequence[Panel],
+    size: Size,
+    now: float,
+    symbols: Symbols,
+    frames: FrameCache,
+    options: ChartOptions,
+) -> Iterator[Row]:
     page = pages(size.width, size.height, [PanelRequest(panel.kind, panel.rows) for panel in panels])[0]
     drawn = []
     for box in page:
         room = Size(box.width, box.height)
-        drawn.append((box, render(panels[box.index].view(run, room, now, symbols), room, symbols, frames)))
+        drawn.append((box, render(panels[box.index].view(run, room, now, symbols, options), room, symbols, frames)))
     rows = [_row(y, drawn) for y in range(size.height)]
     while rows and not any(text.strip() for text, _ in rows[-1]):
         rows.pop()

@@ -27,6 +27,7 @@ from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCAL
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_secondary, is_total, leftovers
+from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._telling import PLAIN, by_telling
 from tuimon.panels._text import plural
 from tuimon.registry import discover
@@ -43,6 +44,7 @@ __all__ = [
     "ChartOptions",
     "CurvePanel",
     "OverlayLine",
+    "OwnDashboard",
     "Panel",
     "all_panels",
     "arrange",
@@ -55,6 +57,7 @@ __all__ = [
     "metric_panel",
     "metric_panel_by_id",
     "overlay_lines",
+    "parse_dashboard",
     "plural",
     "preload",
     "seed_group_key",

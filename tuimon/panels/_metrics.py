@@ -95,6 +95,12 @@ def _rank(name: str) -> tuple[bool, int, int, str]:
 
 
 @cache
+def panel_ids() -> frozenset[str]:
+    """Return the ids of all panels."""
+    return frozenset(panel.id for panel in discover("tuimon.panels", "PANEL"))
+
+
+@cache
 def _concept_ranks() -> dict[str, int]:
     panels = sorted(discover("tuimon.panels", "PANEL"), key=lambda panel: (panel.order, panel.id))
     shown = (concept for panel in panels for concept in getattr(panel, "concepts", ()))

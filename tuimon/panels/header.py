@@ -16,7 +16,8 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._link import link_row
-from tuimon.panels._metrics import by_concept, curve_or_none
+from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
+from tuimon.panels._own_dashboard import named
 from tuimon.panels._text import plural, unit_text
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -34,6 +35,8 @@ _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples
 _GAP: Span = ("  ", Role.MUTED)
 _DAY = 86400.0
 _LONGEST_VERDICT = 40
+_MOST_VALUES = 4
+"""Maximum number of values of one pattern."""
 _LEAST_EVIDENCE = 24
 """Minimum width of truncated evidence; with less room it is left out."""
 
@@ -57,6 +60,8 @@ class Header(Struct, frozen=True):
             state = (*state, (f"  {clean(run.ranks.short, _LONGEST_VERDICT)}", Role.CRITICAL))
         evidence: Row = ((clean(report.evidence), Role.MUTED),) if report.evidence else ()
         facts = [*([link_row(run.link, now)] if run.link else []), *_facts(run, report, now)]
+        if options.values:
+            facts[1:1] = _values(run, options.values)
         room = size.width - row_width(state) - 2
         if size.height < 2:
             name = clean(run.name)
@@ -112,6 +117,15 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((f"{thousands(run.point_count)} points", Role.MUTED),)
+
+
+def _values(run: Run, patterns: tuple[str, ...]) -> Iterator[Row]:
+    """Yield the last value of each metric that the user wants to see always."""
+    for name in dict.fromkeys(name for pattern in patterns for name in named(pattern, run)[:_MOST_VALUES]):
+        reading = reading_of(run, (name,))
+        if reading is not None:
+            unit = unit_text(reading.meaning.unit)
+            yield (f"{clean(name)} ", Role.MUTED), (format_value(reading.last, unit), Role.VALUE)
 
 
 def _unread(run: Run) -> Span | None:

@@ -28,6 +28,8 @@ class Dashboard(Protocol):
 
     actions: tuple[Action, ...]
     settings: Settings
+    paths: list[str]
+    """Paths of the logs, as the user gave them."""
     state: ViewState
     board: Board
     snapshot: Snapshot

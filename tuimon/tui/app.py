@@ -93,7 +93,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._action_of = {action.id: action for action in self.actions}
         super().__init__(ansi_color=True)
         self.animation_level = "none"
-        self._monitor = monitor
+        self._monitor, self.paths = monitor, monitor.paths
         self.settings = settings
         self._wait = wait
         self._views = views
@@ -152,6 +152,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._monitor.on_change = partial(self._redraw_loop.announce, loop)
         self.set_interval(TICK, self._tick)
         self.set_timer(GC_FREEZE_DELAY, freeze_gc)
+        opening.use_dashboard(self)
         self._redraw_loop.draw_first_page()
         self.run_worker(self._redraw_loop.run())
 
@@ -214,7 +215,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header_at = time.monotonic()
         self.header.room = Size(self.size.width, _HEADER_ROWS)
         alarms = opening.critical_alerts(self.snapshot, run)
-        self.header.update(run, now, self.state.symbols, self.state.theme, False, ChartOptions(alarms=alarms))
+        options = ChartOptions(alarms=alarms, values=self.state.own.values)
+        self.header.update(run, now, self.state.symbols, self.state.theme, False, options)
 
     def _run_number(self, run: Run | None) -> str:
         """Return the position of the run in the run list, such as "run 2 of 3"; "" if there is no other run."""
@@ -225,10 +227,10 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     @property
     def options(self) -> ChartOptions:
-        choice, shown = self.state.runs, self.run_shown
-        overlay, base = lines_of(self.snapshot, choice, shown, self.state.symbols), base_of(self.snapshot, choice)
-        options, zoomed = self.state.options, self.board.zoomed
-        return replace(options, axis_named=True, fullscreen=zoomed, overlay=overlay, base=base)
+        state, zoomed, limits = self.state, self.board.zoomed, self.state.own.thresholds
+        overlay = lines_of(self.snapshot, state.runs, self.run_shown, state.symbols)
+        options = replace(state.options, axis_named=True, fullscreen=zoomed, thresholds=limits)
+        return replace(options, overlay=overlay, base=base_of(self.snapshot, state.runs))
 
     @property
     def run_shown(self) -> Run | None:
@@ -360,12 +362,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             state.query = ""
         elif self.board.zoomed:
             self.board.zoom(False)
-        elif state.query:
-            state.query = ""
-        elif state.chosen:
-            state.chosen = ()
-        elif state.all_metrics:
-            state.all_metrics = False
+        else:
+            state.leave_choice()
         self.redraw()
 
     # ------------------------------------------------------------------ the mouse

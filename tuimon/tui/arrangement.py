@@ -41,7 +41,7 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
         return tuple(metric_panel(name) for name in state.chosen)
     if state.all_metrics:
         return sectioned(run.metrics, state.order, state.folded, state.turned)
-    return _pinned_first(arrange(run), run, state.options.pins)
+    return _pinned_first(state.own.arranged(arrange(run), run), run, state.options.pins)
 
 
 def _pinned_first(panels: tuple[Panel, ...], run: Run, pins: tuple[str, ...]) -> tuple[Panel, ...]:

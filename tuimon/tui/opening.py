@@ -8,6 +8,7 @@ from typing import Protocol
 from tuimon.model.alerts import Alert
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action, Dashboard, key_names
+from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.screens.work_screen import WorkScreen
 
 
@@ -40,6 +41,13 @@ def show_alert(app: Dashboard, alert: Alert) -> None:
     app.show_run(run)
     if alert.metric in run.metrics:
         app.show_metrics((alert.metric,), alert.metric)
+
+
+def use_dashboard(app: Dashboard) -> None:
+    """Use the user's dashboard from the settings or from a project file; say why a project file is ignored."""
+    app.state.own, ignored = load_dashboard(app.settings, app.paths)
+    if ignored:
+        app.say(ignored)
 
 
 def perform(app: Dashboard, action: Action) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tuimon.model.views import Symbols
-from tuimon.panels import ChartOptions, transient
+from tuimon.panels import ChartOptions, OwnDashboard, transient
 from tuimon.tui.run_choice import RunChoice
+
+_WITHOUT = OwnDashboard()
 
 
 @dataclass(slots=True)
@@ -31,6 +33,8 @@ class ViewState:
     """Whether to show a chart for every metric instead of the dashboard."""
     chosen: tuple[str, ...] = transient(())
     """Metrics opened from the metric list, one chart each."""
+    own: OwnDashboard = field(default=_WITHOUT, metadata={"transient": True})
+    """Panels, values and thresholds of the user's dashboard."""
     order: str = "relevance"
     """Order of the charts of single metrics: relevance or name."""
     folded: bool | None = None
@@ -39,3 +43,12 @@ class ViewState:
     """Titles of the sections whose state is the opposite of `folded`."""
     paused: bool = transient(False)
     """Whether the screen is held while reading continues."""
+
+    def leave_choice(self) -> None:
+        """End the innermost choice of metrics: a filter, a list of metrics, all metrics."""
+        if self.query:
+            self.query = ""
+        elif self.chosen:
+            self.chosen = ()
+        else:
+            self.all_metrics = False

@@ -22,6 +22,7 @@ from tuimon.panels._charts.captions import (
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._charts.table import TableLine, line_table
+from tuimon.panels._charts.thresholds import threshold_lines, thresholds_of, with_thresholds
 from tuimon.panels._charts.traces import band_around, scaled, smoothed
 from tuimon.panels._metrics import FEW_POINTS, factor_of
 from tuimon.panels._text import DATE
@@ -108,22 +109,25 @@ def chart_of(
         marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
         table = _table(run, drawn, labels, options, size, symbols)
     meaning = leading.meaning
+    levels = thresholds_of(panel, leading.metric, options)
+    y = y_axis(
+        panel,
+        scale,
+        drawn_curves,
+        envelopes,
+        with_thresholds(band, levels, columns),
+        options,
+        leading.metric if len(drawn) == 1 and leading.metric != title else "",
+        "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
+    )
+    background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     return ChartView(
         title_of(title, panel, options, symbols),
         headline_of(leading.curve, meaning, leading.factor, symbols)
         if options.cursor is None
         else cursor_headline(leading.curve, meaning, leading.factor, options.cursor, options.fullscreen),
         Axis(low, high, kind=x_kind, label=_own_count(run, drawn) or x_label(axis.name, low, high, options.axis_named)),
-        y_axis(
-            panel,
-            scale,
-            drawn_curves,
-            envelopes,
-            band,
-            options,
-            leading.metric if len(drawn) == 1 and leading.metric != title else "",
-            "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
-        ),
+        y,
         (*background, *_lines(drawn, labels, fronts, counts, columns, options)),
         marks,
         ", ".join(filter(None, [smoothing_note(options, block), note])),

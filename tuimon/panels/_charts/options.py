@@ -47,6 +47,10 @@ class ChartOptions:
     fullscreen: bool = field(default=False, metadata=_TRANSIENT)
     """The chart has the screen to itself and shows more details."""
 
+    thresholds: tuple[tuple[str, tuple[float, ...]], ...] = transient(())
+    """(id of a panel or pattern of a metric, values in the unit of the chart) that are drawn as lines."""
+    values: tuple[str, ...] = transient(())
+    """Patterns of metrics whose last value the header shows."""
     alarms: int = transient(0)
     """Number of active critical alerts of the run, for the header."""
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from tuimon.errors import UsageError
 from tuimon.text import clean
 from tuimon.tui import explore
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.arrangement import ORDERS, Heading
+from tuimon.tui.dashboard_file import save_dashboard
 
 _action = partial(Action, section="Panels")
 _NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"
@@ -70,6 +72,20 @@ def _pin(app: Dashboard) -> None:
     else:
         app.state.options = replace(options, pins=(*options.pins, panel.id))
         app.say(f"{clean(panel.title)} is pinned: first on the dashboard")
+
+
+def _save(app: Dashboard) -> None:
+    """Write the present panels and their order as the dashboard of the user."""
+    panels = [panel for panel in app.board.panels if not isinstance(panel, Heading)]
+    state = app.state
+    own = state.own.with_panels(panels, others=not (state.query or state.chosen or state.all_metrics))
+    try:
+        file = save_dashboard(own, app.paths, app.snapshot.runs)
+    except (OSError, UsageError) as error:
+        app.say(clean(f"The dashboard is not saved: {error}"))
+    else:
+        state.own = own
+        app.say(f"Saved as your dashboard: {clean(str(file))}")
 
 
 def _filter(app: Dashboard) -> None:
@@ -144,6 +160,14 @@ ACTIONS = (
         "Pin the selected chart: first on the dashboard; again: undo",
         _pin,
         also="favourite first",
+    ),
+    _action(
+        "save_dashboard",
+        "W",
+        "save dashboard",
+        "Save the panels and their order as your dashboard: .tuimon.toml if there is one, else config.toml",
+        _save,
+        also="write layout arrangement project config",
     ),
     _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
     _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),

@@ -1,0 +1,175 @@
+"""The user's dashboard: which panels, values and thresholds it shows, what a project file may set, what W writes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.dashboard import opened, text, until
+from support.made_run import run_of
+
+from tuimon import config
+from tuimon.config import Settings
+from tuimon.errors import UsageError
+from tuimon.model.views import ChartView, Role, Size, Symbols
+from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, parse_dashboard
+from tuimon.tui.dashboard_file import PROJECT_FILE, dashboard_toml, load_dashboard, project_file, save_dashboard
+
+STEPS = range(30)
+NAMES = ("train/reward", "train/loss", "actor/pg_loss", "critic/vf_loss", "val/acc", "val/f1", "kl", "lr")
+RUN = run_of({name: (STEPS, [0.1 * step for step in STEPS]) for name in NAMES})
+
+
+def ids(table: dict[str, object]) -> list[str]:
+    own = parse_dashboard(table, "config.toml")
+    return [panel.id for panel in own.arranged(arrange(RUN), RUN)]
+
+
+def test_panels_patterns_and_charts_of_several_metrics_in_order() -> None:
+    chart = {"title": "losses", "metrics": ["*/*_loss", "train/loss"]}
+    chosen = ids({"panels": ["kl", "val/*", chart, "reward", "nothing_like_it"], "others": False})
+    assert chosen == ["kl", "metric:val/acc", "metric:val/f1", "own:losses", "reward"]
+    own = parse_dashboard({"panels": [chart]}, "")
+    losses = own.arranged(arrange(RUN), RUN)[0]
+    assert set(losses.metrics) == {"actor/pg_loss", "critic/vf_loss", "train/loss"}  # type: ignore[union-attr]
+
+
+def test_other_panels_follow_and_without_a_match_there_are_all() -> None:
+    usual = [panel.id for panel in arrange(RUN)]
+    assert ids({}) == usual
+    assert ids({"panels": ["lr"]}) == ["lr", *[id for id in usual if id != "lr"]]
+    assert ids({"panels": ["nothing_like_it"], "others": False}) == usual, "never an empty screen"
+
+
+def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:
+    own = parse_dashboard({"thresholds": {"reward": [5, 4], "val/*": 0.5}}, "")
+    options = ChartOptions(thresholds=own.thresholds)
+
+    def levels(id: str) -> list[float]:
+        panel = next(panel for panel in arrange(RUN) if panel.id == id)
+        view = panel.view(RUN, Size(80, 14), 0.0, Symbols.BRAILLE, options)
+        assert isinstance(view, ChartView)
+        lines = [line.envelope.first for line in view.lines if line.role is Role.WARNING]
+        drawn = [float(np.nanmax(line)) for line in lines]
+        assert all(view.y.low < level < view.y.high for level in drawn)
+        assert all(0.3 < np.isfinite(line).mean() < 0.7 for line in lines), "dashed"
+        return drawn
+
+    assert levels("reward") == [4.0, 5.0]
+    assert levels("kl") == []
+    assert {id: levels(id) for id in ids({}) if "val/" in id or id == "success"} == {"success": [0.5]}
+
+
+def test_values_are_in_the_header() -> None:
+    view = header_panel().view(RUN, Size(120, 2), 0.0, Symbols.BRAILLE, ChartOptions(values=("lr", "val/*")))
+    shown = "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]
+    assert "lr 2.9" in shown
+    assert "val/acc 2.9" in shown
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"panel": []}, "no setting 'panel'"),
+        ({"panels": "reward"}, "panels must be a list"),
+        ({"panels": [{"title": "x"}]}, "neither a name nor"),
+        ({"panels": [{"title": "x", "metrics": []}]}, "neither a name nor"),
+        ({"others": 1}, "true or false"),
+        ({"values": ["a"] * 20}, "values must be"),
+        ({"thresholds": {"kl": "high"}}, "kl must be a number"),
+        ({"thresholds": {"kl": [float("nan")]}}, "kl must be a number"),
+    ],
+)
+def test_an_invalid_table_is_refused_with_a_sentence(table: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        parse_dashboard(table, "config.toml")
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ('[notify]\ncommand = ["touch", "x"]\n[dashboard]\npanels = ["kl"]', "it sets notify; a project file can set"),
+        ('[keys]\nquit = "x"', "it sets keys"),
+        ("[dashboard", "it is no TOML"),
+        ("dashboard = 3", "must be a table"),
+        ("[dashboard]\npanels = 3", "panels must be a list"),
+        ("#" * (1 << 19), "it is larger than"),
+    ],
+)
+def test_a_project_file_sets_nothing_but_the_dashboard(tmp_path: Path, written: str, words: str) -> None:
+    (tmp_path / PROJECT_FILE).write_text(written)
+    settings = Settings(dashboard={"panels": ["lr"]})
+    own, ignored = load_dashboard(settings, [str(tmp_path / "logs" / "run")])
+    assert words in ignored
+    assert str(tmp_path) in ignored
+    assert own == parse_dashboard(settings.dashboard, ""), "the dashboard of config.toml is used"
+
+
+def test_the_nearest_project_file_counts(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / PROJECT_FILE).write_text('[dashboard]\npanels = ["kl"]')
+    (tmp_path / "a" / PROJECT_FILE).write_text('[dashboard]\npanels = ["lr"]')
+    assert project_file([str(tmp_path / "a" / "b" / "run.log")]) == tmp_path / "a" / PROJECT_FILE
+    own, ignored = load_dashboard(Settings(), [str(tmp_path / "a" / "b")])
+    assert ([entry.patterns for entry in own.entries], ignored) == ([("lr",)], "")
+
+
+def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "tuimon" / "config.toml"
+    monkeypatch.setenv("TUIMON_CONFIG", str(file))
+    table = {
+        "panels": ["kl", 'odd "name"\\ \x7fé', {"title": "l", "metrics": ["a", "b*"]}],
+        "values": ["lr"],
+        "thresholds": {"kl": [0.1, 0.2], "val/a b": 1e-9},
+    }
+    own = parse_dashboard(table, "")
+    assert parse_dashboard(tomllib.loads(dashboard_toml(own))["dashboard"], "") == own
+    assert save_dashboard(own, [str(tmp_path / "logs")], ()) == file
+    old = '[dashboard]\npanels = ["old"]\n[dashboard.thresholds]\nx = 1\n'
+    kept = f'# mine\ntheme = "light"\n\n{old}[keys]\nquit = "x" # q\n'
+    file.write_text(kept)
+    save_dashboard(own, [str(tmp_path / "logs")], ())
+    settings = config.load()
+    assert (settings.theme, settings.keys) == ("light", {"quit": "x"})
+    assert parse_dashboard(settings.dashboard, "") == own
+    assert "# mine" in file.read_text()
+    assert "# q" in file.read_text()
+    file.write_text("dashboard = { panels = [] }\n")
+    with pytest.raises(UsageError, match="cannot be replaced"):
+        save_dashboard(own, [str(tmp_path / "logs")], ())
+    assert file.read_text() == "dashboard = { panels = [] }\n"
+
+
+def test_nothing_is_written_below_a_run(tmp_path: Path) -> None:
+    run = run_of({"loss": (STEPS, list(STEPS))})
+    run.directory = str(tmp_path)
+    (tmp_path / PROJECT_FILE).write_text("")
+    with pytest.raises(UsageError, match="below the directory of a run"):
+        save_dashboard(OwnDashboard(), [str(tmp_path / "logs")], [run])
+    assert (tmp_path / PROJECT_FILE).read_text() == ""
+
+
+async def test_w_saves_the_panels_of_the_screen(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "a" / "metrics.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps({"step": s, "reward": s / 10, "loss": 1 / (s + 1)}) + "\n" for s in STEPS))
+    project = tmp_path / PROJECT_FILE
+    project.write_text('[dashboard]\npanels = ["loss"]\nvalues = ["loss"]\n[dashboard.thresholds]\nloss = 0.5\n')
+    async with opened(path) as (app, pilot):
+        shown = await until(app, pilot, lambda screen: "loss" in screen and "reward" in screen)
+        assert [panel.id for panel in app.board.panels][:2] == ["loss", "reward"]
+        assert "loss 0.0333" in shown.splitlines()[1]
+        await pilot.press("right", "asterisk", "W")
+        await until(app, pilot, lambda screen: "Saved as your dashboard" in screen)
+        table = tomllib.loads(project.read_text())["dashboard"]
+        assert table["panels"] == ["reward", "loss"]
+        assert (table["values"], table["thresholds"]) == (["loss"], {"loss": 0.5})
+        project.unlink()
+        project.mkdir()  # neither a file nor writable as one: config.toml is written instead
+        await pilot.press("W")
+        await until(app, pilot, lambda screen: "config.toml" in screen)
+        assert config.load().dashboard["panels"] == ["reward", "loss"]
+        assert "Traceback" not in text(app)

@@ -1,0 +1,45 @@
+"""Thresholds of the user as dashed lines of a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tuimon.analysis.metric_filter import chosen
+from tuimon.model.views import Envelope, Line, Role
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._metrics import panel_ids
+
+_DASH = 4
+"""Dots of a dash and of the gap after it."""
+
+
+def thresholds_of(panel: str, metric: str, options: ChartOptions) -> tuple[float, ...]:
+    """Return the thresholds of a panel, by its id or by a pattern of its leading metric, ascending."""
+    values: set[float] = set()
+    for name, limits in options.thresholds:
+        if name == panel or (name not in panel_ids() and chosen((metric,), (name,))[0]):
+            values.update(limits)
+    return tuple(sorted(values))
+
+
+def threshold_lines(values: Sequence[float], columns: int) -> list[Line]:
+    """Return a dashed line for each threshold."""
+    on = np.arange(columns) // _DASH % 2 == 0
+    gaps = np.where(on & ~np.append(on[1:], False), 1.0, 0.0)
+    lines = []
+    for value in values:
+        flat = np.where(on, value, np.nan)
+        lines.append(Line("", Role.WARNING, Envelope(flat, flat, flat, flat, gaps), behind=True))
+    return lines
+
+
+def with_thresholds(band: Envelope | None, values: Sequence[float], columns: int) -> Envelope | None:
+    """Return a band that also covers the thresholds, for the limits of the y axis."""
+    if not values:
+        return band
+    low, high = np.full(columns, min(values)), np.full(columns, max(values))
+    if band is not None:
+        low, high = np.fmin(low, band.low), np.fmax(high, band.high)
+    return Envelope(low, high, low, high, np.zeros(columns))

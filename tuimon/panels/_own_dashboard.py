@@ -1,0 +1,153 @@
+"""A dashboard of the user: the `[dashboard]` table of the settings or of a project file.
+
+    panels = ["reward", "kl", {title = "losses", metrics = ["actor/*loss", "critic/*loss"]}, "val/*", "phase_latency"]
+    others = true             # the panels that are not named follow
+    values = ["lr", "grad"]   # metrics whose last value the header shows
+    [dashboard.thresholds]    # panel or pattern of a metric = a value or several, drawn as lines
+    kl = 0.1
+
+An entry is the id of a panel (docs/panels.md), the name of a metric, or a pattern of metrics, see
+analysis/metric_filter.py. Entries that match nothing in a run are ignored, so that one file can serve several
+kinds of runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tuimon.analysis.metric_filter import chosen
+from tuimon.errors import UsageError
+from tuimon.panels._charts.curve_panel import CurvePanel, metric_panel
+from tuimon.store import Run
+from tuimon.text import clean
+
+_MAX_ENTRIES = 200
+_MAX_METRICS = 40
+"""Maximum number of charts of one pattern."""
+_MAX_LINES = 12
+"""Maximum number of metrics in one chart, and of thresholds of one chart."""
+_LONGEST = 300
+"""Maximum number of characters of a pattern or a title."""
+_KEYS = ("panels", "others", "values", "thresholds")
+
+
+class _Panel(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+P = TypeVar("P", bound=_Panel)
+
+
+class Entry(Struct, frozen=True):
+    """One entry of `panels`."""
+
+    patterns: tuple[str, ...]
+    title: str = ""
+    """Title of one chart with all metrics; "" for a panel, or for a chart of each metric."""
+
+
+class OwnDashboard(Struct, frozen=True):
+    """Panels, values and thresholds that the user has chosen."""
+
+    entries: tuple[Entry, ...] = ()
+    others: bool = True
+    """Whether the other panels follow."""
+    values: tuple[str, ...] = ()
+    """Patterns of metrics whose last value the header shows."""
+    thresholds: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    """(id of a panel or pattern of a metric, values in the unit of the chart)."""
+
+    def arranged(self, panels: Sequence[P], run: Run) -> tuple[P | CurvePanel, ...]:
+        """Return the chosen panels of a run in their order, then the others of `panels`, if wanted."""
+        if not self.entries:
+            return tuple(panels)
+        known = {panel.id: panel for panel in panels}
+        first: dict[str, P | CurvePanel] = {}
+        for entry in self.entries:
+            for panel in _of_entry(entry, known, run):
+                first.setdefault(panel.id, panel)
+        rest = [panel for panel in panels if panel.id not in first] if self.others or not first else []
+        return (*first.values(), *rest)
+
+    def with_panels(self, panels: Sequence[_Panel], others: bool) -> OwnDashboard:
+        """Return a copy with the entries that show these panels."""
+        entries = [_entry_of(panel) for panel in panels[:_MAX_ENTRIES]]
+        return replace(self, entries=tuple(dict.fromkeys(entries)), others=others)
+
+
+def _of_entry(entry: Entry, known: Mapping[str, P], run: Run) -> Iterator[P | CurvePanel]:
+    if not entry.title and entry.patterns[0] in known:
+        yield known[entry.patterns[0]]
+        return
+    metrics = tuple(dict.fromkeys(name for pattern in entry.patterns for name in named(pattern, run)))
+    if entry.title and metrics:
+        yield CurvePanel(f"own:{entry.title}", entry.title, 0, (), "linear", metrics[:_MAX_LINES])
+    elif not entry.title:
+        yield from map(metric_panel, metrics[:_MAX_METRICS])
+
+
+def named(pattern: str, run: Run) -> tuple[str, ...]:
+    """Return the metrics of a run that a pattern means, in the order of the run."""
+    selected, _ = chosen(run.metrics, (pattern,))
+    return tuple(name for name in run.metrics if name in selected)
+
+
+def _entry_of(panel: _Panel) -> Entry:
+    if isinstance(panel, CurvePanel) and panel.metrics:
+        return Entry(panel.metrics, panel.title if len(panel.metrics) > 1 else "")
+    return Entry((panel.id,))
+
+
+def parse_dashboard(table: Mapping[str, Any], where: str) -> OwnDashboard:
+    """Return the dashboard of a `[dashboard]` table. Raises UsageError if it is invalid; where: path of the file."""
+
+    def wrong(text: str) -> UsageError:
+        return UsageError(f"{clean(where)}: [dashboard] {text}", "docs/dashboard.md describes the table.")
+
+    if unknown := next((key for key in table if key not in _KEYS), None):
+        raise wrong(f"has no setting {clean(unknown)!r}; it has {', '.join(_KEYS)}")
+    panels, values = table.get("panels", []), table.get("values", [])
+    if not isinstance(panels, list) or len(panels) > _MAX_ENTRIES:
+        raise wrong(f"panels must be a list of at most {_MAX_ENTRIES} panels, metrics or patterns")
+    entries = []
+    for panel in panels:
+        if _is_text(panel):
+            entries.append(Entry((panel,)))
+        elif isinstance(panel, dict) and panel.keys() == {"title", "metrics"} and _are_texts(panel["metrics"]):
+            if not _is_text(panel["title"]):
+                raise wrong("a chart needs a title")
+            entries.append(Entry(tuple(panel["metrics"]), panel["title"]))
+        else:
+            raise wrong('panels has an entry that is neither a name nor {title = "…", metrics = ["…"]}')
+    if not isinstance(values, list) or (values and not _are_texts(values)):
+        raise wrong(f"values must be a list of at most {_MAX_LINES} metrics or patterns")
+    others, limits = table.get("others", True), table.get("thresholds", {})
+    if not isinstance(others, bool):
+        raise wrong("others must be true or false")
+    if not isinstance(limits, dict) or not all(map(_is_text, limits)) or len(limits) > _MAX_ENTRIES:
+        raise wrong("thresholds must map panels or metrics to values, as in kl = 0.1")
+    thresholds = []
+    for name, value in limits.items():
+        numbers = value if isinstance(value, list) else [value]
+        if not all(map(_is_number, numbers)) or not 0 < len(numbers) <= _MAX_LINES:
+            raise wrong(f"thresholds: {clean(name)} must be a number or a list of at most {_MAX_LINES} numbers")
+        thresholds.append((name, tuple(map(float, numbers))))
+    return OwnDashboard(tuple(entries), others, tuple(values), tuple(thresholds))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _LONGEST
+
+
+def _are_texts(values: object) -> bool:
+    return isinstance(values, list) and 0 < len(values) <= _MAX_LINES and all(map(_is_text, values))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
