@@ -31,7 +31,7 @@ def project_file(paths: Iterable[str]) -> Path | None:
         start = Path(os.path.abspath(path))
         for directory in (start, *start.parents):
             file = directory / PROJECT_FILE
-            if os.path.isfile(file):  # False also for what may not be read
+            if os.path.isfile(file):  # noqa: PTH113  # False also if the directory may not be read
                 return file
     return None
 
