@@ -85,6 +85,28 @@ def read(text: str) -> dict[str, list[tuple[int, float]]]:
             '{"timestamp": "2026-01-01T00:00:01", "level": "INFO", "message": "step 3: loss=0.5 lr=0.1"}\n',
             {"loss": [(3, 0.5)], "lr": [(3, 0.1)]},
         ),
+        ("step     0 | loss: 2.5\nstep    12 | loss: 2.4\n", {"loss": [(0, 2.5), (12, 2.4)]}),
+        ("E001 | train loss 2.5 | lr 1.0e-03\nE002 | train loss 2.4\n",
+         {"train loss": [(1, 2.5), (2, 2.4)], "lr": [(1, 0.001)]}),
+        ("step 10k | loss 2.5\nStep: 1.5M, loss: 2.4\n", {"loss": [(10_000, 2.5), (1_500_000, 2.4)]}),
+        ("num_steps: 4096, eval/episode_reward: 100.5\n", {"eval/episode_reward": [(4096, 100.5)]}),
+        ("Frames: 2000 | FPS: 120 | Mean reward: 5.5\n", {"FPS": [(2000, 120)], "Mean reward": [(2000, 5.5)]}),
+        ("Época 3/20 - Pérdida: 0.5\nエポック 4/20 - loss: 0.25\n", {"Pérdida": [(3, 0.5)], "loss": [(4, 0.25)]}),
+        (
+            "Epoch 1/3\n  Batch 6/12 - loss: 0.5\n  Batch 12/12 - loss: 0.4\nEpoch 2/3\n  Batch 6/12 - loss: 0.3\n",
+            {"loss": [(6, 0.5), (12, 0.4), (18, 0.3)], "epoch": [(6, 1), (12, 1), (18, 2)]},
+        ),
+        (
+            "I0503 10:00:01.123456 140123 train.py:88] step = 100, loss = 2.5 (1.234 sec)\n"
+            "I0503 10:00:02.123456 140123 solver.cpp:239] Iteration 200 (1.5 iter/s, 2s/100 iters), loss = 2.25\n"
+            "I0503 10:00:03.123456 140123 logging_writer.py:48] [300] accuracy=0.5, loss=2.125\n",
+            {"loss": [(100, 2.5), (200, 2.25), (300, 2.125)], "accuracy": [(300, 0.5)]},
+        ),
+        (
+            "INFO:tensorflow:loss = 0.5, step = 100 (1.2 sec)\nINFO:tensorflow:global_step/sec: 80.1\n"
+            "INFO:tensorflow:Saving dict for global step 200: accuracy = 0.8, global_step = 200, loss = 0.25\n",
+            {"loss": [(100, 0.5)], "eval/accuracy": [(200, 0.8)], "eval/loss": [(200, 0.25)]},
+        ),
     ],
 )  # fmt: skip
 def test_lines_of_tutorials_and_own_scripts(text: str, wanted: dict[str, list[tuple[int, float]]]) -> None:
@@ -99,6 +121,8 @@ def test_lines_of_tutorials_and_own_scripts(text: str, wanted: dict[str, list[tu
         "Epoch 3/10\nloss function: 3\nlearning_rate: 0.001, loss_weight: 0.5\nBest val loss: 0.5\n",
         "Epoch 3/10\nSaved checkpoint, loss 0.5 was the best\nParameters: 123,456\n",
         "Train Loss: 5.94 - Train Perplexity: 380\n",
+        "num_steps: 1000\ntotal_steps: 5000\nE5 model loaded: 3\nsaving every step 10k: 3\nbatch 12: 3 samples\n",
+        "num_train_epochs: 3, learning_rate: 0.1\nframes: 16\nframe 16: size 224\n",
         "Downloading: " + BAR.format(100, 10, 10, "") + "\n",
         "Processed prompts: " + BAR.format(100, 10, 10, ", est. speed input: 1.5 toks/s, output: 2.5 toks/s") + "\n",
         "Shards: " + BAR.format(100, 10, 10, ", files=3") + "\n",

@@ -49,7 +49,6 @@ NOISE = [
         "Warmup steps: 100, lr: 1e-4",
         "| a | 1 |",
         "{'loss': 0.5",
-        "step 10k: loss=0.5",
         "Step: -1 loss: 0.5",
     ),
 ]

@@ -32,7 +32,7 @@ STEP_KEYS = (
     "rollout/step", "train/step", "global_step/max_steps", "epoch",
     "episode", "round", "generation",
 )  # fmt: skip
-TIME_KEYS = ("_timestamp", "timestamp", "time", "create_time", "wall_time", "date")
+TIME_KEYS = ("_timestamp", "timestamp", "time", "create_time", "wall_time", "date", "ts")
 TOTAL_KEYS = ("total_steps", "max_steps")
 WRAPPERS = ("data", "metrics")
 SAMPLE_KEYS = frozenset((

@@ -37,6 +37,7 @@ _PREFIX = re.compile(
     r"(?:\s++"
     r"|\[(?!val|eval|test|[^\]]{0,12}(?:epoch|step|iter)\w*\W{0,3}\d)[^\[\]]{1,80}\](?!\s*[=:]\s*[\d-]):?"  # [INFO]
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?=\s|$)"
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ [\w./<>-]{1,80}:\d+\]"  # absl and glog
     r"|(?:\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|$)"
     rf"|(?:{_LEVEL}):[\w.]{{1,60}}:|(?:{_LEVEL})\b:?"
     rf"|[\w.]{{1,60}}(?= - (?:{_LEVEL})\b)"  # name of a logger

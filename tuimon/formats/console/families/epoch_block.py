@@ -4,6 +4,9 @@
     Train Loss: 5.94 - Train Perplexity: 380           ----------
     Val Loss: 5.31 | Val. PPL: 202                     train Loss: 0.2853 Acc: 0.8852
 
+    Epoch 1/3
+      Batch 10/12 - loss: 0.52, acc: 0.81              step 10 of epoch 1: (1 - 1) * 12 + 10
+
 A line counts if it consists of names and numbers, one name is a result of training and one number has a fraction. It
 belongs to the epoch, or to the step of a row logged since. A name without a stage ("Acc") gets that of its line
 ("train Acc"). "Test set: Average loss: 0.0493, Accuracy:
@@ -16,6 +19,7 @@ import re
 
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 from tuimon.formats.console.families._pairs import contains_a_metric, metric_pairs, names_a_metric
+from tuimon.formats.console.families._steps import EpochSteps
 
 _HEAD = re.compile(
     r"(?:\W{0,80}|Starting |Begin(?:ning)? )(?:training )?epoch\s?[:#]?\s?\[?(\d{1,9})\]?"
@@ -38,6 +42,9 @@ _VALUE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _FRACTION = re.compile(r"(?<![\d.])(\d{1,12})/(\d{1,12})(?: \(\d{1,3}(?:\.\d{1,6})?%\))?(?![\d.])", re.ASCII)
+_BATCH = re.compile(
+    r"\W{0,8}(?:mini-?)?batch(?:es)?\W{0,4}\s{0,8}(\d{1,12})(?:\s?(?:/|of)\s?(\d{1,12}))?(?![\w.]*\d)", re.IGNORECASE
+)
 _TEST_SET = re.compile(r"\W{0,2}(test|val\w*|train\w*) set: Average loss: ", re.IGNORECASE)
 _FRACTIONAL = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
 _MAX_LINE = 400
@@ -51,6 +58,8 @@ class EpochBlockReader(LineReader):
         self._epoch: int | None = None
         self._rows_before = 0
         """Number of rows of the sink when the epoch began."""
+        self._first_epoch: int | None = None
+        self._steps = EpochSteps()
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -69,6 +78,8 @@ class EpochBlockReader(LineReader):
             return False
         if match := _TEST_SET.match(text):
             return self._test_set(match, line)
+        if match := _BATCH.match(text):
+            return self._batch(match, line)
         if self._epoch is None or not contains_a_metric(text) or not _FRACTIONAL.search(text):
             return False
         row = _row(text)
@@ -79,6 +90,17 @@ class EpochBlockReader(LineReader):
         if own:
             self._rows_before = self.sink.row_count
         return used
+
+    def _batch(self, match: re.Match[str], line: Line) -> bool:
+        epoch, batch = self._epoch or 0, int(match[1])
+        values = metric_pairs(line.message[match.end() :])
+        if not names_a_metric(values):
+            return False
+        if self._first_epoch is None or epoch < self._first_epoch:
+            self._first_epoch = epoch
+        size = int(match[2]) if match[2] else 0
+        step = (epoch - self._first_epoch) * size + batch if size else self._steps.overall(epoch, batch)
+        return self.sink.add_row([*values, ("epoch", float(epoch))] if self._epoch is not None else values, step, line)
 
     def _test_set(self, match: re.Match[str], line: Line) -> bool:
         prefix = match[1].lower() + "/"
@@ -111,4 +133,4 @@ def _row(text: str) -> list[Pair]:
     return [(name if _STAGE_WORD.match(name) else f"{stage[1]}{joint}{name}", value) for name, value in pairs]
 
 
-FAMILY = Family("epoch-block", ("poch", "EPOCH", "oss: ", "oss=", "oss "), EpochBlockReader, order=95)
+FAMILY = Family("epoch-block", ("poch", "EPOCH", "atch ", "oss: ", "oss=", "oss "), EpochBlockReader, order=95)

@@ -11,6 +11,9 @@
     Cost after iteration 100: 0.648                         the step after the name of the metric
     epoch 3 train loss 0.5 val loss 0.6                     names of several words and nothing else
     step 250: train loss 2.0123, val loss 2.1234            also between commas or bars (nanoGPT, llm.c)
+    E007 | train loss 0.5                                   also num_steps, env_step, timestep, frame
+    step 1.5k loss 0.5                                      step 1500: k, K for thousands, M for millions
+    Época 3/20 - Pérdida: 0.5                               step and epoch in ten languages
 
 The message begins with the step, or with at most three words before it. Names are kept as written, except that a line
 of a validation ("Validation step 5: loss 0.3") gives val/<name>, because its names are those of the training. Names
@@ -29,13 +32,15 @@ from tuimon.formats.console.families._steps import EpochSteps
 _MAX_LENGTH = 1 << 16
 _BAR = "%|"
 """Marks a progress bar, after which metrics may be out of date; see progress_bar."""
-_WHOLE = r"(\d{1,3}(?:,\d{3}){1,5}|\d{1,18})"
-_COUNT = rf"\W{{0,4}}(?<![\s:=([]-){_WHOLE}(?:\s?(?:/|of)\s?{_WHOLE})?(?![\w.]*\d|,\d{{3}}|[kmb]\b)"
-"""A non-negative integer (no fraction, no "10k") and optionally the total."""
+_WHOLE = r"(\d{1,3}(?:,\d{3}){1,5}|\d{1,6}(?:\.\d{1,6})?[kKM]\b|\d{1,18})"
+_COUNT = rf"\W{{0,4}}\s{{0,12}}(?<![\s:=([]-){_WHOLE}(?:\s?(?:/|of)\s?{_WHOLE})?(?![\w.]*\d|,\d{{3}}|[kmb]\b)"
+"""A non-negative integer (no fraction; "10k" is 10,000) and optionally the total."""
+_COUNTER = (
+    r"(?:(?:global|train(?:ing)?|update|optim\w*|num|env(?:ironment)?|agent|total)?[_ -]?"
+    r"(?:step|iter(?:ation)?|update|epoch|episode|round|generation|timestep|frame)s?|ep|it|e(?=\d))"
+)
 _LEAD = re.compile(
-    rf"\W{{0,4}}((?:[A-Za-z]{{1,20}}\W{{1,3}}){{0,3}}?)"
-    rf"((?:global|train(?:ing)?|update|optim\w*)?[_ -]?"
-    rf"(?:step|iter(?:ation)?|update|epoch|episode|round|generation)s?|ep|it)(?![a-z])_?{_COUNT}",
+    rf"\W{{0,4}}((?:[A-Za-z]{{1,20}}\W{{1,3}}){{0,3}}?)({_COUNTER})(?![a-z])_?{_COUNT}",
     re.IGNORECASE | re.ASCII,
 )
 _SECOND = re.compile(
@@ -51,6 +56,13 @@ _AFTER = re.compile(
 """Cost after iteration 100: 0.648"""
 _BETWEEN = (" at ", " after ", " in ", " for ")
 _CHINESE_STEP = re.compile(r"第 ?(\d{1,9}) ?(轮|步|回合|次迭代|个?epoch)")
+_LANGUAGES = {
+    "epoch": ("época", "epoca", "époque", "epoche", "эпоха", "エポック", "에포크", "에폭"),
+    "iteration": ("iteración", "itération", "iteração", "итерация", "反復", "迭代"),
+    "step": ("paso", "étape", "schritt", "шаг", "ステップ", "스텝", "步数"),
+}
+_TRANSLATIONS = {word: english for english, words in _LANGUAGES.items() for word in words}
+_TRANSLATED = re.compile("|".join(map(re.escape, _TRANSLATIONS)) + r"(?=\W{0,4}\d)", re.IGNORECASE)
 _FULL_WIDTH = str.maketrans({"：": ": ", "，": ", ", "；": "; ", "（": " (", "）": ") ", "｜": " | ", "＝": "="})
 _SETTING = re.compile(
     r"\b(?:max|maximum|num|number|warm|warmup|every|per|decay|patience|accum\w*|remaining|target)\b", re.IGNORECASE
@@ -64,8 +76,11 @@ _SET = re.compile(
     re.IGNORECASE,
 )
 """Names of settings: if a line like "steps: 1000" has no other pairs, the number is a setting too."""
+_FACTORS = {"k": 1_000, "K": 1_000, "M": 1_000_000}
 _STAGE = r"\b(val(?:id(?:ation)?)?|eval(?:uation)?|test)\b"
-_SHORT = frozenset({"ep", "it", "round", "rounds", "generation", "generations"})
+_SHORT = re.compile(
+    r"ep|it|e|(?:\w+[_ -])?(?:round|generation|timestep|frame)s?|(?:num|env(?:ironment)?|agent|total)[_ -]?\w+"
+)
 """Words that count steps only in lines with the name of a result of training."""
 _VALIDATION = re.compile(_STAGE, re.IGNORECASE)
 _VALIDATION_AFTER = re.compile(
@@ -87,8 +102,9 @@ class PlainReader(LineReader):
         text = line.message
         if not text.isascii():
             text = _CHINESE_STEP.sub(r"epoch \1", text.translate(_FULL_WIDTH))
+            text = _TRANSLATED.sub(lambda word: _TRANSLATIONS[word[0].lower()], text)
         head = _LEAD.match(text) if len(text) <= _MAX_LENGTH and _BAR not in text else None
-        if head is None or (head[2].lower() in _SHORT and not contains_a_metric(text[head.end() :])):
+        if head is None or (_SHORT.fullmatch(head[2].lower()) and not contains_a_metric(text[head.end() :])):
             return self._read_after(text, line)
         if head[1].lower().endswith(_BETWEEN) and self._read_after(text, line):
             return True
@@ -143,7 +159,8 @@ class PlainReader(LineReader):
 
 
 def _integer(text: str) -> int:
-    return int(text.replace(",", ""))
+    factor = _FACTORS.get(text[-1:])
+    return round(float(text[:-1]) * factor) if factor else int(text.replace(",", ""))
 
 
 FAMILY = Family(
@@ -166,6 +183,10 @@ FAMILY = Family(
         "ep=",
         "it ",
         "第",
+        "rame",
+        *(f"E{digit}" for digit in range(10)),
+        *("poca", "poque", "poche", "пох", "エポ", "에포", "에폭", "teraci", "térat", "teraç", "терац", "反復", "迭代"),
+        *("aso ", "tape ", "chritt", "шаг", "Шаг", "ステップ", "스텝", "步数"),
     ),
     PlainReader,
     order=90,
