@@ -15,7 +15,7 @@ from support.json_points import DATA, dump, facts, rows, series, truth
 from support.json_points import training_history as log
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.formats import DocumentDecoder, Format
+from tuimon.formats import DocumentDecoder, Format, recognise
 from tuimon.formats.json import lines as jsonl
 from tuimon.formats.json import roll_worker_state, trainer_state, training_log
 from tuimon.formats.json import rows as json_rows
@@ -299,3 +299,26 @@ def test_points_never_vanish_while_a_writer_truncates_and_rewrites(tmp_path: Pat
     finally:
         writer.join()
     assert sorted(held) == sorted(rows(training_log.FORMAT.decoder().load(dump(log(149, 2)))))
+
+
+@pytest.mark.parametrize(("indent", "between"), [(2, "\n"), (None, ""), (4, ""), (None, " ")])
+def test_objects_that_follow_one_another_are_rows(indent: int | None, between: str) -> None:
+    rows = [{"step": step, "loss": 1 / step, "eval": {"acc": step / 9}, "note": "} {"} for step in range(1, 9)]
+    texts = [json.dumps(row, indent=indent) for row in rows]
+    data = between.join(texts).encode()
+    for head in (data[: len(data) * 2 // 3], data, data + b"\n"):
+        assert recognise("results.json", head) is json_rows.FORMAT
+    wanted = {
+        "loss": [(step, repr(1 / step)) for step in range(1, 9)],
+        "eval/acc": [(step, repr(step / 9)) for step in range(1, 9)],
+    }
+    decoder = json_rows.FORMAT.decoder()
+    first = decoder.load(between.join(texts[:3]).encode())
+    assert series([*first, *decoder.load(data)]) == wanted
+    with pytest.raises(Unfinished):
+        decoder.load(data + between.encode() + b'{"step": 9, "lo')
+
+
+def test_lines_of_one_object_each_are_json_lines() -> None:
+    data = b'{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.25}\n'
+    assert recognise("results.json", data) is jsonl.FORMAT

@@ -10,6 +10,7 @@ unchanged; see Tail.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from tuimon.model.points import Damage, Fact, Item, Points, Replaced
 SUFFIX_FROM = 2 << 20
 """Bytes. Parsing a smaller document takes about 10 ms, so keeping it in memory does not pay."""
 _BLANK = b" \t\r\n\0"
+_BOUNDARY = re.compile(rb"\}\s*+\{")
 _POINT = np.dtype([("metric", "<u4"), ("step", "<i8"), ("value", "<f8"), ("wall_time", "<f8")])
 
 
@@ -68,10 +70,14 @@ class _Section:
 
 
 class RowsDocument:
-    """A DocumentDecoder. `layout` returns the Content of a parsed document, or None if it is not of this format."""
+    """A DocumentDecoder. `layout` returns the Content of a parsed document, or None if it is not of this format.
 
-    def __init__(self, layout: Callable[[Any], Content | None]) -> None:
+    sequences: also read objects that follow one another as a list of them.
+    """
+
+    def __init__(self, layout: Callable[[Any], Content | None], sequences: bool = False) -> None:
         self._layout = layout
+        self._parse = parse_objects if sequences else parse_document
         self._names = Names()
         self._sections: dict[str, _Section] = {}
         self._facts: dict[str, Fact] = {}
@@ -116,7 +122,7 @@ class RowsDocument:
         return items
 
     def _load_whole(self, data: bytes) -> list[Item]:
-        document = parse_document(data)
+        document = self._parse(data)
         content = self._layout(document)
         if content is None and not self._sections:
             raise FormatError("no rows, columns or series of metrics in this document")
@@ -246,6 +252,31 @@ def parse_document(data: bytes) -> Any:
         if error.message == NOT_JSON:
             raise Unfinished("half-written document") from error
         raise
+
+
+def parse_objects(data: bytes) -> Any:
+    """Parse a document as `parse_document`, or flat objects that follow one another as a list of them:
+    json.dump(row, file, indent=2) for each row of a file that is opened for appending."""
+    try:
+        return parse_document(data)
+    except Unfinished:
+        rows = sequence(data)
+        if rows is None:
+            raise
+        return rows
+
+
+def sequence(data: bytes) -> list[dict[str, Any]] | None:
+    """Return two or more flat objects that follow one another; None for anything else."""
+    data = data.removeprefix(BOM).strip(_BLANK)
+    if not (data.startswith(b"{") and data.endswith(b"}") and _BOUNDARY.search(data)):
+        return None
+    try:
+        rows = parse(b"[" + _BOUNDARY.sub(b"},{", data) + b"]")
+    except FormatError:
+        return None
+    flat = all(isinstance(row, dict) and not any(isinstance(value, list) for value in row.values()) for row in rows)
+    return rows if flat else None
 
 
 def _longest(document: Any, content: Content) -> str | None:

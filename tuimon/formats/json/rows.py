@@ -3,6 +3,10 @@
     [{"step": 1, "loss": 0.5}, …]
     {"train": [{"epoch": 1, "loss": 0.5}, …], "eval": [{"epoch": 1, …}, …], "args": {…}}
     {"loss": [0.5, 0.4, …], "val_loss": [0.6, 0.5, …]}
+    {                                                     rows that follow one another, over several lines or in one;
+      "step": 1, …                                        lines of one object each are JSON lines
+    }
+    {
 
 A file is recognised by its content: the beginning must hold rows with a step, or columns of numbers of which one is
 named like a metric. Settings are the objects under the keys of SETTINGS.
@@ -19,7 +23,7 @@ from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats.json import _shapes
-from tuimon.formats.json._document import Content, RowsDocument
+from tuimon.formats.json._document import Content, RowsDocument, sequence
 from tuimon.formats.json._salvage import mended, whole_part
 from tuimon.model.points import Fact, Topic
 
@@ -49,6 +53,8 @@ def matches(name: str, head: bytes) -> bool:
     head = head.removeprefix(BOM).lstrip()
     if not head.startswith((b"{", b"[")):
         return False
+    if (rows := _first_objects(head)) is not None:
+        return _shapes.holds_metrics(rows)
     named = _NAMED_AS_LOG.search(name) is not None
     try:
         beginning = whole_part(head)
@@ -64,6 +70,15 @@ def matches(name: str, head: bytes) -> bool:
     return _shapes.holds_metrics(document) or (named and _NUMBERS.search(head) is not None)
 
 
+def _first_objects(head: bytes) -> list[dict[str, Any]] | None:
+    """Return the whole objects of a document of objects that follow one another; None for JSON lines and others."""
+    try:
+        parse(head.partition(b"\n")[0])
+    except FormatError:
+        return sequence(head[: head.rfind(b"}") + 1])
+    return None
+
+
 def metric_name(path: str) -> str:
     """Return the name of the only series of a document: the name of its file without the suffix."""
     return posixpath.splitext(posixpath.basename(path))[0]
@@ -75,7 +90,7 @@ FORMAT = Format(
     writers="any JSON document with rows, columns or series: Keras, CatBoost, Sacred, skorch, downloads of TensorBoard",
     rank=28,
     matches=matches,
-    decoder=lambda: RowsDocument(layout),
+    decoder=lambda: RowsDocument(layout, sequences=True),
     wants_name=lambda name: name.endswith(".json"),
     metric_name=metric_name,
 )
