@@ -3,7 +3,7 @@
 The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CONFIG. Nothing in it is executed. A
 `.tuimon.toml` beside or above the logs can set the dashboard and nothing else (tuimon/tui/dashboard_file.py).
 
-    theme = "dark"            # dark | light | contrast | contrast-light | ansi, or one of [themes]
+    theme = "dark"            # dark | light | contrast | contrast-light | ansi …, or one of [themes]
     symbols = "braille"       # braille | block | ascii
     poll = false
     interval = 1.0
@@ -34,7 +34,7 @@ from typing import Any
 
 from tuimon.errors import UsageError
 
-THEMES = ("auto", "dark", "light", "contrast", "contrast-light", "ansi")
+THEMES = ("auto", "dark", "light", "contrast", "contrast-light", "ansi", "ansi-dark", "ansi-light")
 SYMBOLS = ("auto", "braille", "block", "ascii")
 TABLES = ("keys", "detectors", "rules", "notify", "themes", "dashboard")
 """Settings that only the file can have."""
@@ -52,7 +52,8 @@ class Settings:
     """The settings. Each field can be set in the file, most also by TUIMON_<NAME> and a command-line option."""
 
     theme: str = "auto"
-    """auto, one of THEMES or of `themes`. ansi: the 16 colours of the terminal."""
+    """auto, one of THEMES or of `themes`. ansi: the 16 colours of the terminal, for any background; ansi-dark and
+    ansi-light: for a background that is known."""
     symbols: str = "auto"
     """auto, braille, block or ascii. auto is braille if the locale and the terminal support it."""
     poll: bool = False

@@ -11,6 +11,7 @@ from support.terminal import TUIMON, Terminal
 
 from tuimon.model.views import Role
 from tuimon.tui.terminal.background import theme_of, worth_asking
+from tuimon.tui.terminal.capabilities import theme, theme_on
 from tuimon.tui.themes import style
 
 QUESTION = b"\x1b]11;?"
@@ -42,6 +43,27 @@ def test_known_background_is_not_queried() -> None:
     assert worth_asking({"TERM": "xterm"})
     assert not worth_asking({"TERM": "xterm", "COLORFGBG": "15;0"})
     assert not worth_asking({"TERM": "linux"})
+    assert not worth_asking({"TERM": "vt100"}), "it could print the query"
+    assert worth_asking({"TERM": "ghostty", "COLORTERM": "truecolor"})
+
+
+@pytest.mark.parametrize(
+    ("environment", "guess", "on_dark", "on_light"),
+    [
+        ({"TERM": "xterm"}, "ansi", "ansi-dark", "ansi-light"),
+        ({"TERM": "xterm", "COLORFGBG": "0;15"}, "ansi-light", "ansi-dark", "ansi-light"),
+        ({"TERM": "xterm", "COLORFGBG": "15;0"}, "ansi-dark", "ansi-dark", "ansi-light"),
+        ({"TERM": "xterm-256color"}, "dark", "dark", "light"),
+        ({"TERM": "xterm", "COLORTERM": "truecolor", "COLORFGBG": "0;15"}, "light", "dark", "light"),
+    ],
+)
+def test_the_theme_follows_the_colours_and_the_background(
+    environment: dict[str, str], guess: str, on_dark: str, on_light: str
+) -> None:
+    assert theme("auto", environment) == guess
+    assert (theme_on("dark", environment), theme_on("light", environment)) == (on_dark, on_light)
+    assert theme_on(None, environment) is None
+    assert theme("contrast", environment) == "contrast"
 
 
 def colour(role: Role, theme: str) -> bytes:

@@ -22,6 +22,8 @@ BACKGROUNDS = {
     "contrast": ("#000000", "#1e1e1e"),
     "contrast-light": ("#ffffff",),
     "ansi": ("#000000", "#ffffff"),
+    "ansi-dark": ("#000000", "#1e1e1e"),
+    "ansi-light": ("#ffffff",),
 }
 XTERM_16 = (
     *("#000000", "#cd0000", "#00cd00", "#cdcd00", "#0000ee", "#cd00cd", "#00cdcd", "#e5e5e5"),
@@ -39,7 +41,7 @@ VISION = {
 
 def shown(color: Color, theme: str, colours: int) -> ColorTriplet:
     """Return a colour as a terminal with this number of colours shows it."""
-    if theme == "ansi":
+    if theme.startswith("ansi"):
         assert color.number is not None, "only the colours of the terminal"
         assert color.number < 16
         return Color.parse(XTERM_16[color.number]).get_truecolor()

@@ -118,6 +118,7 @@ def _watch_standard_input(options: argparse.Namespace, settings: config.Settings
 
 def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool) -> int:
     from tuimon.monitor.spawn import spawn
+    from tuimon.tui.terminal import capabilities as terminal
 
     patterns = settings.console_patterns
     if patterns:
@@ -135,7 +136,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
         from tuimon.tui.launch import run
 
         if background is not None:
-            settings = settings.with_changes(theme=background.theme())
+            settings = settings.with_changes(theme=terminal.theme_on(background.theme()))
     configured = settings.detectors or settings.rules  # report invalid ones before the dashboard opens
     checker = Checker(settings.detectors, settings.rules, str(config.config_path())) if configured else None
     if settings.dashboard:
@@ -178,10 +179,8 @@ class _Themes(tuple[str, ...]):
 def _query_background(settings: config.Settings) -> Background | None:
     """Ask the terminal for its background colour, unless the theme is set or the terminal cannot reply."""
     from tuimon.tui.terminal import background
-    from tuimon.tui.terminal import capabilities as terminal
 
-    unknown = settings.theme == "auto" and terminal.theme("auto") != "ansi"
-    return background.Background() if unknown and background.worth_asking() else None
+    return background.Background() if settings.theme == "auto" and background.worth_asking() else None
 
 
 def _wait_for_logs(paths: list[str], interval: float) -> None:

@@ -41,6 +41,8 @@ _LEAST_WIDTH = 22
 _SIDE_BY_SIDE = 100
 _CHART_ROWS = 11
 """Minimum rows of a chart on a large screen."""
+_VERY_WIDE = 240
+"""Columns from which a row has one more chart."""
 _PAIRS = 60
 """Minimum columns of a page with two panels side by side."""
 _TALL = 45
@@ -81,7 +83,7 @@ def pages(width: int, height: int, requests: Sequence[PanelRequest], larger: int
 
 def grid_shape(width: int, height: int, larger: int) -> tuple[int, int]:
     """Return (columns, rows) of a page of charts. larger: see `pages`."""
-    columns = 1 if width < 60 else 2 if width < 120 else 3
+    columns = 1 if width < 60 else 2 if width < 120 else 3 if width < _VERY_WIDE else 4
     rows = max(1, height // 10 if columns > 1 else height // 8)
     most = max(1, (width + GAP) // (_LEAST_WIDTH + GAP)), max(1, height // _LEAST["chart"])
     return min(max(columns - larger, 1), most[0]), min(max(rows - larger, 1), most[1])
@@ -148,7 +150,7 @@ def _beside(width: int, height: int, requests: Sequence[PanelRequest], charts: l
     main = width - side - GAP
     below = max(box.y + box.height for box in aside) + 1
     free = max(0, height - below)  # charts get the rows that the other panels do not need
-    columns = 1 if len(charts) == 1 else 2
+    columns = min(len(charts), 2 if width < _VERY_WIDE else 3)
     rows = most = max(1, height // _CHART_ROWS)
     for rows in range(1, most + 1):  # as few rows as possible: higher charts are easier to read
         if columns * rows + free // max(height // rows, _CHART_ROWS) >= len(charts):
@@ -173,7 +175,7 @@ def _above(width: int, height: int, requests: Sequence[PanelRequest], charts: li
     boxes: list[Box] = []
     shown: list[int] = []
     if charts:
-        columns = min(3, len(charts))
+        columns = min(3 if width < _VERY_WIDE else 4, len(charts))
         rows = min(-(-len(charts) // columns), max(1, body // 10))
         shown = charts[: rows * columns]
         boxes = _cells(0, 0, width, body, shown, columns, rows)

@@ -80,6 +80,11 @@ def is_total(run: Run, name: str, meaning: Meaning) -> bool:
     """Whether the metric is a single value that a trainer logs at the end: total_flos, train_samples_per_second."""
     if meaning.panel != "throughput" and meaning.concept != "known.other" and not _TOTAL.search(name):
         return False
+    return is_single(run, name)
+
+
+def is_single(run: Run, name: str) -> bool:
+    """Whether a metric has one point in a run with many."""
     busiest = run.busiest_metric
     return busiest is not None and len(run.curve(name)) == 1 and len(run.curve(busiest)) > FEW_POINTS
 

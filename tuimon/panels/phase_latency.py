@@ -12,6 +12,7 @@ from msgspec import Struct
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
 from tuimon.panels._bottleneck import SLOWER, bottleneck, phase_name, spent
+from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent
@@ -60,7 +61,7 @@ class PhaseLatency(Struct, frozen=True):
         if whole - timed > whole * _UNATTRIBUTED:
             rest = _plain_detail(whole - timed, whole, hundred)
             bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest, (timed, whole)))
-        headline: Row = ((format_duration(whole), Role.VALUE), (f" at step {step}", Role.MUTED))
+        headline: Row = ((format_duration(whole), Role.VALUE), (f" at {axis_word(run, 'step')} {step}", Role.MUTED))
         sentence = bottleneck(run, readings, step, whole, step_time > 0)
         columns = ("phase", "now", "share", "drift", *(("last 100",) if hundred else ()), "p50", "p95", "")
         note = _note(whole, timed, step_time > 0)

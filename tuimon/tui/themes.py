@@ -153,7 +153,32 @@ _STYLES: dict[str, dict[Role, str]] = {
         Role.HEAT_5: "bold bright_white on red",
     },
 }
-LIGHT = ("light", "contrast-light")
+_STYLES["ansi-dark"] = _STYLES["ansi"] | {
+    Role.GOOD: "green",
+    Role.WARNING: "yellow",
+    Role.ACCENT: "bold bright_cyan",
+    Role.SERIES_0: "bright_cyan",
+    Role.SERIES_1: "yellow",
+    Role.SERIES_2: "green",
+    Role.SERIES_3: "bright_magenta",
+    Role.SERIES_4: "default",
+    Role.SERIES_5: "bright_blue",
+    Role.SERIES_6: "bright_red",
+    Role.SERIES_7: "bold default",
+}
+_STYLES["ansi-light"] = _STYLES["ansi"] | {
+    Role.CRITICAL: "bold red",
+    Role.ACCENT: "bold blue",
+    Role.SERIES_0: "blue",
+    Role.SERIES_1: "red",
+    Role.SERIES_2: "magenta",
+    Role.SERIES_3: "default",
+    Role.SERIES_4: "bright_magenta",
+    Role.SERIES_5: "bright_blue",
+    Role.SERIES_6: "bright_red",
+    Role.SERIES_7: "bold default",
+}
+LIGHT = ("light", "contrast-light", "ansi-light")
 """Themes for a light background."""
 
 

@@ -141,8 +141,10 @@ def chart_of(
 def _own_count(run: Run, drawn: Sequence[_Series]) -> str:
     """Return a label for a chart of metrics whose steps cannot be compared with those of the other charts; else ""."""
     leading = drawn[0]
-    alike = counts_alike(run, leading.metric) or leading.curve is not run.curve(leading.metric)
-    return "" if alike or leading.curve.ordinal else "steps of its own"
+    if leading.metric not in run.metrics or counts_alike(run, leading.metric):  # a page compares curves of many runs
+        return ""
+    known = leading.curve is not run.curve(leading.metric) or leading.curve.ordinal or len(leading.curve) == 1
+    return "" if known else "steps of its own"
 
 
 def title_of(title: str, panel: str, options: ChartOptions, symbols: Symbols) -> str:

@@ -22,6 +22,8 @@ PATIENCE = 0.5
 """Time (s) from the query for which a reply is awaited; the imports meanwhile take about as long."""
 _QUERY = b"\x1b]11;?\x1b\\\x1b[c"
 _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
+_KNOWN = ("xterm", "screen", "tmux", "rxvt", "konsole", "gnome", "putty", "alacritty", "foot", "kitty", "wezterm")
+"""Beginnings of TERM of terminals that parse the query; an older one could print it."""
 _END = re.compile(rb"\x1b\[\?[0-9;]*c")
 
 
@@ -78,4 +80,6 @@ class Background:
 
 def worth_asking(environment: Mapping[str, str] = os.environ) -> bool:
     """Return False if the environment gives the background colour, or the terminal does not support queries."""
-    return not environment.get("COLORFGBG") and environment.get("TERM", "") not in ("", "dumb", "linux")
+    term = environment.get("TERM", "")
+    modern = environment.get("COLORTERM") or "256color" in term or term.startswith(_KNOWN)
+    return not environment.get("COLORFGBG") and bool(modern) and term not in ("", "dumb", "linux")

@@ -35,14 +35,25 @@ def symbols(choice: str, environment: Mapping[str, str] = os.environ) -> Symbols
 
 
 def theme(choice: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return the chosen theme; for "auto", dark, light or ansi according to the environment."""
+    """Return the chosen theme; for "auto", dark, light, or a theme of 16 colours, according to the environment."""
     if choice != "auto":
         return choice
-    if not environment.get("COLORTERM") and "256color" not in environment.get("TERM", ""):
-        return "ansi"
     # COLORFGBG is "foreground;background" in the 16 colours; 7 and 9 to 15 are light.
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
-    return "light" if background.isdigit() and (int(background) == 7 or int(background) > 8) else "dark"
+    known = background.isdigit()
+    light = known and (int(background) == 7 or int(background) > 8)
+    if _has_16_colours(environment):
+        return "ansi" if not known else "ansi-light" if light else "ansi-dark"
+    return "light" if light else "dark"
+
+
+def theme_on(background: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
+    """Return the theme for a background that the terminal has replied, "dark" or "light"; None without a reply."""
+    return background and (f"ansi-{background}" if _has_16_colours(environment) else background)
+
+
+def _has_16_colours(environment: Mapping[str, str]) -> bool:
+    return not environment.get("COLORTERM") and "256color" not in environment.get("TERM", "")
 
 
 def can_draw(environment: Mapping[str, str] = os.environ) -> bool:
