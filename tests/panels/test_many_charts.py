@@ -265,3 +265,9 @@ def test_the_order_of_charts_changes_only_when_points_double() -> None:
     steps = range(24, 90)
     feed(store, {"stuck": (steps, [float(x) for x in steps]), "wobble": (steps, [float(x) for x in steps])}, 20)
     assert order() == ["stuck", "wobble"]
+
+
+def test_what_was_logged_once_long_ago_has_no_chart() -> None:
+    series = {"wobble": (range(20), list(range(20))), "old": ([0], [1.0]), "old_score": ([0], [1.0])}
+    ids = [panel.id.removeprefix("metric:") for panel in arrange(run_of(series | {"new": ([19], [1.0])}))]
+    assert ids == ["old_score", "wobble", "new"], "a result, and what may go on"

@@ -26,7 +26,7 @@ from tuimon.panels._charts.marks import with_alert_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
 from tuimon.panels._link import link_row
-from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_secondary, is_single, is_total, leftovers
+from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_over, is_secondary, is_total, leftovers
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._telling import PLAIN, RESULT, by_telling, rank_of
 from tuimon.panels._text import plural
@@ -151,11 +151,12 @@ def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
     """Return the metrics of the charts after the panels, and how many of the charts are telling.
 
     A training metric shares the chart of its validation metric. Times, sizes, counters and constants are not telling
-    and come last. What was logged once, and is no result, has no chart.
+    and come last. What was logged once, long ago, and is no result, has no
+    chart.
     """
     known = meanings(run.metrics)
     names = [name for name in unshown_metrics(run) if not is_total(run, name, known[name])]
-    names = [name for name in names if rank_of(name, known[name].unit) == RESULT or not is_single(run, name)]
+    names = [name for name in names if rank_of(name, known[name].unit) == RESULT or not is_over(run, name)]
     ranked = by_telling(run, names, known)
     names = [name for _, name in ranked]
     rank = {name: rank for rank, name in ranked}

@@ -83,6 +83,12 @@ def is_total(run: Run, name: str, meaning: Meaning) -> bool:
     return is_single(run, name)
 
 
+def is_over(run: Run, name: str) -> bool:
+    """Whether a metric was logged once, in the first half of a run with many points: it has no curve to come."""
+    last = run.last_step
+    return last is not None and is_single(run, name) and int(run.curve(name).steps[0]) * 2 < last
+
+
 def is_single(run: Run, name: str) -> bool:
     """Whether a metric has one point in a run with many."""
     busiest = run.busiest_metric
