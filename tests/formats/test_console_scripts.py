@@ -198,6 +198,52 @@ def test_steps_and_names_of_unusual_scripts(line: str) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("loss: {1}, acc: 0.25, step: {0}", "loss"),
+        ("Loss: {1} | Epoch: {0}", "Loss"),
+        ("INFO:root:metrics: loss={1} acc=0.25 step={0}", "loss"),
+        ("2026-05-03T10:00:01.123Z [info     ] train_step            epoch={0} loss={1} lr=0.001", "loss"),
+        ('time="2026-05-03T10:00:01Z" level=info msg="train step" epoch={0} loss={1} lr=0.001', "loss"),
+        ("[Learner] Critic Loss = {1} | Learner Steps = {0} | Learner Walltime = 3.5", "Critic Loss"),
+        ("2026-05-03 10:00:01.1: I runner.py:310] Step = {0} ; tokens/s = 123 (6 source) ; Loss = {1}", "Loss"),
+        ('2026-05-03 10:00:01 | INFO | train_inner | {{"epoch": 1, "loss": "{1}", "num_updates": "{0}"}}', "loss"),
+        ("{0}/90: loss={1}, acc=0.25", "loss"),
+        ("{0} | loss: {1} | acc: 0.25", "loss"),
+        ("{0} [D loss: {1}, acc.: 50.00%] [G loss: 0.7]", "D loss"),
+        ("I0503 10:00:01.1 140 utils.py:1] [{0}] loss={1}, accuracy=0.25", "loss"),
+        ("[Episode    {0}] reward= {1} | steps=10 | eps=0.5", "reward"),
+        ("[05/03/24 10:00:01] INFO     Step {0}: loss={1} lr=0.5            train.py:42", "loss"),
+        ("[2026-05-03 10:00:01] Ep. 1 : Up. {0} : Sen. 64,000 : Cost {1} * 1,000 after 1,000 : gNorm 1.25", "Cost"),
+        ("[2026-05-03 10:00:01] [valid] Ep. 1 : Up. {0} : ppl : {1} : new best", "valid/ppl"),
+        ("[h] 2026-05-03 10:00:01,1 (trainer:338) INFO: {0}epoch results: [train] loss={1}, time=1 minute, "
+         "[valid] loss=0.5", "train/loss"),
+        ("| epoch   1 | {0:5d}/ 2928 batches | lr 5.00 | ms/batch 12.34 | loss  {1} | ppl     2.25", "loss"),
+        ("Epoch: [1][{0}/300] Elapsed 0m 1s (remain 1m 0s) Loss: {1}({1}) Grad: 1.25  LR: 0.00002", "Loss"),
+    ],
+)  # fmt: skip
+def test_steps_at_other_places_of_a_line(line: str, name: str) -> None:
+    metrics = read("".join(line.format(step, loss) + "\n" for step, loss in ((10, 2.5), (20, 1.25), (30, 1.0))))
+    assert metrics[name] == [(10, 2.5), (20, 1.25), (30, 1.0)]
+    assert "train.py" not in metrics, "the call site at the right margin"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Best loss: 0.25, epoch: 3",
+        "loss: 0.25, max_steps: 100",
+        "[12/40] Building loss.cpp 0.5",
+        " [==>...]  Step: 25ms | Tot: 10s | Loss: 2.5 | Acc: 10.000%",
+        "17: undefined reference to loss",
+        "saved model with loss=0.5 at step=100",
+    ],
+)
+def test_other_lines_with_numbers_give_no_point(line: str) -> None:
+    assert read(f"{line}\n") == {}
+
+
 def test_step_after_the_name_of_the_metric() -> None:
     assert read("Cost after iteration 100: 0.648\nCost after iteration 200: 0.5\n") == {
         "Cost": [(100, 0.648), (200, 0.5)]

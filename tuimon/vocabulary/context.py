@@ -91,6 +91,6 @@ def _image_sizes(names: Mapping[str, Meaning]) -> Iterator[str]:
 def _trained(name: str) -> Meaning | None:
     """Return the meaning of a mean reward whose name does not say that it is of the validation, or None."""
     name = without_reducer(name)
-    if name.rpartition("/")[2] != "mean_reward" or words_of(name).split == "val":
+    if name.rpartition("/")[2].lower().replace(" ", "_") != "mean_reward" or words_of(name).split == "val":
         return None
     return replace(classify("reward"), preference=5)

@@ -35,7 +35,7 @@ _REPEATED_END = re.compile(r" \[repeated \d+x across cluster\].*")
 _LEVEL = "DEBUG|INFO|WARNING|WARN|ERROR|SUCCESS|CRITICAL|TRACE"
 _PREFIX = re.compile(
     r"(?:\s++"
-    r"|\[(?!val|eval|test|[^\]]{0,12}(?:epoch|step|iter)\w*\W{0,3}\d)[^\[\]]{1,80}\](?!\s*[=:]\s*[\d-]):?"  # [INFO]
+    r"|\[(?!val|eval|test|[^\]]{0,12}(?:epoch|step|iter|episode)\w*\W{0,8}\d)[^\[\]]{1,80}\](?!\s*[=:]\s*[\d-]):?"
     r"|\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?(?=\s|$)"
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\s+\d+ [\w./<>-]{1,80}:\d+\]"  # absl and glog
     r"|(?:\d\d-\d\d )?\d\d:\d\d:\d\d(?:[.,]\d+)?(?=\s|$)"
@@ -51,6 +51,9 @@ _TIMESTAMP = re.compile(
 _TIMESTAMP_WITHIN = 80
 _BAR_BEFORE = re.compile(r"[^|%]{0,200}?\d{1,3}%\|[^|]*+\|[^\[\]|]{1,80}\[[^\]]*+\]\s*+(?=[\w{'\"\[])", re.ASCII)
 """A tqdm bar followed by text on the same line, as print() does not clear the bar."""
+_CALL_SITE = 60
+_CALL_SITE_AFTER = re.compile(r"\s{2,80}+[\w./-]{1,50}\.py:\d{1,7}$", re.ASCII)
+"""The call site that rich prints at the right margin."""
 _CURSOR_UP = b"\x1b[A"
 
 
@@ -101,6 +104,8 @@ class Line:
     def message(self) -> str:
         """The text without timestamp, level, logger, call site and a progress bar before it."""
         drawn = self.drawn
+        if ".py:" in drawn[-_CALL_SITE:]:
+            drawn = _CALL_SITE_AFTER.sub("", drawn)
         if "%|" in drawn and drawn[-1] != "]" and (bar := _BAR_BEFORE.match(drawn)):
             return without_prefix(drawn[bar.end() :])
         return drawn

@@ -21,7 +21,9 @@ _UNIT = (
     r"(?:%|ms|us|s|sec|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s(?:ec)?|tok/s(?:ec)?|samples?/s(?:ec)?|"
     r"ima?ge?s?/s(?:ec)?|TFLOPS)?"
 )
-_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|)\]}}]|$)(?!,\d{{3}}(?!\d))"
+_VALUE = (
+    rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|()\]}}]|$)(?!,\d{{3}}(?!\d))"
+)
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
 _TILE = re.compile(rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_VALUE}", re.IGNORECASE | re.ASCII)
 _WORDED = re.compile(
@@ -37,6 +39,8 @@ _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3}){1,6}+)(?![\d,]\d|\d)", r
 _LIST_OF_ONE = re.compile(rf"(?<==)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
 _SEPARATOR = re.compile(r",\s|\||\t")
 _DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
+FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
+"""Occurs in lines of metrics, but hardly in those that count something."""
 _WORDS = frozenset(
     {"of", "in", "at", "took", "for", "to", "after", "from", "and", "on", "with", "by", "is", "was", "done"}
 )

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 
 from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
-from tuimon.formats.console.families._pairs import contains_a_metric, metric_pairs, names_a_metric
+from tuimon.formats.console.families._pairs import FRACTION, contains_a_metric, metric_pairs, names_a_metric
 from tuimon.formats.console.families._steps import EpochSteps
 
 _HEAD = re.compile(
@@ -46,7 +46,6 @@ _BATCH = re.compile(
     r"\W{0,8}(?:mini-?)?batch(?:es)?\W{0,4}\s{0,8}(\d{1,12})(?:\s?(?:/|of)\s?(\d{1,12}))?(?![\w.]*\d)", re.IGNORECASE
 )
 _TEST_SET = re.compile(r"\W{0,2}(test|val\w*|train\w*) set: Average loss: ", re.IGNORECASE)
-_FRACTIONAL = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
 _MAX_LINE = 400
 _MAX_BLOCK = 200
 """Lines after the head of an epoch; later ones must name a loss."""
@@ -80,7 +79,7 @@ class EpochBlockReader(LineReader):
             return self._test_set(match, line)
         if match := _BATCH.match(text):
             return self._batch(match, line)
-        if self._epoch is None or not contains_a_metric(text) or not _FRACTIONAL.search(text):
+        if self._epoch is None or not contains_a_metric(text) or not FRACTION.search(text):
             return False
         row = _row(text)
         if not row or not names_a_metric(row) or any(_COUNTER.search(name) for name, _ in row):

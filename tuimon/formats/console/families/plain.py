@@ -5,6 +5,7 @@
     Epoch [1/10], Step [100/600], Loss: 0.5                 step 100 of epoch 1: (1 - 1) * 600 + 100
     Train Epoch: 1 [640/60000 (1%)]  Loss: 2.29             if epochs count from 0, as in epoch 0: 0 * 60000 + 640
     Epoch: [0][  10/5005]  Loss 7.01 (7.10)                 PyTorch's examples, with tabs; also [0]  [ 10/5005]
+    | epoch   1 |   200/ 2928 batches | lr 5.00 | loss 5.5  PyTorch's word_language_model
     epoch 001:    100 / 5000 loss=10.5, ppl=1500.2          fairseq
     Epoch 3: Train Loss: 0.5 Val Loss: 0.6                  names of several words
     Ep 3 | Reward: 12.5                                     also "it", "round", "generation"; epoch_3, 第3轮
@@ -33,7 +34,7 @@ _MAX_LENGTH = 1 << 16
 _BAR = "%|"
 """Marks a progress bar, after which metrics may be out of date; see progress_bar."""
 _WHOLE = r"(\d{1,3}(?:,\d{3}){1,5}|\d{1,6}(?:\.\d{1,6})?[kKM]\b|\d{1,18})"
-_COUNT = rf"\W{{0,4}}\s{{0,12}}(?<![\s:=([]-){_WHOLE}(?:\s?(?:/|of)\s?{_WHOLE})?(?![\w.]*\d|,\d{{3}}|[kmb]\b)"
+_COUNT = rf"\W{{0,4}}\s{{0,12}}(?<![\s:=([]-){_WHOLE}(?:\s?(?:/|of)\s?{_WHOLE})?(?![\w.]*\d|,\d{{3}}|(?:[kmb]|ms|s)\b)"
 """A non-negative integer (no fraction; "10k" is 10,000) and optionally the total."""
 _COUNTER = (
     r"(?:(?:global|train(?:ing)?|update|optim\w*|num|env(?:ironment)?|agent|total)?[_ -]?"
@@ -45,7 +46,8 @@ _LEAD = re.compile(
 )
 _SECOND = re.compile(
     rf"[\s,;|:\])-]{{0,4}}(?:[\[(]?(?:global[_ ])?(?:step|iter(?:ation)?|batch)s?\b{_COUNT}"
-    r"|\[\s{0,8}(\d{1,18})/\s{0,8}(\d{1,18})|\s{0,8}(\d{1,18}) / (\d{1,18})(?=\s))",
+    r"|\[\s{0,8}(\d{1,18})/\s{0,8}(\d{1,18})|\s{0,8}(\d{1,18}) / (\d{1,18})(?=\s)"
+    r"|\s{0,8}(\d{1,18}) ?/\s{0,8}(\d{1,18}) batches\b)",
     re.IGNORECASE | re.ASCII,
 )
 _AFTER = re.compile(
@@ -152,10 +154,12 @@ class PlainReader(LineReader):
 
     def _overall(self, epoch: int, inner: re.Match[str], epochs: int | None) -> tuple[int, int | None]:
         """Return (step, total or None), counted from the first epoch, of a step within an epoch."""
-        done, size = _integer(inner[1] or inner[3] or inner[5]), inner[2] or inner[4] or inner[6]
+        done, size = (next(filter(None, inner.groups()[part::2]), "") for part in (0, 1))
         if not size:
-            return self._steps.overall(epoch, done), None
-        return (epoch - self._first_epoch) * _integer(size) + done, epochs * _integer(size) if epochs else None
+            return self._steps.overall(epoch, _integer(done)), None
+        return (epoch - self._first_epoch) * _integer(size) + _integer(done), epochs * _integer(
+            size
+        ) if epochs else None
 
 
 def _integer(text: str) -> int:
