@@ -179,3 +179,12 @@ def test_a_command_in_a_list_loses_its_password() -> None:
     assert redacted({"command": command}) == {"command": ["curl", "-u", HIDDEN, "https://example.org"]}
     assert redacted({"args": ["--hf_token", "X", "--lr", "1"]}) == {"args": ["--hf_token", HIDDEN, "--lr", "1"]}
     assert redacted({"env": [{"name": "HF_TOKEN", "value": "X"}]}) == {"env": [{"name": "HF_TOKEN", "value": HIDDEN}]}
+
+
+@pytest.mark.parametrize("count", [1, 12, 13, 40])
+def test_any_number_of_different_names_in_a_text(count: int) -> None:
+    """Names are searched for one by one if they are few, and all at once if they are many."""
+    names = [f"service{chr(97 + i % 26)}{chr(97 + i // 26)}_password" for i in range(count)]
+    text = "".join(f"num_tokens=512 {name}=value{i}x pad_token=1\n" for i, name in enumerate(names))
+    expected = "".join(f"num_tokens=512 {name}=[hidden] pad_token=1\n" for name in names)
+    assert redacted_text(text) == expected

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,6 +74,17 @@ def test_only_the_latest_views_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
     for number in range(6):
         saved_view.save(replace(BEGUN, order="name"), BEGUN, [str(number)], tmp_path)
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_other_users_cannot_read_the_saved_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    before = os.umask(0o022)
+    try:
+        saved_view.save(replace(BEGUN, order="name"), BEGUN, ["a"])
+    finally:
+        os.umask(before)
+    ours = tmp_path / "state" / "tuimon"
+    assert [stat.S_IMODE(path.stat().st_mode) for path in (ours, ours / "views")] == [0o700, 0o700]
 
 
 def test_unwritable_directory_is_ignored() -> None:

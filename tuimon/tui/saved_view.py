@@ -66,6 +66,8 @@ def save(state: ViewState, default: ViewState, paths: Sequence[str], where: Path
         if not changed:
             file.unlink(missing_ok=True)
             return
+        if where is None:  # with `parents`, the mode holds for the last directory only
+            file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         new = file.with_suffix(f".{os.getpid()}.new")
         new.write_bytes(msgspec.json.encode({"paths": [os.path.abspath(path) for path in paths], "view": changed}))
