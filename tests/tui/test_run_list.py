@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -12,8 +13,13 @@ from support.programs import write
 from support.terminal import TUIMON, Terminal
 from textual.pilot import Pilot
 
+from tuimon.config import Settings
+from tuimon.model.events import RunFound, StreamFound
+from tuimon.monitor.process import ReaderProcess
+from tuimon.store import Store
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
+from tuimon.tui.opening import LIST_EXPECTED_FOR, is_list_expected
 from tuimon.tui.screens.run_list import RunListScreen
 
 STEPS = {"a_lr1": 30, "b_lr2": 20, "c_lr3": 40}
@@ -258,3 +264,24 @@ async def test_thousand_runs_are_listed_and_only_visible_rows_are_rendered(tmp_p
         assert {os.path.basename(run.name) for run in screen.table.runs} == {
             f"run{number:04}" for number in range(989, 1000)
         }
+
+
+def test_the_dashboard_is_not_drawn_before_the_run_list(tmp_path: Path) -> None:
+    app = TuimonApp(ReaderProcess([str(tmp_path)]), Settings(theme="dark", symbols="braille"), list_runs=True)
+    store = Store()
+
+    def expected() -> bool:
+        app.snapshot = store.snapshot()
+        return is_list_expected(app)
+
+    for run in range(2):
+        assert not expected(), "one run has its dashboard at once"
+        store.apply(RunFound(run, f"run{run}", f"/logs/{run}"))
+        store.apply(StreamFound(run, run, "events", f"/logs/{run}/events", "tensorboard", 40, "", 0))
+    app.begun_at = time.monotonic() + 3600
+    assert expected()
+    app.begun_at = time.monotonic() - LIST_EXPECTED_FOR
+    assert not expected(), "what is read for long is shown meanwhile"
+    app.begun_at = time.monotonic() + 3600
+    app.list_runs = False
+    assert not expected(), "the user has begun to type"

@@ -101,6 +101,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self._default = ViewState(symbols, theme, runs=RunChoice(sort="urgent" if list_runs else "found"))
         self.list_runs = list_runs
         """Whether the run list is still to be opened."""
+        self.begun_at = time.monotonic()
         fresh = replace(self._default)
         self.state = saved_view.restored(fresh, monitor.paths, views) if views else fresh
         self.forget_sent: Callable[[], object] = lambda: None
@@ -196,7 +197,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         if self.list_runs and self.header_at:
             self.call_later(opening.open_run_list, self)
         run, theme = self.run_shown, self.state.theme
-        panels = panels_of(run, self.state)
+        panels = () if opening.is_list_expected(self) else panels_of(run, self.state)
         self.alert_bar.update(snapshot, run, theme, self.size.width)
         self.board.fit(self._board_size)
         self.board.show(panels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Protocol
 
@@ -11,12 +12,24 @@ from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.screens.work_screen import WorkScreen
 
+LIST_EXPECTED_FOR = 3.0
+"""Seconds from the start after which the dashboard is shown although several runs are still being read."""
+
 
 class ListingDashboard(Dashboard, Protocol):
     """A dashboard that may begin with the run list."""
 
     list_runs: bool
     """Whether the run list is still to be opened."""
+    begun_at: float
+    """Time of the start (time.monotonic())."""
+
+
+def is_list_expected(app: ListingDashboard) -> bool:
+    """Return whether the run list will probably open at once, so that the dashboard would only flash."""
+    if not app.list_runs or time.monotonic() > app.begun_at + LIST_EXPECTED_FOR:
+        return False
+    return not app.snapshot.progress.caught_up and sum(bool(run.streams) for run in app.snapshot.runs) > 1
 
 
 def open_run_list(app: ListingDashboard) -> None:

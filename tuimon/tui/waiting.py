@@ -54,6 +54,8 @@ class Waiting(Widget):
             return [((searching, Role.TITLE), *where), *(link_row(link, time.time()) for link in self._links)]
         unread = not_understood(snapshot, time.time())
         title = "not understood" if len(unread) == len(snapshot.runs) else "waiting for the first point"
+        if any(run.point_count for run in snapshot.runs):
+            title = f"reading {len(snapshot.runs)} runs"
         rows: list[Row] = [((title, Role.TITLE), *where), ()]
         for reason in list(unread.values())[:_MOST]:
             rows += [((clean(part), Role.WARNING),) for part in reason.split("; ")]
