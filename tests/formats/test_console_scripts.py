@@ -107,6 +107,19 @@ def read(text: str) -> dict[str, list[tuple[int, float]]]:
             "INFO:tensorflow:Saving dict for global step 200: accuracy = 0.8, global_step = 200, loss = 0.25\n",
             {"loss": [(100, 0.5)], "eval/accuracy": [(200, 0.8)], "eval/loss": [(200, 0.25)]},
         ),
+        (
+            "2024-05-03 10:00:01 | INFO | train_inner | epoch 001:    20 / 5000 loss=2.5, ppl=3.2, num_updates=20\n",
+            {"loss": [(20, 2.5)], "ppl": [(20, 3.2)], "num_updates": [(20, 20)], "epoch": [(20, 1)]},
+        ),
+        (
+            "[INFO] Walker. Step: 1000. Time Elapsed: 10.5 s. Mean Reward: 1.500. Std of Reward: 0.5. Training.\n",
+            {"Time Elapsed": [(1000, 10.5)], "Mean Reward": [(1000, 1.5)], "Std of Reward": [(1000, 0.5)]},
+        ),
+        ("epoch loss acc\n1 0.5 0.25\n2 0.25 0.5\n", {"loss": [(1, 0.5), (2, 0.25)], "acc": [(1, 0.25), (2, 0.5)]}),
+        (
+            "-" * 20 + "\n| ep_reward | 1.5 |\n| timesteps | 1000 |\n" + "-" * 20 + "\n",
+            {"ep_reward": [(1000, 1.5)], "timesteps": [(1000, 1000)]},
+        ),
     ],
 )  # fmt: skip
 def test_lines_of_tutorials_and_own_scripts(text: str, wanted: dict[str, list[tuple[int, float]]]) -> None:
@@ -122,6 +135,9 @@ def test_lines_of_tutorials_and_own_scripts(text: str, wanted: dict[str, list[tu
         "Epoch 3/10\nSaved checkpoint, loss 0.5 was the best\nParameters: 123,456\n",
         "Train Loss: 5.94 - Train Perplexity: 380\n",
         "num_steps: 1000\ntotal_steps: 5000\nE5 model loaded: 3\nsaving every step 10k: 3\nbatch 12: 3 samples\n",
+        "fps step: 12345 fps step and policy inference: 10000 fps total: 9000\n",
+        "Epoch started now\n12 0.5 files\nepoch time done\nsome text\n1 0.5 0.4\n",
+        'level=info msg="saved" step=100 path=/x/model_100.pt\n',
         "num_train_epochs: 3, learning_rate: 0.1\nframes: 16\nframe 16: size 224\n",
         "Downloading: " + BAR.format(100, 10, 10, "") + "\n",
         "Processed prompts: " + BAR.format(100, 10, 10, ", est. speed input: 1.5 toks/s, output: 2.5 toks/s") + "\n",

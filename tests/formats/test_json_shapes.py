@@ -6,14 +6,16 @@ import json
 import random
 from typing import Any
 
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.json_points import dump, series
+from support.json_points import dump, feed, series
 
 from tuimon.errors import FormatError, Unfinished
+from tuimon.formats import recognise
+from tuimon.formats.json import lines, trainer_state, training_log
 from tuimon.formats.json import rows as json_rows
-from tuimon.formats.json import trainer_state, training_log
 from tuimon.formats.json._salvage import whole_part
 from tuimon.model.points import Fact
 
@@ -175,3 +177,27 @@ def test_a_cut_document_gives_its_whole_rows_and_no_other_value(seed: int) -> No
 )
 def test_whole_part_of_a_cut_document(data: bytes, expected: bytes | None) -> None:
     assert whole_part(data) == expected
+
+
+@pytest.mark.parametrize("orient", ["columns", "split"])
+def test_data_frames_of_pandas(orient: str) -> None:
+    frame = pandas.DataFrame({"epoch": range(3, 9), "loss": [0.5, None, 0.25, 0.125, 0.1, 0.05]})
+    data = frame.to_json(orient=orient).encode()
+    assert recognise("history.json", data) is json_rows.FORMAT
+    steps = [3, 4, 5, 6, 7, 8]
+    values = {step: value for step, value in zip(steps, frame["loss"], strict=True) if value == value}
+    assert series(json_rows.FORMAT.decoder().load(data)) == {"loss": [(s, repr(v)) for s, v in values.items()]}
+
+
+def test_lines_of_one_metric_each() -> None:
+    rows = [
+        {key: name, "value": step / 8, "step": step, "timestamp": 1.7e9 + step}
+        for key in ("metric", "key", "tag", "name")
+        for step in range(3)
+        for name in (f"{key}/loss", "lr")
+    ]
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    assert recognise("metrics.jsonl", data) is lines.FORMAT
+    points = series(feed(lines.decoder(), data, range(0, len(data), 7)))
+    assert points["tag/loss"] == [(step, repr(step / 8)) for step in range(3)]
+    assert len(points["lr"]) == 12

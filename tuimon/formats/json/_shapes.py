@@ -5,6 +5,7 @@
     rows keyed by step       {"1": {"loss": 0.5}, "2": {…}}, {"epoch_1": {…}}
     pairs                    {"loss": [[5, 0.5], [10, 0.4], …]}                step and value
     one series               [4.7, 3.9, …]; [[wall time, step, value], …] (a download of TensorBoard)
+    a pandas data frame      {"loss": {"0": 0.5, "1": 0.4}, …}, {"columns": ["loss"], "index": […], "data": [[0.5], …]}
     long rows                [{"key": "loss", "value": 0.5, "step": 1, "timestamp": …}, …] (MLflow's REST API)
     series of one mapping    {"loss": {"steps": […], "values": […], "timestamps": […]}} (Sacred)
     values named by "meta"   {"meta": {…}, "iterations": [{"iteration": 0, "learn": […], "test": […]}]} (CatBoost)
@@ -18,7 +19,7 @@ Source: files that the named programs wrote, and logs of public repositories.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -71,6 +72,9 @@ def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool)
         return
     if keyed := _keyed_rows(mapping):
         yield prefix, keyed
+        return
+    if frame := _frame(mapping):
+        yield prefix, _column_rows(frame)
         return
     if columns := _column_rows(mapping):
         yield prefix, columns
@@ -243,6 +247,28 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         for step, value in zip(steps, columns[name], strict=True):
             rows.setdefault(step, {"step": step})[name] = value
     return [rows[step] for step in sorted(rows)]
+
+
+def _frame(mapping: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Return the columns of a pandas data frame as to_json() writes it, by column or split; {} for another object."""
+    names, data = mapping.get("columns"), mapping.get("data")
+    if isinstance(names, list) and isinstance(data, list):
+        whole = all(isinstance(row, list) and len(row) == len(names) for row in data)
+        return {str(name): [row[column] for row in data] for column, name in enumerate(names)} if whole else {}
+    first = next(iter(mapping.values()), None)
+    if not isinstance(first, dict) or len(first) < _MIN_COLUMN or not _are_counted(first):
+        return {}
+    for column in mapping.values():
+        if not isinstance(column, dict) or column.keys() != first.keys():
+            return {}
+        if not all(value is None or isinstance(value, str | int | float) for value in column.values()):
+            return {}
+    return {name: list(column.values()) for name, column in mapping.items()}
+
+
+def _are_counted(keys: Iterable[str]) -> bool:
+    """Return True for "0", "1", "2", …"""
+    return all(key == str(number) for number, key in enumerate(keys))
 
 
 def _axis_of(name: str, columns: Mapping[str, Sequence[Any]], axes: Mapping[str, re.Match[str]]) -> str:

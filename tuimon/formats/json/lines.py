@@ -10,6 +10,7 @@ Trainers differ only in their keys; see _shared.rows for what they mean:
     torchtune      log_<time>.jsonl   {"step": 4, "loss": NaN, …}
     Ray Tune       result.json        nested objects, "training_iteration", "timestamp", "config" in each line
     SB3            progress.json      {"time/total_timesteps": 512, "rollout/ep_rew_mean": 20.4, …}
+    own loggers    metrics.jsonl      {"metric": "loss", "value": 0.5, "step": 3}: also key, tag or name
     DETR, MAE      log.txt            {"epoch": 0, "train_loss": …}
 
 Sources: the writers of these projects, and files that they wrote.
@@ -44,6 +45,8 @@ _ROWS_EXAMINED = 3
 _LINES_BY_NAME = (".jsonl", ".ndjson", ".jsonlines")
 _LINES_DESPITE_NAME = ("progress.json", "result.json")
 _OTHER_NAMES = (".json", ".log", ".txt", ".out")
+_NAME_KEYS = ("metric", "metric_name", "key", "tag", "name")
+"""Keys of the name of the metric in rows of one metric each."""
 _SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]')
 _TEXT = re.compile(rb'"[^"]{%d}' % (LONG_TEXT + 1))
 _STEP = re.compile(rb'"(?:' + "|".join(STEP_KEYS).encode() + rb')"\s*:\s*["\d]')
@@ -55,7 +58,7 @@ def decoder() -> JSONLines:
     read_events = clearml.reader()
 
     def read(values: list[Any]) -> list[Item]:
-        rows = [value for value in values if type(value) is dict]
+        rows = [_named(value) for value in values if type(value) is dict]
         if len(rows) == len(values):
             return reader.read(rows)
         # a ClearML log shares its name with others, and is taken for one of them while it is empty
@@ -67,8 +70,17 @@ def decoder() -> JSONLines:
 def tail(head: bytes, data: bytes) -> list[Item]:
     """Read the last rows, from the first one that has a step, as Format.tail."""
     reader = RowReader(Names(), step_before=UNKNOWN_STEP)
-    lines = JSONLines(lambda values: reader.read([value for value in values if type(value) is dict]))
+    lines = JSONLines(lambda values: reader.read([_named(value) for value in values if type(value) is dict]))
     return with_step(lines.feed(data[data.find(b"\n") + 1 :]))
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row that holds the name and the value of one metric with the value under that name."""
+    if "value" not in row or (key := next((key for key in _NAME_KEYS if type(row.get(key)) is str), None)) is None:
+        return row
+    if type(row["value"]) not in (int, float) or not has_step(row):
+        return row
+    return {**{name: value for name, value in row.items() if name not in (key, "value")}, row[key]: row["value"]}
 
 
 def matches(name: str, head: bytes) -> bool:

@@ -21,9 +21,8 @@ _UNIT = (
     r"(?:%|ms|us|s|sec|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s(?:ec)?|tok/s(?:ec)?|samples?/s(?:ec)?|"
     r"ima?ge?s?/s(?:ec)?|TFLOPS)?"
 )
-_VALUE = (
-    rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}(?=[\s,;|()\]}}]|$)(?!,\d{{3}}(?!\d))"
-)
+_END = r"(?=[\s,;|()\]}]|\.?$|\.\s)(?!,\d{3}(?!\d))"
+_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}{_END}"
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
 _TILE = re.compile(rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_VALUE}", re.IGNORECASE | re.ASCII)
 _WORDED = re.compile(
@@ -47,6 +46,7 @@ _WORDS = frozenset(
 _CLOCK = re.compile(r":\s|:\d|=", re.ASCII)
 """Occurs in a name only if that is the rest of a text like "time: 12:30:01"."""
 _NO_WORD = re.compile(r"^[^\w'\"`$<]{1,8}")
+_UNIT_BEFORE = re.compile(r"^(?:s|secs?|seconds|ms|mins?|h|%)\.\s{1,4}")
 _MAX_NAME = 60
 _STAGED = re.compile(r"(?:train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test)[ _/.-]", re.IGNORECASE)
 _STAGE_BEFORE = re.compile(r"(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test):\s", re.IGNORECASE)
@@ -160,6 +160,8 @@ def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
     name = _DELIMITER.split(text)[-1].strip(" .:-")
     if not name[:1].isalpha():
         name = _NO_WORD.sub("", name)  # a symbol before the name
+    if ". " in name:
+        name = _UNIT_BEFORE.sub("", name)  # "Time Elapsed: 10.5 s. Mean Reward: 3"
     if ":" in name:
         name = _STAGE_BEFORE.sub(r"\1/", name, 1)  # "val: loss=0.6"
     if name[:1].isalpha() and len(name) <= _MAX_NAME and name.count(" ") < 4 and not _CLOCK.search(name):

@@ -41,7 +41,7 @@ _COUNTER = (
     r"(?:step|iter(?:ation)?|update|epoch|episode|round|generation|timestep|frame)s?|ep|it|e(?=\d))"
 )
 _LEAD = re.compile(
-    rf"\W{{0,4}}((?:[A-Za-z]{{1,20}}\W{{1,3}}){{0,3}}?)({_COUNTER})(?![a-z])_?{_COUNT}",
+    rf"\W{{0,4}}((?:[A-Za-z_]{{1,20}}\W{{1,3}}){{0,3}}?)({_COUNTER})(?![a-z])_?{_COUNT}",
     re.IGNORECASE | re.ASCII,
 )
 _SECOND = re.compile(
@@ -67,7 +67,7 @@ _TRANSLATIONS = {word: english for english, words in _LANGUAGES.items() for word
 _TRANSLATED = re.compile("|".join(map(re.escape, _TRANSLATIONS)) + r"(?=\W{0,4}\d)", re.IGNORECASE)
 _FULL_WIDTH = str.maketrans({"：": ": ", "，": ", ", "；": "; ", "（": " (", "）": ") ", "｜": " | ", "＝": "="})
 _SETTING = re.compile(
-    r"\b(?:max|maximum|num|number|warm|warmup|every|per|decay|patience|accum\w*|remaining|target)\b", re.IGNORECASE
+    r"\b(?:max|maximum|num|number|warm|warmup|every|per|decay|patience|accum\w*|remaining|target|fps)\b", re.IGNORECASE
 )
 """Words before "steps" by which the number is a setting."""
 _REPEATED = re.compile(r"\b(?:best|previous|resum\w{1,4}|(?:re)?load\w{0,4}|restor\w{1,4})\b", re.IGNORECASE)

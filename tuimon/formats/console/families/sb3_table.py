@@ -24,7 +24,7 @@ _BORDER = re.compile(r"-{8,400}")
 _ROW = re.compile(r"\|( {1,40})(\S[^|]{0,80})\|([^|]{0,80})\|")
 _STEPS = (
     "time/total_timesteps", "total_timesteps", "time/total timesteps", "misc/total_timesteps", "total/steps",
-    "TimestepsSoFar", "TotalEnvInteracts", "steps",
+    "TimestepsSoFar", "TotalEnvInteracts", "steps", "timesteps", "Timesteps", "total_num_steps", "total_steps", "step",
 )  # fmt: skip
 _COUNTS = ("epoch", "Epoch", "total/epochs", "iteration", "Iteration", "itr", "Itr", "nupdates", "misc/nupdates")
 """Names of the step in tables without the number of steps."""

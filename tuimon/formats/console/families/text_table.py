@@ -6,7 +6,8 @@
     |-------|------------|---------|
     | 1     | 0.5        | 0.9     |
 
-The first column is the step and has the name of one. Rows may be interrupted by other lines, but not by many.
+The first column is the step and has the name of one. Rows may be interrupted by other lines, but not by many. Names
+between single blanks ("epoch loss acc") are a header if a row of numbers follows at once.
 Source: fastai/callback/progress.py (ProgressCallback), and logs of public repositories.
 """
 
@@ -18,6 +19,7 @@ from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 
 _STEP = re.compile(r"(?:global[_ ]?)?(?:epoch|step|iter(?:ation)?|episode|round|generation|it|ep)s?#?", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d][^|]{0,60}")
+_WORDS = re.compile(rf"(?:{_STEP.pattern})(?: [A-Za-z][\w./()%-]{{0,60}}){{1,40}}", re.IGNORECASE)
 _GAP = re.compile(r"\s{2,}|\t|\s?[|│┃]\s?")
 _AWAITED = 200
 """Lines between two rows: progress bars and messages."""
@@ -28,12 +30,20 @@ class TextTableReader(LineReader):
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink)
         self._names: list[str] = []
+        self._next: list[str] = []
+        """Names between single blanks in the line before."""
 
     def read(self, line: Line) -> bool:
         text = line.text.strip()
         if not text or len(text) > _MAX_LENGTH:
             return False
         cells = _cells(text)
+        names, self._next = self._next, []
+        if names and len(parts := text.split()) == len(names) and all(number(part) is not None for part in parts):
+            self._names = names
+        if len(cells) == 1 and _WORDS.fullmatch(text):
+            self._next, self.lines_awaited = text.split(), max(2, self.lines_awaited)
+            return False
         if len(cells) > 1 and _STEP.fullmatch(cells[0]) and all(map(_NAME.fullmatch, cells)):
             self._names = cells
             self.lines_awaited = _AWAITED
