@@ -281,6 +281,7 @@ def test_counters_in_brackets_of_the_dcgan_example() -> None:
         "epoch     train_loss  accuracy  time    \n0         1.5         0.25      00:12   \n"
         "1         1.25        0.75      00:12\n",
         "| Epoch | train_loss | accuracy |\n|---|---|---|\n| 0 | 1.5 | 25% |\n| 1 | 1.25 | 75% |\n",
+        "# epoch train_loss accuracy\n0 1.5 0.25\n1 1.25 0.75\n",
         "Epoch\ttrain_loss\taccuracy\n0/2\t1.5\t0.25\nSaved a checkpoint\n1/2\t1.25\t0.75\n",
     ],
 )

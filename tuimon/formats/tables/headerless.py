@@ -2,9 +2,10 @@
 
     scalars/<tag>.csv     1024,0.69       torchrl's CSVLogger; the tag has "/", so the file may be in a subdirectory
     <metric>.csv          0,2.31          own scripts; only where the vocabulary knows the metric
+    <metric>.txt          0 2.31          np.savetxt and own scripts, also without the step: 2.31
 
 The name of the metric is the path below scalars/, or the name of the file. The first column holds integers that do not
-fall, the second numbers; see _decoder for what else is read.
+fall, the second numbers; rows of one column are counted from 0. See _decoder for what else is read.
 Source: torchrl/record/loggers/csv.py, and files that it wrote.
 """
 
@@ -24,8 +25,11 @@ from tuimon.vocabulary import classify
 
 _PATH = re.compile(r".*/scalars/(?P<name>.+)\.csv", re.DOTALL)
 _NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_ROW = re.compile(rb"(?P<step>\d{1,15})(?:[,;\t] *(?:%b|nan|-?inf)|[;\t] *-?\d+,\d+)\r*" % _NUMBER)
-_SEPARATOR = re.compile(rb"[ \d]+([,;\t])")
+_ROW = re.compile(
+    rb"(?P<step>\d{1,15}(?:\.\d*)?(?:e\+\d\d)?)(?:[,;\t ] *(?:%b|nan|-?inf)|[;\t] *-?\d+,\d+)\r*" % _NUMBER
+)
+_VALUE = re.compile(rb" ?(?:%b|nan|-?inf)\r*" % _NUMBER)
+_SEPARATOR = re.compile(rb"[ \d]+([,;\t])|[\d.e+]+( )(?=[-+\dni.])")
 _MIN_ROWS = 3
 """Number of rows below which a file outside scalars/ is not taken for a metric."""
 _ROWS_PER_DAMAGED = 8
@@ -47,8 +51,11 @@ class HeaderlessDecoder(TableDecoder):
             if match is None and b"\n" not in data and len(data) < _MAX_FIRST_CELL:
                 self._beginning = data
                 return []
-            separator = match[1] if match else b","
-            header = Header(b"\xff", separator, ("step", ""), (0,), (), (True, True))
+            separator = (match[1] or match[2]) if match else b","
+            if match is None and _VALUE.fullmatch(data.partition(b"\n")[0]):
+                header = Header(b"\xff", separator, ("",), (), (), (True,))
+            else:
+                header = Header(b"\xff", separator, ("step", ""), (0,), (), (True, True))
             self._table = Rows(header, self._names, math.nan)
         return super().feed(data)
 
@@ -69,15 +76,25 @@ def _rows(head: bytes) -> int:
     whole = head.removesuffix(b"\n").split(b"\n")
     lines = whole[:-1] if len(whole) > 1 and not head.endswith(b"\n") else whole
     matches = [_ROW.fullmatch(line) for line in lines]
-    steps = [int(match["step"]) for match in matches if match]
+    steps = [float(match["step"]) for match in matches if match]
+    if not all(map(float.is_integer, steps)):
+        return 0
     damaged = len(lines) - len(steps)
     return len(steps) if damaged * _ROWS_PER_DAMAGED <= len(steps) and steps == sorted(steps) else 0
+
+
+def _is_column(head: bytes) -> bool:
+    """Return whether all lines are single numbers, some of them with a fraction."""
+    *lines, _ = head.split(b"\n")
+    return len(lines) >= _MIN_ROWS and all(map(_VALUE.fullmatch, lines)) and b"." in head
 
 
 def _is_metric(name: str, head: bytes) -> bool:
     """Return whether the content fits, and the name of the file is that of a metric."""
     stem = metric_name(name)
-    return _rows(head) >= _MIN_ROWS and ("loss" in stem.lower() or classify(stem).concept != "other")
+    return (_rows(head) >= _MIN_ROWS or _is_column(head)) and (
+        "loss" in stem.lower() or classify(stem).concept != "other"
+    )
 
 
 FORMATS = (
@@ -101,7 +118,7 @@ FORMATS = (
         matches=_is_metric,
         decoder=HeaderlessDecoder,
         tail=tail,
-        wants_name=lambda name: name.lower().endswith((".csv", ".tsv")),
+        wants_name=lambda name: name.lower().endswith((".csv", ".tsv", ".txt", ".dat")),
         metric_name=metric_name,
     ),
 )

@@ -7,7 +7,7 @@
     | 1     | 0.5        | 0.9     |
 
 The first column is the step and has the name of one. Rows may be interrupted by other lines, but not by many. Names
-between single blanks ("epoch loss acc") are a header if a row of numbers follows at once.
+between single blanks ("epoch loss acc", "# epoch loss") are a header if a row of numbers follows at once.
 Source: fastai/callback/progress.py (ProgressCallback), and logs of public repositories.
 """
 
@@ -41,8 +41,8 @@ class TextTableReader(LineReader):
         names, self._next = self._next, []
         if names and len(parts := text.split()) == len(names) and all(number(part) is not None for part in parts):
             self._names = names
-        if len(cells) == 1 and _WORDS.fullmatch(text):
-            self._next, self.lines_awaited = text.split(), max(2, self.lines_awaited)
+        if len(cells) == 1 and _WORDS.fullmatch(header := text.lstrip("#% ")):
+            self._next, self.lines_awaited = header.split(), max(2, self.lines_awaited)
             return False
         if len(cells) > 1 and _STEP.fullmatch(cells[0]) and all(map(_NAME.fullmatch, cells)):
             self._names = cells
