@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tuimon import draw
 from tuimon.draw.bars import stacked_bar
 from tuimon.draw.heat import level
+from tuimon.draw.rows import title_row
 from tuimon.model.views import (
     HEAT_ROLES,
     SERIES_ROLES,
@@ -227,3 +228,20 @@ def test_rows_fit_any_size_and_hold_no_control_byte(view: View, width: int, heig
 def test_ascii_is_ascii(view: View) -> None:
     text = draw.text_chart(view, Size(60, 12), Symbols.ASCII)
     assert text.replace("更新", "").isascii()
+
+
+@pytest.mark.parametrize(
+    ("title", "width", "shown"),
+    [
+        ("Reward / Total reward (mean)", 28, "Reward / Total reward (mean)"),
+        ("Reward / Total reward (mean)", 24, "…Total reward (mean)"),
+        ("actor/training/actor/ratio_abs", 20, "…actor/ratio_abs"),
+        ("one_very_long_name_without_parts", 12, "…thout_parts"),
+        ("a/one_very_long_name_without_parts", 12, "…thout_parts"),
+        ("x", 1, "x"),
+    ],
+)
+def test_a_title_is_cut_between_the_parts_of_a_name(title: str, width: int, shown: str) -> None:
+    row = title_row(title, (), width)
+    assert "".join(text for text, _ in row).rstrip() == shown
+    assert sum(len(text) for text, _ in row) == width

@@ -11,6 +11,9 @@ from tuimon.text import cell_width, clean, fit
 _FILLED = frozenset((Role.WARNING, Role.CRITICAL, Role.ACCENT, *HEAT_ROLES))
 """Roles to which a theme may give a background, which ends where their text ends."""
 
+_SEPARATOR = re.compile(r"\s*[/.:]\s*|\s+")
+"""Separators of the parts of a metric's name."""
+
 
 def clean_row(row: Iterable[Span]) -> Row:
     """Sanitise every text of a row."""
@@ -102,6 +105,17 @@ def fit_rows(rows: Iterable[Row], width: int, height: int) -> Rows:
     return tuple(fitted + [blank(width)] * (height - len(fitted)))
 
 
+def _cut_title(title: str, room: int) -> str:
+    """Cut the beginning of a title, after a separator if what remains fills at least a third of the room."""
+    if cell_width(title) <= room:
+        return title
+    for separator in _SEPARATOR.finditer(title):
+        tail = title[separator.end() :]
+        if room // 3 <= cell_width(tail) < room:
+            return f"…{tail}"
+    return fit(title, room, keep="end")
+
+
 def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = ()) -> Row:
     """Return a row with the title left, the headline right, and between them as many of the extras as fit.
 
@@ -115,7 +129,7 @@ def title_row(title: str, headline: Row, width: int, extras: Iterable[Row] = ())
     if not "".join(text for text, _ in headline).strip():
         headline = ()
     room = width - (row_width(headline) + 2 if headline else 0)
-    head: Row = ((fit(title, min(cell_width(title), room), keep="end"), Role.TITLE),)
+    head: Row = ((_cut_title(title, room), Role.TITLE),)
     room -= row_width(head)
     for extra in filter(None, map(clean_row, extras)):
         if row_width(extra) + 2 > room:
