@@ -56,6 +56,25 @@ def test_lines_are_displayed_as_in_a_terminal(tmp_path: Path) -> None:
     assert log.lines(lines[4].offset + 9, 1) == [lines[4]], "the line in which the byte lies"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_log_in_utf_16_is_displayed_as_text(tmp_path: Path, encoding: str) -> None:
+    """U+4E0A has the byte of a newline."""
+    path, mark = tmp_path / "a.log", "\ufeff".encode(encoding)
+    log = put(path, mark + "step 1 loss 0.5\r\n\u4e0a\u6d77\r\n".encode(encoding))
+    assert texts(read_all(log)) == ["step 1 loss 0.5", "\u4e0a\u6d77"]
+    with path.open("ab") as file:
+        file.write("ValueError: x\r\n".encode(encoding))
+    assert log.refresh()
+    assert not log.refresh()
+    assert texts(log.before(log.size, 1)) == ["ValueError: x"]
+    assert log.next_error(0).line is not None
+    assert log.generation == 0
+    put(path, "short\n")
+    assert log.refresh()
+    assert texts(read_all(log)) == ["short"]
+    assert log.generation == 1
+
+
 @given(st.lists(st.sampled_from(["", "a", "step 1", "x" * 70_000, "é" * 50, "\r|"]), max_size=30), st.data())
 def test_paging_up_and_down_shows_every_line_once(parts: list[str], draw: st.DataObject) -> None:
     path = Path(os.environ["XDG_CACHE_HOME"] + ".log")

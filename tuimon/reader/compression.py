@@ -31,6 +31,8 @@ _MAGIC = b"\x1f\x8b\x08"
 _ZEROS = bytes(8)
 _WRONG = "incorrect"
 """In the message of zlib for a wrong checksum or length."""
+_WRONG_LENGTH = "incorrect length check"
+"""In the message of zlib for a wrong length. The checksum, which precedes it, was right then, and so is the data."""
 
 
 class WrongChecksum(FormatError):
@@ -82,9 +84,22 @@ class GzipStream:
                     self._rest = data
                     return
             before = len(data)
+            earlier = self._member.copy()
             try:
                 piece = self._member.decompress(data, PIECE)
             except zlib.error as error:
+                if _WRONG_LENGTH in str(error):
+                    rest, piece = _before_error(earlier, data)
+                    self._offset += before - len(rest)
+                    self._held.append((self._offset, piece))
+                    yield from (held for _, held in self._held)
+                    self.damage.append(
+                        Damage(self.member, self._offset - self.member, "incorrect length of compressed data")
+                    )
+                    self._searching = self._found_again = True
+                    self._held.clear()
+                    data = rest
+                    continue
                 self._lose(str(error))
                 yield HOLE
                 data = data[1:]
@@ -152,6 +167,20 @@ class GzipStream:
         self._searching = self._found_again = True
         if wrong:
             raise WrongChecksum("compressed data damaged")
+
+
+def _before_error(member: zlib._Decompress, data: bytes) -> tuple[bytes, bytes]:
+    """Return (the bytes after the one at which `member` fails in `data`, what the bytes before it hold)."""
+    low, high = 0, len(data)  # the first `low` bytes have no error, the first `high` have one
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            member.copy().decompress(data[:middle], PIECE)
+        except zlib.error:
+            high = middle
+        else:
+            low = middle
+    return data[high:], member.decompress(data[:low], PIECE)
 
 
 def decompressed(data: bytes, limit: int) -> bytes:

@@ -28,6 +28,11 @@ class UTF8Stream:
         return data if self._decoder is None else self._decoder.decode(data).encode("utf-8", "replace")
 
 
+def is_marked_utf16(head: bytes) -> bool:
+    """Return whether a file that begins with these bytes has the byte order mark of UTF-16."""
+    return head.startswith(_MARKS)
+
+
 def utf8(data: bytes) -> bytes:
     """Return a whole text, or its beginning, in UTF-8."""
     return UTF8Stream().feed(data)

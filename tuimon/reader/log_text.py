@@ -15,6 +15,7 @@ from math import isnan
 from msgspec import Struct
 
 from tuimon.formats.console.text import ERROR_PATTERN, LineSteps, display_line, parse_timestamp, severity
+from tuimon.reader.encoding import is_marked_utf16, utf8
 from tuimon.redact import redacted_text
 from tuimon.sources.files import open_regular
 
@@ -30,6 +31,9 @@ _STEP_REACH = 1 << 20
 """Bytes after an offset in which a row of metrics is looked for."""
 _HEAD = 256
 """Bytes at the beginning of the file that identify it."""
+MAX_UTF16 = 16 << 20
+"""Maximum size (bytes) of a file in UTF-16 that is converted. It is held in memory as UTF-8; offsets are those of the
+UTF-8 text."""
 
 
 class LogLine(Struct, frozen=True):
@@ -70,6 +74,9 @@ class LogText:
         """Incremented when the file was replaced or truncated, so that earlier offsets are invalid."""
         self._patterns = tuple(console_patterns)
         self._head = b""
+        self._file_size = 0
+        self._utf8: bytes | None = None
+        """Text of a file in UTF-16."""
         self.refresh()
 
     def refresh(self) -> bool:
@@ -82,12 +89,17 @@ class LogText:
             return False
         try:
             head = os.pread(descriptor, _HEAD, 0)
+            replaced = status.st_size < self._file_size or not head.startswith(self._head)
+            if not is_marked_utf16(head) or status.st_size > MAX_UTF16:
+                self._utf8, self.size = None, status.st_size
+            elif replaced or self._utf8 is None or status.st_size != self._file_size:
+                self._utf8 = utf8(os.pread(descriptor, status.st_size, 0))
+                self.size = len(self._utf8)
         finally:
             os.close(descriptor)
         self.message = ""
-        if status.st_size < self.size or not head.startswith(self._head):
-            self.generation += 1
-        self.size, self._head = status.st_size, head
+        self.generation += replaced
+        self._file_size, self._head = status.st_size, head
         return (self.size, self.generation) != before
 
     # ------------------------------------------------------------------ lines
@@ -151,6 +163,8 @@ class LogText:
         return reach
 
     def _read(self, start: int, count: int) -> bytes:
+        if self._utf8 is not None:
+            return self._utf8[start : start + max(0, count)]
         try:
             descriptor, _ = open_regular(self.path)
         except OSError as error:
