@@ -61,10 +61,10 @@ class ConsoleDecoder(StreamDecoder):
         self._tail = TextTail()
         self._sink = Sink()
         self._outcome = Outcome()
-        self._families = sorted([*families(), *own], key=lambda family: family.order)
-        self._marks = [(index, tuple(mark.encode() for mark in f.marks)) for index, f in enumerate(self._families)]
-        self._own_marks = [(index, marks) for index, marks in self._marks if self._families[index] in own]
-        self._closing_marks = [(index, marks) for index, marks in self._marks if self._families[index].self_closing]
+        self._families = _in_order(tuple(own))
+        self._marks = _marks_of(self._families)
+        self._own_marks = [(index, marks) for index, marks in self._marks if own and self._families[index] in own]
+        self._closing_marks = _closing_marks_of(self._families)
         self._all_marks = _searched_marks((*Outcome.marks, *(mark for _, marks in self._marks for mark in marks)))
         self._metric_owners: dict[str, str] = {}
         self._tasks = {"": Task(self._families, self._sink)}
@@ -78,6 +78,20 @@ class ConsoleDecoder(StreamDecoder):
         """Number of readers that await more lines of a block."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
+        self._read_all(data)
+        damage, self._damage = self._damage, []
+        return [*self._sink.take(), *damage, *self._outcome.take(), *self._tail.feed(data)]
+
+    def has_row(self, head: bytes) -> bool:
+        """Return True if the beginning of a log gives points. Nothing else may be fed to this decoder."""
+        contained = self._all_marks.within(head)
+        if not any(contained.intersection(marks) for _, marks in self._marks):
+            return False
+        self._read_all(head)
+        return len(self._sink) > 0 or any(isinstance(item, Points) for item in self.flush())
+
+    def _read_all(self, data: bytes) -> None:
+        """Read the lines that end in `data`; the items are kept for `feed`."""
         self._labels.begin(data)
         for part in self._lines.feed(data.replace(b"\r", b"\n")):
             if isinstance(part, Damage):
@@ -85,8 +99,6 @@ class ConsoleDecoder(StreamDecoder):
                 self._interrupt()
             else:
                 self._read(*part)
-        damage, self._damage = self._damage, []
-        return [*self._sink.take(), *damage, *self._outcome.take(), *self._tail.feed(data)]
 
     def flush(self) -> Sequence[Item]:
         damage = self._lines.hole_at_end()
@@ -252,6 +264,24 @@ def _groups(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
 
 
 @lru_cache(16)
+def _in_order(own: tuple[Family, ...]) -> tuple[Family, ...]:
+    """Return all families and those of the user in the order in which they are tried."""
+    return tuple(sorted([*families(), *own], key=lambda family: family.order))
+
+
+@lru_cache(16)
+def _marks_of(known: tuple[Family, ...]) -> tuple[tuple[int, Marks], ...]:
+    """Return (index, marks) of each family; cached, as a directory may hold thousands of texts."""
+    return tuple((index, tuple(mark.encode() for mark in family.marks)) for index, family in enumerate(known))
+
+
+@lru_cache(16)
+def _closing_marks_of(known: tuple[Family, ...]) -> tuple[tuple[int, Marks], ...]:
+    """Return (index, marks) of the families whose lines can be read before their newline."""
+    return tuple((index, marks) for index, marks in _marks_of(known) if known[index].self_closing)
+
+
+@lru_cache(16)
 def _searched_marks(marks: Marks) -> _SearchedMarks:
     """Return the marks, prepared for the search; cached, as all logs have the same."""
     return _SearchedMarks(marks)
@@ -288,8 +318,7 @@ def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
         return False
     if is_console_name(name) or mentions_training(name, head):
         return True
-    decoder = ConsoleDecoder(own)
-    return any(isinstance(item, Points) for item in (*decoder.feed(head), *decoder.flush()))
+    return ConsoleDecoder(own).has_row(head)
 
 
 FORMAT = Format(
