@@ -19,6 +19,8 @@ import pytest
 from tuimon.commands import main
 
 LINEAR = 4.0
+NOISE = 5_000
+"""Calls that do not depend on the size: lazy imports, garbage collection."""
 TOLERANCE = 1.5
 """For caches that are filled, and for n log n."""
 
@@ -99,4 +101,4 @@ def test_work_is_linear(write: Callable[[Path, int], None], command: str, tmp_pa
         write(folder, size)
         calls.append(work([*command.split(), str(folder)]))
     _, small, middle, large = calls
-    assert large - middle <= TOLERANCE * LINEAR * max(middle - small, 0.05 * middle), calls
+    assert large - middle <= TOLERANCE * LINEAR * max(middle - small, NOISE), calls
