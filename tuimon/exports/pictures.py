@@ -18,6 +18,7 @@ from tuimon.analysis.smoothing import smooth
 from tuimon.errors import UsageError
 from tuimon.model.points import Floats
 from tuimon.store import Curve
+from tuimon.store.envelope import wide_enough
 from tuimon.text import clean
 from tuimon.vocabulary import classify
 
@@ -138,7 +139,7 @@ def thinned(curve: Curve) -> tuple[Floats, Floats]:
     if len(curve) <= 4 * _COLUMNS or low_high is None:
         places = curve.x_of_rows(np.arange(len(curve)))
         return places, np.where(np.isfinite(curve.values), curve.values, np.nan)
-    low, high = low_high
+    low, high = wide_enough(*low_high)
     envelope = curve.envelope(low, high, _COLUMNS)
     width = (high - low) / _COLUMNS
     left = low + np.arange(_COLUMNS) * width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -32,6 +33,12 @@ def borders(low: float, high: float, bins: int) -> Floats:
     np.minimum(positions, high, out=positions)  # a bin may be narrower than the distance between floats
     positions[-1] = high
     return positions
+
+
+def wide_enough(low: float, high: float) -> tuple[float, float]:
+    """Return limits of an axis with low < high for finite low <= high. Near 2**63 the float after a step is 1024 or
+    more steps further."""
+    return (low, high) if low < high else (low, max(low + 1.0, math.nextafter(low, math.inf)))
 
 
 @lru_cache(maxsize=64)

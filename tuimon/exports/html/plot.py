@@ -17,6 +17,7 @@ from tuimon.draw.ticks import axis_ticks
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line
 from tuimon.store import Curve
+from tuimon.store.envelope import wide_enough
 from tuimon.text import clean
 
 GRID = 1000
@@ -102,9 +103,8 @@ def sparkline(curve: Curve, columns: int = SPARK_COLUMNS) -> str:
     limits = curve.limits()
     if limits is None or curve.min is None or curve.max is None:
         return ""
-    low, high = limits
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    low, high = (limits[0] - 0.5, limits[1] + 0.5) if limits[0] == limits[1] else limits
+    low, high = wide_enough(low, high)
     bottom, top = curve.min.value, curve.max.value
     if bottom == top or not math.isfinite(top - bottom):
         bottom, top = (bottom - 1, top + 1) if bottom == top else (-1e308, 1e308)

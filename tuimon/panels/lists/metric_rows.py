@@ -20,6 +20,7 @@ from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import curve_or_none, factor_of
 from tuimon.panels._text import unit_text
 from tuimon.store import Curve, Run
+from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import Meaning, meaning_in
 
@@ -95,7 +96,7 @@ def _curve(metric: _Metric, width: int) -> Row:
     limits = metric.curve.limits()
     if limits is None:
         return ()
-    low, high = limits if limits[0] < limits[1] else (limits[0], limits[0] + 1)
+    low, high = wide_enough(*limits)
     envelope = scaled(metric.curve.envelope(low, high, spark_columns(width, metric.symbols)), metric.factor)
     return ((sparkline(envelope, width, metric.symbols), Role.SERIES_0),)
 

@@ -24,6 +24,7 @@ from tuimon.panels._metrics import MetricReading, difference
 from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
 from tuimon.store import Run
+from tuimon.store.envelope import wide_enough
 from tuimon.text import clean, fit
 
 _STATES = {
@@ -165,7 +166,7 @@ def _trend(run: Run, listing: Listing, width: int) -> Row:
     limits = reading.curve.limits() if reading is not None else None
     if reading is None or limits is None:
         return ()
-    low, high = limits if limits[0] < limits[1] else (limits[0], limits[0] + 1)
+    low, high = wide_enough(*limits)
     envelope = scaled(reading.curve.envelope(low, high, spark_columns(width, listing.symbols)), reading.factor)
     return ((sparkline(envelope, width, listing.symbols), marker_of(run, listing.symbols)[1]),)
 
