@@ -23,7 +23,7 @@ SETTINGS = Settings(theme="dark", symbols="braille")
 def run(tmp_path: Path) -> Path:
     path = tmp_path / "run" / "metrics.jsonl"
     path.parent.mkdir()
-    names = ("reward", "loss", "kl", "entropy", "损失/准确率", "奖励 🎯/平均")
+    names = ("reward", "loss", "kl", "entropy", "部分/比例", "样本 🎯/平均")
     rows = ({"step": step, **{name: (step + number) / 10 for number, name in enumerate(names)}} for step in range(50))
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     return path.parent
@@ -118,9 +118,9 @@ async def test_wide_names_leave_every_row_as_wide_as_the_screen(run: Path, size:
     async with opened(run, size) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)
         for keys, wanted in (
-            (("slash", *"准确"), "准确率"),
-            (("enter", "enter"), "准确率"),
-            (("escape", "escape", "M"), "奖励"),
+            (("slash", *"比例"), "比例"),
+            (("enter", "enter"), "比例"),
+            (("escape", "escape", "M"), "样本"),
         ):
             await pilot.press(*keys)
             await until(app, pilot, lambda s, wanted=wanted: wanted in s)  # type: ignore[misc]

@@ -151,7 +151,7 @@ def test_trap(what: str) -> None:
         ("_timestamp", "drop", "train"),
         ("__swanlab__.cpu.pct", "machine", "train"),
         ("memory/max_reserved(%)", "gpu.frac", "train"),
-        ("奖励", "other", "train"),
+        ("奖励", "reward.train", "train"),
         ("", "other", "train"),
         ("/", "other", "train"),
     ],
@@ -436,3 +436,21 @@ def test_no_label_is_internal() -> None:
     labels = {classify(name).label for name in (*_NAMES, "eval/runtime", "total_flos", "val_auc", "odd")}
     assert not {label for label in labels if "known" in label or "secondary" in label or "." in label}
     assert classify("val_auc").label == "auc"
+
+
+@pytest.mark.parametrize(
+    ("name", "concept", "split"),
+    [
+        ("训练损失", "loss.total", "train"),
+        ("验证损失", "loss.val", "val"),
+        ("平均奖励", "reward.train", "train"),
+        ("学習率", "lr", "train"),
+        ("검증 손실", "loss.val", "val"),
+        ("Pérdida", "loss.total", "train"),
+        ("verlustfrei", "other", "train"),
+        ("部分", "other", "train"),
+    ],
+)
+def test_words_of_other_languages(name: str, concept: str, split: str) -> None:
+    meaning = classify(name)
+    assert (meaning.concept, meaning.split) == (concept, split)

@@ -1,5 +1,6 @@
 """Read names by their words: spelling, split, and the quantity that the words name.
 
+canonical("训练损失")                        "train_loss"
 canonical("Reward / Total reward (mean)")    "reward/total_reward_mean"
 words_of("eval_german_wer")                  Words(split="val", stem="wer", rest="german", …)
 """
@@ -90,8 +91,24 @@ def canonical(name: str) -> str:
     """Return the name in lower case, with "_" between words and "/" between parts."""
     if _PLAIN.fullmatch(name):
         return name
-    name = _SLASH.sub("/", _POSSESSIVE.sub("", name.lower()))
+    name = _SLASH.sub("/", _POSSESSIVE.sub("", _translated(name.lower())))
     return "/".join([_SEPARATORS.sub("_", part).strip("_") for part in name.split("/")])
+
+
+def _translated(name: str) -> str:
+    """Return the name with English words for those of other languages that the vocabulary knows."""
+    translations, pattern = _translations()
+    return pattern.sub(lambda word: f" {translations[word[0]]} ", name)
+
+
+@cache
+def _translations() -> tuple[Mapping[str, str], re.Pattern[str]]:
+    """Return (English word by word of another language, expression that matches these words)."""
+    translations: dict[str, str] = compiled()["words"]["translations"]
+    texts = sorted(translations, key=len, reverse=True)
+    # words of alphabets are whole words; other scripts have no blanks between words
+    parts = [rf"\b{re.escape(text)}\b" if text[0] < "\u2e80" else re.escape(text) for text in texts]
+    return translations, re.compile("|".join(parts))
 
 
 def words_of(name: str) -> Words:
