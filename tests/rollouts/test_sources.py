@@ -11,6 +11,7 @@ import zlib
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from support.written_texts import HOSTILE
 
 from tuimon.formats._shared.crc32c import crc32c, masked
@@ -70,6 +71,24 @@ def test_blocks_of_a_console_get_the_step_of_the_following_line(tmp_path: Path) 
     (sample,) = samples(tmp_path)
     assert (sample.step, sample.reward, sample.prompt, sample.reference) == (12, 0.25, "q", "4")
     assert sample.response == "one\ntwo"
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_step_that_is_written_after_its_samples_is_that_of_all_of_them(tmp_path: Path, count: int) -> None:
+    path, library = tmp_path / "train.log", Library([str(tmp_path)])
+    text = ""
+    for step in (12, 13):
+        for number in range(count):
+            text += f"[prompt] q{number}\n[response] a\n[ground_truth] 4\n[score] 0.25\n"
+            path.write_text(text)
+            library.refresh()
+            assert len(library.entries(None)) == number + 1
+        text += f"step:{step} - a:1\n"
+        path.write_text(text)
+        assert {None, step} <= library.refresh()
+        assert len(library.entries(step)) == count
+    assert library.steps == (12, 13)
+    assert len(library.entries(12)) == count
 
 
 def test_blocks_of_generations_have_no_step(tmp_path: Path) -> None:

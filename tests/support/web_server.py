@@ -9,7 +9,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -163,7 +163,7 @@ class Events:
             self.layout = dict(self.last["layout"])
             self.html = {key: html for key, html in self.html.items() if key in self.keys}
             if self._sees_all:
-                self.see(*self.keys)
+                self._send_view(self.keys)
 
     def wait_for(self, name: str) -> Event:
         """Return the next event with this name."""
@@ -177,13 +177,17 @@ class Events:
             self.receive()
 
     def see(self, *keys: str) -> int:
-        """Say that these parts are in view; return the status."""
-        return self._server.ask("view", "POST", body=json.dumps({"page": self.page, "keys": keys})).status
+        """Say that only these parts are in view from now on; return the status."""
+        self._sees_all = False
+        return self._send_view(keys)
+
+    def _send_view(self, keys: Iterable[str]) -> int:
+        return self._server.ask("view", "POST", body=json.dumps({"page": self.page, "keys": list(keys)})).status
 
     def see_all(self) -> None:
         """Say that all parts are in view, now and after each change of the layout; wait until all are drawn."""
         self._sees_all = True
-        assert self.see(*self.keys) == 204
+        assert self._send_view(self.keys) == 204
         self.until(lambda page: page.layout and page.html.keys() == set(page.keys))
 
 

@@ -138,9 +138,11 @@ def test_what_is_not_in_view_is_not_drawn(log: Path) -> None:
         events.until(has_step(9))
         events.see_all()
         events.see("state")
-        drawn = dict(events.html)
         append(log, 10)
-        events.until(has_step(10))
+        events.until(has_step(10))  # what was drawn for the view before has arrived, too
+        drawn = dict(events.html)
+        append(log, 11)
+        events.until(has_step(11))
         assert {key for key, html in events.html.items() if html != drawn[key]} == {"state"}
         events.see("state", "metrics-0")
         events.until(lambda page: page.html["metrics-0"] != drawn["metrics-0"])
@@ -161,7 +163,7 @@ def test_a_page_that_reconnects_loses_nothing(log: Path) -> None:
                 again.html, again.layout = lost.html, lost.layout
                 append(log, 12)
                 for page in (kept, again):
-                    page.see(*page.keys)
+                    page.see_all()
                     page.until(has_step(12))
                     page.until(lambda page: ">13</td>" in page.html["metrics-0"])
                 charts = kept.layout["curves"]

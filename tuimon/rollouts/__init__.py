@@ -63,3 +63,5 @@ class Shape(NamedTuple):
     file is damaged."""
     grows: bool = False
     """Whether rows are only ever appended, so that a larger file keeps the rows that it had."""
+    late_steps: bool = False
+    """Whether the step of a row may be written after the row."""

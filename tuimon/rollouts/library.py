@@ -11,7 +11,7 @@ import hashlib
 import os
 import re
 from array import array
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
@@ -28,6 +28,8 @@ HEAD = 160
 _STEPS_KEPT = 4
 _REPORT_EVERY = 64
 """Number of new entries after which a listener hears of them."""
+_MAX_WAITING = 1000
+"""Number of rows that are read again when their file has grown, as their step may follow them."""
 _DIGITS = re.compile(r"\d+")
 
 
@@ -101,6 +103,18 @@ class _File:
     @property
     def steps(self) -> set[int | None]:
         return set(self.positions) if self.read else {self.named_step}
+
+    def forget_waiting(self) -> set[int | None]:
+        """Forget the rows from `last` on that have no step, which is read again with them; return {None} if there are
+        any."""
+        positions = self.positions.get(None)
+        if positions is None or positions[-1] < self.last:
+            return set()
+        while positions and positions[-1] >= self.last:
+            positions.pop()
+        if not positions:
+            del self.positions[None]
+        return {None}
 
     def forget(self) -> None:
         self.positions, self.read, self.last = {}, False, 0
@@ -176,12 +190,17 @@ class Library:
 
     def _find_positions(self, file: _File) -> set[int | None]:
         """Read the rows of a file from `last` on and return their steps."""
-        found: set[int | None] = set()
+        found = file.forget_waiting() if file.shape.late_steps else set()
+        waiting: deque[int] = deque(maxlen=_MAX_WAITING)  # positions of the last rows whose step may still be written
         for location, sample in self._samples(file, file.last):
             positions = file.positions.setdefault(sample.step, array("q"))
             if not positions or positions[-1] < location.position:
                 positions.append(location.position)
-            file.last = location.position
+            if sample.step is not None:
+                waiting.clear()
+            elif file.shape.late_steps:
+                waiting.append(location.position)
+            file.last = waiting[0] if waiting else location.position
             found.add(sample.step)
         file.read = True
         return found

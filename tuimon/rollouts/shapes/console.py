@@ -98,4 +98,4 @@ def _literal(text: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-SHAPE = Shape("console", lambda path: path.endswith((".log", ".out")), _rows, grows=True)
+SHAPE = Shape("console", lambda path: path.endswith((".log", ".out")), _rows, grows=True, late_steps=True)
