@@ -68,6 +68,11 @@ class RankWatch:
             directory = job_directory(paths)
             reading = JobReading(directory) if directory and is_job(directory) else None
             job = self._jobs[run] = _Job(len(paths), reading, now + _AGAIN)
+        elif job.reading is not None and len(paths) != job.paths:
+            job.paths = len(paths)
+            directory = job_directory(paths)
+            if directory and directory != job.reading.directory and is_job(directory):  # files of other nodes have come
+                job = self._jobs[run] = _Job(len(paths), JobReading(directory), now, report=job.report)
         if job.reading is None:
             return None
         seconds = (_FIRST if first else _SLICE) if self._live else math.inf
