@@ -217,6 +217,15 @@ async def test_a_metric_is_the_axis_of_all_charts(tmp_path: Path) -> None:
         await until(app, pilot, lambda screen: "x: step" in screen and screen.count("20000") == 1)
 
 
+async def test_drawing_while_the_app_closes_is_no_error(log: Path) -> None:
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "KL" in s)
+        stack, kept = app._screen_stack, list(app._screen_stack)
+        stack.clear()  # as App._close_all does before it cancels the workers
+        app.draw()
+        stack.extend(kept)
+
+
 async def test_x_cycles_through_the_axes_of_the_run(tmp_path: Path) -> None:
     path = tmp_path / "run_a" / "metrics.jsonl"
     path.parent.mkdir()

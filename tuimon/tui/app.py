@@ -188,6 +188,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def draw(self, header: bool = True) -> None:
         """Draw everything that is visible from `snapshot`. header: whether to draw the header, too."""
+        if not self.screen_stack:  # the app is closing, and the redraw loop has not been cancelled yet
+            return
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.leave(NOTHING_FOUND)
