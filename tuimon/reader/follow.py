@@ -210,8 +210,9 @@ class Followed:
                 yield item
 
     def _is_unnamed(self, points: Points) -> bool:
-        """Return True unless the file is a document that names its metrics itself."""
-        return not isinstance(self._source, DocumentSource) or list(points.names[:2]) == [""]
+        """Return True unless the file names its metrics itself."""
+        names = list(points.names[:2])
+        return names == [""] or (len(names) < 2 and not isinstance(self._source, DocumentSource))
 
     def status(self) -> StreamStatus:
         source, size, modified = self._source, self.size, self.modified

@@ -20,6 +20,8 @@ from tuimon.text import clean
 
 HEAD = 4096
 """Number of bytes by which a format is recognised."""
+ENDING = 16384
+"""Number of bytes at the end of a text by which it is recognised, if its first bytes are not enough."""
 _ZEROS_READ, _MAX_ZEROS = 1 << 20, 256 << 20
 """Bytes read at a time, and at most, in search of the beginning of a log that begins with zeros. Holes of sparse files
 are skipped."""
@@ -80,6 +82,7 @@ class Recognition:
             descriptor, status = open_regular(file.path)
             try:
                 head = _head(descriptor)
+                ending = os.pread(descriptor, ENDING, max(HEAD, status.st_size - ENDING))
             finally:
                 os.close(descriptor)
             if log_name(file.path).compressed:
@@ -93,7 +96,7 @@ class Recognition:
         except FormatError as error:
             self.skip(file, error.message, look)
             return None
-        log_format = recognise(file.path, head, self._formats)
+        log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head, ending)
         if log_format is None:
             self.skip(file, "empty" if status.st_size == 0 else "not a metric log", look)
         elif plausibility.is_doubtful(file.path, file.root, log_format, head, status.st_size):
@@ -105,6 +108,15 @@ class Recognition:
             self._undecided.pop(file.path, None)
             self.forgive(file.path)
         return log_format
+
+    def _console_by_ending(self, path: str, head: bytes, ending: bytes) -> Format | None:
+        """Return the format of console text if its last lines are metrics: settings and warnings can fill its head."""
+        live = log_name(path)
+        name = os.path.basename(live.live)
+        if not ending or live.compressed or not console.wants_name(name) or not console.is_text(head):
+            return None
+        known = next(known for known in self._formats if known.id == console.FORMAT.id)
+        return known if known.matches(name, utf8(ending.partition(b"\n")[2])) else None
 
     def skip(self, file: FoundFile, reason: str, look: tuple[int, float] | None = None) -> None:
         """Note that a file is not read while it is unchanged. look: its (size, time of change)."""

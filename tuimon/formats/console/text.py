@@ -35,8 +35,8 @@ from tuimon.formats.console.families import Family, Line, Sink, families, parse_
 from tuimon.model.points import Damage, Item, Points
 
 __all__ = (
-    "ERROR_PATTERN", "FORMAT", "ConsoleDecoder", "LineSteps", "display_line", "matches", "parse_timestamp", "severity",
-    "with_patterns",
+    "ERROR_PATTERN", "FORMAT", "ConsoleDecoder", "LineSteps", "display_line", "is_text", "matches", "parse_timestamp",
+    "severity", "wants_name", "with_patterns",
 )  # fmt: skip
 
 MAX_ROW = 2 << 20

@@ -22,6 +22,7 @@ from tuimon.text import decoded
 
 SEPARATORS = (",", ";", "\t", "|")
 STEP_NAMES = (
+    *("global_episode", "global_epoch", "global_iteration", "global_round"),
     *(key for key in STEP_KEYS if key != "epoch"),
     *("steps", "global step", "iterations", "it", "total_timesteps", "timesteps_total", "total_steps", "timesteps"),
     *("total/steps", "total/timesteps", "misc/total_timesteps", "timestepssofar", "nupdates", "misc/nupdates"),
@@ -57,19 +58,22 @@ def read_header(line: bytes) -> Header | None:
         names = [name.strip() for name in next(csv.reader([text], delimiter=separator), [])]
     except csv.Error:
         return None
-    if len(names) < 2 or not all(map(_is_name, names[1:])) or (names[0] and not _is_name(names[0])):
+    ended = len(names) > 2 and not names[-1]  # a separator ends each row
+    if len(names) < 2 or not all(map(_is_name, names[1:-1] if ended else names[1:])):
+        return None
+    if names[0] and not _is_name(names[0]):
         return None
     lower = [name.lower() for name in names]
     steps = [lower.index(name) for name in STEP_NAMES if name in lower]
-    if "" in names and len(steps) > 1:
-        steps.remove(0)
+    if steps and not names[steps[-1]] and (len(steps) > 1 or names[0]):
+        steps.pop()  # an unnamed column is the index only if it is the first and nothing else is
     return Header(
         line=line,
         separator=separator.encode(),
         names=_unique(names),
         steps=tuple(steps),
         times=tuple(lower.index(name) for name in TIME_NAMES if name in lower),
-        numeric=tuple(number("1", name) is not None for name in names),
+        numeric=tuple(number("1", name) is not None and (bool(name) or not ended) for name in names),
     )
 
 

@@ -11,7 +11,8 @@
 
 Most .csv files hold something else. A table of metrics has a step column and at least as many columns of numbers as of
 text, or columns of numbers only, one of them known to the vocabulary; never prompts or long text. A .log or .txt must
-begin with a header that has a step column, followed by a row of numbers only.
+begin with a header that has a step column, followed by a row of numbers only, or with one that has a known metric,
+followed by three rows of numbers only.
 
 Sources: the writers of these projects, and files that they wrote.
 """
@@ -39,6 +40,8 @@ _EPISODES = ("r", "l", "t")
 _LONGEST_NAME = 120
 _LOG_NAME = re.compile(r"[A-Za-z_][\w./:@%()+-]*", re.ASCII)
 _ROWS_EXAMINED = 20
+_MIN_ROWS = 3
+"""Number of rows below which a .txt or .log whose header names no step is not taken for a table."""
 
 
 def matches(name: str, head: bytes) -> bool:
@@ -58,7 +61,9 @@ def matches(name: str, head: bytes) -> bool:
     if rows is None:
         return False
     if not by_name:
-        return _has_step(header) and all(map(_LOG_NAME.fullmatch, header.names)) and bool(rows) and _plain(rows[0])
+        if _has_step(header) and all(map(_LOG_NAME.fullmatch, header.names)):
+            return bool(rows) and _plain(rows[0])
+        return len(rows) >= _MIN_ROWS and all(map(_plain, rows)) and _has_metric(header)
     return _holds_metrics(header, rows)
 
 
@@ -120,8 +125,11 @@ def _holds_metrics(header: Header, rows: list[list[bytes]]) -> bool:
     texts = [text for text, numeric in zip(texts, header.numeric, strict=True) if numeric]
     if _has_step(header):
         return any(numbers[column] for column in header.steps) and sum(numbers) >= max(2, sum(texts))
-    known = any(classify(name).concept != "other" or "loss" in name.lower() for name in header.names)
-    return known and sum(numbers) > 1 and not any(texts)
+    return _has_metric(header) and sum(numbers) > 1 and not any(texts)
+
+
+def _has_metric(header: Header) -> bool:
+    return any(classify(name).concept != "other" or "loss" in name.lower() for name in header.names)
 
 
 FORMAT = Format(

@@ -1,8 +1,10 @@
-"""Tables without a header, one metric a file: a step and a value in each row.
+"""Tables without a header: a step and a value in each row, or several values.
 
     scalars/<tag>.csv     1024,0.69       torchrl's CSVLogger; the tag has "/", so the file may be in a subdirectory
     <metric>.csv          0,2.31          own scripts; only where the vocabulary knows the metric
     <metric>.txt          0 2.31          np.savetxt and own scripts, also without the step: 2.31
+    <metric>.txt          2.31 0          the step last, only if it grows evenly
+    train_log.txt         0 2.31 0.87     several values, only if the step grows evenly: "column 2", "column 3"
 
 The name of the metric is the path below scalars/, or the name of the file. The first column holds integers that do not
 fall, the second numbers; rows of one column are counted from 0. See _decoder for what else is read.
@@ -14,6 +16,7 @@ from __future__ import annotations
 import math
 import posixpath
 import re
+from itertools import pairwise
 
 from tuimon.formats import Format
 from tuimon.formats._shared.row_reader import with_step
@@ -30,11 +33,19 @@ _ROW = re.compile(
 )
 _VALUE = re.compile(rb" ?(?:%b|nan|-?inf)\r*" % _NUMBER)
 _SEPARATOR = re.compile(rb"[ \d]+([,;\t])|[\d.e+]+( )(?=[-+\dni.])")
+_LOG_NAME = re.compile(
+    r"(?:.*[\W_])?(?:train\w*|val\w*|test|log|loss\w*|metrics?|history|results?|eval\w*|acc\w*|rewards?)(?:[\W_].*)?"
+)
+"""Names of files that may hold several values in a row."""
 _MIN_ROWS = 3
 """Number of rows below which a file outside scalars/ is not taken for a metric."""
 _ROWS_PER_DAMAGED = 8
 """Minimum number of rows for each line that is not a row, in a damaged file."""
 _MAX_FIRST_CELL = 64
+_CELLS = re.compile(rb" *[,;\t] *| +")
+_ROWS_EXAMINED = 100
+_MIN_TABLE_ROWS = 5
+_MAX_COLUMNS = 20
 
 
 class HeaderlessDecoder(TableDecoder):
@@ -48,9 +59,17 @@ class HeaderlessDecoder(TableDecoder):
         if self._table is None:
             data, self._beginning = self._beginning + data, b""
             match = _SEPARATOR.match(data)
-            if match is None and b"\n" not in data and len(data) < _MAX_FIRST_CELL:
+            if b"\n" not in data and len(data) < _MAX_FIRST_CELL:
                 self._beginning = data
                 return []
+            if columns := _step_column(data):
+                count, step = columns
+                names = tuple("step" if column == step else f"column {column + 1}" for column in range(count))
+                names = tuple("" if count == 2 and name != "step" else name for name in names)
+                separator = next(sep for sep in (b",", b";", b"\t", b" ") if sep in data.strip())
+                header = Header(b"\xff", separator, names, (step,), (), (True,) * count)
+                self._table = Rows(header, self._names, math.nan)
+                return super().feed(data)
             separator = (match[1] or match[2]) if match else b","
             if match is None and _VALUE.fullmatch(data.partition(b"\n")[0]):
                 header = Header(b"\xff", separator, ("",), (), (), (True,))
@@ -89,9 +108,31 @@ def _is_column(head: bytes) -> bool:
     return len(lines) >= _MIN_ROWS and all(map(_VALUE.fullmatch, lines)) and b"." in head
 
 
+def _step_column(head: bytes) -> tuple[int, int] | None:
+    """Return (number of columns, index of the step), if each line has the same number of numbers, the first or the last
+    of them a step that grows evenly, others with a fraction; None for a step and one value, which other rules read."""
+    *lines, _ = head.split(b"\n")
+    rows = [_CELLS.split(line.strip()) for line in lines[:_ROWS_EXAMINED]]
+    if len(rows) < _MIN_TABLE_ROWS or len({len(row) for row in rows}) != 1 or not 2 <= len(rows[0]) <= _MAX_COLUMNS:
+        return None
+    columns = list(zip(*rows, strict=True))
+    if not all(_VALUE.fullmatch(cell) for row in rows for cell in row):
+        return None
+    for step in (0, len(columns) - 1):
+        others = [column for column in columns if column is not columns[step]]
+        if not all(map(bytes.isdigit, columns[step])) or not any(b"." in cell for cell in others[0]):
+            continue
+        steps = [int(cell) for cell in columns[step]]
+        if steps[1] > steps[0] and len({after - before for before, after in pairwise(steps)}) == 1:
+            return (len(columns), step) if (len(columns), step) != (2, 0) else None
+    return None
+
+
 def _is_metric(name: str, head: bytes) -> bool:
     """Return whether the content fits, and the name of the file is that of a metric."""
     stem = metric_name(name)
+    if _step_column(head) and _LOG_NAME.fullmatch(stem.lower()):
+        return True
     return (_rows(head) >= _MIN_ROWS or _is_column(head)) and (
         "loss" in stem.lower() or classify(stem).concept != "other"
     )
@@ -118,7 +159,7 @@ FORMATS = (
         matches=_is_metric,
         decoder=HeaderlessDecoder,
         tail=tail,
-        wants_name=lambda name: name.lower().endswith((".csv", ".tsv", ".txt", ".dat")),
+        wants_name=lambda name: name.lower().endswith((".csv", ".tsv", ".txt", ".dat", ".log")),
         metric_name=metric_name,
     ),
 )

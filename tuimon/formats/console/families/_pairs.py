@@ -3,7 +3,7 @@
     loss=0.5 lr: 1e-05, tokens 1,055,123                  a comma between three digits separates thousands
     val loss 5.3211, val time: 120.11 ms                  both kinds in one line
     loss[loss=0.37, simple_loss=0.41], tot_loss[loss=…]   loss, loss/simple_loss, tot_loss
-    episodic_return=[15.0], loss is 0.19
+    episodic_return=[15.0], lr: [0.01], loss is 0.19
 
 Blanks count only if the whole text consists of such pairs, or of two or more parts between commas or bars, at least
 half of them pairs and one of these with a fraction. All expressions take linear time.
@@ -35,7 +35,8 @@ _PART = re.compile(
 )
 _GROUP = re.compile(r"(?<![\w./-])([A-Za-z_][\w./-]{0,60})\[([^\[\]=]{1,60}=[^\[\]]*+)\]", re.ASCII)
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3}){1,6}+)(?![\d,]\d|\d)", re.ASCII)
-_LIST_OF_ONE = re.compile(rf"(?<==)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
+_LIST_OF_ONE = re.compile(rf"(?<=[=:])(\s?)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
+_IS = re.compile(r"([\w@.-]{1,40}) is (?=[+-]?\.?\d)", re.ASCII)
 _SEPARATOR = re.compile(r",\s|\||\t")
 _DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
 FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
@@ -45,6 +46,8 @@ _WORDS = frozenset(
 )
 _CLOCK = re.compile(r":\s|:\d|=", re.ASCII)
 """Occurs in a name only if that is the rest of a text like "time: 12:30:01"."""
+_ARITHMETIC = re.compile(r"(?:^|\s)[x*/+×÷-]\s?\d")
+"""Occurs in a name only if that is the rest of a calculation: "12 m x 18 m = 216"."""
 _NO_WORD = re.compile(r"^[^\w'\"`$<]{1,8}")
 _UNIT_BEFORE = re.compile(r"^(?:s|secs?|seconds|ms|mins?|h|%)\.\s{1,4}")
 _MAX_NAME = 60
@@ -67,9 +70,9 @@ def metric_pairs(text: str) -> list[Pair]:
     if "," in text and _THOUSANDS.search(text):
         text = _THOUSANDS.sub(lambda match: match[1].replace(",", ""), text)
     if " is " in text:
-        text = text.replace("loss is ", "loss: ").replace("accuracy is ", "accuracy: ")
-    if "=[" in text:
-        text = _LIST_OF_ONE.sub(r"\1", text)
+        text = _IS.sub(lambda match: f"{match[1]}: " if _METRIC.search(match[1]) else match[0], text)
+    if "=[" in text or ":[" in text or ": [" in text:
+        text = _LIST_OF_ONE.sub(r"\1\2", text)
     if "[" in text and "=" in text:
         for group in _GROUP.finditer(text):
             groups += _of_group(group[1], group[2])
@@ -157,7 +160,9 @@ def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
     listed: tuple[Pair, ...] = ()
     if text.find(",", 1) > 0 or text.find("|", 1) > 0:
         listed = tuple(_listed_beside(text))
-    name = _DELIMITER.split(text)[-1].strip(" .:-")
+    name = _DELIMITER.split(text)[-1].strip(" .:-").removeprefix("and ")
+    if _ARITHMETIC.search(name):
+        return listed, ""
     if not name[:1].isalpha():
         name = _NO_WORD.sub("", name)  # a symbol before the name
     if ". " in name:

@@ -7,6 +7,8 @@
     Epoch 1/3
       Batch 10/12 - loss: 0.52, acc: 0.81              step 10 of epoch 1: (1 - 1) * 12 + 10
 
+    Validation loss: 0.0137                            outside a block: of the row before, whatever its step
+
 A line counts if it consists of names and numbers, one name is a result of training and one number has a fraction. It
 belongs to the epoch, or to the step of a row logged since. A name without a stage ("Acc") gets that of its line
 ("train Acc"). "Test set: Average loss: 0.0493, Accuracy:
@@ -22,7 +24,7 @@ from tuimon.formats.console.families._pairs import FRACTION, contains_a_metric, 
 from tuimon.formats.console.families._steps import EpochSteps
 
 _HEAD = re.compile(
-    r"(?:\W{0,80}|Starting |Begin(?:ning)? )(?:training )?epoch\s?[:#]?\s?\[?(\d{1,9})\]?"
+    r"(?:\W{0,80}|Starting |Begin(?:ning)? )(?:training )?epoch\s{0,4}[:#]?\s{0,4}\[?(\d{1,9})\]?"
     r"(?:\s?(?:/|of)\s?\[?(\d{1,9})\]?)?"
     r"(?: ?[:|.,-]? ?(?:Epoch )?(?:took|time)\b[^a-z]{0,4}\d[^=]{0,40}| started| completed| finished)?\W{0,80}",
     re.IGNORECASE | re.ASCII,
@@ -30,6 +32,7 @@ _HEAD = re.compile(
 _STAGE = re.compile(
     r"\W{0,8}(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test)(?: set| results?)?[ :_.-]", re.IGNORECASE
 )
+_VALIDATED = re.compile(r"\W{0,4}(?:val(?:id(?:ation)?)?|eval(?:uation)?|test|dev)[ _.:]", re.IGNORECASE)
 _COUNTER = re.compile(r"\b(?:step|iter|batch|update|episode|best|target|init\w*|previous|patience)", re.IGNORECASE)
 """Names of lines about something else than this epoch."""
 _STAGE_WORD = re.compile(r"train|val|eval|test", re.IGNORECASE)
@@ -42,6 +45,8 @@ _VALUE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _FRACTION = re.compile(r"(?<![\d.])(\d{1,12})/(\d{1,12})(?: \(\d{1,3}(?:\.\d{1,6})?%\))?(?![\d.])", re.ASCII)
+_COUNTED = re.compile(r"\(\d{1,12}/\d{1,12}\)", re.ASCII)
+"""The counts behind a share: "accuracy: 20.78%, (512/2464)"."""
 _BATCH = re.compile(
     r"\W{0,8}(?:mini-?)?batch(?:es)?\W{0,4}\s{0,8}(\d{1,12})(?:\s?(?:/|of)\s?(\d{1,12}))?(?![\w.]*\d)", re.IGNORECASE
 )
@@ -59,6 +64,8 @@ class EpochBlockReader(LineReader):
         """Number of rows of the sink when the epoch began."""
         self._first_epoch: int | None = None
         self._steps = EpochSteps()
+        self._precede = False
+        """Whether lines of validations may precede the row of their step."""
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -79,8 +86,10 @@ class EpochBlockReader(LineReader):
             return self._test_set(match, line)
         if match := _BATCH.match(text):
             return self._batch(match, line)
-        if self._epoch is None or not contains_a_metric(text) or not FRACTION.search(text):
+        if not contains_a_metric(text) or not FRACTION.search(text):
             return False
+        if self._epoch is None:
+            return self._read_validation(text, line)
         row = _row(text)
         if not row or not names_a_metric(row) or any(_COUNTER.search(name) for name, _ in row):
             return False
@@ -89,6 +98,17 @@ class EpochBlockReader(LineReader):
         if own:
             self._rows_before = self.sink.row_count
         return used
+
+    def _read_validation(self, text: str, line: Line) -> bool:
+        """Read a line of a validation outside a block; it belongs to the row before it. If the first one precedes all
+        rows, none is read: the rows that they belong to may follow them."""
+        if _VALIDATED.match(text) is None or not (row := _row(text)) or not names_a_metric(row):
+            return False
+        if self.sink.row_count == 0:
+            self._precede = True
+        if self._precede or self.sink.step is None:
+            return False
+        return self.sink.add_row(row, None, line)
 
     def _batch(self, match: re.Match[str], line: Line) -> bool:
         epoch, batch = self._epoch or 0, int(match[1])
@@ -116,7 +136,7 @@ class EpochBlockReader(LineReader):
 def _row(text: str) -> list[Pair]:
     """Return the pairs of a line that consists of nothing else."""
     heading = _HEADING.match(text)
-    body = text[heading.end() :] if heading else text
+    body = _COUNTED.sub("", text[heading.end() :] if heading else text)
     rest = body
     for part in _VALUE.split(rest)[:-1]:
         if not _PAIR.search(part.strip(" \t,;|-(*)=>") or "x"):
@@ -132,4 +152,24 @@ def _row(text: str) -> list[Pair]:
     return [(name if _STAGE_WORD.match(name) else f"{stage[1]}{joint}{name}", value) for name, value in pairs]
 
 
-FAMILY = Family("epoch-block", ("poch", "EPOCH", "atch ", "oss: ", "oss=", "oss "), EpochBlockReader, order=95)
+FAMILY = Family(
+    "epoch-block",
+    (
+        *(
+            "poch",
+            "EPOCH",
+            "atch ",
+            "oss: ",
+            "oss=",
+            "oss ",
+            "alidation ",
+            "ccuracy: ",
+            "ccuracy=",
+            "Val ",
+            "Dev ",
+            "Test ",
+        ),
+    ),
+    EpochBlockReader,
+    order=95,
+)

@@ -17,7 +17,7 @@ from tuimon.formats.console.families._line import without_prefix
 from tuimon.formats.console.families._pairs import FRACTION, metric_pairs, names_a_metric
 
 _HEAD = re.compile(
-    r"\s{0,12}(?P<step>\d{1,15})(?: ?/ ?(?P<total>\d{1,15}))?(?: ?[:|,)-])?\s{1,12}(?=[A-Za-z\[|])", re.ASCII
+    r"\s{0,12}(?P<step>\d{1,15})(?: ?/ ?(?P<total>\d{1,15}))?(?: ?[:|,)-])?\s{1,12}(?=[A-Za-z|]|\[(?![=>.]))", re.ASCII
 )
 _BRACKET = re.compile(r"\[ {0,10}(?P<step>\d{1,15})\]:?\s{1,8}(?=[A-Za-z])", re.ASCII)
 _DARKNET = re.compile(

@@ -41,11 +41,13 @@ _COUNTER = (
     r"(?:step|iter(?:ation)?|update|epoch|episode|round|generation|timestep|frame)s?|ep|it|e(?=\d))"
 )
 _LEAD = re.compile(
-    rf"\W{{0,4}}((?:[A-Za-z_]{{1,20}}\W{{1,3}}){{0,3}}?)({_COUNTER})(?![a-z])_?{_COUNT}",
+    rf"(?!\*\*Step \d)\W{{0,4}}((?:[A-Za-z_]{{1,20}}\W{{1,3}}){{0,3}}?)({_COUNTER})(?![a-z])_?{_COUNT}",
     re.IGNORECASE | re.ASCII,
 )
+"""Not "**Step 2:**", a heading in texts that language models write."""
 _SECOND = re.compile(
-    rf"[\s,;|:\])-]{{0,4}}(?:[\[(]?(?:global[_ ])?(?:step|iter(?:ation)?|batch)s?\b{_COUNT}"
+    r"[\s,;|:\])-]{0,4}(?:[\[(]?"
+    rf"(?:(?:global[_ ])?(?:step|iter(?:ation)?|batch)(?:s|_i(?:d|dx|ndex))?\b|i(?==)){_COUNT}"
     r"|\[\s{0,8}(\d{1,18})/\s{0,8}(\d{1,18})|\s{0,8}(\d{1,18}) / (\d{1,18})(?=\s)"
     r"|\s{0,8}(\d{1,18}) ?/\s{0,8}(\d{1,18}) batches\b)",
     re.IGNORECASE | re.ASCII,
@@ -115,14 +117,14 @@ class PlainReader(LineReader):
             return False
         total = _integer(head[4]) if head[4] else None
         epoch: int | None = None
-        if "epoch" in kind:
+        if "epoch" in kind or kind.startswith("iter"):
             inner = _SECOND.match(text, end)
             if inner:
                 end = inner.end()
                 self._first_epoch = min(self._first_epoch, step)
                 epoch, (step, total) = step, self._overall(step, inner, total)
                 self._last_in_epoch = epoch, step
-            elif step == self._last_in_epoch[0]:
+            elif "epoch" in kind and step == self._last_in_epoch[0]:
                 epoch, (step, total) = step, (self._last_in_epoch[1], None)
         validation = _VALIDATION.search(lead) if lead else None
         if validation is None and (stage := _VALIDATION_AFTER.match(text, end)) and "train" not in text[end:].lower():

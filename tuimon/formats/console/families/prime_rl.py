@@ -13,13 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tuimon.formats.console.families import NUMBER, Family, Pair, step_lines
+from tuimon.formats.console.families import NUMBER, Family, Line, Pair, step_lines
 
 _STEP = re.compile(r"Step (\d{1,18}) \| ", re.ASCII)
 _FIELD = re.compile(
     rf"\s*+(?:([A-Za-z][^\d|:]{{0,60}}?):?\s++)?({NUMBER})\s?(?:s|ms|%|GiB|GB|tokens/s|samples/s)?\s*+(?:\([^()]*+\)\s*+)?",
     re.IGNORECASE | re.ASCII,
 )
+_OWN = re.compile(r"SUCCESS|Throughput|Mismatch KL|\| {1,4}\d{1,9}\.\d{1,3}s (?:\||$)", re.ASCII)
+"""Occurs in its lines, but not in "Step 3 | Loss: 0.5 | LR: 1e-4" of other scripts."""
 _NAMES = {
     "Time": "time/step", "Step Time": "time/step", "Loss": "loss/mean", "Entropy": "entropy/all/mean",
     "Mismatch KL": "mismatch_kl/all/mean", "Grad. Norm": "optim/grad_norm", "LR": "optim/lr",
@@ -35,4 +37,9 @@ def _fields(text: str) -> Iterator[Pair]:
             yield _NAMES.get(label, label), float(match[2])
 
 
-FAMILY = Family("prime-rl", ("| Loss", "| Reward", "| Time", "s | "), step_lines(_STEP, _fields), order=32)
+class PrimeRLReader(step_lines(_STEP, _fields)):  # type: ignore[misc]
+    def read(self, line: Line) -> bool:
+        return _OWN.search(line.text) is not None and super().read(line)
+
+
+FAMILY = Family("prime-rl", ("| Loss", "| Reward", "| Time", "s | "), PrimeRLReader, order=32)

@@ -21,6 +21,9 @@ _STEP = re.compile(r"(?:global[_ ]?)?(?:epoch|step|iter(?:ation)?|episode|round|
 _NAME = re.compile(r"[^\W\d][^|]{0,60}")
 _WORDS = re.compile(rf"(?:{_STEP.pattern})(?: [A-Za-z][\w./()%-]{{0,60}}){{1,40}}", re.IGNORECASE)
 _GAP = re.compile(r"\s{2,}|\t|\s?[|│┃]\s?")
+_UNIT = re.compile(r"(?<=\d)(?:%|ms|s)$")
+_REMARKS = re.compile(r"notes?|comments?|remarks?|status|best|saved", re.IGNORECASE)
+"""Names of a last column that few rows have."""
 _AWAITED = 200
 """Lines between two rows: progress bars and messages."""
 _MAX_LENGTH = 4000
@@ -52,12 +55,14 @@ class TextTableReader(LineReader):
             return False
         if len(cells) != len(self._names):
             cells = text.split()
+        if len(cells) == len(self._names) - 1 and _REMARKS.fullmatch(self._names[-1]):
+            cells.append("")
         if len(cells) != len(self._names) or not cells[0].partition("/")[0].isdecimal():
             return False
         step = int(cells[0].partition("/")[0][:18])
         row: list[Pair] = []
         for name, cell in zip(self._names[1:], cells[1:], strict=True):
-            value = number(cell.removesuffix("%"))
+            value = number(_UNIT.sub("", cell))
             if value is not None:
                 row.append((name, value))
         self.lines_awaited = _AWAITED
@@ -69,5 +74,8 @@ def _cells(text: str) -> list[str]:
 
 
 FAMILY = Family(
-    "text-table", ("poch ", "poch\t", "EPOCH ", "tep ", "tep\t", "teration ", "pisode "), TextTableReader, order=40
+    "text-table",
+    ("poch ", "poch\t", "EPOCH ", "tep ", "tep\t", "teration ", "pisode ", "Iter  ", "iter  ", "Iter\t"),
+    TextTableReader,
+    order=40,
 )

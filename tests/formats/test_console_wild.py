@@ -1,0 +1,240 @@
+"""Console text of people's own scripts, as it is found in public repositories: shapes that lack a step, name it twice,
+or place it between other words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.json_points import feed, series
+
+import tuimon
+from tuimon.formats.console.text import ConsoleDecoder
+
+
+def read(text: str) -> dict[str, list[tuple[int, float]]]:
+    metrics = series(feed(ConsoleDecoder(), text.encode()))
+    return {name: [(step, float(value)) for step, value in points] for name, points in metrics.items()}
+
+
+EPOCHS = range(1, 13)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param(
+            "".join(f"epoch {e:3d}\r\nloss: {e}.5\r\ntest accuracy: {e}.25%, (512570/2466133)\r\n" for e in EPOCHS),
+            {"loss": [(e, e + 0.5) for e in EPOCHS], "test accuracy": [(e, e + 0.25) for e in EPOCHS]},
+            id="padded epoch, and a share with its counts",
+        ),
+        pytest.param(
+            "".join(f"Epoch: {e}| train loss: {e}.5\nEpoch {e}: Val acc is {e}.25%\n" for e in EPOCHS),
+            {"train loss": [(e, e + 0.5) for e in EPOCHS], "Val acc": [(e, e + 0.25) for e in EPOCHS]},
+            id="name is number",
+        ),
+        pytest.param(
+            "".join(
+                f"2026-11-19 11:19:41,581 - Net - INFO - [batch {b}/50, epoch {e}/15]: loss_a:{e}.5 loss_b:0.25\n"
+                for e in (1, 2)
+                for b in (10, 40)
+            ),
+            {
+                "loss_a": [(10, 1.5), (40, 1.5), (60, 2.5), (90, 2.5)],
+                "loss_b": [(10, 0.25), (40, 0.25), (60, 0.25), (90, 0.25)],
+                "epoch": [(10, 1), (40, 1), (60, 2), (90, 2)],
+            },
+            id="batch and epoch in brackets",
+        ),
+        pytest.param(
+            "Epoch: [2/520] Iter:[0/495], Time: 5.5, lr: [0.018], Loss: 1.5\n",
+            {"Time": [(495, 5.5)], "lr": [(495, 0.018)], "Loss": [(495, 1.5)], "epoch": [(495, 2)]},
+            id="list of one number",
+        ),
+        pytest.param(
+            "Epoch 1/2\n  1/285 [....] - ETA: 5s - loss: 9.5\n 28/285 [=>..] - ETA: 4s - loss: 8.5\n"
+            "285/285 [====] - 6s 22ms/step - loss: 2.5 - val_loss: 1.5\n"
+            "Epoch 2/2\n 13/285 [>...] - ETA: 5s - loss: 7.5\n"
+            "285/285 [====] - 6s 22ms/step - loss: 2.25 - val_loss: 1.25\n",
+            {"loss": [(0, 2.5), (1, 2.25)], "val_loss": [(0, 1.5), (1, 1.25)]},
+            id="states of Keras' bar in lines of their own",
+        ),
+        pytest.param(
+            "".join(
+                f"2020-02-10 21:02:21,147 - log\\train.log - INFO - iteration:{e} step:{b}/100, NER loss:{e:>9}.5\n"
+                for e in (1, 2)
+                for b in (50, 100)
+            ),
+            {
+                "NER loss": [(50, 1.5), (100, 1.5), (150, 2.5), (200, 2.5)],
+                "epoch": [(50, 1), (100, 1), (150, 2), (200, 2)],
+            },
+            id="iterations of steps",
+        ),
+        pytest.param(
+            "".join(f"epoch={e} i={i}/10 total loss={i}.5 spectro loss=-0.5\n" for e in (0, 1) for i in (0, 1)),
+            {
+                "total loss": [(0, 0.5), (1, 1.5), (10, 0.5), (11, 1.5)],
+                "spectro loss": [(0, -0.5), (1, -0.5), (10, -0.5), (11, -0.5)],
+                "epoch": [(0, 0), (1, 0), (10, 1), (11, 1)],
+            },
+            id="i=",
+        ),
+        pytest.param(
+            "".join(f"INFO - epoch: {e}, batch_id: {b}, AUC:0.5, loss:{e}.5\n" for e in (1, 2) for b in (0, 500)),
+            {
+                "AUC": [(0, 0.5), (500, 0.5), (1000, 0.5), (1500, 0.5)],
+                "loss": [(0, 1.5), (500, 1.5), (1000, 2.5), (1500, 2.5)],
+                "epoch": [(0, 1), (500, 1), (1000, 2), (1500, 2)],
+            },
+            id="batch_id",
+        ),
+        pytest.param(
+            "23-05-05 22:19:44.740 - INFO: [epoch:  0, iter:   4,700, lr:(2.000e-04,)] l_pix: 4.5e-02 \n"
+            "23-05-05 23:19:59.153 - INFO: # Validation # PSNR: 1.5e+01\n"
+            "2026-05-05 22:19:44,740 INFO: [01..][epoch:  1, iter:   4,800, lr:(1.000e-04,)] "
+            "[eta: 1 day, 2:03:04, time (data): 0.5 (0.01)] l_pix: 3.5e-02 \n"
+            "2026-05-05 23:19:59,153 INFO: Validation Set5\n\t # psnr: 30.5\tBest: 31.5 @ 5000 iter\n",
+            {
+                "lr": [(4700, 2e-4), (4800, 1e-4)], "l_pix": [(4700, 0.045), (4800, 0.035)],
+                "epoch": [(4700, 0), (4800, 1)], "val/PSNR": [(4700, 15.0)], "val/psnr": [(4800, 30.5)],
+            },
+            id="BasicSR",
+        ),
+        pytest.param(
+            "".join(f"<epoch:{e:3d}, lr:1.000e-04> loss: {e}.5 \n" for e in EPOCHS),
+            {"lr": [(e, 1e-4) for e in EPOCHS], "loss": [(e, e + 0.5) for e in EPOCHS]},
+            id="KAIR",
+        ),
+        pytest.param(
+            "".join(
+                f"[2026-05-08 04:06:28,390 INFO] Step {e}/100; acc:  45.5; ppl:  6.5; 15020/11663 tok/s;     12 sec\n"
+                f"[2026-05-08 04:06:28,463 INFO] Validation perplexity: {e}.25\n"
+                for e in EPOCHS
+            ),
+            {
+                "acc": [(e, 45.5) for e in EPOCHS], "ppl": [(e, 6.5) for e in EPOCHS],
+                "Validation perplexity": [(e, e + 0.25) for e in EPOCHS],
+            },
+            id="validation after its step",
+        ),
+        pytest.param(
+            "".join(f"Validation loss: {e}.25\nEpoch {e}: train loss {e}.5\n" for e in EPOCHS),
+            {"train loss": [(e, e + 0.5) for e in EPOCHS]},
+            id="validation before its step: unknown",
+        ),
+        pytest.param(
+            "".join(f"{e:7d}/99     3.15G      0.5     0.25         0     0.75         9       640    0.9    0.8    0.7"
+                    "    0.6     0.375    0.125         0\n" for e in range(3)),
+            {
+                "gpu_mem": [(e, 3.15) for e in range(3)], "train/box_loss": [(e, 0.5) for e in range(3)],
+                "train/obj_loss": [(e, 0.25) for e in range(3)], "train/cls_loss": [(e, 0) for e in range(3)],
+                "train/total_loss": [(e, 0.75) for e in range(3)], "metrics/precision": [(e, 0.9) for e in range(3)],
+                "metrics/recall": [(e, 0.8) for e in range(3)], "metrics/mAP_0.5": [(e, 0.7) for e in range(3)],
+                "metrics/mAP_0.5:0.95": [(e, 0.6) for e in range(3)], "val/box_loss": [(e, 0.375) for e in range(3)],
+                "val/obj_loss": [(e, 0.125) for e in range(3)], "val/cls_loss": [(e, 0) for e in range(3)],
+            },
+            id="results.txt of YOLOv5 and YOLOv7",
+        ),
+        pytest.param(
+            "Iter  W    B   GenTime   NNEvals   Loss   Notes\n----  ---  --  -------   -------   ----   -----\n"
+            "  24  109  91  5907.5s         —   3.5    (cloud)\n  25   98  10  2738.5s     13642   3.25\n",
+            {
+                "W": [(24, 109), (25, 98)], "B": [(24, 91), (25, 10)], "GenTime": [(24, 5907.5), (25, 2738.5)],
+                "NNEvals": [(25, 13642)], "Loss": [(24, 3.5), (25, 3.25)],
+            },
+            id="table with notes",
+        ),
+        pytest.param(
+            "a.training.trainer_of_a_long_package_name.with_modules_and_more_than_sixty_letters - INFO - "
+            "Step 50 | Loss: 0.5 | LR: 1e-06\n",
+            {"Loss": [(50, 0.5)], "LR": [(50, 1e-6)]},
+            id="long name of a logger",
+        ),
+        pytest.param(
+            "[step 1] loss=0.5 acc=0.25\n**Step 1:** Area of the garden = 12 m x 18 m = 216 m, reward: 0.5\n",
+            {"loss": [(1, 0.5)], "acc": [(1, 0.25)]},
+            id="calculation in a generated text",
+        ),
+    ],
+)  # fmt: skip
+def test_shapes(text: str, wanted: dict[str, list[tuple[int, float]]]) -> None:
+    assert read(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "2026-04-09 00:57:11,227 - precision: 0.5, recall: 0.25, fscore: {} ||",
+        "2026-04-09 00:57:11,227:INFO: Average Training loss: {}",
+        "loss = {}",
+    ],
+)
+def test_results_without_a_step_are_counted(line: str) -> None:
+    values = [0.5 + number for number in range(4)]
+    text = "".join(line.format(value) + "\n" for value in values)
+    metrics = read(text)
+    assert [*zip(range(1, 5), values, strict=True)] in metrics.values()
+    assert all([step for step, _ in points] == [1, 2, 3, 4] for points in metrics.values())
+
+
+def test_two_results_without_a_step_are_a_summary() -> None:
+    assert read("test loss: 0.5\ntest loss: 0.25\n") == {}
+
+
+def test_results_without_a_step_are_dropped_when_rows_name_one(tmp_path: Path) -> None:
+    """The lines are read as counted while nothing else is known, and not once a row names its step."""
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"inner loss: {number}.5\n" for number in range(5)))
+    (run,) = tuimon.read(tmp_path)
+    assert list(run.metrics) == ["inner loss"]
+    with log.open("a") as file:
+        file.write("Step 10: loss=0.5\nStep 20: loss=0.25\n")
+    (run,) = tuimon.read(tmp_path)
+    assert list(run.metrics) == ["loss"]
+
+
+def test_metrics_that_begin_far_below_the_head_are_found(tmp_path: Path) -> None:
+    warnings = "WARNING:tensorflow:From base.py:198: retry is deprecated and will be removed\n" * 200
+    rows = "".join(
+        f"{'-' * 30}\n| epoch             | {e}   |\n| test/success_rate | 0.{e} |\n{'-' * 30}\n" for e in range(5)
+    )
+    (tmp_path / "openai_run1.txt").write_text(warnings + rows)
+    (run,) = tuimon.read(tmp_path)
+    assert run["test/success_rate"].values.tolist() == [0.0, 0.1, 0.2, 0.3, 0.4]
+
+
+def test_prose_with_a_long_head_is_no_log(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("All work and no play makes Jack a dull boy, 12 times a day.\n" * 500)
+    with pytest.raises(tuimon.NothingFound):
+        tuimon.read(tmp_path)
+
+
+def test_table_of_several_values_without_a_header(tmp_path: Path) -> None:
+    (tmp_path / "train_log.txt").write_text("".join(f"{e} {e}.5 0.25\n" for e in range(8)))
+    (run,) = tuimon.read(tmp_path)
+    assert run["column 2"].steps.tolist() == [*range(8)]
+    assert run["column 2"].values.tolist() == [e + 0.5 for e in range(8)]
+    assert run["column 3"].values.tolist() == [0.25] * 8
+
+
+def test_step_in_the_last_column(tmp_path: Path) -> None:
+    (tmp_path / "loss.log").write_text("".join(f"{e}.5 {100 * e}\n" for e in range(8)))
+    (run,) = tuimon.read(tmp_path)
+    assert run["loss"].steps.tolist() == [100 * e for e in range(8)]
+    assert run["loss"].values.tolist() == [e + 0.5 for e in range(8)]
+
+
+def test_table_of_tabs_with_names_of_words_and_no_step(tmp_path: Path) -> None:
+    rows = "".join(f"{e}.5\t0.25\t\n" for e in range(8))
+    (tmp_path / "train_log.txt").write_text("total loss\tscore loss\t\n" + rows)
+    (run,) = tuimon.read(tmp_path)
+    assert list(run.metrics) == ["total loss", "score loss"]
+    assert run["total loss"].values.tolist() == [e + 0.5 for e in range(8)]
+
+
+def test_global_counters_precede_those_of_a_phase(tmp_path: Path) -> None:
+    rows = "".join(f"{p},{e},{5 * p + e},{e}.5\n" for p in range(2) for e in range(5))
+    (tmp_path / "log.csv").write_text("phase,episode,global_episode,total_reward\n" + rows)
+    (run,) = tuimon.read(tmp_path)
+    assert run["total_reward"].steps.tolist() == [*range(10)]
