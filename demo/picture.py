@@ -6,6 +6,7 @@ tuimon  the dashboard of a run in training
 zoom    its reward on the whole screen: smoothed in front of the raw values, read at a step
 runs    the list of four runs that have ended, one of them with a NaN
 own     the dashboard of docs/dashboard.md
+texts   what its model wrote: the groups of a step by their reward, and the text of the selected sample
 over    the rewards of the four runs over each other, read at a step
 session a moving picture: the run while it trains, then what some keys show
 
@@ -15,6 +16,7 @@ The pictures contain measured times, so make them on a machine with little load.
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 import sys
 import tempfile
@@ -33,7 +35,7 @@ from tuimon.tui.app import TuimonApp
 
 FONTS = "ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace"
 AT_STEP, STEPS, FEW_STEPS = 290, 400, 120
-NAMES = ("tuimon", "zoom", "own", "runs", "over", "session")
+NAMES = ("tuimon", "zoom", "own", "runs", "over", "texts", "session")
 DASHBOARD = Path(__file__).parent.parent / "docs" / "dashboard.md"
 SESSION_SIZE = (112, 34)
 KEYS = (
@@ -94,6 +96,14 @@ async def one_run(to: Path, names: Sequence[str]) -> None:
                     await pilot.press("enter", "}", "c", *["<"] * 4)
                     await pilot.pause(0.5)
                     save(app, to / "zoom.svg")
+            if "texts" in names:
+                async with dashboard(directory, (132, 26)) as (app, pilot):
+                    await when(pilot, lambda: _step(app) >= AT_STEP, [training])
+                    await pilot.press("T")
+                    await when(pilot, lambda: "mean reward" in _text(app), [training])
+                    await pilot.press("v", "j", "j")
+                    await pilot.pause(0.5)
+                    save(app, to / "texts.svg")
             if "own" in names:
                 example = DASHBOARD.read_text("utf-8").split("```toml\n")[1].split("```")[0]
                 Path(directory, ".tuimon.toml").write_text(example, "utf-8")
@@ -233,6 +243,11 @@ def _step(app: TuimonApp) -> int:
     return (app.run_shown.last_step or 0) if app.run_shown is not None else 0
 
 
+def _text(app: TuimonApp) -> str:
+    """Return the text of the screen."""
+    return html.unescape(re.sub(r"<[^>]*>", "", app.export_screenshot())).replace("\xa0", " ")
+
+
 def _self_contained(svg: str) -> str:
     """Return the picture without fonts from the network: the viewer's monospaced font is used."""
     svg = re.sub(r"@font-face\s*{[^}]*}", "", svg)
@@ -242,7 +257,7 @@ def _self_contained(svg: str) -> str:
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     wanted = sys.argv[2:] or NAMES
-    if {"tuimon", "zoom", "own"} & {*wanted}:
+    if {"tuimon", "zoom", "own", "texts"} & {*wanted}:
         asyncio.run(one_run(target, wanted))
     if {"runs", "over"} & {*wanted}:
         asyncio.run(many_runs(target, wanted))

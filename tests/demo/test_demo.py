@@ -253,6 +253,17 @@ def test_the_names_are_those_of_the_trainer(straight: Path) -> None:
     assert {name for name in names - wanted if name.startswith("memory/")} == set()
 
 
+def test_texts_are_those_of_the_step(straight: Path) -> None:
+    rewards = {row["step"]: row["critic/score/mean"] for row in rows(straight)}
+    steps = sorted(int(path.stem) for path in (straight / "rollouts").iterdir())
+    assert steps == [entry["step"] for entry in training_log(straight)["val_history"]]
+    for step in steps:
+        texts = [json.loads(line) for line in (straight / "rollouts" / f"{step}.jsonl").read_text("utf-8").splitlines()]
+        assert {text["step"] for text in texts} == {step}
+        assert np.mean([text["score"] for text in texts]) == pytest.approx(rewards[step])
+        assert all(text["output"] == text["gts"] for text in texts if text["score"] == 1)
+
+
 def test_phases_fit_into_the_step(straight: Path) -> None:
     for row in rows(straight):
         calls = [name.removesuffix("/total") for name in row if name.startswith("time/") and name.endswith("/total")]

@@ -59,3 +59,10 @@ def test_data_urls_become_type_and_size() -> None:
     url = "data:image/png;base64," + "A" * 400
     assert without_data_urls(f"see {url} here") == "see [image/png, 300 bytes] here"
     assert without_data_urls("data:text/plain;base64,QUJD") == "data:text/plain;base64,QUJD"
+
+
+def test_a_text_that_is_the_reference_is_its_own_answer() -> None:
+    assert answer_of("1 5 5 7", "1 5 5 7") == "1 5 5 7"
+    assert answer_of("the last is 7", "1 5 5 7") is None
+    assert answer_of("so it is 7", "7") == "7"
+    assert answer_of("so it is 18", "9 * 2 = 18\n#### 18") == "18"

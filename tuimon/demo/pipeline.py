@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tuimon.demo import texts
 from tuimon.demo.devices import DEVICES, Loaded, Metrics, timed, worker_call
 from tuimon.demo.learner import Batch, Learner, Settings, advantages, centred, learning_rate, policy_loss, pretrained
 from tuimon.demo.policy import (
@@ -58,6 +60,7 @@ class Pipeline:
         self.learner = Learner.of({name: array.copy() for name, array in self.reference.items()})
         self.sampler = half_precision(self.learner.weights)
         self.rng = np.random.default_rng([settings.seed, 2])
+        self._last: tuple[list[Shard], npt.NDArray[np.float64]] | None = None
 
     def step(self, step: int) -> Metrics:
         """Training step `step`, counted from 1: everything but validation and checkpoint."""
@@ -79,6 +82,7 @@ class Pipeline:
             advantage = advantages(score, settings.num_generations)
             shares = np.split(advantage, DEVICES)
             batches = [self._batch(shard, share) for shard, share in zip(shards, shares, strict=True)]
+        self._last = shards, advantage
         self._train(step, shards, batches, metrics)
         with worker_call("actor_train/model_update", metrics, self.learner.weights) as call:
             self.sampler = half_precision(call.states[0])
@@ -87,6 +91,16 @@ class Pipeline:
         metrics |= summary(shards, score, centred(score, settings.num_generations), advantage)
         metrics["system/samples"] = self.samples(step)
         return metrics
+
+    def texts(self, step: int) -> Iterator[dict[str, Any]]:
+        """Yield the rows of the responses of `step`, which must be the last step."""
+        if self._last is not None:
+            shards, advantage = self._last
+            prompts, responses, score = (
+                np.concatenate([getattr(shard, name) for shard in shards])
+                for name in ("prompts", "responses", "scores")
+            )
+            yield from texts.rows(step, prompts, responses, score, advantage)
 
     def samples(self, step: int) -> int:
         """Responses written up to the end of `step`."""

@@ -4,6 +4,7 @@ tensorboard/events.out.tfevents.*   all metrics
 metrics.jsonl                       a line a step: all but memory/*
 training_log.json                   config, train_history, val_history, best_checkpoint; rewritten at each validation
 log/train.log                       console lines in ROLL's format
+rollouts/STEP.jsonl                 the responses of each step that validates
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 import logging
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 from tuimon.demo.checkpoint import Best
 from tuimon.demo.devices import MODELLED, Metrics
 from tuimon.demo.event_file import EventFile
+from tuimon.demo.texts import write
 
 
 class Recorder:
@@ -35,6 +37,7 @@ class Recorder:
         self.log.info(MODELLED)
         self._lines = (run / "metrics.jsonl").open("a", encoding="utf-8")
         self._path = run / "training_log.json"
+        self._rollouts = run / "rollouts"
         self._document: dict[str, Any] = {"train_history": [], "val_history": []}
         if resumed_from is not None and self._path.exists():
             known = json.loads(self._path.read_text("utf-8"))
@@ -61,6 +64,10 @@ class Recorder:
             }
         )
         self.log.info(json.dumps(shown))
+
+    def texts(self, step: int, rows: Iterator[dict[str, Any]]) -> None:
+        """The responses of a step."""
+        write(self._rollouts / f"{step}.jsonl", rows)
 
     def validated(self, entry: Mapping[str, float], best: Best | None) -> None:
         """A validation: its entry for val_history, and the best one so far."""

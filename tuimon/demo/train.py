@@ -66,6 +66,7 @@ def train(
         metrics["system/tps"] = pipeline.tokens(metrics) / metrics["time/step_total"]
         recorder.step(step, metrics, pipeline.progress(step))
         if validation:
+            recorder.texts(step, pipeline.texts(step))
             recorder.validated(validation, best)
         recorder.log.info(f"pipeline step {step} finished")
         stop.wait(pace - (time.monotonic() - began))

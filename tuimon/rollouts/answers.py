@@ -12,14 +12,22 @@ _SEARCHED = 20_000
 """Characters at the end of a text in which an answer is searched for."""
 
 
-def answer_of(text: str) -> str | None:
-    r"""Return the last `\boxed{…}`, else the last `<answer>`, else the last number; None without any."""
+def answer_of(text: str, reference: Any = None) -> str | None:
+    r"""Return the last `\boxed{…}`, else the last `<answer>`, else the last number; None without any.
+
+    reference: if the whole text equals it, the text is the answer; the last number is not, if it has several words.
+    """
+    words = reference.split() if isinstance(reference, str) and len(reference) <= _MAX else []
+    if words and len(text) <= 2 * _MAX and text.split() == words:
+        return " ".join(words)
     text = text[-_SEARCHED:]
     start = text.rfind("\\boxed{")
     if start >= 0 and (inner := _braced(text, start + len("\\boxed{"))) is not None:
         return inner.strip()
     if tagged := _TAGGED.findall(text):
         return str(tagged[-1]).strip()[:_MAX]
+    if len(words) > 1 and "####" not in words:
+        return None
     numbers = _NUMBER.findall(text)
     return numbers[-1] if numbers else None
 

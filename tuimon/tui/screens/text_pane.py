@@ -145,7 +145,7 @@ def _numbers(sample: Sample, width: int) -> Iterator[Row]:
 def _answer(sample: Sample) -> Iterator[Row]:
     if sample.reference is None:
         return
-    answer = answer_of(sample.response)
+    answer = answer_of(sample.response, sample.reference)
     same = agrees(answer, sample.reference)
     reference = clean(redacted_text(reference_text(sample.reference))[:200])
     spans: list[Span] = [(" reference ", Role.MUTED), (reference, Role.TEXT)]
