@@ -61,8 +61,17 @@ def _content(kind: str, index: int, draw: random.Random) -> bytes:
         return json.dumps({"name": f"package-{index}", "version": "1.0", "scores": [draw.random()] * 5}).encode()
     if kind == "png":
         return b"\x89PNG\r\n\x1a\n" + draw.randbytes(6000)
+    if kind == "log" and index // 10 % 2:
+        pairs = ((second, draw.randint(1, 900)) for second in range(60))
+        return "".join(
+            f"Jan  1 10:00:{second:02d} host cron[{job}]: job={job} state=ok\n" for second, job in pairs
+        ).encode()
     if kind == "log":
         return "".join(f"2026-01-01 10:00:{second:02d} GET /page/{second} 200\n" for second in range(60)).encode()
+    if kind == "txt" and index // 10 % 2:
+        return "".join(
+            f"{line}. In step {line} of {line + 3}, see page {line}: time = money\n" for line in range(80)
+        ).encode()
     return SCRIPT.encode()
 
 

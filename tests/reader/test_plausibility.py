@@ -15,6 +15,7 @@ from tuimon.reader.plausibility import REASON
 PRICES = "step,open,close\n1,1.5,2.5\n2,1.6,2.7\n"
 ANSWERS = json.dumps([{"round": 1, "score": 10}, {"round": 2, "score": 20}])
 DIARY = "day,weight,steps\n1,71.2,8000\n2,71.0,9500\n3,70.8,4000\n"
+PACKAGE = json.dumps({"name": "shop", "version": "1.0", "scores": [0.5, 0.25, 0.125, 0.5, 0.75]})
 BEGUN = "epoch,loss,val_loss\n0,1.5,1.6\n"
 
 
@@ -35,6 +36,8 @@ def run_names(root: Path) -> list[str]:
         ("finance/data/prices.csv", PRICES),
         ("quiz/scores.json", ANSWERS),
         ("diary/diary.csv", DIARY),
+        ("shop/package.json", PACKAGE),
+        ("shop/src/data.json", PACKAGE),
         ("diary/training_log.csv", DIARY.replace("steps", "km")),
     ],
 )
@@ -51,6 +54,11 @@ def test_a_small_table_of_something_else_is_no_run(tmp_path: Path, path: str, te
         ("model/table.csv", "step,trainLoss\n1,0.5\n"),
         ("model/table.jsonl", '{"step": 1, "train/loss": 0.5}\n'),
         ("model/history.json", '{"loss": [1.5, 1.2], "epoch": [0, 1]}'),
+        ("model/data.json", '{"accuracy": [0.5, 0.6, 0.7, 0.8, 0.9]}'),
+        ("model/history.json", PACKAGE),
+        ("model/logs/data.json", PACKAGE),
+        ("model/seed0/data.json", PACKAGE),
+        ("model/data.json", '{"scores": [1, 2, 3, 4, 5], "ratings": [1, 2, 3, 4, 5]}'),
         ("model/metrics.csv", "step,x\n1,0.5\n"),
         ("model/seed0/table.csv", "step,x\n1,0.5\n"),
         ("model/logs/table.csv", "step,x\n1,0.5\n"),

@@ -2,7 +2,8 @@
 
 A table of more than FEW rows is judged by its format alone. A shorter one needs more evidence, because a home directory
 holds many of them: the name of a metric that only trainings have, or a counter of steps in a place where logs lie. It
-is examined again when it has grown.
+is examined again when it has grown. So does a JSON document of any length whose only list holds numbers: without an
+axis or a second column, the scores of a package or a quiz look like that, too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import orjson
 
@@ -19,6 +21,7 @@ from tuimon.sources import layout
 FEW = 3
 """Number of rows up to which a table needs more evidence."""
 REASON = f"a table of at most {FEW} rows that does not look like a training log"
+ONE_LIST = "a single list of numbers that does not look like a training log"
 _SUFFIXES = (".csv", ".tsv", ".json", ".jsonl")
 _RANKS = range(11, 31)
 """Ranks of formats that any program may write: tables and JSON."""
@@ -41,23 +44,26 @@ _WORD = re.compile(r"[A-Z]?[a-z]+\d?|[A-Z]+")
 _KEY = re.compile(rb'"([^"\\]{1,200})"\s*:')
 
 
-def is_doubtful(path: str, root: str, log_format: Format, head: bytes, size: int) -> bool:
-    """Is this a table of a few rows without a sign of a training? A file that the user named is not doubtful.
+def doubt(path: str, root: str, log_format: Format, head: bytes, size: int) -> str:
+    """Return why a table of a few rows, or one list, is not read; "" if there is a sign of a training. A file that the
+    user named is always read.
 
     head: its first bytes. size: its size (bytes)."""
     if path == root or size > len(head) or log_format.rank not in _RANKS or not path.endswith(_SUFFIXES):
-        return False
+        return ""
     if log_format.wants_path or log_format.source_path or log_format.supersedes or log_format.joined_source:
-        return False
-    names, rows = _json_content(head) if head.lstrip()[:1] in (b"{", b"[") else _table_content(head)
-    if rows > FEW:
-        return False
+        return ""
+    is_json = head.lstrip()[:1] in (b"{", b"[")
+    names, rows, one_list = _json_content(head) if is_json else _table_content(head)
+    if rows > FEW and not one_list:
+        return ""
     stem = posixpath.splitext(posixpath.basename(path))[0]
     words = _words(names)
     if words & _TERMS or _words([stem]) & {"loss", "reward", "accuracy"}:
-        return False
-    counts = not words or bool(words & _COUNTERS)
-    return not (counts and _is_place_of_logs(path, root, stem))
+        return ""
+    if (one_list or not words or words & _COUNTERS) and _is_place_of_logs(path, root, stem):
+        return ""
+    return REASON if rows <= FEW else ONE_LIST
 
 
 def _is_place_of_logs(path: str, root: str, stem: str) -> bool:
@@ -71,19 +77,28 @@ def _words(names: Iterable[str]) -> set[str]:
     return {word.lower() for name in names for word in _WORD.findall(name)}
 
 
-def _table_content(head: bytes) -> tuple[list[str], int]:
-    """(names in the header, number of rows)."""
+def _table_content(head: bytes) -> tuple[list[str], int, bool]:
+    """Return (names in the header, number of rows, False)."""
     lines = [line for line in head.decode("utf-8", "replace").splitlines() if line.strip() and line[0] != "#"]
-    return lines[:1], max(0, len(lines) - 1)
+    return lines[:1], max(0, len(lines) - 1), False
 
 
-def _json_content(head: bytes) -> tuple[list[str], int]:
-    """(keys at any depth, greatest number of rows or values of a list; number of lines for JSON lines)."""
+def _json_content(head: bytes) -> tuple[list[str], int, bool]:
+    """Return (keys at any depth, greatest number of rows or values of a list, whether an object's only list holds
+    numbers). The rows of JSON lines are its lines."""
     names = [key.decode("utf-8", "replace") for key in _KEY.findall(head)]
     try:
-        return names, _longest(orjson.loads(head))
+        document = orjson.loads(head)
     except orjson.JSONDecodeError:
-        return names, sum(1 for line in head.splitlines() if line.strip())
+        return names, sum(1 for line in head.splitlines() if line.strip()), False
+    one_list = isinstance(document, dict) and head.count(b"[") == 1 and _holds_one_column(document)
+    return names, _longest(document), one_list
+
+
+def _holds_one_column(document: dict[str, Any]) -> bool:
+    """Return whether a list of an object holds numbers."""
+    lists = [value for value in document.values() if isinstance(value, list)]
+    return len(lists) == 1 and all(isinstance(item, int | float) for item in lists[0])
 
 
 def _longest(value: object) -> int:

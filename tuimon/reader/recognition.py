@@ -99,9 +99,9 @@ class Recognition:
         log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head, ending)
         if log_format is None:
             self.skip(file, "empty" if status.st_size == 0 else "not a metric log", look)
-        elif plausibility.is_doubtful(file.path, file.root, log_format, head, status.st_size):
+        elif doubt := plausibility.doubt(file.path, file.root, log_format, head, status.st_size):
             log_format = None
-            self.skip(file, plausibility.REASON, look)
+            self.skip(file, doubt, look)
         else:
             if names := log_format.metric_names(plain_text(head) or head):
                 self.metric_names[file.path] = names

@@ -17,21 +17,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 from msgspec.structs import replace
 
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats.console._display import ERROR_PATTERN, TextTail, display_line, severity
+from tuimon.formats.console._marks import (
+    Marks,
+    closing_marks_of,
+    in_order,
+    marks_of,
+    may_have_row,
+    searched_marks,
+    without_repetition,
+)
 from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console._patterns import pattern_family
 from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
-from tuimon.formats.console.families import Family, Line, Sink, families, parse_timestamp
+from tuimon.formats.console.families import Family, Line, Sink, parse_timestamp
 from tuimon.model.points import Damage, Item, Points
 
 __all__ = (
@@ -45,10 +50,6 @@ MAX_TASKS = 4096
 """Maximum number of labels; lines with other labels are read as those of one task."""
 _CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that no trainer prints in a line of metrics."""
-_LONG = 1 << 14
-"""Bytes of a block from which the marks in it are looked up before they are searched for."""
-
-Marks: TypeAlias = tuple[bytes, ...]
 
 
 class ConsoleDecoder(StreamDecoder):
@@ -61,11 +62,11 @@ class ConsoleDecoder(StreamDecoder):
         self._tail = TextTail()
         self._sink = Sink()
         self._outcome = Outcome()
-        self._families = _in_order(tuple(own))
-        self._marks = _marks_of(self._families)
+        self._families = in_order(tuple(own))
+        self._marks = marks_of(self._families)
         self._own_marks = [(index, marks) for index, marks in self._marks if own and self._families[index] in own]
-        self._closing_marks = _closing_marks_of(self._families)
-        self._all_marks = _searched_marks((*Outcome.marks, *(mark for _, marks in self._marks for mark in marks)))
+        self._closing_marks = closing_marks_of(self._families)
+        self._all_marks = searched_marks(self._families)
         self._metric_owners: dict[str, str] = {}
         self._tasks = {"": Task(self._families, self._sink)}
         """Tasks by label; "" for the only task, or for the launcher of the others."""
@@ -84,9 +85,6 @@ class ConsoleDecoder(StreamDecoder):
 
     def has_row(self, head: bytes) -> bool:
         """Return True if the beginning of a log gives points. Nothing else may be fed to this decoder."""
-        contained = self._all_marks.within(head)
-        if not any(contained.intersection(marks) for _, marks in self._marks):
-            return False
         self._read_all(head)
         return len(self._sink) > 0 or any(isinstance(item, Points) for item in self.flush())
 
@@ -236,57 +234,6 @@ class ConsoleDecoder(StreamDecoder):
         return any(task.sink.disproved for task in self._tasks.values())
 
 
-class _SearchedMarks:
-    """The marks of all families, searched for in blocks of text.
-
-    In a long block a mark is searched for only if the block contains all groups of three bytes that the mark consists
-    of, as most blocks contain few marks and each search takes as long as finding all groups.
-    """
-
-    def __init__(self, marks: Marks) -> None:
-        self._marks = sorted(set(marks), key=lambda mark: (len(mark), mark))
-        self._groups = [_groups(np.frombuffer(mark, np.uint8)) for mark in self._marks]
-
-    def within(self, text: bytes) -> set[bytes]:
-        """Return the marks that a text contains."""
-        marks = self._marks
-        if len(text) >= _LONG:
-            present = np.zeros(1 << 16, np.bool_)
-            present[_groups(np.frombuffer(text, np.uint8))] = True
-            marks = [mark for mark, groups in zip(marks, self._groups, strict=True) if present[groups].all()]
-        return {mark for mark in marks if mark in text}
-
-
-def _groups(text: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint16]:
-    """Return a number for each three neighbouring bytes of a text."""
-    wide = text.astype(np.uint16)
-    return wide[:-2] * np.uint16(961) ^ wide[1:-1] * np.uint16(31 << 3) ^ wide[2:]
-
-
-@lru_cache(16)
-def _in_order(own: tuple[Family, ...]) -> tuple[Family, ...]:
-    """Return all families and those of the user in the order in which they are tried."""
-    return tuple(sorted([*families(), *own], key=lambda family: family.order))
-
-
-@lru_cache(16)
-def _marks_of(known: tuple[Family, ...]) -> tuple[tuple[int, Marks], ...]:
-    """Return (index, marks) of each family; cached, as a directory may hold thousands of texts."""
-    return tuple((index, tuple(mark.encode() for mark in family.marks)) for index, family in enumerate(known))
-
-
-@lru_cache(16)
-def _closing_marks_of(known: tuple[Family, ...]) -> tuple[tuple[int, Marks], ...]:
-    """Return (index, marks) of the families whose lines can be read before their newline."""
-    return tuple((index, marks) for index, marks in _marks_of(known) if known[index].self_closing)
-
-
-@lru_cache(16)
-def _searched_marks(marks: Marks) -> _SearchedMarks:
-    """Return the marks, prepared for the search; cached, as all logs have the same."""
-    return _SearchedMarks(marks)
-
-
 def _contains_any(text: bytes, marks: Marks) -> bool:
     for mark in marks:  # a loop takes half the time of any() over a generator  # noqa: SIM110
         if mark in text:
@@ -318,7 +265,7 @@ def matches(name: str, head: bytes, own: Sequence[Family] = ()) -> bool:
         return False
     if is_console_name(name) or mentions_training(name, head):
         return True
-    return ConsoleDecoder(own).has_row(head)
+    return may_have_row(head, own) and ConsoleDecoder(own).has_row(without_repetition(head))
 
 
 FORMAT = Format(
