@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 
 from tuimon.analysis.statistics import statistics
 from tuimon.draw.numbers import format_value
+from tuimon.exports import texts
 from tuimon.exports._shared import dumps
 from tuimon.exports.table import Column, no_room, table
 from tuimon.panels import by_relevance
@@ -76,9 +77,15 @@ def as_text(run: Run, step: int, width: int | None = None, unusual: bool = False
     """Yield lines of at most `width` cells (None: unlimited). unusual: only unusual metrics."""
     entries = [entry for entry in around(run, step) if entry.unusual or not unusual]
     yield f"{clean(run.name)}  around step {step}"
-    if not entries:
+    if entries:
+        yield from _table(entries, width)
+    else:
         yield "  nothing unusual" if unusual and run.metrics else "  no metric has a point at or before this step"
-        return
+    if (found := texts.of_run(run, step)) is not None:
+        yield from texts.as_lines(found, width)
+
+
+def _table(entries: list[Around], width: int | None) -> Iterator[str]:
     columns = [
         Column("step", [str(entry.step) for entry in entries]),
         Column("before", [_value_text(entry.before) for entry in entries], need=2),
@@ -106,7 +113,7 @@ def _remark(entry: Around) -> str:
 
 
 def as_json(runs: tuple[Run, ...], step: int) -> str:
-    """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […]}]}.
+    """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […], "texts": {…}}]}.
 
     Each metric has the fields of Around and "unusual". Numbers are written as in summary_json.
     """
@@ -117,5 +124,6 @@ def as_json(runs: tuple[Run, ...], step: int) -> str:
             | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
             for entry in around(run, step)
         ]
-        documents.append({"name": run.name, "path": run.path, "metrics": metrics})
+        found = texts.as_fields(texts.of_run(run, step), run.directory)
+        documents.append({"name": run.name, "path": run.path, "metrics": metrics, "texts": found})
     return dumps({"schema": SCHEMA, "step": step, "runs": documents})

@@ -60,8 +60,13 @@ def reference_text(reference: Any) -> str:
     return reference if isinstance(reference, str) else json.dumps(reference, ensure_ascii=False, default=str)
 
 
+def shown_lines(text: str) -> list[str]:
+    """Return the cleaned lines of a text, with secrets hidden and data URLs replaced."""
+    return [clean(line, len(line) + 1) for line in redacted_text(without_data_urls(text)).split("\n")]
+
+
 def _fenced(text: str) -> list[str]:
-    lines = [clean(line, len(line) + 1) for line in redacted_text(without_data_urls(text)).split("\n")]
+    lines = shown_lines(text)
     fence = "```"
     while any(fence in line for line in lines):
         fence += "`"
