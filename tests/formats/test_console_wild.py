@@ -156,6 +156,25 @@ EPOCHS = range(1, 13)
             {"loss": [(1, 0.5)], "acc": [(1, 0.25)]},
             id="calculation in a generated text",
         ),
+        pytest.param(
+            "(Iter 50) Batch 50/6250 (Epoch 1) d_real:0.125, g_l1:3.5 l1_w: 100.00, btime: 0.5 s\n",
+            {"d_real": [(50, 0.125)], "g_l1": [(50, 3.5)], "l1_w": [(50, 100)], "btime": [(50, 0.5)]},
+            id="SEGAN: the iteration is counted over all epochs",
+        ),
+        pytest.param(
+            "2026-06-27 01:00:59,732 - INFO - Epoch 1: Loss: 3.5, MAP: {'map@20': 0.5, 'map@40': 0.25}, "
+            "Recall: {'recall@20': 0.75}\n",
+            {"Loss": [(1, 3.5)], "map@20": [(1, 0.5)], "map@40": [(1, 0.25)], "recall@20": [(1, 0.75)]},
+            id="dictionaries within a line",
+        ),
+        pytest.param(
+            "".join(f"Loss at epoch {e} and iteration {i} is {e}.5\n" for e in (0, 1) for i in (0, 500)),
+            {
+                "Loss": [(0, 0.5), (500, 0.5), (1000, 1.5), (1500, 1.5)],
+                "epoch": [(0, 0), (500, 0), (1000, 1), (1500, 1)],
+            },
+            id="at epoch and iteration",
+        ),
     ],
 )  # fmt: skip
 def test_shapes(text: str, wanted: dict[str, list[tuple[int, float]]]) -> None:
@@ -238,3 +257,10 @@ def test_global_counters_precede_those_of_a_phase(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("phase,episode,global_episode,total_reward\n" + rows)
     (run,) = tuimon.read(tmp_path)
     assert run["total_reward"].steps.tolist() == [*range(10)]
+
+
+def test_console_lines_in_a_file_named_as_a_table(tmp_path: Path) -> None:
+    lines = "".join(f"Epoch: [{e}/9], training loss: {e}.5, training accuracy: 50.0%\n" for e in range(1, 10))
+    (tmp_path / "train_log.csv").write_text(lines)
+    (run,) = tuimon.read(tmp_path)
+    assert run["training loss"].values.tolist() == [e + 0.5 for e in range(1, 10)]

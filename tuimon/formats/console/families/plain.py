@@ -58,6 +58,14 @@ _AFTER = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 """Cost after iteration 100: 0.648"""
+_AT_BOTH = re.compile(
+    r"([A-Za-z][\w -]{0,40}?) at epoch (\d{1,9}) and (?:iteration|step|batch) (\d{1,12}):? ?(?:is )?"
+    rf"({NUMBER})(?=\s|$)",
+    re.IGNORECASE | re.ASCII,
+)
+"""Loss at epoch 0 and iteration 500 is 0.219"""
+_QUOTED = re.compile(r"['\"]([\w@./-]{1,60})['\"](?=:)", re.ASCII)
+"""A name in a dictionary that is printed within a line."""
 _BETWEEN = (" at ", " after ", " in ", " for ")
 _CHINESE_STEP = re.compile(r"第 ?(\d{1,9}) ?(轮|步|回合|次迭代|个?epoch)")
 _LANGUAGES = {
@@ -119,7 +127,7 @@ class PlainReader(LineReader):
         epoch: int | None = None
         if "epoch" in kind or kind.startswith("iter"):
             inner = _SECOND.match(text, end)
-            if inner:
+            if inner and ("epoch" in kind or "step" in inner[0].lower()):
                 end = inner.end()
                 self._first_epoch = min(self._first_epoch, step)
                 epoch, (step, total) = step, self._overall(step, inner, total)
@@ -129,7 +137,8 @@ class PlainReader(LineReader):
         validation = _VALIDATION.search(lead) if lead else None
         if validation is None and (stage := _VALIDATION_AFTER.match(text, end)) and "train" not in text[end:].lower():
             validation, end = stage, stage.end()
-        values = metric_pairs(text[end:])
+        rest = text[end:]
+        values = metric_pairs(_QUOTED.sub(r"\1", rest) if "{" in rest and "{" not in text[:end] else rest)
         if not values:
             return self._read_after(text, line)
         if kind[-1] == "s" and not total and all(_SET.fullmatch(name) for name, _ in values):
@@ -146,6 +155,10 @@ class PlainReader(LineReader):
 
     def _read_after(self, text: str, line: Line) -> bool:
         """Read a line whose step comes after the name of its metric."""
+        if " and " in text and (both := _AT_BOTH.match(text)):
+            epoch, step = int(both[2]), int(both[3])
+            values = [(both[1], float(both[4])), ("epoch", float(epoch))]
+            return self.sink.add_row(values, self._steps.overall(epoch, step), line)
         match = _AFTER.match(text)
         if match is None or _SETTING.search(match[1]) or _REPEATED.search(match[1]):
             return False
