@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from support.dashboard import copied, opened, text, until
@@ -142,6 +143,25 @@ async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:
         shown = await until(app, pilot, lambda s: "9       1" in s)
         await pilot.press("g", "enter")
         await until(app, pilot, lambda s: "1 of 18 texts" in s and "one range" in s)
+
+
+async def test_an_expression_of_exponential_time_is_ended_and_leaves_the_screen_usable(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 3))
+    with (run / "rollouts" / "2.jsonl").open("a") as file:
+        row = {"input": "long", "output": "a" * 1_000_000 + "b", "score": -1.0, "step": 2}
+        file.write(json.dumps(row) + "\n")
+    async with opened(run, (120, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "17 texts" in s)
+        await pilot.press("slash", *"re:(a+)+$", "enter")
+        await until(app, pilot, lambda s: "/re:(a+)+$" in s)
+        await pilot.press("G")
+        assert isinstance(app.screen, TextsScreen)
+        assert app.screen.table.cursor == app.screen.choice.count - 1
+        await until(app, pilot, lambda s: "The search was ended: the expression took more than 2 s" in s)
+        await pilot.press("p", "slash", *["backspace"] * 9, *"re:attempt [13]", "enter")
+        await until(app, pilot, lambda s: "step 1 (1 of 2)" in s and "7 of 16 texts" in s)
 
 
 async def test_a_run_without_texts_names_the_option(tmp_path: Path) -> None:

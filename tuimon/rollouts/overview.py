@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
 from tuimon.rollouts.library import Entry, Library, digest, entry_of
+from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import finite, has_passed, mean_and_std, pass_mark, rewards_of
 
 _FEW = 12
@@ -72,14 +72,15 @@ def prompt_by_step(library: Library, prompt: str) -> Iterator[StepNumbers]:
             yield _numbers(step, entries, total)
 
 
-def matches_by_step(library: Library, search: re.Pattern[str]) -> Iterator[StepNumbers]:
-    """Yield the numbers of the samples whose response contains a search for each step, the newest step first."""
+def matches_by_step(library: Library, search: Search) -> Iterator[StepNumbers]:
+    """Yield the numbers of the samples whose response contains a search for each step, the newest step first.
+    Raises TooSlow."""
     for step in reversed(library.steps):
         entries: list[Entry] = []
         total = 0
         for location, sample in library.samples(step):
             total += 1
-            if search.search(sample.response):
+            if search.is_in(sample.response):
                 entries.append(entry_of(sample, location))
         yield _numbers(step, entries, total)
 

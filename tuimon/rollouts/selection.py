@@ -165,11 +165,3 @@ def comparison(query: str) -> Callable[[Entry], bool] | None:
         return value is not None and tests[sign](value)
 
     return test
-
-
-def pattern(query: str) -> re.Pattern[str]:
-    """Return the expression of a search: "re:EXPRESSION", or a text whose case matters if it has capitals. Raises
-    re.error."""
-    if query.startswith("re:"):
-        return re.compile(query[3:])
-    return re.compile(re.escape(query), 0 if query != query.lower() else re.IGNORECASE)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from tuimon.rollouts.library import Entry
 from tuimon.rollouts.overview import Bin, StepNumbers, histogram, in_bin
+from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import (
     FILTERS,
     SORTS,
@@ -15,7 +15,6 @@ from tuimon.rollouts.selection import (
     counts,
     filtered,
     groups_of,
-    pattern,
     sorted_by,
     sorted_groups,
 )
@@ -44,7 +43,7 @@ class Choice:
         """Key of the group whose samples are listed; "" for all."""
         self.bin: Bin | None = None
         """Range of the rewards that are listed."""
-        self.search: re.Pattern[str] | None = None
+        self.search: Search | None = None
         self._test: Callable[[Entry], bool] | None = None
         self._matches: frozenset[tuple[str, object]] | None = None
 
@@ -139,7 +138,10 @@ class Choice:
     def set_query(self, text: str) -> None:
         """Set the search: a comparison, else a text or an expression. Raises re.error."""
         test = comparison(text) if text else None
-        self.search = pattern(text) if text and test is None else None
+        search = Search(text) if text and test is None else None
+        if self.search is not None:
+            self.search.cancel()
+        self.search = search
         self._test, self._matches = test, None
 
     def set_matches(self, matches: frozenset[tuple[str, object]] | None) -> None:

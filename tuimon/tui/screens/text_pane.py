@@ -14,6 +14,7 @@ from tuimon.rollouts.difference import differences
 from tuimon.rollouts.export import reference_text
 from tuimon.rollouts.flags import NAMES, flags_of
 from tuimon.rollouts.media import without_data_urls
+from tuimon.rollouts.searching import Search, Spans
 from tuimon.text import cell_width, clean
 
 FOLDS = ("long prompts and tool output are folded", "thinking is folded, too", "nothing is folded")
@@ -29,8 +30,11 @@ _ROLES = {"assistant": Role.GOOD, "user": Role.TITLE, "system": Role.MUTED, "thi
 _SPECIAL = re.compile(r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:pad|eos|bos)>")
 
 
-def sample_rows(sample: Sample, width: int, fold: int, raw: bool, search: re.Pattern[str] | None) -> list[Row]:
-    """Return the rows of a sample. fold: index in FOLDS; raw: the texts without any reading aid, and no folding."""
+def sample_rows(sample: Sample, width: int, fold: int, raw: bool, search: Search | None) -> list[Row]:
+    """Return the rows of a sample. fold: index in FOLDS; raw: the texts without any reading aid, and no folding.
+
+    Raises TooSlow.
+    """
     rows = [(("─" * width, Role.AXIS),), *_numbers(sample, width), *_answer(sample)]
     if raw:
         sections = [Turn("prompt", sample.prompt or ""), Turn("response", sample.response)]
@@ -39,7 +43,7 @@ def sample_rows(sample: Sample, width: int, fold: int, raw: bool, search: re.Pat
     for role, text in sections:
         rows += [(), _heading(role, text, width)]
         shown = shown_text(text)
-        body = [row for line in shown.split("\n") for row in _line(line, width, search, raw)]
+        body = list(_body(shown, width, search, raw))
         foldable = role.lower() in _TOOLS or role in ("prompt", "user", "system")
         if fold < 2 and not raw and (role == "thinking" and fold == 1):
             body = [((f"▸ {thousands(len(text))} characters folded", Role.MUTED),)]
@@ -174,15 +178,19 @@ def _heading(role: str, text: str, width: int) -> Row:
     )
 
 
-def _line(line: str, width: int, search: re.Pattern[str] | None, raw: bool) -> Iterator[Row]:
-    line = line if raw else line.expandtabs(4)
-    for text in wrap_text(clean(line, len(line) + 1), width - 1):
-        yield ((" ", Role.TEXT), *_marked(text, search, raw))
+def _body(text: str, width: int, search: Search | None, raw: bool) -> Iterator[Row]:
+    pieces: list[str] = []
+    for line in text.split("\n"):
+        line = line if raw else line.expandtabs(4)
+        pieces += wrap_text(clean(line, len(line) + 1), width - 1)
+    found: list[Spans] = search.spans(pieces) if search else [[]] * len(pieces)
+    for piece, spans in zip(pieces, found, strict=True):
+        yield ((" ", Role.TEXT), *_marked(piece, spans, raw))
 
 
-def _marked(text: str, search: re.Pattern[str] | None, raw: bool) -> Iterator[Span]:
+def _marked(text: str, found: Spans, raw: bool) -> Iterator[Span]:
     """Yield the text with the matches of a search highlighted and special tokens dimmed."""
-    marks = [(match.start(), match.end(), Role.ACCENT) for match in search.finditer(text)] if search else []
+    marks = [(start, end, Role.ACCENT) for start, end in found]
     if not raw and not marks and "<" in text:
         marks = [(match.start(), match.end(), Role.MUTED) for match in _SPECIAL.finditer(text)]
     end = 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Container
 
 from tuimon.model.views import Role, Row
+from tuimon.rollouts.searching import TooSlow
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.screens.text_choice import STEPS, Choice
@@ -60,6 +61,8 @@ class TextReader(WorkScreen):
         self._advice: list[str] = []
         self._check: tuple[object, ...] = ()
         self._note = ""
+        self.search_problem = ""
+        """Why the search of the step was ended early."""
         self.touched = False
         """Whether a sample was chosen in this step; until then a newer step replaces it."""
         self.fold, self.raw, self.zoomed = 0, False, False
@@ -76,6 +79,10 @@ class TextReader(WorkScreen):
     def on_mount(self) -> None:
         self.place()
         self.call_after_refresh(self._open)
+
+    def on_unmount(self) -> None:
+        if self.choice.search is not None:
+            self.choice.search.cancel()
 
     # ------------------------------------------------------------------ reading, in a thread
 
@@ -210,7 +217,10 @@ class TextReader(WorkScreen):
         def lay_out() -> list[Row]:
             if other is not None:
                 return difference_rows(other, sample, width)
-            return sample_rows(sample, width, fold, raw, search)
+            try:
+                return sample_rows(sample, width, fold, raw, search)
+            except TooSlow:  # the search of the step says so
+                return sample_rows(sample, width, fold, raw, None)
 
         async def work() -> None:
             rows = await asyncio.to_thread(lay_out)

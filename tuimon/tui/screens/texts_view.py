@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Role, Row, Span
+from tuimon.rollouts.searching import TooSlow
 from tuimon.rollouts.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
 from tuimon.text import clean
@@ -213,7 +214,10 @@ class TextsScreen(TextReader):
 
         async def work() -> None:
             async with self.reading:
-                await asyncio.to_thread(scan)
+                try:
+                    await asyncio.to_thread(scan)
+                except TooSlow as slow:
+                    self.say(str(slow))
 
         self.run_worker(work())
 
@@ -253,20 +257,30 @@ class TextsScreen(TextReader):
     def loaded(self) -> None:
         """Search the texts of the step."""
         search, library, step = self.choice.search, self.library, self.step
+        self.search_problem = ""
         if search is None or library is None:
             return
 
-        def find() -> frozenset[tuple[str, object]]:
-            return frozenset(
-                (sample.source, location)
-                for location, sample in library.samples(step)
-                if search.search(sample.response) or (sample.prompt and search.search(sample.prompt))
-            )
+        def is_wanted() -> bool:
+            return search is self.choice.search and step == self.step and self.is_attached
+
+        def find() -> tuple[frozenset[tuple[str, object]], str]:
+            found: list[tuple[str, object]] = []
+            try:
+                for location, sample in library.samples(step):
+                    if not is_wanted():
+                        break
+                    if search.is_in(sample.response) or (sample.prompt and search.is_in(sample.prompt)):
+                        found.append((sample.source, location))
+            except TooSlow as slow:
+                return frozenset(found), str(slow)
+            return frozenset(found), ""
 
         async def work() -> None:
             async with self.reading:
-                found = await asyncio.to_thread(find)
-            if search == self.choice.search and step == self.step and self.is_attached:
+                found, problem = await asyncio.to_thread(find)
+            if is_wanted():
+                self.search_problem = problem
                 self.change(lambda choice: choice.set_matches(found))
 
         self.run_worker(work())
@@ -276,7 +290,7 @@ class TextsScreen(TextReader):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         self.table.show(state)
         self.pane.draw(state.theme)
-        self.draw_lines(self._head(), state.theme, self._message or self._note_of(snapshot))
+        self.draw_lines(self._head(), state.theme, self._message or self.search_problem or self._note_of(snapshot))
 
     def _note_of(self, snapshot: Snapshot) -> str:
         """Return how the rewards of the texts compare with the curves, and the shares of flags."""
