@@ -689,7 +689,8 @@ def test_the_header_leaves_out_what_does_not_fit(width: int) -> None:
 def test_reward_loss_and_kl_come_first_and_every_metric_has_a_panel() -> None:
     names = ["weird/a", "grad_norm", "loss", "kl", "reward", "lr", "_timestamp", "__swanlab__.cpu.pct", "global_step"]
     run = run_of({name: constant(1.0) for name in names})
-    assert [panel.id for panel in arrange(run)] == ["reward", "loss", "kl", "grad_norm", "lr", "metric:weird/a"]
+    shown = ["reward", "loss", "kl", "grad_norm", "lr", "metric:weird/a", "system_metrics"]
+    assert [panel.id for panel in arrange(run)] == shown
     assert unshown_metrics(run) == ("weird/a",)
 
 

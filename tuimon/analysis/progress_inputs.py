@@ -16,6 +16,7 @@ from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.log_files import is_copied, tracker_end, unread_reason, unread_whole, writer_of
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, total_steps
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.analysis.system_metrics import system_metrics
 from tuimon.analysis.training_steps import Updates, global_step, updates_per_step
 from tuimon.model.points import Fact, Steps, Topic
 from tuimon.store import Curve, Run, Snapshot
@@ -253,13 +254,8 @@ def _busiest(run: Run) -> tuple[str, ...]:
 
     Machine metrics of trackers are left out: they have their own clock and continue when the training does not.
     """
-    machine = {
-        metric
-        for fact in run.facts(Topic.METRICS)
-        for metric, known in fact.value.items()
-        if isinstance(known, Mapping) and known.get("system")
-    }
-    return tuple(metric for metric in _main(run) if metric not in machine and classify(metric).panel != "machine")
+    machine = system_metrics(run)
+    return tuple(metric for metric in _main(run) if metric not in machine)
 
 
 @cached_per_run

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Protocol, runtime_checkable
 
+from tuimon.analysis.system_metrics import system_metrics
 from tuimon.model.views import Size, Symbols, View
 from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.chart import chart_of
@@ -188,4 +189,6 @@ def header_panel() -> Panel:
 def unshown_metrics(run: Run) -> tuple[str, ...]:
     """Return the names of the metrics that no panel displays, the unclassified ones first."""
     relevant = (panel for panel in all_panels() if panel.relevant(run))
-    return leftovers(run.metrics, frozenset(c for panel in relevant for c in getattr(panel, "concepts", ())))
+    names = leftovers(run.metrics, frozenset(c for panel in relevant for c in getattr(panel, "concepts", ())))
+    measured = system_metrics(run)
+    return tuple(name for name in names if name not in measured) if measured else names

@@ -1,0 +1,291 @@
+"""Load of GPUs and host over wall time, as the tracker of the run measured it (W&B, SwanLab, Trackio, MLflow).
+
+A strip for each device: the mean utilisation of each stretch of time, with the newest measurements beside it. A GPU
+that is idle while the others work, or that is too hot or clocked down, is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tuimon.analysis.system_metrics import system_metrics
+from tuimon.analysis.words import time_of_day
+from tuimon.draw.heat import level
+from tuimon.draw.numbers import format_bytes, format_duration, format_fraction
+from tuimon.draw.rows import wrap_row
+from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._metrics import curve_or_none
+from tuimon.panels._system import Device, devices_of
+from tuimon.store import Run
+from tuimon.text import cell_width, clean, fit
+
+TITLE = "system metrics"
+_IDLE, _WORKING = 0.05, 0.5
+"""Utilisation below which a GPU counts as idle, and median utilisation from which the GPUs count as working."""
+_IDLE_FOR = 60.0
+"""Seconds of idleness from which it is reported: between two phases every GPU waits."""
+_HOT = 85.0
+"""Degrees Celsius; data-centre GPUs throttle a few degrees above."""
+_SLOW = 0.8
+"""Fraction of the median clock of the working GPUs below which a GPU counts as throttled."""
+_NEWEST = 5
+"""Number of measurements whose mean is the present state."""
+_NARROWEST = 12
+"""Minimum width of the strip, or two fifths of a wide panel: the newest values are left out first."""
+_WITHOUT_GPUS = 10_000
+"""Order of the panel of a run without GPUs: after everything that the training logged."""
+_BLOCKS, _PLAIN = "▁▂▃▄▅▆▇█", "_.:-=+*#"
+"""Glyphs by level, from 0 to 100%."""
+
+Floats = npt.NDArray[np.float64]
+
+
+class _Series(Struct, frozen=True, eq=False):
+    times: Floats
+    values: Floats
+
+    def last(self) -> float:
+        return float(np.mean(self.values[-_NEWEST:])) if len(self.values) else float("nan")
+
+
+class _Line(Struct, frozen=True, eq=False):
+    """A device with its measurements by kind, without non-finite values."""
+
+    device: Device
+    series: dict[str, _Series]
+
+    @property
+    def main(self) -> str:
+        """The kind that the strip displays."""
+        return next(
+            kind for kind in ("util", "used", "rate", "memory", "power", "temp", "clock", "throttle") if self.has(kind)
+        )
+
+    def has(self, kind: str) -> bool:
+        return kind in self.series
+
+    def last(self, kind: str) -> float:
+        return self.series[kind].last() if self.has(kind) else float("nan")
+
+
+class SystemHistory(Struct, frozen=True):
+    id: str = "system_metrics"
+    title: str = TITLE
+    order: int = 55
+    kind: str = "text"
+    rows: int = 12
+    concepts: tuple[str, ...] = ()
+
+    def relevant(self, run: Run) -> bool:
+        """Whether the tracker has measured a device at least twice."""
+        metrics = (name for device in devices_of(system_metrics(run)) for name, _ in device.metrics.values())
+        return any((curve := curve_or_none(run, name)) is not None and len(curve) > 1 for name in metrics)
+
+    def fitted(self, run: Run) -> SystemHistory:
+        """Return the panel with a row for each device; without accelerators it comes last."""
+        devices = devices_of(system_metrics(run))
+        order = self.order if any(device.accelerator for device in devices) else _WITHOUT_GPUS
+        return replace(self, rows=min(len(devices) + 4, 20), order=order)
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
+        """Return a strip for each device, with a sentence about the GPUs that stand out."""
+        lines = _lines(run)
+        times = [series.times for line in lines for series in line.series.values()]
+        if not times:
+            return TextView(TITLE, (), note="no points with a wall time yet")
+        begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
+        states = _states(lines, end)
+        found = [(line, states[index]) for index, line in enumerate(lines) if states[index] is not None]
+        sentence = _sentence(found, size.width)
+        room = max(size.height - 1 - len(sentence), 1)
+        shown = _keep(lines, states, room)
+        ascii_only = symbols is Symbols.ASCII
+        cells = [_cells(line, states[lines.index(line)], ascii_only) for line in shown]
+        widths = _fitting([[cell_width(text) for text, _ in row] for row in cells], size.width - _label(shown) - 1)
+        strip = size.width - _label(shown) - 1 - sum(width + 1 for width in widths if width)
+        columns = max(min(strip, max(map(len, times))), 1)
+        rows: list[Row] = []
+        if len(shown) < room and strip >= 20:
+            rows.append(_axis(begin, end, _label(shown) + 1, columns))
+        for line, row in zip(shown, cells, strict=True):
+            spans: list[Span] = [(fit(clean(line.device.name), _label(shown)) + " ", Role.MUTED)]
+            spans.extend(_strip(line, begin, end, columns, ascii_only))
+            for (text, role), width in zip(row, widths, strict=True):
+                spans.extend([(" " + text.rjust(width), role)] if width else [])
+            rows.append(tuple(spans))
+        if len(shown) < len(lines):
+            rows.append(((f"+{len(lines) - len(shown)} more", Role.MUTED),))
+        note = f"each column {format_duration((end - begin) / columns)}, as the tracker measured"
+        return TextView(TITLE, (*sentence, *rows), _headline(lines), note if len(rows) < room else "")
+
+
+def _lines(run: Run) -> list[_Line]:
+    lines = []
+    for device in devices_of(system_metrics(run)):
+        series = {kind: read for kind in device.metrics if len((read := _read(run, device, kind)).values)}
+        if series:
+            lines.append(_Line(device, series))
+    return lines
+
+
+def _read(run: Run, device: Device, kind: str) -> _Series:
+    """Return the finite values of a quantity by ascending wall time; a counter becomes its slope."""
+    metric, quantity = device.metrics[kind]
+    curve = curve_or_none(run, metric)
+    if curve is None:
+        return _Series(np.empty(0), np.empty(0))
+    known = np.isfinite(curve.wall_times) & np.isfinite(curve.values)
+    times, values = curve.wall_times[known], curve.values[known] * quantity.scale
+    if len(times) > 1 and bool((times[1:] < times[:-1]).any()):
+        order = np.argsort(times, kind="stable")
+        times, values = times[order], values[order]
+    if not quantity.counter:
+        return _Series(times, values)
+    seconds, grown = np.diff(times), np.diff(values)
+    counted = (seconds > 0) & (grown >= 0)  # a counter that falls has begun again
+    return _Series(times[1:][counted], grown[counted] / seconds[counted])
+
+
+def _states(lines: Sequence[_Line], end: float) -> list[tuple[str, str, Role] | None]:
+    """Return (word, sentence, role) for each device that stands out, None for the others."""
+    loads = [line.last("util") for line in lines if line.has("util")]
+    working = bool(loads) and float(np.median(loads)) > _WORKING
+    clocks = [line.last("clock") for line in lines if line.last("util") > _WORKING and line.has("clock")]
+    clock = float(np.median(clocks)) if len(clocks) > 2 else float("nan")
+    return [_state(line, working or max(loads, default=0.0) > _WORKING, clock) for line in lines]
+
+
+def _state(line: _Line, working: bool, clock: float) -> tuple[str, str, Role] | None:
+    name = clean(line.device.name)
+    if not line.device.accelerator:
+        return None
+    temp, own = line.last("temp"), line.last("clock")
+    at = f" at {temp:.0f} °C" if np.isfinite(temp) else ""
+    if line.last("throttle") > 0.5:
+        return "throttled", f"{name} is slowed down by its temperature{at}", Role.CRITICAL
+    if temp >= _HOT:
+        return "hot", f"{name} is hot: {temp:.0f} °C", Role.CRITICAL
+    if line.last("util") > _WORKING and own < clock * _SLOW:
+        return "throttled", f"{name} runs at {own:,.0f} MHz, the others at {clock:,.0f} MHz", Role.CRITICAL
+    idle = _idle_for(line)
+    if working and idle >= _IDLE_FOR:
+        return "idle", f"{name} has been idle for {format_duration(idle)} while others work", Role.WARNING
+    return None
+
+
+def _idle_for(line: _Line) -> float:
+    """Return for how long (s) the utilisation has been below the limit, up to the newest measurement."""
+    series = line.series.get("util")
+    if series is None or len(series.values) < 2:
+        return 0.0
+    busy = np.flatnonzero(series.values >= _IDLE)
+    since = int(busy[-1]) + 1 if len(busy) else 0
+    return float(series.times[-1] - series.times[since]) if since < len(series.values) else 0.0
+
+
+def _sentence(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int) -> list[Row]:
+    """Return at most two rows about the devices that stand out, the throttling ones first."""
+    states = [(line, state) for line, state in found if state is not None]
+    if not states:
+        return []
+    (_, worst), *others = sorted(states, key=lambda item: item[1][2] is not Role.CRITICAL)
+    more = "".join(f"; {clean(line.device.name)} {state[0]}" for line, state in others)
+    return wrap_row(((worst[1], worst[2]), (more, Role.WARNING)), width, 2)
+
+
+def _keep(lines: list[_Line], states: Sequence[object], room: int) -> list[_Line]:
+    """Return the devices that are displayed, in order: those that stand out first if not all fit."""
+    if len(lines) <= room:
+        return lines
+    ranked = sorted(range(len(lines)), key=lambda index: (states[index] is None, index))
+    kept = sorted(ranked[: max(room - 1, 1)])
+    return [lines[index] for index in kept]
+
+
+def _label(lines: Sequence[_Line]) -> int:
+    return min(max(cell_width(clean(line.device.name)) for line in lines), 14)
+
+
+_DEGREES = {False: "°C", True: "C"}
+_COLUMNS: tuple[tuple[str, Callable[[float, bool], str]], ...] = (
+    ("temp", lambda value, plain: f"{value:.0f}{_DEGREES[plain]}"),
+    ("power", lambda value, _: f"{value:.0f} W"),
+    ("memory", lambda value, _: f"{format_fraction(value)} mem"),
+)
+
+
+def _cells(line: _Line, state: tuple[str, str, Role] | None, ascii_only: bool) -> list[Span]:
+    """Return the newest utilisation, the state, and the other measurements; those on the right are left out first."""
+    main, last = line.main, line.last(line.main)
+    first = format_bytes(last) + "/s" if main == "rate" else format_fraction(last) if main in ("util", "used") else ""
+    cells: list[Span] = [(first, Role.VALUE), (state[0], state[2]) if state else ("", Role.MUTED)]
+    for kind, text in _COLUMNS:
+        value = line.last(kind)
+        role = Role.CRITICAL if kind == "temp" and value >= _HOT else Role.TEXT
+        cells.append((text(value, ascii_only) if np.isfinite(value) else "", role))
+    return cells
+
+
+def _fitting(cells: list[list[int]], width: int) -> list[int]:
+    """Return the width of each column, 0 for those that leave too little room for the strip."""
+    widths = [max(column) for column in zip(*cells, strict=True)]
+    used = 0
+    for number, wide in enumerate(widths):
+        if used + wide + 1 > width - max(_NARROWEST, width * 2 // 5):
+            return [*widths[:number], *[0] * (len(widths) - number)]
+        used += wide + 1 if wide else 0
+    return widths
+
+
+def _axis(begin: float, end: float, indent: int, columns: int) -> Row:
+    first, last = time_of_day(begin)[:5], time_of_day(end)[:5]
+    gap = columns - len(first) - len(last)
+    return ((" " * indent + first + (" " * gap + last if gap > 0 else ""), Role.MUTED),)
+
+
+def _strip(line: _Line, begin: float, end: float, columns: int, ascii_only: bool) -> list[Span]:
+    """Return one glyph for each stretch of time; of a rate, relative to its maximum."""
+    series = line.series[line.main]
+    means = _means(series, begin, end, columns)
+    known = means[np.isfinite(means)]
+    whole = 1.0 if line.main in ("util", "used", "memory") else float(known.max(initial=0.0)) or 1.0
+    glyphs = _PLAIN if ascii_only else _BLOCKS
+    spans: list[Span] = []
+    for fraction in (means / whole).tolist():
+        if fraction != fraction:
+            spans.append((" ", Role.FAINT))
+            continue
+        glyph = glyphs[min(max(int(fraction * len(glyphs)), 0), len(glyphs) - 1)]
+        spans.append((glyph, level(fraction) if line.device.accelerator else Role.MUTED))
+    return spans
+
+
+def _means(series: _Series, begin: float, end: float, columns: int) -> Floats:
+    """Return the mean of each stretch of time, float64 (columns,); a short gap takes the value before it."""
+    width = (end - begin) / columns or 1.0
+    place = np.clip(((series.times - begin) / width).astype(np.int64), 0, columns - 1)
+    counts = np.bincount(place, minlength=columns)
+    sums = np.bincount(place, series.values, columns)
+    means: Floats = np.full(columns, np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    for empty in np.flatnonzero((counts[1:-1] == 0) & (counts[:-2] > 0) & (counts[2:] > 0)).tolist():
+        means[empty + 1] = means[empty]
+    return means
+
+
+def _headline(lines: Sequence[_Line]) -> Row:
+    loads = [line.last("util") for line in lines if line.has("util")]
+    if not loads:
+        return ()
+    watts = [line.last("power") for line in lines if line.has("power")]
+    power: list[Span] = [(f"  {sum(watts):,.0f} W", Role.MUTED)] if watts else []
+    return ((f"{format_fraction(float(np.mean(loads)))} busy", Role.VALUE), *power)
+
+
+PANEL = SystemHistory()
