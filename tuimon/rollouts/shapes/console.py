@@ -2,16 +2,22 @@
 
 slime and OpenRLHF print a sample as a list of Python on one line, verl and EasyR1 as blocks "[prompt] …",
 "[response] …" or "[output] …", "[ground_truth] …", "[score] …" of many lines. The step follows the sample, on a line
-of its own. EasyR1's generations.log has the same blocks without steps.
+of its own. EasyR1's generations.log has the same blocks without steps. TRL prints tables, which are read unless the
+completions are in files, too. ROLL's agentic pipeline prints a JSON array of conversations.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from tuimon.errors import FormatError
+from tuimon.formats._shared.json import parse
 from tuimon.rollouts import Rows, Shape
+from tuimon.rollouts.shapes._rich_table import BEGIN, RichTable
 from tuimon.sources.files import open_regular
 
 _MAX_LINE = 1 << 20
@@ -21,8 +27,21 @@ _SLIME = re.compile(
     r"(?:First rollout sample|Finish rollout): (?P<texts>\[.*\]), label: (?P<label>.*), reward: (?P<reward>\S+)\s*$"
 )
 _OPENRLHF = re.compile(r"\] Sample: (?P<texts>\[.*\])\s*$")
-_STEP = re.compile(r"\brollout (\d+): |Global step (\d+): |\bstep:(\d+) - ")
-_WORDS = (b"rollout", b"Sample: ", b"Global step ", b"step:", b"[prompt] ")
+_STEP = re.compile(
+    r'\brollout (\d+): |Global step (\d+): |\bstep:(\d+) - |\bpipeline step (\d+) finished|"system/global_step": (\d+)'
+)
+_ROLL = re.compile(r"\]\[PID \d+\] (\[\[\{.*\]\])\s*$")
+_WORDS = (
+    b"rollout",
+    b"Sample: ",
+    b"Global step ",
+    b"step:",
+    b"[prompt] ",
+    BEGIN,
+    b"pipeline step ",
+    b'global_step"',
+    b"] [[{",
+)
 _PROMPT = re.compile(r"^(?:\x1b\[[0-9;]*m)?(?:\([^()]{1,80}\) ?)?(?:\x1b\[[0-9;]*m)?\s*\[prompt\] (.*)", re.DOTALL)
 _KEYS = {"response": "response", "output": "response", "ground_truth": "ground_truth", "score": "score"}
 _KEY = re.compile(r"(?:\x1b\[[0-9;]*m)?\[(\w{1,40})\] (.*)", re.DOTALL)
@@ -59,6 +78,8 @@ class _Block:
 def _rows(path: str, start: int) -> Rows:
     waiting: list[tuple[int, dict[str, Any]]] = []
     block: tuple[int, _Block] | None = None
+    table: tuple[int, RichTable] | None = None
+    has_tables = not (Path(path).parent / "completions").is_dir()
     has_steps = not path.endswith("generations.log")
     descriptor, _ = open_regular(path)
     with open(descriptor, "rb") as file:
@@ -66,10 +87,15 @@ def _rows(path: str, start: int) -> Rows:
         offset = start
         while line := file.readline(_MAX_LINE):
             here, offset = offset, offset + len(line)
-            if block is None and not any(word in line for word in _WORDS):
+            if block is None and table is None and not any(word in line for word in _WORDS):
                 continue
             text = line.decode("utf-8", "replace")
-            if block is not None:
+            if table is not None:
+                if (found := table[1].add(text)) is not None:
+                    yield table[0], found
+                if table[1].ended:
+                    table = None
+            elif block is not None:
                 if block[1].add(text):
                     if (row := block[1].row) is not None:
                         waiting.append((block[0], row))
@@ -79,8 +105,12 @@ def _rows(path: str, start: int) -> Rows:
                         waiting.clear()
             elif step := _STEP.search(text):
                 for position, row in waiting:
-                    yield position, row | {"step": int(step[1] or step[2] or step[3])}
+                    yield position, row | {"step": int(next(filter(None, step.groups())))}
                 waiting.clear()
+            elif has_tables and (begun := RichTable.of_title(text)) is not None:
+                table = here, begun
+            elif match := _ROLL.search(text):
+                waiting += ((here, row) for row in _conversations(match[1]))
             elif match := _PROMPT.match(text):
                 block = here, _Block(match[1])
             elif (match := _SLIME.search(text)) and (values := _literal(match["texts"])):
@@ -88,6 +118,23 @@ def _rows(path: str, start: int) -> Rows:
             elif (match := _OPENRLHF.search(text)) and len(values := _literal(match["texts"])) > 1:
                 waiting.append((here, {"response": values[0], "reward": values[1]}))
     yield from waiting
+
+
+def _conversations(text: str) -> Iterator[dict[str, Any]]:
+    """Yield a row for each conversation of ROLL: a list of turns, each with a prompt and a response."""
+    try:
+        conversations = parse(text.encode())
+    except FormatError:
+        return
+    for turns in conversations:
+        turns = [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+        if turns:
+            messages = [
+                {"role": role, "content": turn.get(key)}
+                for turn in turns
+                for role, key in (("user", "prompt"), ("assistant", "response"))
+            ]
+            yield {"messages": messages, "episode_score": turns[-1].get("episode_score")}
 
 
 def _literal(text: str) -> list[Any]:
