@@ -1,0 +1,191 @@
+"""Values that are not scalars, in files that TensorBoard's protos, W&B and SwanLab wrote, and what `media` prints."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+from support.event_points import event, file_of, image, scalar, tensor, text
+from support.log_writer import SWANLAB, WANDB, field, framed, history
+from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
+from tensorboard.compat.proto.tensor_pb2 import TensorProto
+from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
+from tensorboard.util import tensor_util
+
+from tuimon.commands import main
+from tuimon.exports.schemas import schema_text
+from tuimon.media import Distribution, Kind, PrecisionRecall
+from tuimon.media.library import MAX_KEPT, Tag, read_media
+from tuimon.media.limits import MAX_BUCKETS, distribution
+from tuimon.media.shape import area_under, mean, quantile, rebucket, total
+
+DATA = Path(__file__).parent.parent / "data"
+
+
+def histogram(tag: str, values: Any, plain: bool = True) -> Any:
+    """A histogram of 10 equal buckets, as an old summary or as a tensor of TensorBoard 2."""
+    counts, edges = np.histogram(values, 10)
+    if plain:
+        proto = HistogramProto(min=edges[0], max=edges[-1], num=len(values), bucket_limit=edges[1:], bucket=counts)
+        return Summary.Value(tag=tag, histo=proto)
+    rows = np.stack([edges[:-1], edges[1:], counts], 1)
+    return tensor(tag, tensor_util.make_tensor_proto(rows), "histograms")
+
+
+def curve(tag: str) -> Any:
+    rows = np.array([[3, 2], [1, 0], [4, 5], [0, 1], [0.75, 1.0], [1.0, 0.5]], np.float32)
+    return tensor(tag, tensor_util.make_tensor_proto(rows), "pr_curves")
+
+
+def hparams() -> Any:
+    data = HParamsPluginData()
+    data.session_start_info.hparams["lr"].number_value = 0.1
+    data.session_start_info.hparams["api_key"].string_value = "abc123secret"
+    return tensor("_hparams_/session_start_info", TensorProto(), "hparams", data.SerializeToString())
+
+
+def write_run(folder: Path) -> Path:
+    """Write an event file with every kind in steps 0 to 4, amid scalars."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    messages = [event(0, hparams())]
+    for step in range(5):
+        messages += [
+            event(step, scalar("loss", 1 / (step + 1))),
+            event(step, histogram("weights", rng.normal(step, 1, 500))),
+            event(step, histogram("grads", rng.normal(0, 1, 300), plain=False)),
+            event(step, image("img", 100 + step), text("note", f"it is step {step}"), curve("pr")),
+            event(step, Summary.Value(tag="sound", audio=Summary.Audio(sample_rate=100, length_frames=250))),
+        ]
+    (folder / "events.out.tfevents.1.host.1.0").write_bytes(file_of(*messages))
+    return folder
+
+
+def by_tag(path: Path, *kinds: Kind) -> dict[str, Tag]:
+    found = read_media(str(path), kinds)
+    assert not found.problems
+    return {tag.name: tag for tag in found.tags}
+
+
+def test_every_kind_of_an_event_file(tmp_path: Path) -> None:
+    tags = by_tag(write_run(tmp_path / "run"))
+    assert {name: tag.kind for name, tag in tags.items()} == {
+        "weights": Kind.HISTOGRAM,
+        "grads": Kind.HISTOGRAM,
+        "pr": Kind.PR_CURVE,
+        "note": Kind.TEXT,
+        "_hparams_/session_start_info": Kind.HPARAMS,
+        "img": Kind.IMAGE,
+        "sound": Kind.AUDIO,
+    }
+    for name, values in (("weights", 500), ("grads", 300)):
+        shapes = [item.content for item in tags[name].items]
+        assert [total(shape) for shape in shapes if isinstance(shape, Distribution)] == [values] * 5
+    means = [mean(item.content) for item in tags["weights"].items if isinstance(item.content, Distribution)]
+    assert means == pytest.approx(range(5), abs=0.3)
+    assert tags["pr"].items[0].content == PrecisionRecall((0.75, 1.0), (1.0, 0.5))
+    assert [item.content for item in tags["note"].items] == [f"it is step {step}" for step in range(5)]
+    assert [(item.size, item.detail) for item in tags["img"].items] == [(100 + step, "1×1") for step in range(5)]
+    assert tags["sound"].items[0].detail == "2.5 s"
+    assert list(by_tag(tmp_path, Kind.TEXT)) == ["note"]
+
+
+def test_a_damaged_file_loses_only_the_damaged_record(tmp_path: Path) -> None:
+    file = next(write_run(tmp_path / "run").iterdir())
+    whole = file.read_bytes()
+    place = whole.index(b"it is step 2")
+    file.write_bytes(whole[:place] + b"XX" + whole[place + 2 : -7])
+    tags = by_tag(tmp_path)
+    assert [item.step for item in tags["note"].items] == [0, 1, 3, 4]
+    assert [item.step for item in tags["weights"].items] == list(range(5))
+    assert [item.step for item in tags["sound"].items] == list(range(4))  # the last record is incomplete
+
+
+def test_records_after_a_damaged_length_are_found(tmp_path: Path) -> None:
+    file = next(write_run(tmp_path / "run").iterdir())
+    data = file.read_bytes()
+    place = data.index(b"brain.Event:2")
+    file.write_bytes(data[: place + 17] + b"?" * 9 + data[place + 17 + 9 :])
+    assert [item.step for item in by_tag(tmp_path)["note"].items] == list(range(5))
+
+
+def test_wandb_files_of_real_versions_and_json_values(tmp_path: Path) -> None:
+    tags = by_tag(DATA / "wandb" / "run-vd7v5k5i.wandb")
+    kinds = {tag.kind for tag in tags.values()}
+    assert {Kind.HISTOGRAM, Kind.TABLE} <= kinds
+    [weights] = [tag for tag in tags.values() if tag.kind is Kind.HISTOGRAM]
+    assert weights.name == "weights"
+    assert all(isinstance(item.content, Distribution) and total(item.content) > 0 for item in weights.items)
+    value = {"_type": "histogram", "packedBins": {"min": -1, "size": 0.5, "count": 4}, "values": [1, 2, 3, 4]}
+    clip = {"_type": "video-file", "path": "media/videos/clip_1_ab.mp4", "size": 77, "width": 8, "height": 6}
+    rows = [history(1, {"w": json.dumps(value), "loss": "0.5", "a.clip": json.dumps(clip)}, 7)]
+    (tmp_path / "run-x.wandb").write_bytes(framed(WANDB, rows))
+    tags = by_tag(tmp_path)
+    assert tags["w"].items[0].content == Distribution((-1.0, -0.5, 0.0, 0.5, 1.0), (1.0, 2.0, 3.0, 4.0))
+    assert (tags["a.clip"].kind, tags["a.clip"].bytes, tags["a.clip"].last_step) == (Kind.VIDEO, 77, 7)
+    assert tags["a.clip"].items[0].detail == "8×6, clip_1_ab.mp4"
+
+
+def test_swanlab_of_both_forms(tmp_path: Path) -> None:
+    files = field(1, field(1, "001-ab.png") + field(3, 12)) + field(1, field(1, "002-cd.png") + field(3, 30))
+    media = field(1, 9) + field(14, field(1, "plots") + field(2, 3) + field(5, files))
+    (tmp_path / "run-a.swanlab").write_bytes(framed(SWANLAB + b"\x02", [media]))
+    [plots] = by_tag(tmp_path).values()
+    assert (plots.kind, plots.name, plots.bytes, plots.last_step) == (Kind.IMAGE, "plots", 42, 3)
+    value = {"model_type": "Media", "data": {"key": "said", "step": 4, "metric": {"data": ["1+1=2"]}}}
+    (tmp_path / "run-a.swanlab").write_bytes(framed(SWANLAB + b"\x00", [json.dumps(value).encode()]))
+    [said] = by_tag(tmp_path).values()
+    assert (said.kind, said.items[0].content, said.last_step) == (Kind.TEXT, "1+1=2", 4)
+
+
+def test_a_long_history_is_thinned_evenly_and_keeps_the_newest() -> None:
+    from tuimon.media import Item
+
+    tag = Tag(Kind.TEXT, "a")
+    for step in range(10_000):
+        tag.add(Item(Kind.TEXT, "a", step, 1))
+    kept = [item.step for item in tag.items]
+    assert tag.count == 10_000
+    assert len(kept) <= MAX_KEPT + 1
+    assert kept[0] == 0
+    assert kept[-1] == 9_999
+    assert max(np.diff(kept)) <= 2 * 10_000 / MAX_KEPT
+
+
+def test_numbers_about_distributions() -> None:
+    shown = Distribution((0.0, 1.0, 3.0), (10.0, 30.0))
+    assert quantile(shown, 0.25) == 1.0
+    assert quantile(shown, 0.625) == 2.0
+    assert mean(shown) == pytest.approx(1.625)
+    assert rebucket(shown, 0, 4, 4) == pytest.approx([10, 15, 15, 0])
+    assert area_under((1.0, 0.5), (0.0, 1.0)) == 0.75
+    assert math.isnan(area_under((1.0,), (0.0,)))
+    wide = distribution(range(10_001), [1] * 10_000)
+    assert wide is not None
+    assert len(wide.counts) <= MAX_BUCKETS
+    assert total(wide) == 10_000
+    assert distribution([0, math.nan], [1]) is None
+    assert distribution([1, 0], [1]) is None
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(write_run(tmp_path / "run"))
+    assert main(["media", path]) == 0
+    printed = capsys.readouterr().out
+    assert "weights  5 × steps 0-4" in printed
+    assert "500 values" in printed
+    assert "it is step 4" in printed
+    assert "abc123secret" not in printed
+    assert main(["media", path, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(json.loads(schema_text("media"))).validate(document)
+    assert [tag["tag"] for tag in document["tags"] if tag["kind"] == "histogram"] == ["grads", "weights"]
+    assert sum(document["tags"][1]["counts"]) == 500
+    assert "abc123secret" not in json.dumps(document)
+    assert main(["media", path, "--kind", "video"]) == 3
+    assert "No video value in 1 log files" in capsys.readouterr().err

@@ -1,0 +1,148 @@
+"""`tuimon media PATH`: list histograms, curves, texts, hyperparameters, tables, images, audio and video of a log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tuimon.commands import Command
+from tuimon.commands._remote import add_remote
+from tuimon.commands._shared import add_json, checked_paths
+from tuimon.errors import ExitCode, NothingFound
+
+if TYPE_CHECKING:
+    from tuimon.media import Distribution
+    from tuimon.media.library import Found, Tag
+
+_KINDS = ("histogram", "pr-curve", "text", "hparams", "table", "image", "audio", "video", "other")
+_BUCKETS = 40
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_PLAIN_LEVELS = " .:-=+*#@"
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a log file, or a directory with log files")
+    parser.add_argument("--kind", action="append", choices=_KINDS, default=[], help="only this kind; may be repeated")
+    add_json(parser)
+    add_remote(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tuimon.media import Kind
+    from tuimon.media.library import read_media
+    from tuimon.text import clean
+
+    path = checked_paths([options.path], options=options)[0]
+    found = read_media(path, [Kind(kind) for kind in options.kind])
+    for problem in found.problems:
+        print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
+    if found.left_out:
+        print(f"tuimon: too many tags: {found.left_out} values of further tags are not listed", file=sys.stderr)
+    if options.json:
+        print(json.dumps(_document(path, found), ensure_ascii=False, allow_nan=False))
+    elif not found.tags:
+        what = f"{' or '.join(options.kind)} value" if options.kind else "value that is not a scalar"
+        raise NothingFound(
+            f"No {what} in {found.files} log files at or below {clean(path)}.",
+            "TensorBoard event files, .wandb and .swanlab files are searched.",
+        )
+    else:
+        for tag in found.tags:
+            sys.stdout.write(_text(tag))
+    return ExitCode.OK
+
+
+def _text(tag: Tag) -> str:
+    from tuimon.media import Distribution
+    from tuimon.media.shape import area_under
+    from tuimon.redact import redacted_text
+    from tuimon.text import clean
+
+    last = tag.items[-1]
+    steps = f"step {tag.last_step}" if tag.first_step == tag.last_step else f"steps {tag.first_step}-{tag.last_step}"
+    parts = [f"{tag.kind:<9} {clean(tag.name)}", f"{tag.count} × {steps}", f"{tag.bytes} bytes"]
+    parts += [clean(last.detail)] if last.detail else []
+    lines = ["  ".join(parts)]
+    content = last.content
+    if isinstance(content, str):
+        lines.append(f"    {clean(redacted_text(' '.join(content[:400].split())), 110)}")
+    elif isinstance(content, dict):
+        lines.append(f"    {clean(_settings(content), 110)}")
+    elif isinstance(content, Distribution):
+        lines.append(f"    {_bar(content)}")
+    elif content is not None:
+        lines.append(f"    area under the curve {area_under(content.precision, content.recall):.4g}")
+    return "\n".join(lines) + "\n"
+
+
+def _settings(settings: dict[str, Any]) -> str:
+    from tuimon.redact import redacted
+
+    return ", ".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in redacted(settings).items()
+    )
+
+
+def _bar(shown: Distribution) -> str:
+    """Return the last distribution as one row of bars between its limits."""
+    from tuimon.media.shape import mean, normalized, rebucket, total
+
+    levels = _LEVELS if "utf" in (sys.stdout.encoding or "").lower() else _PLAIN_LEVELS
+    low, high = shown.edges[0], shown.edges[-1]
+    parts = normalized(rebucket(shown, low, high, _BUCKETS))
+    bars = "".join(levels[math.ceil(part * (len(levels) - 1))] for part in parts)
+    return f"{low:.4g} {bars} {high:.4g}  mean {mean(shown):.4g}, {total(shown):g} values"
+
+
+def _document(path: str, found: Found) -> dict[str, Any]:
+    from tuimon.text import shown_path
+
+    return {
+        "schema": 1,
+        "path": shown_path(path),
+        "files": found.files,
+        "tags": [_tag(tag) for tag in found.tags],
+        "problems": found.problems,
+    }
+
+
+def _tag(tag: Tag) -> dict[str, Any]:
+    from tuimon.redact import redacted, redacted_text
+
+    last = tag.items[-1]
+    entry: dict[str, Any] = {
+        "kind": str(tag.kind),
+        "tag": tag.name,
+        "count": tag.count,
+        "first_step": tag.first_step,
+        "last_step": tag.last_step,
+        "bytes": tag.bytes,
+        "detail": last.detail,
+    }
+    content = last.content
+    if isinstance(content, str):
+        entry["text"] = redacted_text(content)
+    elif isinstance(content, dict):
+        entry["settings"] = {key: _finite(value) for key, value in redacted(content).items()}
+    elif content is not None:
+        entry |= {name: [_finite(value) for value in values] for name, values in content._asdict().items()}
+    return entry
+
+
+def _finite(value: Any) -> Any:
+    """Return the value; a number that is not finite as text, as in the JSON of other commands."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+_EXAMPLES = """\
+  tuimon media RUN                      kind, tag, steps and size of all that is not a scalar
+  tuimon media RUN --kind histogram     the last distribution of each histogram as a row of bars
+  tuimon media RUN --json               one JSON object
+"""
+COMMAND = Command("media", "list histograms, curves, texts, tables, images of a log", _arguments, _run, _EXAMPLES)

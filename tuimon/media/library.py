@@ -1,0 +1,123 @@
+"""Find the log files at or below a path and collect their items by kind and tag."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from tuimon.errors import FormatError
+from tuimon.media import Item, Kind, Reader
+from tuimon.registry import discover
+
+MAX_KEPT = 256
+"""Items whose content is kept for a tag. If there are more, every second one is dropped; the newest is always kept."""
+_MAX_TAGS = 5000
+_MAX_FILES = 20_000
+_MAX_DEPTH = 10
+_CLOSED = frozenset({"node_modules", "__pycache__", "site-packages", "media", "artifacts"})
+
+
+class Tag:
+    """The items of one kind with one tag."""
+
+    def __init__(self, kind: Kind, name: str) -> None:
+        self.kind, self.name = kind, name
+        self.count = self.bytes = 0
+        self.first_step = self.last_step = 0
+        self._kept: list[Item] = []
+        self._stride = 1
+        self._last: Item | None = None
+
+    @property
+    def items(self) -> list[Item]:
+        """Items that are kept, by step."""
+        last = [self._last] if self._last is not None and (not self._kept or self._kept[-1] is not self._last) else []
+        return sorted([*self._kept, *last], key=lambda item: item.step)
+
+    def add(self, item: Item) -> None:
+        """Add an item in the order of its file."""
+        self.first_step = min(self.first_step, item.step) if self.count else item.step
+        self.last_step = max(self.last_step, item.step) if self.count else item.step
+        if self.count % self._stride == 0:
+            self._kept.append(item)
+            if len(self._kept) > MAX_KEPT:
+                self._kept, self._stride = self._kept[::2], self._stride * 2
+        self._last = item
+        self.count += 1
+        self.bytes += item.size
+
+
+class Found:
+    """What was found at or below a path."""
+
+    def __init__(self) -> None:
+        self._tags: dict[tuple[Kind, str], Tag] = {}
+        self.files = 0
+        """Number of files that were read."""
+        self.problems: list[str] = []
+        """A sentence for each file that could not be read."""
+        self.left_out = 0
+        """Items of further tags, beyond the limit of tags."""
+
+    @property
+    def tags(self) -> list[Tag]:
+        """Tags by kind and name."""
+        order = {kind: index for index, kind in enumerate(Kind)}
+        return sorted(self._tags.values(), key=lambda tag: (order[tag.kind], tag.name))
+
+    def add(self, item: Item, prefix: str = "") -> None:
+        """Add an item. prefix: directory of its file, if several files have the same tag."""
+        name = f"{prefix}/{item.tag}" if prefix else item.tag
+        key = item.kind, name
+        tag = self._tags.get(key)
+        if tag is None:
+            if len(self._tags) >= _MAX_TAGS:
+                self.left_out += 1
+                return
+            tag = self._tags[key] = Tag(item.kind, name)
+        tag.add(item)
+
+
+def read_media(path: str, kinds: Collection[Kind] = (), stop: Callable[[], bool] = lambda: False) -> Found:
+    """Read the items at or below a path. kinds: only these; empty: all. stop: return early once it returns True.
+    If there are log files in several directories, their names are put before the tags."""
+    found = Found()
+    files = list(media_files(path))
+    folders = {os.path.dirname(file) for file, _ in files}
+    base = os.path.commonpath(folders) if folders else path
+    for file, reader in files:
+        below = os.path.relpath(os.path.dirname(file), base) if len(folders) > 1 else ""
+        found.files += 1
+        try:
+            for item in reader.items(file):
+                if stop():
+                    return found
+                if not kinds or item.kind in kinds:
+                    found.add(item, below if below != "." else "")
+        except (OSError, FormatError) as error:
+            found.problems.append(f"{os.path.relpath(file, path)}: {getattr(error, 'strerror', None) or error}")
+    return found
+
+
+def media_files(path: str) -> Iterator[tuple[str, Reader]]:
+    """Yield the log files at or below a path that may contain such values, in the order of their names."""
+    readers: tuple[Reader, ...] = discover("tuimon.media.readers", "READER")
+    for file in _files(path):
+        reader = next((reader for reader in readers if reader.matches(os.path.basename(file))), None)
+        if reader is not None:
+            yield file, reader
+
+
+def _files(path: str) -> Iterable[str]:
+    if not os.path.isdir(path):  # noqa: PTH112
+        yield path
+        return
+    count = 0
+    for folder, folders, names in os.walk(path):
+        deep = folder[len(path) :].count(os.sep) >= _MAX_DEPTH
+        folders[:] = [] if deep else sorted(n for n in folders if n not in _CLOSED and not n.startswith("."))
+        for name in sorted(names):
+            count += 1
+            if count > _MAX_FILES:
+                return
+            yield os.path.join(folder, name)

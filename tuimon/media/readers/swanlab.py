@@ -1,0 +1,71 @@
+"""Values in SwanLab's run files that are not scalars.
+
+Versions 0 and 1: {"model_type": "Media", "data": {"key", "step", "metric": {"data": [name or text]}}}
+Version 2: record 14 {key=1 step=2 value=5 {file=1* {name=1 size=3}}}; the kind follows from the name of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tuimon.errors import FormatError
+from tuimon.formats._shared.json import parse
+from tuimon.formats._shared.protobuf import Message
+from tuimon.formats.swanlab.run_file import MAGIC
+from tuimon.media import Item, Kind, Reader
+from tuimon.media.limits import MAX_TEXT
+from tuimon.media.readers._records import block_records
+
+_MEDIA = 14
+_KINDS = {
+    **dict.fromkeys(("png", "jpg", "jpeg", "bmp", "webp"), Kind.IMAGE),
+    **dict.fromkeys(("wav", "mp3", "flac", "ogg"), Kind.AUDIO),
+    **dict.fromkeys(("mp4", "gif", "webm"), Kind.VIDEO),
+    **dict.fromkeys(("json",), Kind.TABLE),
+    **dict.fromkeys(("txt",), Kind.TEXT),
+}
+
+
+def _items(path: str) -> Iterator[Item]:
+    for record in block_records(path, MAGIC):
+        try:
+            yield from list(_json(record) if record[:1] == b"{" else _protobuf(record))
+        except FormatError:
+            continue
+
+
+def _protobuf(record: bytes) -> Iterator[Item]:
+    for data in Message(record).all_bytes(_MEDIA):
+        media = Message(data)
+        files = [Message(file) for file in media.message(5).all_bytes(1)]
+        if files:
+            sizes = sum(max(file.integer(3), 0) for file in files)
+            yield _named(media.text(1), media.integer(2), [file.text(1) for file in files], sizes)
+
+
+def _json(record: bytes) -> Iterator[Item]:
+    if b'"Media"' not in record:
+        return
+    value = parse(record)
+    data = value.get("data") if isinstance(value, dict) and value.get("model_type") == "Media" else None
+    metric = data.get("metric") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(metric, dict):
+        return
+    key, step, names = data.get("key"), data.get("step"), metric.get("data")
+    if isinstance(key, str) and isinstance(step, int) and isinstance(names, list) and names:
+        yield _named(key, step, [name for name in names if isinstance(name, str)], 0)
+
+
+def _named(tag: str, step: int, names: list[Any], size: int) -> Item:
+    """Return an item of files with these names; a name that has no known extension is a text itself."""
+    first = names[0] if names else ""
+    kind = _KINDS.get(first.rpartition(".")[2].lower()) if len(first) < 256 else None
+    if kind is None:
+        text = "\n".join(names)
+        return Item(Kind.TEXT, tag, step, len(text.encode("utf-8", "replace")), "", text[:MAX_TEXT])
+    more = f", {len(names)} files" if len(names) > 1 else ""
+    return Item(kind, tag, step, size, f"{first}{more}")
+
+
+READER = Reader("swanlab", lambda name: name.endswith(".swanlab"), _items)

@@ -1,0 +1,72 @@
+"""Numbers about distributions: quantiles, and counts on common buckets."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+
+from tuimon.media import Distribution
+
+BANDS = (0.0, 0.07, 0.16, 0.31, 0.5, 0.69, 0.84, 0.93, 1.0)
+"""Quantiles that TensorBoard draws as bands."""
+
+
+def total(shown: Distribution) -> float:
+    """Return the number of values."""
+    return sum(shown.counts)
+
+
+def quantile(shown: Distribution, fraction: float) -> float:
+    """Return a quantile, linear within a bucket; the middle of the range if there are no values."""
+    everything = total(shown)
+    if not everything:
+        return (shown.edges[0] + shown.edges[-1]) / 2
+    wanted, below = fraction * everything, 0.0
+    for count, (low, high) in zip(shown.counts, pairwise(shown.edges), strict=True):
+        if count and below + count >= wanted:
+            return low + (high - low) * max(0.0, min(1.0, (wanted - below) / count))
+        below += count
+    return shown.edges[-1]
+
+
+def rebucket(shown: Distribution, low: float, high: float, count: int) -> list[float]:
+    """Return the number of values in each of `count` equal parts of low to high. Values are assumed to be evenly spread
+    within their bucket; a bucket without width belongs to one part."""
+    parts = [0.0] * count
+    width = (high - low) / count
+    if not width > 0:
+        parts[0] = total(shown)
+        return parts
+    for value, (left, right) in zip(shown.counts, pairwise(shown.edges), strict=True):
+        if not value:
+            continue
+        first = max(0, min(count - 1, int((left - low) / width)))
+        last = max(first, min(count - 1, int((right - low) / width)))
+        if first == last or right <= left:
+            parts[first] += value
+            continue
+        for index in range(first, last + 1):
+            begin, end = max(left, low + index * width), min(right, low + (index + 1) * width)
+            parts[index] += value * max(0.0, end - begin) / (right - left)
+    return parts
+
+
+def mean(shown: Distribution) -> float:
+    """Return the mean of the values, each taken as the middle of its bucket; NaN if there are no values."""
+    everything = total(shown)
+    middles = ((low + high) / 2 for low, high in pairwise(shown.edges))
+    return sum(c * m for c, m in zip(shown.counts, middles, strict=True)) / everything if everything else float("nan")
+
+
+def normalized(parts: list[float]) -> list[float]:
+    """Return the parts as fractions of the largest one."""
+    most = max(parts, default=0.0)
+    return [part / most if most else 0.0 for part in parts]
+
+
+def area_under(precision: tuple[float, ...], recall: tuple[float, ...]) -> float:
+    """Return the area under a precision-recall curve by the trapezoidal rule; NaN with fewer than two points."""
+    points = sorted(zip(recall, precision, strict=True))
+    if len(points) < 2:
+        return float("nan")
+    pieces = ((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
+    return list(accumulate(pieces))[-1]
