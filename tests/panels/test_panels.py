@@ -730,6 +730,13 @@ def test_an_accuracy_of_a_supervised_run_is_called_so() -> None:
         assert (view.title, [line.label for line in view.lines]) == ("accuracy", ["train", "val"])
 
 
+def test_measures_of_different_names_give_the_title() -> None:
+    view = chart(run_of({f"metrics/{name}": constant(0.5) for name in ("precision", "recall")}), "success")
+    assert view.title == "precision, recall"
+    success = chart(run_of({name: constant(0.5) for name in ("success_rate", "val_acc")}), "success")
+    assert success.title == "success"
+
+
 def test_series_over_seconds_set_neither_the_step_nor_the_axis() -> None:
     late = range(100, 3001, 100)
     run = run_of({"Train/mean_reward": constant(1.0), "Train/mean_reward/time": constant(1.0, late)})

@@ -37,6 +37,8 @@ _COLUMNS_PER_LINE = 25
 """Size of a chart per line; two lines are always drawn."""
 
 _Series = tuple[str, Meaning, Curve]
+_MEASURE = "success.accuracy"
+"""Concept of measures of results that have names of their own: accuracy, precision, F1."""
 
 
 class CurvePanel(Struct, frozen=True):
@@ -110,11 +112,14 @@ class CurvePanel(Struct, frozen=True):
         return replace(view, headline=with_difference(view.headline, self.reading(run), base))
 
     def _title(self, curves: Sequence[_Series]) -> str:
-        """Return the panel's title, or the label of its metrics."""
+        """Return the panel's title, or the labels of its metrics ("precision, recall")."""
         if not curves or self.metrics:
             return self.title
-        labels = {meaning.label for _, meaning, _ in curves}
-        return curves[0][1].label if curves[0][1].renamed or (self.named and len(labels) == 1) else self.title
+        labels = list(dict.fromkeys(meaning.label for _, meaning, _ in curves))
+        if curves[0][1].renamed or (self.named and len(labels) == 1):
+            return labels[0]
+        measures = self.named and all(meaning.concept == _MEASURE for _, meaning, _ in curves)
+        return ", ".join(labels) if measures else self.title
 
 
 def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
