@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from support.written_texts import ATTEMPTS, HOSTILE, PROMPTS, write_run, write_step
 
+from tuimon.commands import main
 from tuimon.rollouts import flags
 from tuimon.rollouts.library import Entry, Library
+from tuimon.rollouts.shapes import json_lines
 
 
 def library(path: Path) -> Library:
@@ -79,3 +82,41 @@ def test_numbers_of_a_row_are_components(tmp_path: Path) -> None:
     assert (entry.reward, entry.components) == (0.0, (("format", 1.0),))
     assert entry.truncated is None
     assert entry.length_unit == "chars"
+
+
+def test_skipped_lines_and_token_ids_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(json_lines, "MAX_DOCUMENT", 3 << 20)
+    path = tmp_path / "completions.jsonl"
+
+    def line(step: int, length: int = 1) -> str:
+        return json.dumps({"step": step, "prompt": "p", "completion": "x" * length, "reward": 1.0}) + "\n"
+
+    path.write_text(line(1) + line(2, 5 << 20) + line(3))
+    texts = library(tmp_path)
+    assert texts.steps == (1, 3)
+    problem = "completions.jsonl: 1 line larger than 3 MiB"
+    assert list(texts.problems.values()) == [problem]
+    with path.open("a") as file:
+        file.write(line(4))
+    texts.refresh()
+    assert texts.steps == (1, 3, 4)
+    assert list(texts.problems.values()) == [problem]
+    assert main(["samples", str(tmp_path)]) == 0
+    assert problem in capsys.readouterr().err
+    row = {"step": 1, "prompt_idx": 0, "prompt_tokens": [1, 2], "response_tokens": [3], "reward": 1.0}
+    path.write_text(json.dumps(row) + "\n")
+    texts.refresh()
+    assert texts.steps == ()
+    assert ["token ids without texts" in text for text in texts.problems.values()] == [True]
+
+
+def test_a_place_outside_of_the_run_is_read_like_the_run(tmp_path: Path) -> None:
+    run, outside = write_run(tmp_path / "run", range(1, 3)), tmp_path / "elsewhere"
+    write_step(outside, 2)
+    write_step(outside, 7)
+    texts = Library([str(run), str(outside)])
+    texts.refresh()
+    assert texts.steps == (1, 2, 7)
+    assert len(texts.entries(2)) == 2 * PROMPTS * ATTEMPTS

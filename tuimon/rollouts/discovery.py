@@ -21,6 +21,11 @@ _MAX_DEPTH = 8
 _MAX_FILES = 100_000
 _MAX_OTHERS = 64
 """A file is left after this many rows if none of them is a sample."""
+_TOKENS = ("prompt_tokens", "response_tokens", "prompt_ids", "response_ids", "output_ids")
+_NO_TEXT = (
+    "token ids without texts; open-instruct writes such files, and texts only into the W&B table of its evaluations "
+    "(--with_tracking)"
+)
 _UNREADABLE = (".pt", ".pkl", ".pickle")
 
 
@@ -83,16 +88,21 @@ class Repeats:
 def samples_in(file: str, shape: Shape, below: str, start: int = 0) -> Iterator[tuple[Location, Sample]]:
     """Yield the samples of a file from a position on. below: path of the file relative to the searched directory.
     Raises OSError and FormatError."""
-    position, number, others = -1, 0, 0
+    position, number, others, only_tokens = -1, 0, 0, False
     for here, row in shape.rows(file, start):
         number = number + 1 if here == position else 0
         position = here
         sample = sample_of(row, file, below)
         if sample is not None:
-            others = _MAX_OTHERS  # the file has samples: read it to its end
+            others, only_tokens = _MAX_OTHERS, False  # the file has samples: read it to its end
             yield Location(position, number), sample
-        elif (others := others + 1) == _MAX_OTHERS:
-            return
+            continue
+        others += 1
+        only_tokens |= others <= _MAX_OTHERS and any(isinstance(row.get(key), list) for key in _TOKENS)
+        if others == _MAX_OTHERS:
+            break
+    if only_tokens:
+        raise FormatError(_NO_TEXT)
 
 
 def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:

@@ -208,7 +208,8 @@ class Library:
     def _samples(self, file: _File, start: int) -> Iterator[tuple[Location, Sample]]:
         try:
             yield from samples_in(file.path, file.shape, file.below, start)
-            self.problems.pop(file.path, None)
+            if not start:
+                self.problems.pop(file.path, None)
         except (OSError, FormatError) as error:
             self.problems[file.path] = f"{file.below}: {error}"
 

@@ -1,4 +1,7 @@
-"""JSON Lines: one sample per line, or one line per step with a list in each column. Positions are byte offsets."""
+"""JSON Lines: one sample per line, or one line per step with a list in each column. Positions are byte offsets.
+
+Lines above MAX_DOCUMENT are skipped, and reported by a FormatError after the last row.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +13,24 @@ from tuimon.rollouts.shapes._columns import rows_of
 from tuimon.rollouts.shapes._decoding import decode
 from tuimon.sources.files import open_regular
 
+_PART = 1 << 20
+
 
 def _rows(path: str, start: int) -> Rows:
     descriptor, _ = open_regular(path)
     session: dict[str, Any] | None = None
+    skipped = 0
     with open(descriptor, "rb") as file:
         file.seek(start)
         offset = start
         while line := file.readline(MAX_DOCUMENT):
             here, offset = offset, offset + len(line)
+            if len(line) == MAX_DOCUMENT and not line.endswith(b"\n"):
+                skipped += 1
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(_PART)
+                    offset += len(line)
+                continue
             try:
                 document = decode(line)
             except FormatError:
@@ -32,6 +44,8 @@ def _rows(path: str, start: int) -> Rows:
                     yield here, row
     if session is not None:
         yield 0, session
+    if skipped:
+        raise FormatError(f"{skipped} line{'s' if skipped > 1 else ''} larger than {MAX_DOCUMENT >> 20} MiB")
 
 
 SHAPE = Shape("json_lines", lambda path: path.endswith((".jsonl", ".ndjson")), _rows, grows=True)

@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from sys import intern
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Role, Row, Span
@@ -297,12 +298,15 @@ class TextsScreen(TextReader):
         run, entries = self.dashboard.run_shown, self.choice.entries
         if run is None or not entries:
             return ""
-        inputs = (run, entries, self.step)
+        problems = tuple(self.library.problems.values()) if self.library is not None else ()
+        inputs = (run, entries, self.step, *map(intern, problems))
         if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
             from tuimon.analysis.text_check import check_sentence, shares_sentence
 
             self._check = inputs
-            sentences = (check_sentence(run, entries, self.step), shares_sentence(entries))
+            problem = f"cannot read {problems[0]}" if problems else ""
+            more = f"{len(problems) - 1} more files" if len(problems) > 1 else ""
+            sentences = (problem, more, check_sentence(run, entries, self.step), shares_sentence(entries))
             self._note = "; ".join(filter(None, sentences))
         return self._note
 
