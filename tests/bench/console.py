@@ -2,8 +2,9 @@
 
     python -m tests.bench.console [MEGABYTES]
 
-Three logs: one without rows of metrics, verl's with one line per step, and Hugging Face's with rows between the states
-of a progress bar. Times are CPU seconds, the best of three rounds; a log is fed in pieces of 1 MiB.
+Five logs: one without rows of metrics, verl's with one line per step, lines of k=v after a timestamp, short lines, and
+Hugging Face's rows between the states of a progress bar. Times are CPU seconds, the best of three rounds; a log is fed
+in pieces of 1 MiB. "line by line" is the decoder without the templates of uniform lines, in turn with the other.
 """
 
 from __future__ import annotations
@@ -43,6 +44,25 @@ def verl(size: int) -> bytes:
     return "".join(lines).encode()
 
 
+def joined(size: int) -> bytes:
+    draw, lines, length = random.Random(7), [], 0
+    while length < size:
+        count = len(lines)
+        time = f"2026-11-21 {count // 3600 % 24:02d}:{count // 60 % 60:02d}:{count % 60:02d},{count % 1000:03d}"
+        pairs = " ".join(f"{key}={draw.gauss(0.0, 1.0):.4f}" for key in KEYS)
+        lines.append(f"{time} - INFO - step={count} {pairs}\n")
+        length += len(lines[-1])
+    return "".join(lines).encode()
+
+
+def short(size: int) -> bytes:
+    draw, lines, length = random.Random(7), [], 0
+    while length < size:
+        lines.append(f"step {len(lines)}: loss={draw.random():.4f} acc={draw.random():.4f} lr=1e-05\n")
+        length += len(lines[-1])
+    return "".join(lines).encode()
+
+
 def hugging_face(size: int) -> bytes:
     draw, lines, length, step = random.Random(7), [], 0, 0
     while length < size:
@@ -54,8 +74,23 @@ def hugging_face(size: int) -> bytes:
     return "".join(lines).encode()
 
 
+class LineByLine(ConsoleDecoder):
+    """The decoder without templates."""
+
+    def _nothing_is_open(self) -> bool:
+        return False
+
+
 def ours(data: bytes) -> int:
-    reader, points = ConsoleDecoder(), 0
+    return points_of(ConsoleDecoder(), data)
+
+
+def line_by_line(data: bytes) -> int:
+    return points_of(LineByLine(), data)
+
+
+def points_of(reader: ConsoleDecoder, data: bytes) -> int:
+    points = 0
     for offset in range(0, len(data), CHUNK):
         points += sum(len(item) for item in reader.feed(data[offset : offset + CHUNK]) if isinstance(item, Points))
     return points + sum(len(item) for item in reader.flush() if isinstance(item, Points))
@@ -90,13 +125,16 @@ def main() -> None:
     logs = {
         "no row in it": (chatter, one_expression),
         "verl": (verl, one_expression),
+        "k=v": (joined, one_expression),
+        "short lines": (short, one_expression),
         "HF rows": (hugging_face, literal_eval),
     }
     for name, (write, other) in logs.items():
         data = write(size)
-        mine, theirs = cpu_seconds(ours, data), cpu_seconds(other, data)
+        mine, slow, theirs = (cpu_seconds(read, data) for read in (ours, line_by_line, other))
         print(
-            f"{name:14s} {len(data) / mine / 1e6:7.1f} MB/s, {ours(data):8d} points"
+            f"{name:14s} {len(data) / mine / 1e6:7.1f} MB/s, line by line {len(data) / slow / 1e6:7.1f} MB/s,"
+            f" {ours(data):8d} points"
             f"   {other.__name__}: {len(data) / theirs / 1e6:6.1f} MB/s, {theirs / mine:5.2f} times our time"
         )
 

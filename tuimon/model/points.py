@@ -122,6 +122,8 @@ class PointsBuilder(Struct):
     _steps: list[int] = field(default_factory=list)
     _values: list[float] = field(default_factory=list)
     _wall_times: list[float] = field(default_factory=list)
+    _whole: list[tuple[npt.NDArray[Any], ...]] = field(default_factory=list)
+    """Columns (metric, steps, values, wall times) of the points before those of the lists."""
 
     def metric_id(self, name: str) -> int:
         """Return the id of a metric name, a new one for a new name."""
@@ -150,19 +152,36 @@ class PointsBuilder(Struct):
         self._values += values
         self._wall_times += wall_times
 
+    def add_rows(
+        self,
+        names: Sequence[str],
+        steps: npt.NDArray[np.int64],
+        values: npt.NDArray[np.float64],
+        wall_times: npt.NDArray[np.float64],
+    ) -> None:
+        """Add rows that each have a value of every metric in `names`: `values` has shape (rows, names)."""
+        self._close()
+        count, width = values.shape
+        metric = np.array([self.metric_id(name) for name in names], np.uint32)
+        self._whole.append(
+            (np.tile(metric, count), np.repeat(steps, width), values.ravel(), np.repeat(wall_times, width))
+        )
+
     def __len__(self) -> int:
-        return len(self._steps)
+        return len(self._steps) + sum(len(steps) for _, steps, _, _ in self._whole)
+
+    def _close(self) -> None:
+        """Move the points of the lists to `_whole`."""
+        if self._steps:
+            metric, steps = np.array(self._metric, np.uint32), np.array(self._steps, np.int64)
+            values, wall_times = np.array(self._values, np.float64), np.array(self._wall_times, np.float64)
+            self._whole.append((metric, steps, values, wall_times))
+            self._metric, self._steps, self._values, self._wall_times = [], [], [], []
 
     def take(self) -> list[Item]:
         """Return the batch as [Points], or [] if it is empty; the builder is empty afterwards."""
-        if not self._steps:
-            return []
-        points = Points(
-            self.names,
-            np.array(self._metric, np.uint32),
-            np.array(self._steps, np.int64),
-            np.array(self._values, np.float64),
-            np.array(self._wall_times, np.float64),
-        )
-        self._metric, self._steps, self._values, self._wall_times = [], [], [], []
-        return [points]
+        self._close()
+        whole, self._whole = self._whole, []
+        if len(whole) > 1:
+            whole = [tuple(np.concatenate(column) for column in zip(*whole, strict=True))]
+        return [Points(self.names, *columns) for columns in whole]

@@ -3,6 +3,7 @@
 text       the only format: the text itself, its metric lines and how the run ended
 families   the shapes of metric lines: one module per trainer, each found by its FAMILY
 _marks     strings that metric lines contain, and whether a text can hold such a line
+_uniform   lines that one statement printed, read with one regular expression
 _patterns  the user's own metric lines, by patterns from the settings
 _tasks     logs into which several tasks write, each with a label before its lines
 _outcome   evidence that the training finished or crashed

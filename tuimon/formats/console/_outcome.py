@@ -160,6 +160,11 @@ class Outcome:
         ):
             self._clear()
 
+    @property
+    def unaffected_by_rows(self) -> bool:
+        """Whether rows and ordinary lines change nothing."""
+        return self._state == "running" and not self.watching
+
     def take(self) -> list[Item]:
         """Return a Fact("state", ...) if the state has changed since the last one."""
         now = (self._state, self._evidence)

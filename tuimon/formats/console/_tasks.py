@@ -152,7 +152,7 @@ class Task:
 
     def __init__(self, families: Sequence[Family], sink: Sink) -> None:
         self.sink = sink
-        self._families = families
+        self.families = families
         self._readers: dict[int, LineReader] = {}
         self.blocks: dict[int, LineReader] = {}
         """Readers that await more lines of a block, by the index of their family."""
@@ -161,7 +161,7 @@ class Task:
         """Return the reader of `families[index]`."""
         reader = self._readers.get(index)
         if reader is None:
-            reader = self._readers[index] = self._families[index].reader(self.sink)
+            reader = self._readers[index] = self.families[index].reader(self.sink)
         return reader
 
     def flush(self) -> None:

@@ -36,6 +36,7 @@ from tuimon.formats.console._outcome import Outcome
 from tuimon.formats.console._patterns import pattern_family
 from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
+from tuimon.formats.console._uniform import UniformLines
 from tuimon.formats.console.families import Family, Line, Sink, parse_timestamp
 from tuimon.model.points import Damage, Item, Points
 
@@ -68,6 +69,9 @@ class ConsoleDecoder(StreamDecoder):
         self._closing_marks = closing_marks_of(self._families)
         self._all_marks = searched_marks(self._families)
         self._metric_owners: dict[str, str] = {}
+        self._uniform = UniformLines(self._families)
+        self._redrawn = False
+        """True if the bytes being read contain carriage returns."""
         self._tasks = {"": Task(self._families, self._sink)}
         """Tasks by label; "" for the only task, or for the launcher of the others."""
         self._latest_sink = self._sink
@@ -91,6 +95,7 @@ class ConsoleDecoder(StreamDecoder):
     def _read_all(self, data: bytes) -> None:
         """Read the lines that end in `data`; the items are kept for `feed`."""
         self._labels.begin(data)
+        self._redrawn = b"\r" in data
         for part in self._lines.feed(data.replace(b"\r", b"\n")):
             if isinstance(part, Damage):
                 self._damage.append(part)
@@ -134,9 +139,10 @@ class ConsoleDecoder(StreamDecoder):
             and not (self._open_blocks or self._labels.holding)
         ):
             return
+        begin = resume = offset
         for raw in lines:
             start, offset = offset, offset + len(raw) + 1
-            if not raw or len(raw) > MAX_ROW:
+            if start < resume or not raw or len(raw) > MAX_ROW:
                 continue
             first = 0
             for _, marks in candidates:
@@ -150,7 +156,22 @@ class ConsoleDecoder(StreamDecoder):
                 or (self._labels.holding and raw[0] in NUMBER_STARTS)
                 or _contains_any(raw, outcome_marks)
             ):
+                rows = self._sink.row_count
                 self._read_line(raw, start, ended, candidates[first:], outcome_marks)
+                if self._sink.row_count == rows + 1 and self._nothing_is_open():
+                    resume = begin + self._uniform.read(raw, block, offset - begin, self._sink)
+
+    def _nothing_is_open(self) -> bool:
+        """Return True if no line before this place influences how the next ones are read."""
+        return not (
+            self._open_blocks
+            or self._redrawn
+            or len(self._tasks) > 1
+            or self._labels.holding
+            or self._sink.held_count
+            or self._sink.line_steps is not None
+            or not self._outcome.unaffected_by_rows
+        )
 
     def _read_line(
         self, raw: bytes, offset: int, ended: bool, candidates: Sequence[tuple[int, Marks]], outcome_marks: Marks

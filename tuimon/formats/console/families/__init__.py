@@ -51,6 +51,10 @@ class LineReader(ABC):
     def read(self, line: Line) -> bool:
         """Return True if the line belongs to this family and no other reader needs it. Never raises on any content."""
 
+    def reads_alone(self, line: Line) -> bool:
+        """Return True if the row of a line that was read depends on no other line."""
+        return False
+
     def flush(self) -> None:
         """Add rows that were held back, as no more lines come for now."""
         return
@@ -170,6 +174,9 @@ def step_lines(head: re.Pattern[str], fields: Callable[[str], Iterable[Pair]]) -
         def read(self, line: Line) -> bool:
             match = head.match(line.message)
             return match is not None and self.sink.add_row(fields(line.message[match.end() :]), int(match[1]), line)
+
+        def reads_alone(self, line: Line) -> bool:
+            return True
 
     return StepLineReader
 

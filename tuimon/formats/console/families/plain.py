@@ -153,6 +153,11 @@ class PlainReader(LineReader):
             self.sink.report_progress(step, total)
         return self.sink.add_row(values, step, line)
 
+    def reads_alone(self, line: Line) -> bool:
+        """Return False for lines that count epochs or iterations, whose steps depend on lines before them."""
+        head = _LEAD.match(line.message)
+        return head is None or not ("epoch" in head[2].lower() or head[2].lower().startswith("iter"))
+
     def _read_after(self, text: str, line: Line) -> bool:
         """Read a line whose step comes after the name of its metric."""
         if " and " in text and (both := _AT_BOTH.match(text)):
