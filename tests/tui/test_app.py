@@ -11,6 +11,7 @@ import pytest
 from support.dashboard import opened, rows, text, until
 
 from tuimon.config import Settings
+from tuimon.tui.screens import MetricBrowser
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
@@ -160,6 +161,27 @@ async def test_a_filter_that_matches_nothing_says_so(log: Path) -> None:
         await until(app, pilot, lambda s: "no metric matches" in s)
         await pilot.press("escape")
         await until(app, pilot, lambda s: "KL" in s)
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("gpu", "This run logs no GPU memory: ROLL logs it with ROLL_DEBUG=1"),
+        ("power", "This run logs no system metrics: W&B, SwanLab and Trackio"),
+        ("rewrad", "The nearest names are reward"),
+    ],
+)
+async def test_a_filter_without_a_match_says_what_the_log_lacks(tmp_path: Path, query: str, words: str) -> None:
+    (tmp_path / "metrics.jsonl").write_text("".join(f'{{"step": {n}, "reward": {n}}}\n' for n in range(9)))
+    async with opened(tmp_path) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("slash", *query)
+        await until(app, pilot, lambda s: words in s)
+        await pilot.press("escape")
+        app.push_screen(MetricBrowser(app.actions))
+        await until(app, pilot, lambda s: "1 metric " in s)
+        await pilot.press("slash", *query)
+        await until(app, pilot, lambda s: f"No metric matches {query}. Esc shows all. {words}"[:70] in s)
 
 
 async def test_hostile_names_are_shown_and_not_executed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.dashboard import opened, text, until
-from support.made_run import run_of
+from support.made_run import START, run_of
 
 from tuimon import config
 from tuimon.config import Settings
@@ -42,6 +42,16 @@ def test_other_panels_follow_and_without_a_match_there_are_all() -> None:
     assert ids({}) == usual
     assert ids({"panels": ["lr"]}) == ["lr", *[id for id in usual if id != "lr"]]
     assert ids({"panels": ["nothing_like_it"], "others": False}) == usual, "never an empty screen"
+
+
+def test_a_chosen_panel_without_data_says_what_the_log_lacks() -> None:
+    own = parse_dashboard({"panels": ["gpu_memory", "reward"], "others": False}, "here")
+    run = run_of({"reward": ([0, 1], [0.0, 1.0])})
+    missing, reward = own.arranged(arrange(run), run)
+    assert (missing.id, reward.id) == ("gpu_memory", "reward")
+    rows = missing.view(run, Size(60, 6), START, Symbols.BRAILLE).rows
+    assert "This run logs no GPU memory: ROLL logs it with ROLL_DEBUG=1" in " ".join(row[0][0] for row in rows)
+    assert own.with_panels((missing, reward), False) == own
 
 
 def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:

@@ -28,6 +28,7 @@ from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCAL
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_over, is_secondary, is_total, leftovers
+from tuimon.panels._missing import why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._telling import PLAIN, RESULT, by_telling, rank_of
 from tuimon.panels._text import plural
@@ -64,6 +65,7 @@ __all__ = [
     "seed_group_key",
     "transient",
     "unshown_metrics",
+    "why_no_match",
     "with_alert_marks",
 ]
 

@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from tuimon.analysis.metric_filter import chosen
 from tuimon.errors import UsageError
 from tuimon.panels._charts.curve_panel import CurvePanel, metric_panel
+from tuimon.panels._missing import MissingPanel, missing_panel
 from tuimon.store import Run
 from tuimon.text import clean
 
@@ -63,16 +64,23 @@ class OwnDashboard(Struct, frozen=True):
     thresholds: tuple[tuple[str, tuple[float, ...]], ...] = ()
     """(id of a panel or pattern of a metric, values in the unit of the chart)."""
 
-    def arranged(self, panels: Sequence[P], run: Run) -> tuple[P | CurvePanel, ...]:
-        """Return the chosen panels of a run in their order, then the others of `panels`, if wanted."""
+    def arranged(self, panels: Sequence[P], run: Run) -> tuple[P | CurvePanel | MissingPanel, ...]:
+        """Return the chosen panels of a run in their order, then the others of `panels`, if wanted.
+
+        In place of a panel for which the run has no data there is one that says what the log lacks.
+        """
         if not self.entries:
             return tuple(panels)
         known = {panel.id: panel for panel in panels}
-        first: dict[str, P | CurvePanel] = {}
+        first: dict[str, P | CurvePanel | MissingPanel] = {}
         for entry in self.entries:
             for panel in _of_entry(entry, known, run):
                 first.setdefault(panel.id, panel)
-        rest = [panel for panel in panels if panel.id not in first] if self.others or not first else []
+        rest = (
+            [panel for panel in panels if panel.id not in first]
+            if self.others or all(isinstance(panel, MissingPanel) for panel in first.values())
+            else []
+        )
         return (*first.values(), *rest)
 
     def with_panels(self, panels: Sequence[_Panel], others: bool) -> OwnDashboard:
@@ -81,7 +89,7 @@ class OwnDashboard(Struct, frozen=True):
         return replace(self, entries=tuple(dict.fromkeys(entries)), others=others)
 
 
-def _of_entry(entry: Entry, known: Mapping[str, P], run: Run) -> Iterator[P | CurvePanel]:
+def _of_entry(entry: Entry, known: Mapping[str, P], run: Run) -> Iterator[P | CurvePanel | MissingPanel]:
     if not entry.title and entry.patterns[0] in known:
         yield known[entry.patterns[0]]
         return
@@ -90,6 +98,8 @@ def _of_entry(entry: Entry, known: Mapping[str, P], run: Run) -> Iterator[P | Cu
         yield CurvePanel(f"own:{entry.title}", entry.title, 0, (), "linear", metrics[:_MAX_LINES])
     elif not entry.title:
         yield from map(metric_panel, metrics[:_MAX_METRICS])
+        if not metrics and (missing := missing_panel(entry.patterns[0])) is not None:
+            yield missing
 
 
 def named(pattern: str, run: Run) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class MachinePanel(Struct, frozen=True):
         """Return a row for each GPU, and one for CPU, memory and disk."""
         machine = run.machine
         if machine is None:
-            return TextView(TITLE, (), note="no data yet")
+            return TextView(TITLE, (), note="the first measurement of this machine has not arrived yet")
         host = _host(machine, machine.disk_of(run.path))
         room = max(size.height - 2, 1)
         gpus = list(_gpus(machine.gpus, size.width, symbols))

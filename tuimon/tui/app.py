@@ -206,7 +206,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.display = bool(panels)
         self.waiting.display = not panels
         if not panels:
-            self.waiting.update(snapshot, self.state.query if run is not None else "", theme)
+            self.waiting.update(snapshot, self.state.query if run is not None else "", theme, run)
         if header:
             self._draw_header(run, now)
         options = self.options

@@ -10,11 +10,11 @@ from textual.widget import Widget
 
 from tuimon.analysis.progress_inputs import not_understood
 from tuimon.draw.numbers import format_bytes
-from tuimon.draw.rows import fit_rows
+from tuimon.draw.rows import fit_rows, wrap_row
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows
-from tuimon.panels import link_row
-from tuimon.store import Snapshot
+from tuimon.panels import link_row, why_no_match
+from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 from tuimon.tui.box import strip
 
@@ -34,11 +34,13 @@ class Waiting(Widget):
         self._rows: Rows = ()
         self._theme = "dark"
 
-    def update(self, snapshot: Snapshot, query: str, theme: str) -> None:
-        """query: the filter, if it is the reason that there is nothing to draw."""
+    def update(self, snapshot: Snapshot, query: str, theme: str, run: Run | None = None) -> None:
+        """query: the filter, if it is the reason that there is nothing to draw. run: the run that it applies to."""
         if query:
             no_match = f"no metric matches {clean(query)}", Role.TITLE
             rows: Rows = ((no_match, ("   Esc removes the filter", Role.MUTED)),)
+            for sentence in why_no_match(query, run) if run is not None else ():
+                rows += ((), *wrap_row(((sentence, Role.TEXT),), max(self.size.width, 20), 8))
         else:
             rows = tuple(self._waiting_for(snapshot))
         if rows != self._rows or theme != self._theme:

@@ -25,6 +25,7 @@ from tuimon.text import cell_width, clean, fit
 
 _NAME, _LEAST_NAME = 40, 16
 _VALUE = 28
+_NO_METRICS: Row = (("  no metrics in common: no two of these runs log the same name", Role.MUTED),)
 _GAP: Span = ("  ", Role.MUTED)
 
 _TableRow = tuple[Span, list[Row]]
@@ -65,7 +66,7 @@ def comparison_table(runs: Sequence[Run], now: float, symbols: Symbols, width: i
         *(_join(*row, widths) for row in settings),
         (),
         _title("Metrics", columns),
-        *([_join(*row, widths) for row in metrics] or [(("  no metrics in common", Role.MUTED),)]),
+        *([_join(*row, widths) for row in metrics] or [_NO_METRICS]),
         (),
         (
             (
@@ -93,7 +94,7 @@ def _title(text: str, note: str) -> Row:
 
 def _same(different: int, same: int) -> str:
     if not different and not same:
-        return "no run logs its configuration"
+        return "no run logs its configuration; a tracker, Hydra or a config.yaml beside the log would"
     return ("none; " if not different else "") + f"{plural(same, 'setting')} the same"
 
 

@@ -33,7 +33,7 @@ def _toggle(app: Dashboard) -> None:
     if files:
         app.push_screen(screens.LogScreen(app.actions, files, app.settings.console_patterns, app.state.options.cursor))
     else:
-        app.say("No console text was found for this run")
+        app.say("No console text of this run: end the command with 2>&1 | tee DIR/train.log")
 
 
 def _on(method: Callable[[screens.LogScreen], None]) -> Callable[[Dashboard], None]:

@@ -22,7 +22,7 @@ def _toggle(app: Dashboard) -> None:
     if run is None:
         app.say("There is no run yet")
     elif run.ranks is None:
-        app.say("No logs of several ranks were found for this run")
+        app.say("No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them")
     else:
         app.push_screen(screens.RanksScreen(app.actions))
 

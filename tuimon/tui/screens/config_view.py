@@ -15,6 +15,7 @@ from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
 _WIDEST_NAME = 36
+_NO_SETTINGS = "no settings in the logs of this run; a tracker, Hydra or config.yaml adds them"
 
 
 class SettingTable(Table):
@@ -80,7 +81,7 @@ class ConfigScreen(TableScreen):
             self._run, self._tree = run, settings_tree(run)
         settings = visible_rows(self._tree, self._folded, self.query_text)
         folded = frozenset() if self.query_text else self._folded
-        empty = "no setting matches" if self.query_text else "no settings found in the logs of this run"
+        empty = f"no setting matches {clean(self.query_text)}: Esc shows all" if self.query_text else _NO_SETTINGS
         self.table.show(settings, folded, empty, state.theme)
         self.draw_lines(self._head(), state.theme)
 

@@ -6,7 +6,9 @@ from textual.events import Click
 from textual.message import Message
 
 from tuimon.analysis.metric_filter import matching
+from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Symbols
+from tuimon.panels import why_no_match
 from tuimon.panels.lists.metric_rows import (
     METRIC_SORTS,
     MetricWidths,
@@ -38,6 +40,7 @@ class MetricTable(Table):
     def __init__(self) -> None:
         super().__init__()
         self.names: tuple[str, ...] = ()
+        self._empty = ""
         self._longest = 0
         """Length of the longest name."""
         self._widths: MetricWidths = ()
@@ -55,8 +58,9 @@ class MetricTable(Table):
         """Selected metric, or None if the list is empty."""
         return self.names[self.cursor] if self.cursor < len(self.names) else None
 
-    def list(self, names: tuple[str, ...], selected: str | None) -> None:
-        """Set the metrics and their order, and select one of them."""
+    def list(self, names: tuple[str, ...], selected: str | None, empty: str = "") -> None:
+        """Set the metrics and their order, and select one of them. empty: text in place of missing rows."""
+        self._empty = empty if not names else ""
         if names is not self.names:
             self.names, self._longest = names, max(map(len, names), default=0)
         self.cursor = names.index(selected) if selected in names else 0
@@ -76,6 +80,7 @@ class MetricTable(Table):
             self._cached_for = run, self._widths, symbols
             self._cache.clear()
         rows = [self._row(run, self.names[index], index == self.cursor, symbols) for index in self.scroll_to_cursor()]
+        rows += wrap_row(((self._empty, Role.TEXT),), width, height) if self._empty else []
         self.paint_filled([metric_head(self._widths, sort, reverse, symbols, width), *rows], theme)
 
     def _row(self, run: Run, name: str, selected: bool, symbols: Symbols) -> Row:
@@ -132,7 +137,9 @@ class MetricBrowser(TableScreen):
             self._listed = listed
             names = matching(ordered(run.metrics, "relevance"), self.query_text)
             selected, self._first = self._first or self.table.selected, ""
-            self.table.list(sort_metrics(run, names, self.sort, self.reverse), selected)
+            query, why = self.query_text, why_no_match(self.query_text, run) if not names else []
+            empty = " ".join([f"No metric matches {clean(query)}. Esc shows all." if query else "No points yet.", *why])
+            self.table.list(sort_metrics(run, names, self.sort, self.reverse), selected, empty)
         self.table.show(run, self.sort, self.reverse, state.symbols, state.theme)
         self.draw_lines(self._head(run), state.theme)
 

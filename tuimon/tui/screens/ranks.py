@@ -108,7 +108,7 @@ class RanksPane(CellGrid):
         if width < 2 or height < 1:
             return
         if job is None:
-            text = " No logs of several ranks were found for this run"
+            text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
             self.paint_filled((fit_row(((text, Role.MUTED),), width),), self._theme_shown)
             return
         role = Role.CRITICAL if job.problems else Role.GOOD

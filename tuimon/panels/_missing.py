@@ -1,0 +1,122 @@
+"""Why a run has nothing for a panel or a filter, and what would make its log contain it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tuimon.analysis.metric_filter import nearest
+from tuimon.draw.rows import wrap_row
+from tuimon.model.views import Role, Size, Symbols, TextView
+from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._metrics import by_concept
+from tuimon.registry import discover
+from tuimon.store import Run
+from tuimon.text import clean
+
+
+class Topic(Struct, frozen=True):
+    """Something that a person looks for in a log."""
+
+    name: str
+    words: frozenset[str]
+    """Words of a filter that ask for it."""
+    concepts: tuple[str, ...]
+    """Beginnings of the concepts that contain it."""
+    remedy: str
+    """What makes a trainer log it."""
+    panels: frozenset[str] = frozenset()
+    """Ids of the panels that display it."""
+
+
+_MEASURED = "W&B, SwanLab and Trackio measure GPUs by themselves, MLflow after mlflow.enable_system_metrics_logging()"
+TOPICS = (
+    Topic(
+        "GPU memory",
+        frozenset({"memory", "mem", "gpu", "vram", "cuda", "oom", "allocated", "reserved"}),
+        ("gpu.",),
+        f"ROLL logs it with ROLL_DEBUG=1, verl as perf/max_memory_allocated_gb; {_MEASURED}",
+        frozenset({"gpu_memory", "gpu_moments", "gpu_peak"}),
+    ),
+    Topic(
+        "phase times",
+        frozenset({"phase", "phases", "time", "times", "timing", "timer", "timers", "latency", "duration", "timing_s"}),
+        ("time.",),
+        "verl logs them as timing_s/…, ROLL as time/…; any metric time/<phase> in seconds is read",
+        frozenset({"phase_latency", "phase_history"}),
+    ),
+    Topic(
+        "KL divergence",
+        frozenset({"kl", "kl_loss", "kld"}),
+        ("kl.",),
+        "verl logs it with use_kl_loss=True, TRL's GRPO with beta above 0; kl or kl_loss is read from any trainer",
+        frozenset({"kl"}),
+    ),
+    Topic(
+        "reward",
+        frozenset({"reward", "rewards", "score", "return"}),
+        ("reward.", "success."),
+        "it is read as reward, score or accuracy; supervised training has none",
+        frozenset({"reward"}),
+    ),
+    Topic(
+        "validation",
+        frozenset({"val", "eval", "validation", "test", "evaluation"}),
+        ("reward.val", "success.val", "loss.val"),
+        "it appears after the first evaluation (verl: trainer.test_freq, Hugging Face: eval_strategy)",
+    ),
+    Topic(
+        "system metrics",
+        frozenset({"utilisation", "utilization", "power", "watts", "temperature", "temp", "network", "disk", "cpu"}),
+        ("machine",),
+        _MEASURED,
+        frozenset({"system_metrics"}),
+    ),
+)
+
+
+def why_no_match(query: str, run: Run) -> list[str]:
+    """Return sentences about a filter that matches no metric of a run: what the log lacks, and the nearest names."""
+    words = frozenset(query.lower().replace("/", " ").replace("*", " ").split())
+    asked = [topic for topic in TOPICS if words & topic.words and not _logged(topic.concepts, run)]
+    sentences = [f"This run logs no {topic.name}: {topic.remedy}." for topic in asked]
+    near = nearest(query, run.metrics)
+    return [*sentences, *([f"The nearest names are {', '.join(map(clean, near))}."] if near else [])]
+
+
+def _logged(concepts: Sequence[str], run: Run) -> bool:
+    return any(concept.startswith(tuple(concepts)) for concept in by_concept(run.metrics))
+
+
+class MissingPanel(Struct, frozen=True):
+    """A panel that the user has chosen and for which the run has no data; says what would fill it."""
+
+    id: str
+    title: str
+    order: int = 0
+    kind: str = "text"
+    rows: int = 4
+
+    def relevant(self, run: Run) -> bool:
+        """Return True: the user has chosen it."""
+        return True
+
+    def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
+        """Return the sentence about what the log lacks."""
+        rows = wrap_row(((why_empty(self.id, self.title), Role.MUTED),), max(size.width, 1), max(size.height - 1, 1))
+        return TextView(self.title, tuple(rows))
+
+
+def missing_panel(id: str) -> MissingPanel | None:
+    """Return a panel in place of the panel with this id, or None if there is no such panel."""
+    panel = next((panel for panel in discover("tuimon.panels", "PANEL") if panel.id == id), None)
+    return None if panel is None else MissingPanel(id, panel.title)
+
+
+def why_empty(id: str, title: str) -> str:
+    """Return a sentence about a panel for which a run has no data."""
+    if id == "machine":
+        return "Shown while the run is active, for the GPUs of this machine (NVIDIA: pip install 'tuimon[gpu]')."
+    topic = next((topic for topic in TOPICS if id in topic.panels), None)
+    return f"This run logs no {title}." if topic is None else f"This run logs no {topic.name}: {topic.remedy}."
