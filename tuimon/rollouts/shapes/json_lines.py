@@ -14,13 +14,15 @@ from tuimon.rollouts.shapes._decoding import decode
 from tuimon.sources.files import open_regular
 
 _PART = 1 << 20
+_BUFFER = 256 << 10
+"""Bytes that are read at a time: samples are longer than the default buffer."""
 
 
 def _rows(path: str, start: int) -> Rows:
     descriptor, _ = open_regular(path)
     session: dict[str, Any] | None = None
     skipped = 0
-    with open(descriptor, "rb") as file:
+    with open(descriptor, "rb", buffering=_BUFFER) as file:
         file.seek(start)
         offset = start
         while line := file.readline(MAX_DOCUMENT):
