@@ -2,7 +2,8 @@
 
     python -m tests.bench.csv_table [ROWS]
 
-A row has a step and 20 numbers. Times are CPU seconds, the best of three rounds. In "sparse" two of three cells are
+A row has a step and 20 numbers. Times are CPU seconds, the median of five rounds in which the readers take turns, as
+the load of the machine changes from one second to the next. In "sparse" two of three cells are
 empty (Lightning), "diverged" has NaN in a fifth of its columns, "quoted" has quotes around every cell.
 """
 
@@ -11,9 +12,10 @@ from __future__ import annotations
 import csv
 import io
 import random
+import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.model.points import Points
@@ -51,13 +53,16 @@ def pandas_read_csv(data: bytes) -> int:
     return int(pandas.read_csv(io.BytesIO(data)).size)
 
 
-def cpu_seconds(read: Callable[[bytes], int], data: bytes) -> float:
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        read(data)
-        times.append(time.process_time() - start)
-    return min(times)
+def cpu_seconds(readers: Sequence[Callable[[bytes], int]], data: bytes) -> list[float]:
+    """Return the time of each reader; they are called in turn."""
+    rounds = [[_seconds(read, data) for read in readers] for _ in range(5)]
+    return [statistics.median(times) for times in zip(*rounds, strict=True)]
+
+
+def _seconds(read: Callable[[bytes], int], data: bytes) -> float:
+    start = time.process_time()
+    read(data)
+    return time.process_time() - start
 
 
 def main() -> None:
@@ -77,8 +82,9 @@ def main() -> None:
         readers.append(pandas_read_csv)
         print(f"pandas {pandas.__version__}")
     for name, data in logs.items():
-        mine = cpu_seconds(ours, data)
-        others = ", ".join(f"{read.__name__} {cpu_seconds(read, data) / mine:.2f} times as long" for read in readers)
+        mine, *theirs = cpu_seconds([ours, *readers], data)
+        pairs = zip(readers, theirs, strict=True)
+        others = ", ".join(f"{read.__name__} {seconds / mine:.2f} times as long" for read, seconds in pairs)
         print(f"{name:<9} {len(data) / mine / 1e6:6.0f} MB/s, {rows * 21 / mine / 1e6:5.1f} M cells/s; {others}")
 
 

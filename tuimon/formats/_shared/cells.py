@@ -51,7 +51,7 @@ def read_cells(lines: list[bytes], separator: bytes, columns: int) -> tuple[Floa
         flat = separator.join(lines)
     shape = len(lines), columns
     if separator == b"," or b"," not in flat:
-        numbers = _numbers(flat.replace(separator, b","))
+        numbers = _numbers(flat if separator == b"," else flat.replace(separator, b","))
         if numbers is not None:
             return numbers[0].reshape(shape) + 0.0, numbers[1].reshape(shape)
     values = np.full(shape, np.nan)
@@ -90,6 +90,13 @@ def _with_decimal_points(line: bytes, separator: bytes) -> bytes:
 def _numbers(flat: bytes) -> tuple[Floats, Mask] | None:
     """Parse comma-separated cells; return None if a cell is neither a JSON number, NaN nor empty."""
     others = flat.translate(None, _OF_NUMBERS)
+    if not others:
+        try:
+            parsed = orjson.loads(b"[%b]" % flat)  # an empty cell is no JSON
+        except orjson.JSONDecodeError:
+            pass
+        else:
+            return (np.array(parsed, np.float64), np.ones(len(parsed), np.bool_)) if parsed else None
     if others.replace(b"nan", b"").replace(b"NaN", b""):
         return None
     padded = b"," + flat + b","
