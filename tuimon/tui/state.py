@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from tuimon.model.views import Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, transient
@@ -41,6 +42,8 @@ class ViewState:
     """Whether sections are folded; None: they are if there are many metrics."""
     turned: tuple[str, ...] = ()
     """Titles of the sections whose state is the opposite of `folded`."""
+    marked_text: Any = field(default=None, metadata={"transient": True})
+    """Generated text (rollouts.Sample) that others are compared with, also those of other runs; None: no text."""
     paused: bool = transient(False)
     """Whether the screen is held while reading continues."""
 

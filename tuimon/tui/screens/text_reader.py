@@ -56,8 +56,6 @@ class TextReader(WorkScreen):
         self.entry: Entry | None = None
         self.other: Sample | None = None
         """Sample that the displayed one is compared with."""
-        self.marked: Sample | None = None
-        """Sample that was chosen for comparisons."""
         self._advice: list[str] = []
         self._check: tuple[object, ...] = ()
         self._note = ""
@@ -75,6 +73,16 @@ class TextReader(WorkScreen):
     def choice(self) -> Choice:
         """Entries of the step, and which of them are listed in which order."""
         return self.table.choice
+
+    @property
+    def marked(self) -> Sample | None:
+        """Sample that was chosen for comparisons; it stays when the view is closed."""
+        marked: Sample | None = self.dashboard.state.marked_text
+        return marked
+
+    @marked.setter
+    def marked(self, sample: Sample | None) -> None:
+        self.dashboard.state.marked_text = sample
 
     def on_mount(self) -> None:
         self.place()
