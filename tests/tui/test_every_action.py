@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import pytest
 from support.dashboard import copied, opened, text, until
+from support.written_media import write_run
 from support.written_texts import write_step
 from textual.pilot import Pilot
 from textual.screen import Screen
@@ -30,6 +31,7 @@ from tuimon.tui.screens.comparison import ComparisonScreen
 from tuimon.tui.screens.config_view import ConfigScreen
 from tuimon.tui.screens.help import HelpScreen
 from tuimon.tui.screens.log_view import LogScreen
+from tuimon.tui.screens.media_view import MediaScreen
 from tuimon.tui.screens.metric_browser import MetricBrowser
 from tuimon.tui.screens.notes import NotesScreen
 from tuimon.tui.screens.run_list import RunListScreen
@@ -118,8 +120,8 @@ def ids(*sections: str) -> set[str]:
 
 
 def test_every_section_has_a_tour() -> None:
-    toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Config", "Ranks"}
-    toured |= {"Help and alerts"}
+    toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"}
+    toured |= {"Ranks", "Help and alerts"}
     assert {action.section for action in all_actions()} == toured
 
 
@@ -659,3 +661,33 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         step = screen.step
         await t.press("text_charts")
         assert t.app.state.options.cursor == step
+
+
+async def test_media(tmp_path: Path) -> None:
+    async with tour(tmp_path, (80, 24), 1, "Media") as t:
+        write_run(tmp_path / "sweep" / "seed00")
+        await t.press("media")
+        screen = await t.on(MediaScreen)
+        shown = await until(t.app, t.pilot, lambda s: "heat map" in s and "weights" in s)
+        assert "7 tags" in shown
+        assert "step 4" in shown
+        await t.press("media_view")
+        await until(t.app, t.pilot, lambda s: "bands" in s)
+        await t.press("media_previous_step", "media_previous_step", "media_next_step", "media_mark")
+        await until(t.app, t.pilot, lambda s: "Compared with step 3" in s)
+        await t.press("media_view")
+        await until(t.app, t.pilot, lambda s: "two steps" in s)
+        await t.press("media_next_step")
+        await until(t.app, t.pilot, lambda s: "step 3" in s and "step 4" in s)
+        await t.press("media_down", "media_up")
+        assert screen.table.cursor == 0
+        await t.press("media_page_down")
+        assert screen.table.cursor == 6
+        await t.press("media_page_up", "media_last")
+        assert screen.table.cursor == 6
+        await t.press("media_first", "media_filter")
+        await t.type("note")
+        await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tags" in s)
+        await t.pilot.press("escape")
+        await t.press("media")
+        assert len(t.app.screen_stack) == 1

@@ -17,7 +17,8 @@ from tuimon.tui.board import Board
 from tuimon.tui.state import ViewState
 
 SECTIONS = (
-    *("General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Config", "Ranks"),
+    *("General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"),
+    "Ranks",
     "Help and alerts",
 )
 """Sections of the help screen, in order."""
@@ -123,7 +124,7 @@ class Action(Struct, frozen=True):
     """Position and label in the footer while a panel is zoomed; None if that footer does not show the action."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
-    """Screens on which the keys work: dashboard, runs, metrics, log, texts, config, ranks, help, alerts."""
+    """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, config, ranks, help, alerts."""
     also: str = ""
     """Other words for it, by which the help and the palette find it."""
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tuimon.tui.screens.config_view import ConfigScreen
     from tuimon.tui.screens.help import HelpScreen
     from tuimon.tui.screens.log_view import LogScreen
+    from tuimon.tui.screens.media_view import MediaScreen
     from tuimon.tui.screens.metric_browser import MetricBrowser
     from tuimon.tui.screens.notes import NotesScreen
     from tuimon.tui.screens.ranks import RanksScreen
@@ -24,6 +25,7 @@ __all__ = [
     "ConfigScreen",
     "HelpScreen",
     "LogScreen",
+    "MediaScreen",
     "MetricBrowser",
     "NotesScreen",
     "RanksScreen",
@@ -36,6 +38,7 @@ _MODULES = {
     "ConfigScreen": "config_view",
     "HelpScreen": "help",
     "LogScreen": "log_view",
+    "MediaScreen": "media_view",
     "MetricBrowser": "metric_browser",
     "NotesScreen": "notes",
     "RanksScreen": "ranks",

@@ -1,0 +1,69 @@
+"""Pictures of values that are not scalars: size, order of the axes, both sets of symbols."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.written_media import write_run
+
+from tuimon.draw.rows import row_width
+from tuimon.media import Distribution, Item, Kind, PrecisionRecall
+from tuimon.media.library import Tag, read_media
+from tuimon.media.rows import BANDS, COMPARE, HEAT, VIEWS, detail_rows
+from tuimon.model.views import Row
+
+
+def lines(rows: list[Row]) -> list[str]:
+    return ["".join(text for text, _ in row) for row in rows]
+
+
+def moving() -> Tag:
+    """A histogram with all values in -10 to -9 at step 0, and one higher for each step."""
+    tag = Tag(Kind.HISTOGRAM, "w")
+    for step in range(20):
+        tag.add(Item(Kind.HISTOGRAM, "w", step, 8, "", Distribution((step - 10.0, step - 9.0), (5.0,))))
+    return tag
+
+
+@pytest.mark.parametrize("view", [HEAT, BANDS])
+@pytest.mark.parametrize("plain", [False, True])
+def test_steps_go_right_and_values_up(view: str, plain: bool) -> None:
+    shown = lines(detail_rows(moving(), 50, 22, view, 19, None, plain))
+    assert len(shown) == 22
+    marks = [[x for x, cell in enumerate(line[10:]) if cell != " "] for line in shown[:20]]
+    assert marks == [[2 * (19 - row), 2 * (19 - row) + 1] for row in range(20)]
+    assert shown[0].split()[0] == "10"
+    assert shown[19].split()[0] == "-10"
+    assert shown[20].index("^") == 10 + 2 * 19
+    assert shown[21].split() == ["step", "0", "19"]
+    assert not plain or "".join(shown).isascii()
+
+
+def test_one_step_against_another() -> None:
+    shown = lines(detail_rows(moving(), 50, 5, COMPARE, 19, 18, True))
+    assert "step 18" in shown[0]
+    assert "step 19" in shown[0]
+    assert [line[10:].count("#") > 0 for line in shown[1:]] == [True, True, True, True]
+    assert shown[1].index("#") > shown[4].index("#"), "the higher values are those of the later step, to the right"
+
+
+def test_a_curve_has_recall_to_the_right() -> None:
+    tag = Tag(Kind.PR_CURVE, "pr")
+    tag.add(Item(Kind.PR_CURVE, "pr", 0, 8, "", PrecisionRecall((1.0, 0.5, 0.0), (0.0, 0.5, 1.0))))
+    shown = lines(detail_rows(tag, 32, 13, HEAT, 0, None, True))
+    assert "area 0.5" in shown[0]
+    assert [line.index("*") for line in shown[1:] if "*" in line] == [10, 20, 30]
+
+
+@pytest.mark.parametrize("width", [24, 38, 80, 200])
+@pytest.mark.parametrize("height", [2, 7, 40])
+def test_every_kind_fits(tmp_path: Path, width: int, height: int) -> None:
+    found = read_media(str(write_run(tmp_path)))
+    assert len(found.tags) == 7
+    for tag in found.tags:
+        for view in VIEWS:
+            rows = detail_rows(tag, width, height, view, 2, 1, False)
+            assert rows
+            assert len(rows) <= height
+            assert all(row_width(row) <= width for row in rows), tag.kind

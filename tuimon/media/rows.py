@@ -1,0 +1,185 @@
+"""Rows of text that show the items of a tag: heat map, bands, two steps, curve, text, settings, or a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tuimon.draw.numbers import format_value
+from tuimon.draw.rows import fit_row
+from tuimon.media import Distribution, Item, PrecisionRecall, Setting
+from tuimon.media.library import Tag
+from tuimon.media.shape import area_under, normalized, quantile, rebucket
+from tuimon.model.views import HEAT_ROLES, Role, Row
+from tuimon.redact import redacted, redacted_text
+from tuimon.text import clean, fit
+
+HEAT, BANDS, COMPARE = "heat map", "bands", "two steps"
+VIEWS = (HEAT, BANDS, COMPARE)
+"""Views of a histogram."""
+_AXIS = 10
+"""Cells of the labels to the left of a picture."""
+_LEVELS = {False: " ░▒▓█", True: " .:*#"}
+"""Shades by level; True: ASCII. They can be distinguished without colour."""
+_WIDEST_STEP = 12
+_TEXT_LINES = 500
+
+
+def detail_rows(tag: Tag, width: int, height: int, view: str, step: int, marked: int | None, plain: bool) -> list[Row]:
+    """Return at most `height` rows of `width` cells. step, marked: the selected step and the one that it is compared
+    with (None: the first); plain: ASCII only."""
+    items = tag.items
+    if width < 24 or height < 2 or not items:
+        return []
+    rows = _rows(items, width, height, view, step, marked, plain)
+    return [fit_row(row, width) for row in rows[:height]]
+
+
+def _rows(
+    items: list[Item], width: int, height: int, view: str, step: int, marked: int | None, plain: bool
+) -> list[Row]:
+    item = nearest(items, step)
+    other = items[0] if marked is None else nearest(items, marked)
+    content = item.content
+    if isinstance(content, Distribution):
+        if view == COMPARE:
+            return _two_steps(other, item, width, height, plain)
+        return _over_steps(items, item.step, width, height, view, plain)
+    if isinstance(content, PrecisionRecall):
+        return _curve(other, item, width, height, plain)
+    if isinstance(content, str):
+        return _text(item, content, width)
+    if isinstance(content, dict):
+        return _settings(content, width)
+    return _list(items, item, width, height)
+
+
+def nearest(items: Sequence[Item], step: int) -> Item:
+    """Return the item whose step is closest to `step`."""
+    return min(items, key=lambda item: abs(item.step - step))
+
+
+def _over_steps(items: list[Item], step: int, width: int, height: int, view: str, plain: bool) -> list[Row]:
+    """Draw distributions over steps: time to the right, values upward."""
+    shapes = [(item.step, item.content) for item in items if isinstance(item.content, Distribution)]
+    room, tall = width - _AXIS, max(height - 2, 1)
+    count = min(len(shapes), room)
+    columns = [shapes[round(index * (len(shapes) - 1) / max(count - 1, 1))] for index in range(count)]
+    low = min(shape.edges[0] for _, shape in columns)
+    high = max(shape.edges[-1] for _, shape in columns)
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    column = _heat_column if view == HEAT else _band_column
+    cells = [column(shape, low, high, tall, plain) for _, shape in columns]
+    cell = max(room // count, 1)
+    rows = _with_axis(low, high, tall, lambda row: tuple((text * cell, role) for text, role in (c[row] for c in cells)))
+    selected = min(range(count), key=lambda index: abs(columns[index][0] - step))
+    pointer = " " * (_AXIS + selected * cell + (cell - 1) // 2) + "^"
+    first, last = f"step {columns[0][0]}", str(columns[-1][0])
+    axis = " " * _AXIS + first + last.rjust(max(cell * count - len(first), len(last) + 1))
+    return [*rows, ((pointer, Role.ACCENT),), ((fit(axis, width), Role.AXIS),)]
+
+
+def _with_axis(low: float, high: float, tall: int, row: Callable[[int], Row]) -> list[Row]:
+    """Put the values of the first, middle and last row in front of the rows."""
+    labels = {0: high, tall - 1: low}
+    if tall >= 5:
+        labels[tall // 2] = high - (high - low) * (tall // 2 + 0.5) / tall
+    return [
+        ((f"{format_value(labels[index]) if index in labels else '':>{_AXIS - 1}} ", Role.AXIS), *row(index))
+        for index in range(tall)
+    ]
+
+
+def _heat_column(shape: Distribution, low: float, high: float, tall: int, plain: bool) -> Row:
+    levels = _LEVELS[plain]
+    spans = []
+    for part in reversed(normalized(rebucket(shape, low, high, tall))):
+        level = 0 if part <= 0 else 1 + min(int(part * (len(levels) - 1)), len(levels) - 2)
+        spans.append((levels[level], HEAT_ROLES[level + 1] if level else Role.FAINT))
+    return tuple(spans)
+
+
+def _band_column(shape: Distribution, low: float, high: float, tall: int, plain: bool) -> Row:
+    levels = _LEVELS[plain]
+    bands = [(quantile(shape, (100 - f) / 100), quantile(shape, f / 100)) for f in (100, 93, 84, 69)]
+    median, height = quantile(shape, 0.5), (high - low) / tall
+    spans = []
+    for row in range(tall):
+        top, bottom = high - row * height, high - (row + 1) * height
+        level = sum(left < top and (right > bottom or left == right == bottom) for left, right in bands)
+        if bottom <= median < top or (row == 0 and median >= top):
+            spans.append(("-" if plain else "━", Role.ACCENT))
+        else:
+            spans.append((levels[level], HEAT_ROLES[level] if level else Role.FAINT))
+    return tuple(spans)
+
+
+def _two_steps(first: Item, second: Item, width: int, height: int, plain: bool) -> list[Row]:
+    """Draw two distributions side by side as horizontal bars over the same buckets."""
+    shapes = [item.content for item in (first, second) if isinstance(item.content, Distribution)]
+    low, high = min(s.edges[0] for s in shapes), max(s.edges[-1] for s in shapes)
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    tall, room = max(height - 1, 1), (width - _AXIS) // 2 - 1
+    parts = [rebucket(shape, low, high, tall)[::-1] for shape in shapes]
+    most = [max(part) or 1.0 for part in parts]
+    block = "#" if plain else "█"
+
+    def bars(row: int) -> Row:
+        lengths = [round(part[row] / largest * room) for part, largest in zip(parts, most, strict=True)]
+        lengths = [max(n, 1) if part[row] > 0 else n for n, part in zip(lengths, parts, strict=True)]
+        return (
+            (fit(block * lengths[0], room + 1), Role.SERIES_0),
+            (block * lengths[-1], Role.SERIES_1),
+        )
+
+    head = (" " * _AXIS, Role.AXIS), (fit(f"step {first.step}", room + 1), Role.SERIES_0)
+    return [(*head, (f"step {second.step}", Role.SERIES_1)), *_with_axis(low, high, tall, bars)]
+
+
+def _curve(first: Item, second: Item, width: int, height: int, plain: bool) -> list[Row]:
+    """Draw the precision-recall curves of two steps: recall to the right, precision upward."""
+    tall, room = max(height - 2, 1), width - _AXIS - 1
+    grid: list[list[tuple[str, Role]]] = [[(" ", Role.FAINT)] * room for _ in range(tall)]
+    heads: list[tuple[str, Role]] = [(" " * _AXIS, Role.AXIS)]
+    pairs = ((first, "." if plain else "∙", Role.SERIES_0), (second, "*" if plain else "●", Role.SERIES_1))
+    for item, mark, role in pairs if first.step != second.step else pairs[1:]:
+        curve = item.content
+        if not isinstance(curve, PrecisionRecall):
+            continue
+        for precision, recall in zip(curve.precision, curve.recall, strict=True):
+            if 0 <= precision <= 1 and 0 <= recall <= 1:
+                grid[round((1 - precision) * (tall - 1))][round(recall * (room - 1))] = mark, role
+        heads.append((f"{mark} step {item.step}: area {area_under(curve.precision, curve.recall):.4g}  ", role))
+    axis = f"{'recall 0':>{_AXIS}}{'1':>{max(room - 1, 1)}}"
+    return [tuple(heads), *_with_axis(0.0, 1.0, tall, lambda row: tuple(grid[row])), ((axis, Role.AXIS),)]
+
+
+def _text(item: Item, text: str, width: int) -> list[Row]:
+    rows: list[Row] = [((f" step {item.step}", Role.MUTED),)]
+    for line in redacted_text(text).split("\n")[:_TEXT_LINES]:
+        shown = clean(line)
+        pieces = [shown[start : start + width - 2] for start in range(0, len(shown), width - 2)] or [""]
+        rows += [((f" {piece}", Role.TEXT),) for piece in pieces]
+    return rows
+
+
+def _settings(settings: dict[str, Setting], width: int) -> list[Row]:
+    return [
+        ((fit(f" {clean(key)}", min(40, width // 2)), Role.MUTED), (clean(str(value), width // 2), Role.VALUE))
+        for key, value in redacted(settings).items()
+    ]
+
+
+def _list(items: list[Item], item: Item, width: int, height: int) -> list[Row]:
+    """List step, size and name, with the selected step in view."""
+    place = items.index(item)
+    top = max(0, min(place - height // 2, len(items) - height))
+    return [
+        (
+            (f"{shown.step:>{_WIDEST_STEP}} ", Role.ACCENT if shown is item else Role.MUTED),
+            (f"{shown.size:>12} bytes  ", Role.VALUE),
+            (fit(clean(shown.detail), max(width - _WIDEST_STEP - 21, 1)), Role.TEXT),
+        )
+        for shown in items[top : top + height]
+    ]

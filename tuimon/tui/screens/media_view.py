@@ -1,0 +1,190 @@
+"""Media view: what a run has logged besides scalars, as a list of tags with a picture of the selected one.
+
+Nothing is read before the view is opened. A thread reads the files, so that a large file does not delay keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from tuimon.model.views import Role, Row, Symbols
+from tuimon.store import Run, Snapshot
+from tuimon.text import clean, fit
+from tuimon.tui.action import Action
+from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.state import ViewState
+
+if TYPE_CHECKING:
+    from tuimon.media.library import Found, Tag
+
+
+class MediaTable(Table):
+    """Tags, and below them the picture of the selected one."""
+
+    DEFAULT_CSS = "MediaTable { height: 1fr; width: 1fr; }"
+    HEADS = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[Tag] = []
+        self.view = self.empty = ""
+        self.step: int | None = None
+        """Selected step; None: the newest."""
+        self.marked: int | None = None
+        """Step that the selected one is compared with; None: the first."""
+        self._plain, self._theme_shown = False, ""
+
+    @property
+    def count(self) -> int:
+        return len(self.tags)
+
+    @property
+    def room(self) -> int:
+        """Rows of the list: at most a third of the height."""
+        return max(min(self.count, self.size.height // 3), 1)
+
+    @property
+    def tag(self) -> Tag | None:
+        """Selected tag."""
+        return self.tags[self.cursor] if self.cursor < self.count else None
+
+    def show(self, tags: list[Tag], empty: str, state: ViewState) -> None:
+        """Display tags. empty: text if there are none."""
+        self.tags, self.empty = tags, empty
+        self._plain, self._theme_shown = state.symbols is Symbols.ASCII, state.theme
+        self.cursor = max(0, min(self.cursor, len(tags) - 1))
+        self.draw()
+
+    def draw(self) -> None:
+        from tuimon.media.rows import detail_rows
+
+        width, height = self.size
+        if width < 2 or height < 1:
+            return
+        rows = [_row(self.tags[index], index == self.cursor, width) for index in self.scroll_to_cursor()]
+        tag = self.tag
+        if tag is not None and height > len(rows) + 2:
+            step = tag.last_step if self.step is None else self.step
+            rows.append(((("-" if self._plain else "─") * width, Role.FAINT),))
+            left = height - len(rows)
+            rows += detail_rows(tag, width, left, self.view, step, self.marked, self._plain)
+        self.paint_filled(rows or [((fit(f" {self.empty}", width), Role.MUTED),)], self._theme_shown)
+
+
+class MediaScreen(TableScreen):
+    """What a run has logged besides scalars."""
+
+    WHERE = "media"
+    PROMPT = "tags"
+    PLACEHOLDER = "words of kinds and tags"
+
+    def __init__(self, actions: tuple[Action, ...], run: Run, step: int | None) -> None:
+        """step: step to show, None: the newest."""
+        from tuimon.media.rows import VIEWS
+
+        self.table = MediaTable()
+        super().__init__(actions, self.table)
+        self._directory, self._run_name = run.directory, run.name or ""
+        self._found: Found | None = None
+        self._left = False
+        self.table.view, self.table.step = VIEWS[0], step
+
+    def on_mount(self) -> None:
+        self.run_worker(self._read())
+
+    def on_unmount(self) -> None:
+        self._left = True
+
+    async def _read(self) -> None:
+        from tuimon.media.library import read_media
+
+        self._found = await asyncio.to_thread(read_media, self._directory, (), lambda: self._left)
+        if not self._left:
+            self.dashboard.redraw()
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        words = self.query_text.lower().split()
+        tags = self._found.tags if self._found is not None else []
+        tags = [tag for tag in tags if all(word in f"{tag.kind} {tag.name}".lower() for word in words)]
+        self.table.show(tags, self._empty(), state)
+        self.draw_lines(self._head(), state.theme)
+
+    def _empty(self) -> str:
+        if self._found is None:
+            return "reading the log files"
+        if self._found.tags:
+            return "no tag matches"
+        return "Only scalars: no histogram, image or text in the event files, .wandb and .swanlab files of this run"
+
+    def _head(self) -> Row:
+        found, tag = self._found, self.table.tag
+        head: Row = ((f" {clean(self._run_name)} ", Role.TITLE), (f" {len(self.table.tags)} tags", Role.MUTED))
+        if found is not None and found.problems:
+            head += ((f"  {len(found.problems)} not readable", Role.WARNING),)
+        if tag is not None:
+            step = self._item_step(tag)
+            head += ((f"  step {step}", Role.VALUE),)
+            head += ((f"  {self.table.view}", Role.ACCENT),) if tag.kind == "histogram" else ()
+        return head
+
+    def _item_step(self, tag: Tag) -> int:
+        from tuimon.media.rows import nearest
+
+        wanted = tag.last_step if self.table.step is None else self.table.step
+        return nearest(tag.items, wanted).step
+
+    # ------------------------------------------------------------------ keys
+
+    def next_view(self) -> None:
+        """Show histograms as a heat map, as bands, or one step against another."""
+        from tuimon.media.rows import VIEWS
+
+        self.table.view = VIEWS[(VIEWS.index(self.table.view) + 1) % len(VIEWS)]
+        self.dashboard.redraw()
+
+    def move_step(self, by: int) -> None:
+        """Select a later (by > 0) or an earlier step of the tag."""
+        tag = self.table.tag
+        if tag is None:
+            return
+        steps = sorted({item.step for item in tag.items})
+        place = steps.index(self._item_step(tag)) + by
+        if 0 <= place < len(steps):
+            self.table.step = steps[place]
+            self.dashboard.redraw()
+        else:
+            self.say(f"No step {'after' if by > 0 else 'before'} this one")
+
+    def mark(self) -> None:
+        """Compare other steps with the selected one; again: with the first."""
+        tag = self.table.tag
+        if tag is None:
+            return
+        step = self._item_step(tag)
+        self.table.marked = None if self.table.marked == step else step
+        self.say("Compared with the first step" if self.table.marked is None else f"Compared with step {step}")
+
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        super().move(rows, pages)
+        self.dashboard.redraw()
+
+
+def _row(tag: Tag, selected: bool, width: int) -> Row:
+    """Return a row of `width` cells: kind, tag, count, steps and size."""
+    steps = str(tag.last_step) if tag.first_step == tag.last_step else f"{tag.first_step}-{tag.last_step}"
+    right = f" {tag.count} × step {steps}  {_size(tag.bytes)} "
+    name = max(width - 11 - len(right), 8)
+    return (
+        ("▌" if selected else " ", Role.ACCENT),
+        (fit(str(tag.kind), 10), Role.MUTED),
+        (fit(clean(tag.name), name, keep="end"), Role.VALUE if selected else Role.TEXT),
+        (fit(right, max(width - 11 - name, 0)), Role.MUTED),
+    )
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
