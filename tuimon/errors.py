@@ -5,7 +5,8 @@ TuimonError
 ├── NothingFound        no such path, or no log below it                             exit 3
 ├── FormatError         bytes are not what their format promises
 │   └── Unfinished      a document that is still being written: keep the last good one, try again
-└── WireError           a frame from the reader process is not well formed
+├── WireError           a frame from the reader process is not well formed
+└── Interrupted         ctrl+c during long work                                      exit 130
 """
 
 from collections.abc import Sequence
@@ -56,6 +57,12 @@ class NothingFound(TuimonError):
     """There is no such path, or no metric log below it."""
 
     exit_code = ExitCode.NOTHING_FOUND
+
+
+class Interrupted(TuimonError):
+    """The user pressed ctrl+c during long work."""
+
+    exit_code = ExitCode.INTERRUPTED
 
 
 class FormatError(TuimonError):

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from types import TracebackType
+from typing import ParamSpec, TypeVar
+
+from tuimon.errors import Interrupted
+
+Item = TypeVar("Item")
+Arguments = ParamSpec("Arguments")
 
 _WIDTH = 24
 _AFTER = 0.5
@@ -33,12 +42,16 @@ class Progress:
         self._shown = False
 
     def update(self, done: int, total: int, unit: str = "") -> None:
-        """Redraw the bar if enough time has passed. done, total: in the same `unit`."""
+        """Redraw the bar if enough time has passed. done, total: in the same `unit`; total 0: unknown, no bar."""
         now = time.monotonic()
         if not self._enabled or now < self._next:
             return
         self._next, self._shown = now + _EVERY, True
-        part = min(done / total, 1.0) if total > 0 else 0.0
+        if total <= 0:
+            sys.stderr.write(f"\r{self._label} {done:,}{unit}\x1b[K")
+            sys.stderr.flush()
+            return
+        part = min(done / total, 1.0)
         filled = round(part * _WIDTH)
         left = (now - self._begun) / part * (1 - part) if part > 0.01 else float("nan")
         eta = f"  {left:.0f} s left" if left == left else ""
@@ -52,3 +65,36 @@ class Progress:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self._shown = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def counted(self, items: Iterable[Item], unit: str) -> Iterator[Item]:
+        """Yield the items and display their number, as their total is unknown."""
+        try:
+            for number, item in enumerate(items, 1):
+                self.update(number, 0, unit)
+                yield item
+        finally:
+            self.close()
+
+
+def interruptible(sentence: str) -> Callable[[Callable[Arguments, int]], Callable[Arguments, int]]:
+    """Make a function that ends on ctrl+c raise Interrupted with a sentence, so that the command exits with 130."""
+
+    def decorate(run: Callable[Arguments, int]) -> Callable[Arguments, int]:
+        @wraps(run)
+        def interrupted(*positional: Arguments.args, **named: Arguments.kwargs) -> int:
+            try:
+                return run(*positional, **named)
+            except KeyboardInterrupt:
+                raise Interrupted(sentence) from None
+
+        return interrupted
+
+    return decorate

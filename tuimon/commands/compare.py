@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, directory, open_output
+from tuimon.commands._reading import read_logs
 from tuimon.commands._shared import (
     add_json,
     add_metrics,
@@ -20,7 +21,7 @@ from tuimon.commands._shared import (
     chosen_metrics,
     terminal_width,
 )
-from tuimon.commands._stderr import count_of, print_status
+from tuimon.commands._stderr import count_of, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
@@ -44,12 +45,12 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_show_secrets(parser)
 
 
+@interruptible("interrupted before the comparison was complete")
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.comparison import compare
-    from tuimon.monitor.local import open_run
 
     paths = checked_paths(options.paths, options=options)
-    runs = in_order(open_run(*paths).runs, paths)
+    runs = in_order(read_logs(paths).snapshot().runs, paths)
     if len(runs) < 2:
         names = ", ".join(clean(run.name) for run in runs)
         raise UsageError(

@@ -16,7 +16,7 @@ from tuimon import config
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, directory, open_output
 from tuimon.commands._shared import add_metrics, add_paths, add_strict, checked_paths, chosen_metrics
-from tuimon.commands._stderr import Progress, count_of, print_status
+from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
@@ -83,6 +83,7 @@ def _cells(text: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
+@interruptible("interrupted before the export was complete")
 def _run(options: argparse.Namespace) -> int:
     exports = _formats(options)
     reading = _Reading(options, exports)
@@ -215,8 +216,8 @@ class _Reading:
             from tuimon.store import Spool
 
             self._monitor = monitor = LocalMonitor(self._paths, spool=Spool() if self._points_only else None)
-            monitor.read(lambda done, total: self._progress.update(done, total, " bytes"))
-            self._progress.close()
+            with self._progress:
+                monitor.read(lambda done, total: self._progress.update(done, total, " bytes"))
             monitor.collector.require_something()
             self.partly_read |= monitor.collector.partly_unreadable
         return self._monitor

@@ -8,8 +8,9 @@ import time
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, open_output
+from tuimon.commands._reading import read_logs
 from tuimon.commands._shared import add_paths, add_show_secrets, checked_paths
-from tuimon.commands._stderr import print_status
+from tuimon.commands._stderr import interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
@@ -21,13 +22,13 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_show_secrets(parser)
 
 
+@interruptible("interrupted before the report was complete; no file was written")
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.html.report import as_html
-    from tuimon.monitor.local import open_run
 
     if options.output == "-" and sys.stdout.isatty():
         raise UsageError("refusing to write HTML to a terminal", "Use -o report.html.")
-    snapshot = open_run(*checked_paths(options.paths, options=options))
+    snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
         stream.write(as_html(snapshot, time.time(), options.show_secrets).encode("utf-8", "backslashreplace"))
     if options.output != "-":

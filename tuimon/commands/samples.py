@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote, hide_mirrors
 from tuimon.commands._shared import checked_paths
+from tuimon.commands._stderr import Progress, interruptible
 from tuimon.errors import ExitCode, NothingFound
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_remote(parser)
 
 
+@interruptible("interrupted before all texts were read")
 def _run(options: argparse.Namespace) -> int:
     from tuimon.rollouts.discovery import read_samples, unreadable_files
     from tuimon.rollouts.export import as_json, as_markdown, group_of
@@ -38,9 +40,10 @@ def _run(options: argparse.Namespace) -> int:
 
     path = checked_paths([options.path], options=options)[0]
     problems: list[str] = []
+    progress = Progress("reading")
     samples = (
         sample
-        for sample in read_samples(path, problems)
+        for sample in progress.counted(read_samples(path, problems), " texts")
         if options.step in (None, sample.step) and options.group in (None, group_of(sample))
     )
     count = options.worst if options.worst is not None else options.best
@@ -53,8 +56,10 @@ def _run(options: argparse.Namespace) -> int:
     write = (lambda sample: as_json(sample, path)) if options.json else as_markdown if options.markdown else _line
     printed = 0
     for sample in samples:
+        progress.close()
         sys.stdout.write(write(sample))
         printed += 1
+    progress.close()
     for problem in problems:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
     if not printed:

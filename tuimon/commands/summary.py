@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
+from tuimon.commands._reading import read_logs, read_ranks
 from tuimon.commands._shared import (
     add_interval,
     add_json,
@@ -19,6 +20,7 @@ from tuimon.commands._shared import (
     checked_paths,
     terminal_width,
 )
+from tuimon.commands._stderr import interruptible
 from tuimon.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -50,21 +52,23 @@ def _run(options: argparse.Namespace) -> int:
         sys.stdout.write(schema_text("summary"))
         return ExitCode.OK
     paths = checked_paths(options.paths, live=options.watch, options=options)
+    if options.watch and (options.json or not options.ranks):
+        _watch(paths, options)
+    return _print(options, paths)
+
+
+@interruptible("interrupted before the summary was complete")
+def _print(options: argparse.Namespace, paths: Sequence[str]) -> int:
     if options.ranks and not options.json:
         return _print_ranks(paths)
-    if options.watch:
-        _watch(paths, options)
     return print_summary(paths, options.json, options.strict, options.show_secrets, options.full)
 
 
 def _print_ranks(paths: Sequence[str]) -> int:
     """Print the verdict about the ranks of each run."""
     from tuimon.commands._ranks import rank_lines
-    from tuimon.monitor.local import LocalMonitor
 
-    monitor = LocalMonitor(paths)
-    monitor.read_ranks()
-    monitor.collector.require_something()
+    monitor = read_ranks(paths)
     sys.stdout.write("\n".join(rank_lines(monitor.snapshot())) + "\n")
     return ExitCode.OK
 
@@ -74,11 +78,8 @@ def print_summary(
 ) -> int:
     """Print the summary of all runs below the paths to stdout and return the exit code."""
     from tuimon.analysis.progress_inputs import not_understood
-    from tuimon.monitor.local import LocalMonitor
 
-    monitor = LocalMonitor(paths)
-    monitor.update()
-    monitor.collector.require_something()
+    monitor = read_logs(paths)
     sys.stdout.write(_text(monitor, as_json, show_secrets, full))
     partly_read = strict and (monitor.collector.partly_unreadable or not_understood(monitor.snapshot(), time.time()))
     return ExitCode.PARTLY_READ if partly_read else ExitCode.OK

@@ -17,6 +17,9 @@ from tuimon.sources.watch import Watcher
 from tuimon.store import Snapshot, Spool, Store
 from tuimon.vocabulary import merge_key
 
+_CALL_EVERY = 0.1
+"""Seconds between two calls of on_progress while logs are read."""
+
 
 class LocalMonitor:
     """A collector and a store in one process; `update` reads what was appended."""
@@ -37,10 +40,13 @@ class LocalMonitor:
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
         self.store = Store(merge_key, spool, mirrors)
 
-    def update(self) -> bool:
-        """Find new logs, read each known log to its current end, run the detectors. Return True if anything changed."""
+    def update(self, on_progress: Callable[[int, int], None] | None = None) -> bool:
+        """Find new logs, read each known log to its current end, run the detectors. Return True if anything changed.
+
+        on_progress: see `read`.
+        """
         before = self.store.version
-        self.read()
+        self.read(on_progress)
         self._apply_ranks()
         self.check()
         return self.store.version != before
@@ -48,16 +54,20 @@ class LocalMonitor:
     def read(self, on_progress: Callable[[int, int], None] | None = None) -> None:
         """Find and read logs without running the detectors, which saves the memory of their per-curve results.
 
-        on_progress: is called repeatedly with the number of bytes read and the number of bytes on disk.
+        on_progress: is called repeatedly with the number of bytes read and the estimated number of bytes on disk.
         """
+        next_call = time.monotonic() + _CALL_EVERY
         ended = self._pipes.ended()
         for event in self.collector.find():
             self.store.apply(self._pipes.renamed(event))
         while True:
             for event in self.collector.read():
                 self.store.apply(self._pipes.renamed(event))
+                if on_progress is not None and time.monotonic() > next_call:  # summing the sizes of 2,000 logs is slow
+                    on_progress(*self.collector.estimated_progress())
+                    next_call = time.monotonic() + _CALL_EVERY
             if on_progress is not None:
-                on_progress(*self.collector.progress())
+                on_progress(*self.collector.estimated_progress())
             if not self.collector.behind:
                 break
         for event in (*self.collector.flush(), *self.collector.find_writers(), *self._pipes.end_events(ended)):
@@ -65,14 +75,17 @@ class LocalMonitor:
         while self.store.join_runs():
             pass
 
-    def read_ranks(self) -> None:
-        """Find runs and read what their logs say about ranks, but no points."""
+    def read_ranks(self, on_progress: Callable[[int, int], None] | None = None) -> None:
+        """Find runs and read what their logs say about ranks, but no points.
+
+        on_progress: is called repeatedly with the number of files of a job that were read, and of all its files.
+        """
         for event in self.collector.find():
             self.store.apply(self._pipes.renamed(event))
-        self._apply_ranks()
+        self._apply_ranks(on_progress)
 
-    def _apply_ranks(self) -> None:
-        for event in self._ranks.events():
+    def _apply_ranks(self, on_progress: Callable[[int, int], None] | None = None) -> None:
+        for event in self._ranks.events(on_progress):
             self.store.apply(event)
 
     def check(self) -> None:

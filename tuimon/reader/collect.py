@@ -215,6 +215,13 @@ class Collector:
         live = list(self._assembly.live())
         return sum(f.size - f.remaining for f in live), sum(f.size for f in live)
 
+    def estimated_progress(self) -> tuple[int, int]:
+        """(bytes read, estimated bytes on disk): the size of a log that was not examined yet is the mean of others."""
+        live = list(self._assembly.live())
+        read, size = self.progress()
+        examined = sum(f.modified == f.modified for f in live)
+        return read, round(size * len(live) / examined) if examined else 0
+
     def newest_change(self) -> float:
         """Time of the last change of any log (s since the epoch); 0 without logs."""
         return max((followed.modified for followed in self._assembly.live() if followed.modified > 0), default=0.0)

@@ -96,6 +96,11 @@ class JobReading:
         return not self._pending
 
     @property
+    def progress(self) -> tuple[int, int]:
+        """(files read in this pass, all files of the job)."""
+        return len(self._paths) - len(self._pending), len(self._paths)
+
+    @property
     def changed(self) -> bool:
         """Has anything been read since this was asked last?"""
         changed, self._changed = self._changed, False

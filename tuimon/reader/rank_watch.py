@@ -52,17 +52,28 @@ class RankWatch:
         """Return the seconds until there is something to do. now: time.monotonic()."""
         return max(min((job.due for job in self._jobs.values()), default=math.inf) - now, 0.0)
 
-    def events(self) -> Iterator[RanksSeen]:
-        """Read what is new for a limited time, and yield the reports that have changed."""
+    def events(self, on_progress: Callable[[int, int], None] | None = None) -> Iterator[RanksSeen]:
+        """Read what is new for a limited time, and yield the reports that have changed.
+
+        on_progress: is called with the numbers of files of a job that were read and that it has, if this watch is not
+        live.
+        """
         now = time.monotonic()
         for run, paths in list(self._paths_of_runs().items())[: _MOST_RUNS if self._live else None]:
             job = self._jobs.get(run)
             if job is None or (len(paths) != job.paths and job.reading is None) or now >= job.due:
-                event = self._look(run, paths, job, now)
+                event = self._look(run, paths, job, now, on_progress)
                 if event is not None:
                     yield event
 
-    def _look(self, run: int, paths: list[str], job: _Job | None, now: float) -> RanksSeen | None:
+    def _look(
+        self,
+        run: int,
+        paths: list[str],
+        job: _Job | None,
+        now: float,
+        on_progress: Callable[[int, int], None] | None,
+    ) -> RanksSeen | None:
         first = job is None or job.report is None
         if job is None or (job.reading is None and (len(paths) != job.paths or now >= job.due)):
             directory = job_directory(paths)
@@ -75,8 +86,11 @@ class RankWatch:
                 job = self._jobs[run] = _Job(len(paths), JobReading(directory), now, report=job.report)
         if job.reading is None:
             return None
-        seconds = (_FIRST if first else _SLICE) if self._live else math.inf
+        seconds = (_FIRST if first else _SLICE) if self._live else _SLICE if on_progress else math.inf
         complete = job.reading.read(seconds, final=first and not self._live)
+        while on_progress is not None and not self._live and not complete:
+            on_progress(*job.reading.progress)
+            complete = job.reading.read(seconds, final=first)
         report = job.report
         if complete and (job.reading.changed or first):
             report = job.reading.report()

@@ -40,7 +40,7 @@ class Waiting(Widget):
             no_match = f"no metric matches {clean(query)}", Role.TITLE
             rows: Rows = ((no_match, ("   Esc removes the filter", Role.MUTED)),)
             for sentence in why_no_match(query, run) if run is not None else ():
-                rows += ((), *wrap_row(((sentence, Role.TEXT),), max(self.size.width, 20), 8))
+                rows += ((), *wrap_row(((sentence, Role.TEXT),), max(self.app.size.width - 4, 20), 8))
         else:
             rows = tuple(self._waiting_for(snapshot))
         if rows != self._rows or theme != self._theme:
