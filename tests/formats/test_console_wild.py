@@ -157,6 +157,22 @@ EPOCHS = range(1, 13)
             id="calculation in a generated text",
         ),
         pytest.param(
+            "".join(f"epoch: {e}, batch_id: {b}, AUC:0.{e}{b}5\n" for e, b in [(0, 0), (0, 5), (1, 0), (1, 5), (1, 0)]),
+            {
+                "AUC": [(0, 0.005), (5, 0.055), (10, 0.105), (15, 0.155), (10, 0.105)],
+                "epoch": [(0, 0), (5, 0), (10, 1), (15, 1), (10, 1)],
+            },
+            id="again the beginning of an epoch",
+        ),
+        pytest.param(
+            "".join(f"epoch: {e}, batch_id: {b}, AUC:0.{e}{b}5\n" for e, b in [(0, 0), (0, 5), (1, 0), (2, 0), (1, 0)]),
+            {
+                "AUC": [(0, 0.005), (5, 0.055), (10, 0.105), (15, 0.205), (10, 0.105)],
+                "epoch": [(0, 0), (5, 0), (10, 1), (15, 2), (10, 1)],
+            },
+            id="resumed at an earlier epoch",
+        ),
+        pytest.param(
             "(Iter 50) Batch 50/6250 (Epoch 1) d_real:0.125, g_l1:3.5 l1_w: 100.00, btime: 0.5 s\n",
             {"d_real": [(50, 0.125)], "g_l1": [(50, 3.5)], "l1_w": [(50, 100)], "btime": [(50, 0.5)]},
             id="SEGAN: the iteration is counted over all epochs",
