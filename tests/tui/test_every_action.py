@@ -30,6 +30,7 @@ from tuimon.tui.arrangement import Heading
 from tuimon.tui.screens.comparison import ComparisonScreen
 from tuimon.tui.screens.config_view import ConfigScreen
 from tuimon.tui.screens.help import HelpScreen
+from tuimon.tui.screens.hparams import HparamsScreen
 from tuimon.tui.screens.log_view import LogScreen
 from tuimon.tui.screens.media_view import MediaScreen
 from tuimon.tui.screens.metric_browser import MetricBrowser
@@ -121,7 +122,7 @@ def ids(*sections: str) -> set[str]:
 
 def test_every_section_has_a_tour() -> None:
     toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"}
-    toured |= {"Ranks", "Help and alerts"}
+    toured |= {"Hyperparameters", "Ranks", "Help and alerts"}
     assert {action.section for action in all_actions()} == toured
 
 
@@ -278,6 +279,7 @@ async def test_panels(tmp_path: Path) -> None:
             ("log", LogScreen),
             ("config", ConfigScreen),
             ("texts", TextsScreen),
+            ("media", MediaScreen),
         ):
             await t.press(id)
             await t.on(kind)
@@ -389,6 +391,7 @@ async def test_runs(tmp_path: Path) -> None:
             assert t.app.run_shown is not None
             return names.index(t.app.run_shown.name)
 
+        await t.press("hparams", "hparams")
         begun = at()
         await t.press("next_run")
         assert at() == (begun + 1) % 3
@@ -690,4 +693,36 @@ async def test_media(tmp_path: Path) -> None:
         await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tags" in s)
         await t.pilot.press("escape")
         await t.press("media")
+        assert len(t.app.screen_stack) == 1
+
+
+async def test_hyperparameters(tmp_path: Path) -> None:
+    async with tour(tmp_path, (80, 24), 5, "Hyperparameters") as t:
+        await t.press("hparams")
+        screen = await t.on(HparamsScreen)
+        shown = await until(t.app, t.pilot, lambda s: "1 settings differ, 3 are equal" in s)
+        assert "5 runs" in shown
+
+        def seeds() -> list[int]:
+            return [values[-1] for _, values in screen.table.runs]
+
+        assert seeds() == [0, 1, 2, 3, 4]
+        await t.press("hparams_sort_back", "hparams_reverse")
+        assert seeds() == [4, 3, 2, 1, 0]
+        assert "seed ▾" in text(t.app)
+        await t.press("hparams_sort", "hparams_last")
+        assert screen.table.cursor == 4
+        await t.press("hparams_up", "hparams_down", "hparams_first", "hparams_page_down")
+        assert screen.table.cursor == 4
+        await t.press("hparams_page_up")
+        assert screen.table.cursor == 0
+        await t.press("hparams_filter")
+        await t.type("seed03")
+        await until(t.app, t.pilot, lambda s: "1 runs" in s)
+        await t.press("hparams_open")
+        assert t.app.run_shown is not None
+        assert t.app.run_shown.name.endswith("seed03")
+        await t.press("hparams")
+        await t.on(HparamsScreen)
+        await t.press("hparams")
         assert len(t.app.screen_stack) == 1

@@ -18,7 +18,7 @@ from tuimon.tui.state import ViewState
 
 SECTIONS = (
     *("General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"),
-    "Ranks",
+    *("Hyperparameters", "Ranks"),
     "Help and alerts",
 )
 """Sections of the help screen, in order."""
@@ -124,7 +124,8 @@ class Action(Struct, frozen=True):
     """Position and label in the footer while a panel is zoomed; None if that footer does not show the action."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
-    """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, config, ranks, help, alerts."""
+    """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, config, hparams, ranks, help,
+    alerts."""
     also: str = ""
     """Other words for it, by which the help and the palette find it."""
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tuimon.tui.screens.comparison import ComparisonScreen
     from tuimon.tui.screens.config_view import ConfigScreen
     from tuimon.tui.screens.help import HelpScreen
+    from tuimon.tui.screens.hparams import HparamsScreen
     from tuimon.tui.screens.log_view import LogScreen
     from tuimon.tui.screens.media_view import MediaScreen
     from tuimon.tui.screens.metric_browser import MetricBrowser
@@ -24,6 +25,7 @@ __all__ = [
     "ComparisonScreen",
     "ConfigScreen",
     "HelpScreen",
+    "HparamsScreen",
     "LogScreen",
     "MediaScreen",
     "MetricBrowser",
@@ -37,6 +39,7 @@ _MODULES = {
     "ComparisonScreen": "comparison",
     "ConfigScreen": "config_view",
     "HelpScreen": "help",
+    "HparamsScreen": "hparams",
     "LogScreen": "log_view",
     "MediaScreen": "media_view",
     "MetricBrowser": "metric_browser",

@@ -1,0 +1,130 @@
+"""Hyperparameters of all runs as a table: the settings that differ between runs, and the last reward and loss."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from tuimon.analysis.comparing import MISSING, compared_settings
+from tuimon.draw.numbers import format_value
+from tuimon.model.views import Role, Row, Symbols
+from tuimon.panels._run_facts import loss_of, reward_of
+from tuimon.redact import redacted
+from tuimon.store import Run
+from tuimon.text import cell_width, clean, fit
+
+_MOST_SETTINGS = 60
+_WIDEST, _WIDEST_NAME = 16, 28
+NAME, METRICS = "run", ("reward", "loss")
+
+
+class HparamTable(Struct, frozen=True):
+    """Columns and rows. The first column is the name of the run, the next ones are metrics, the others settings."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Run, tuple[Any, ...]], ...]
+    """Runs with a value for each column, None if a run does not have it."""
+    equal: int = 0
+    """Number of settings that are equal in all runs, which are not listed."""
+
+
+def hparam_table(runs: Sequence[Run]) -> HparamTable:
+    """Return the table of the runs, in their order. Values of secret settings are hidden."""
+    different, equal = compared_settings([redacted(run.config) for run in runs])
+    if len(runs) == 1:  # nothing to compare with: list every setting
+        different, equal = tuple((name, (value,)) for name, value in equal), ()
+    shown = [(name, values) for name, values in different if not name.startswith("_")][:_MOST_SETTINGS]
+    rows = []
+    for index, run in enumerate(runs):
+        metrics = [None if reading is None else reading.last for reading in (reward_of(run), loss_of(run))]
+        settings = [None if values[index] is MISSING else values[index] for _, values in shown]
+        rows.append((run, (run.name, *metrics, *settings)))
+    used = [index for index in range(3) if index == 0 or any(row[index] is not None for _, row in rows)]
+    kept = [*used, *range(3, 3 + len(shown))]
+    names = (NAME, *METRICS, *(name for name, _ in shown))
+    return HparamTable(
+        tuple(names[index] for index in kept),
+        tuple((run, tuple(row[index] for index in kept)) for run, row in rows),
+        len(equal),
+    )
+
+
+def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run, tuple[Any, ...]]]:
+    """Return the rows sorted by a column: numbers before texts; rows without a value, or with NaN, come last."""
+    known = [row for row in table.rows if _is_known(row[1][column])]
+    known.sort(key=lambda row: _key(row[1][column]), reverse=reverse)
+    return known + [row for row in table.rows if not _is_known(row[1][column])]
+
+
+def _is_known(value: Any) -> bool:
+    return value is not None and not (isinstance(value, float) and math.isnan(value))
+
+
+def _key(value: Any) -> tuple[bool, float, str]:
+    if isinstance(value, int | float):
+        return False, float(value) if abs(value) < 1e300 else math.copysign(math.inf, value), ""
+    try:
+        return False, float(value), ""  # YAML reads 1e-5 as text
+    except (TypeError, ValueError):
+        return True, 0.0, str(value).lower()
+
+
+def cell_text(value: Any) -> str:
+    """Return a value as cleaned text."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return format_value(value)
+    return clean(str(value), 60)
+
+
+def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
+    """Return column -> width (cells) of the columns that fit: the name, the metrics, then settings from the one that is
+    sorted by on if it does not fit otherwise."""
+    widths = [
+        min(
+            max([cell_width(_head(name)), *(cell_width(cell_text(row[index])) for _, row in table.rows[:200])]),
+            _WIDEST if index else min(_WIDEST_NAME, max(width // 3, 8)),
+        )
+        for index, name in enumerate(table.columns)
+    ]
+    fixed = [index for index, name in enumerate(table.columns) if index == 0 or name in METRICS]
+    first = len(fixed)
+    while True:
+        shown, left = {}, width - 1
+        for index in [*fixed, *range(first, len(widths))]:
+            if left < widths[index]:
+                break
+            shown[index] = widths[index]
+            left -= widths[index] + 2
+        if sort in shown or sort < len(fixed) or first >= sort:
+            return shown
+        first += 1
+
+
+def _head(name: str) -> str:
+    return clean(name.rpartition(".")[2]) + " ▾"
+
+
+def head_row(table: HparamTable, widths: dict[int, int], sort: int, reverse: bool, symbols: Symbols) -> Row:
+    """Return the heads of the columns; a sign marks the one that is sorted by."""
+    down, up = ("v", "^") if symbols is Symbols.ASCII else ("▾", "▴")
+    spans = []
+    for index, width in widths.items():
+        name = clean(table.columns[index].rpartition(".")[2]) + (f" {down if reverse else up}" if index == sort else "")
+        text = fit(name, width, keep="start") if index == 0 else fit(name, width, keep="end").strip().rjust(width)
+        spans.append((text + "  ", Role.ACCENT if index == sort else Role.MUTED))
+    return (" ", Role.MUTED), *spans
+
+
+def table_row(values: tuple[Any, ...], widths: dict[int, int], selected: bool, names: tuple[str, ...]) -> Row:
+    """Return the row of a run."""
+    spans = []
+    for index, width in widths.items():
+        text = fit(cell_text(values[index]), width, keep="ends")
+        role = Role.TEXT if index == 0 else Role.VALUE if names[index] in METRICS else Role.MUTED
+        spans.append(((text if index == 0 else text.strip().rjust(width)) + "  ", Role.ACCENT if selected else role))
+    return ("▌" if selected else " ", Role.ACCENT), *spans

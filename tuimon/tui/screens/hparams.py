@@ -1,0 +1,112 @@
+"""Hyperparameter table: the settings that differ between runs, with their last reward and loss, as sortable columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tuimon.draw.rows import fit_row
+from tuimon.model.views import Role, Row
+from tuimon.panels.lists.hparam_rows import (
+    HparamTable,
+    cell_text,
+    column_widths,
+    head_row,
+    hparam_table,
+    sort_rows,
+    table_row,
+)
+from tuimon.store import Run, Snapshot
+from tuimon.tui.action import Action
+from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.state import ViewState
+
+
+class RunTable(Table):
+    """Runs with their settings."""
+
+    DEFAULT_CSS = "RunTable { height: 1fr; width: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: list[tuple[Run, tuple[Any, ...]]] = []
+        self.source: HparamTable | None = None
+        self.sort, self.reverse = 0, False
+        self._state: ViewState | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.runs)
+
+    def show(self, source: HparamTable, runs: list[tuple[Run, tuple[Any, ...]]], state: ViewState) -> None:
+        """Display the runs."""
+        self.source, self.runs, self._state = source, runs, state
+        self.cursor = max(0, min(self.cursor, len(runs) - 1))
+        self.draw()
+
+    def draw(self) -> None:
+        width, height = self.size
+        source, state = self.source, self._state
+        if width < 2 or height < 1 or source is None or state is None:
+            return
+        widths = column_widths(source, width, self.sort)
+        rows = [head_row(source, widths, self.sort, self.reverse, state.symbols)]
+        rows += [
+            table_row(self.runs[index][1], widths, index == self.cursor, source.columns)
+            for index in self.scroll_to_cursor()
+        ]
+        if not self.runs:
+            rows.append(((" no run matches", Role.MUTED),))
+        self.paint_filled([fit_row(row, width) for row in rows], state.theme)
+
+
+class HparamsScreen(TableScreen):
+    """The hyperparameters of all runs."""
+
+    WHERE = "hparams"
+    PROMPT = "runs"
+    PLACEHOLDER = "words of names and values"
+
+    def __init__(self, actions: tuple[Action, ...]) -> None:
+        self.table = RunTable()
+        super().__init__(actions, self.table)
+        self._shown_runs: tuple[Run, ...] = ()
+        self._source = HparamTable((), ())
+
+    @property
+    def selected(self) -> Run | None:
+        """Selected run, or None if no run is listed."""
+        table = self.table
+        return table.runs[table.cursor][0] if table.cursor < table.count else None
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        runs = tuple(snapshot.runs)
+        if len(runs) != len(self._shown_runs) or any(a is not b for a, b in zip(runs, self._shown_runs, strict=True)):
+            self._shown_runs, self._source = runs, hparam_table(runs)
+        table = self.table
+        table.sort = min(table.sort, max(len(self._source.columns) - 1, 0))
+        words = self.query_text.lower().split()
+        rows = sort_rows(self._source, table.sort, table.reverse) if self._source.columns else []
+        rows = [row for row in rows if all(word in " ".join(map(cell_text, row[1])).lower() for word in words)]
+        table.show(self._source, rows, state)
+        self.draw_lines(self._head(), state.theme)
+
+    def _head(self) -> Row:
+        source = self._source
+        settings = sum(name not in ("run", "reward", "loss") for name in source.columns)
+        what = f"{settings} settings" + (f" differ, {source.equal} are equal" if len(source.rows) > 1 else "")
+        head: Row = ((" Hyperparameters ", Role.TITLE), (f" {self.table.count} runs  {what}", Role.MUTED))
+        if source.columns:
+            head += (("  by ", Role.MUTED), (cell_text(source.columns[self.table.sort]), Role.ACCENT))
+        return head
+
+    # ------------------------------------------------------------------ keys
+
+    def next_sort(self, by: int) -> None:
+        """Sort by another column."""
+        self.table.sort = (self.table.sort + by) % max(len(self._source.columns), 1)
+        self.dashboard.redraw()
+
+    def reverse(self) -> None:
+        """Reverse the order."""
+        self.table.reverse = not self.table.reverse
+        self.dashboard.redraw()
