@@ -102,10 +102,10 @@ class SystemHistory(Struct, frozen=True):
         begin, end = min(float(t[0]) for t in times), max(float(t[-1]) for t in times)
         states = _states(lines, end)
         found = [(line, states[index]) for index, line in enumerate(lines) if states[index] is not None]
-        sentence = _sentence(found, size.width)
+        ascii_only = symbols is Symbols.ASCII
+        sentence = _sentence(found, size.width, ascii_only)
         room = max(size.height - 1 - len(sentence), 1)
         shown = _keep(lines, states, room)
-        ascii_only = symbols is Symbols.ASCII
         cells = [_cells(line, states[lines.index(line)], ascii_only) for line in shown]
         widths = _fitting([[cell_width(text) for text, _ in row] for row in cells], size.width - _label(shown) - 1)
         strip = size.width - _label(shown) - 1 - sum(width + 1 for width in widths if width)
@@ -189,14 +189,14 @@ def _idle_for(line: _Line) -> float:
     return float(series.times[-1] - series.times[since]) if since < len(series.values) else 0.0
 
 
-def _sentence(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int) -> list[Row]:
+def _sentence(found: Sequence[tuple[_Line, tuple[str, str, Role] | None]], width: int, ascii_only: bool) -> list[Row]:
     """Return at most two rows about the devices that stand out, the throttling ones first."""
     states = [(line, state) for line, state in found if state is not None]
     if not states:
         return []
     (_, worst), *others = sorted(states, key=lambda item: item[1][2] is not Role.CRITICAL)
     more = "".join(f"; {clean(line.device.name)} {state[0]}" for line, state in others)
-    return wrap_row(((worst[1], worst[2]), (more, Role.WARNING)), width, 2)
+    return wrap_row(((worst[1].replace("°", "") if ascii_only else worst[1], worst[2]), (more, Role.WARNING)), width, 2)
 
 
 def _keep(lines: list[_Line], states: Sequence[object], room: int) -> list[_Line]:
