@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from support.made_run import run_of
 
 from tuimon.analysis.run_filter import parse
 from tuimon.draw.rows import row_width
@@ -18,7 +19,16 @@ from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
-from tuimon.panels.lists.runs import SORTS, Listing, age_text, list_runs, shared_directory, totals, useful_columns
+from tuimon.panels.lists.runs import (
+    SORTS,
+    Listing,
+    age_text,
+    list_runs,
+    shared_directory,
+    shared_words,
+    totals,
+    useful_columns,
+)
 from tuimon.store import Curve, Run
 
 NOW = 1_700_000_100.0
@@ -159,6 +169,19 @@ def test_a_directory_that_all_names_share_is_left_out() -> None:
     assert shared_directory(["a/x", "a/x"]) == 2
     assert shared_directory(["a/x"]) == 0
     assert shared_directory([]) == 0
+
+
+def test_words_that_all_names_share_are_cut_where_names_do_not_fit() -> None:
+    long = [f"grpo-qwen2.5-math-1.5b-lr1e-{number}-kl0.001-batch512-verified" for number in (3, 4, 5)]
+    assert shared_words(long) == len("grpo-qwen2.5-math-1.5b-lr1e-")
+    assert shared_words(["run1", "run2"]) == shared_words(["a-b"]) == shared_words([]) == 0
+    runs = [run_of({"loss": ([0], [1.0])}) for _ in long]
+    for run, name in zip(runs, long, strict=True):
+        run.name = name
+    listing = Listing(NOW, Symbols.BRAILLE, common=shared_words(long))
+    column = next(column for column, _ in layout(200, frozenset({"name"}), 60) if column.id == "name")
+    for width, expected in ((60, long[0]), (30, "…3-kl0.001-batch512-verified")):
+        assert text(column.cell(runs[0], listing, width)).rstrip() == expected
 
 
 @given(st.lists(st.floats(), min_size=1, max_size=120), st.integers(1, 40))

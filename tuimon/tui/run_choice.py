@@ -12,7 +12,7 @@ from typing import Any
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
 from tuimon.panels import OverlayLine, overlay_lines, transient
-from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory
+from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory, shared_words
 from tuimon.store import Run, Snapshot
 
 
@@ -69,6 +69,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         shared_directory([run.name for run in snapshot.runs]),
         shared_directory([run.path for run in snapshot.runs]),
         frozenset(alert.run for alert in snapshot.alerts if alert.severity == "critical"),
+        shared_words([run.name for run in snapshot.runs]),
     )
 
 

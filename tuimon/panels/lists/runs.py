@@ -25,7 +25,7 @@ from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
-from tuimon.text import clean, fit
+from tuimon.text import cell_width, clean, fit
 
 _STATES = {
     "running": ("●", "*", Role.GOOD),
@@ -66,15 +66,28 @@ class Listing(Struct, frozen=True):
     """Length of the directory prefix that all paths share, which filters ignore."""
     critical: frozenset[int] = frozenset()
     """Ids of the runs with an active critical alert."""
+    common: int = 0
+    """Length of the words that all names begin with; they are cut from names that do not fit."""
 
 
 def shared_directory(names: Sequence[str]) -> int:
     """Return the length of the directory prefix that all these names share."""
+    return _shared(names).rfind("/") + 1
+
+
+def shared_words(names: Sequence[str]) -> int:
+    """Return the length of the words, with the separator after the last of them, that all these names begin with."""
+    prefix = _shared(names)
+    return max(prefix.rfind(separator) for separator in "/-_ ") + 1
+
+
+def _shared(names: Sequence[str]) -> str:
+    """Return the prefix that all names share; "" for fewer than two names."""
     if len(names) < 2:
-        return 0
+        return ""
     first, last = min(names), max(names)  # all names share the prefix of these two
     shared = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first.rfind("/", 0, shared) + 1
+    return first[:shared]
 
 
 def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
@@ -113,7 +126,10 @@ def _state(run: Run, listing: Listing, width: int) -> Row:
 
 
 def _name(run: Run, listing: Listing, width: int) -> Row:
-    return ((fit(clean(run.name[listing.shared :]), width, "ends"), Role.TEXT),)
+    name = clean(run.name[listing.shared :])
+    if cell_width(name) > width and listing.shared < listing.common < len(run.name):
+        name = f"…{clean(run.name[listing.common :])}"
+    return ((fit(name, width, "ends"), Role.TEXT),)
 
 
 def _step(run: Run, listing: Listing, width: int) -> Row:
