@@ -17,6 +17,7 @@ from tuimon.exports.schemas import schema_text
 from tuimon.media import Distribution, Kind, PrecisionRecall
 from tuimon.media.library import MAX_KEPT, Tag, read_media
 from tuimon.media.limits import MAX_BUCKETS, distribution
+from tuimon.media.readers._numbers import tensor as read_tensor
 from tuimon.media.shape import area_under, mean, quantile, rebucket, total
 
 DATA = Path(__file__).parent.parent / "data"
@@ -145,3 +146,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "abc123secret" not in json.dumps(document)
     assert main(["media", path, "--kind", "video"]) == 3
     assert "No video value in 1 log files" in capsys.readouterr().err
+
+
+def test_a_signalling_nan_of_a_damaged_writer_prints_nothing() -> None:
+    data = field(1, 1) + field(4, b"\x01\x00\xa0\x7f")
+    values = read_tensor(data, 0, len(data))
+    assert values is not None
+    assert np.isnan(values).all()

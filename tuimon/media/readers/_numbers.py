@@ -44,7 +44,8 @@ def tensor(data: bytes, start: int, end: int) -> Numbers | None:
     raw = content or listed.get(place, b"")
     if len(raw) % np.dtype(name).itemsize:
         return None
-    values = np.frombuffer(raw, name).astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN
+        values = np.frombuffer(raw, name).astype(np.float64)
     size = int(np.prod(shape, dtype=np.int64)) if shape else len(values)
     if any(length < 0 for length in shape) or size != len(values):
         return None
