@@ -42,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     if found.left_out:
         print(f"tuimon: too many tags: {found.left_out} values of further tags are not listed", file=sys.stderr)
     if options.json:
-        print(json.dumps(_document(path, found), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(_document(path, found), allow_nan=False))  # ASCII: names are those of others
     elif not found.tags:
         what = f"{' or '.join(options.kind)} value" if options.kind else "value that is not a scalar"
         raise NothingFound(
