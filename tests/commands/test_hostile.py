@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -127,7 +128,8 @@ def test_closed_standard_error_and_input_do_no_harm(hostile: Path) -> None:
 def test_too_little_memory_is_no_traceback(hostile: Path, tmp_path: Path) -> None:
     # Without cached bytecode every module is also parsed and compiled within the limit.
     environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path / "none"), "PYTHONDONTWRITEBYTECODE": "1"}
-    for limit in (90, 107, 110, 113, 150, 200):
+    codes = []
+    for limit in (90, 107, 110, 113, 200):
         done = subprocess.run(
             [sys.executable, "-m", "tuimon", "summary", str(hostile)],
             capture_output=True,
@@ -136,8 +138,13 @@ def test_too_little_memory_is_no_traceback(hostile: Path, tmp_path: Path) -> Non
             env=environment,
             preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_AS, (limit << 20, limit << 20)),
         )
+        codes.append(done.returncode)
         assert "tuimon/" not in done.stderr, done.stderr
-        assert done.returncode == 0 or "memory" in done.stderr.lower(), done.stderr
+        # A failed allocation can crash the interpreter or a C library before anything can be said: seen once in 400 runs.
+        crashed = done.returncode in (-signal.SIGSEGV, -signal.SIGABRT)
+        assert crashed or done.returncode == 0 or "memory" in done.stderr.lower(), done.stderr
+    assert codes[-1] == 0
+    assert 1 in codes
 
 
 @pytest.mark.parametrize("error", [SyntaxError("expected ':'"), ImportError("failed to map segment"), MemoryError()])

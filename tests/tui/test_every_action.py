@@ -726,3 +726,10 @@ async def test_hyperparameters(tmp_path: Path) -> None:
         await t.on(HparamsScreen)
         await t.press("hparams")
         assert len(t.app.screen_stack) == 1
+
+
+def test_every_screen_can_be_left_and_has_help() -> None:
+    views = {where for action in all_actions() for where in action.where}
+    for name in ("quit", "help", "back", "screenshot"):
+        action = next(action for action in all_actions() if action.id == name)
+        assert set(action.where) == views, name

@@ -13,7 +13,8 @@ from tuimon.tui.actions.copying import new_file, write_new
 from tuimon.tui.screens.work_screen import WorkScreen
 from tuimon.tui.themes import names, on_paper
 
-_action = partial(Action, where=("dashboard", "runs", "metrics", "log", "texts", "config", "help", "alerts"))
+_VIEWS = ("dashboard", "runs", "metrics", "log", "config", "ranks", "media", "hparams")
+_action = partial(Action, where=(*_VIEWS, "texts", "help", "alerts"))
 
 
 def _quit(app: Dashboard) -> None:
@@ -110,7 +111,7 @@ ACTIONS = (
         "pause",
         "Pause the screen; reading goes on. Again: resume",
         _pause,
-        where=("dashboard", "runs", "metrics", "log", "config"),  # p is the previous step of the texts
+        where=_VIEWS,  # p is the previous step of the texts
         also="freeze hold stop",
     ),
     _action("symbols", "s", "symbols", "Draw with braille, blocks or ASCII", _symbols, also="ascii braille blocks"),
