@@ -140,7 +140,7 @@ def test_too_little_memory_is_no_traceback(hostile: Path, tmp_path: Path) -> Non
         )
         codes.append(done.returncode)
         assert "tuimon/" not in done.stderr, done.stderr
-        # A failed allocation can crash the interpreter or a C library before anything can be said: seen once in 400 runs.
+        # A failed allocation can crash the interpreter or a C library before anything is printed: once in 400 runs.
         crashed = done.returncode in (-signal.SIGSEGV, -signal.SIGABRT)
         assert crashed or done.returncode == 0 or "memory" in done.stderr.lower(), done.stderr
     assert codes[-1] == 0
