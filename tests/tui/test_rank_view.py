@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from support import rank_jobs as jobs
-from support.dashboard import opened, text, until
+from support.dashboard import opened, until
 
 from tests.tui.test_every_action import Tour, ids
 from tuimon.tui.screens.log_view import LogScreen
@@ -73,6 +73,11 @@ async def test_new_lines_change_the_view(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "FAILED" in s and "a bad batch" in s)
 
 
+def _cells(screen: str, row: str) -> str:
+    """Return the cells of 20 nodes in a row of the map."""
+    return next((line[9:29] for line in screen.splitlines() if row in line), "")
+
+
 async def test_many_nodes_are_a_map(tmp_path: Path) -> None:
     for rank in range(160):
         rows = "".join(
@@ -90,11 +95,9 @@ async def test_many_nodes_are_a_map(tmp_path: Path) -> None:
         t = Tour(app, pilot)
         await t.press("ranks")
         screen = await t.on(RanksScreen)
-        await until(app, pilot, lambda s: "160 ranks  20 nodes" in s and "gpu 5" in s)
-        [line] = [line for line in text(app).splitlines() if "gpu 5 " in line]
-        assert line[9:29] == ".........#.........."
+        cells = ".........#.........."
+        await until(app, pilot, lambda s: "160 ranks  20 nodes" in s and _cells(s, "gpu 5 ") == cells)
         await t.press("ranks_quantity")
         await until(app, pilot, lambda s: "own time: median 0.301 s" in s and ".........X" in s)
         await t.press("ranks_right")
-        assert screen.pane.row is not None
-        assert screen.pane.row.rank == 85
+        await until(app, pilot, lambda _: screen.pane.row is not None and screen.pane.row.rank == 85)
