@@ -35,32 +35,36 @@ def chatter(size: int) -> bytes:
     return "".join(lines).encode()
 
 
-def verl(size: int) -> bytes:
-    draw, lines, length = random.Random(7), [], 0
+def _lines(size: int, line: Callable[[int, random.Random], str]) -> bytes:
+    """Return at least `size` bytes of lines; line: makes the line of an index, with random numbers."""
+    draw, lines, length = random.Random(7), list[str](), 0
     while length < size:
-        values = " - ".join(f"{key}:np.float64({draw.gauss(0.0, 1.0)!r})" for key in KEYS)
-        lines.append(f"(TaskRunner pid=31337) step:{len(lines)} - {values}\n")
+        lines.append(line(len(lines), draw))
         length += len(lines[-1])
     return "".join(lines).encode()
+
+
+def verl(size: int) -> bytes:
+    def line(count: int, draw: random.Random) -> str:
+        values = " - ".join(f"{key}:np.float64({draw.gauss(0.0, 1.0)!r})" for key in KEYS)
+        return f"(TaskRunner pid=31337) step:{count} - {values}\n"
+
+    return _lines(size, line)
 
 
 def joined(size: int) -> bytes:
-    draw, lines, length = random.Random(7), [], 0
-    while length < size:
-        count = len(lines)
+    def line(count: int, draw: random.Random) -> str:
         time = f"2026-11-21 {count // 3600 % 24:02d}:{count // 60 % 60:02d}:{count % 60:02d},{count % 1000:03d}"
         pairs = " ".join(f"{key}={draw.gauss(0.0, 1.0):.4f}" for key in KEYS)
-        lines.append(f"{time} - INFO - step={count} {pairs}\n")
-        length += len(lines[-1])
-    return "".join(lines).encode()
+        return f"{time} - INFO - step={count} {pairs}\n"
+
+    return _lines(size, line)
 
 
 def short(size: int) -> bytes:
-    draw, lines, length = random.Random(7), [], 0
-    while length < size:
-        lines.append(f"step {len(lines)}: loss={draw.random():.4f} acc={draw.random():.4f} lr=1e-05\n")
-        length += len(lines[-1])
-    return "".join(lines).encode()
+    return _lines(
+        size, lambda count, draw: f"step {count}: loss={draw.random():.4f} acc={draw.random():.4f} lr=1e-05\n"
+    )
 
 
 def hugging_face(size: int) -> bytes:

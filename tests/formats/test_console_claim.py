@@ -33,6 +33,7 @@ OWN = pattern_family(["gauge {step} of {level}"])
 @example(["GET /page/3 200", "gauge 7 of 12", ""], "\n", 0, True)
 @example(["GET /page/3 200", "gauge 7 of 12", ""], "\n", 0, False)
 @example(["step 3 loss 0.5", ""], "\n", 0, False)
+@example(["[rank0]: Traceback (most recent call last):", "0: step 7 loss 0.5", "step 3 loss 0.5"], "\r", 0, False)
 @example(["{'loss': 0.5, 'epoch': 1.0}"], "\n", 0, False)
 def test_a_text_has_a_row_if_its_decoder_gives_points(lines: list[str], end: str, torn: int, with_own: bool) -> None:
     text = end.join(lines).encode()

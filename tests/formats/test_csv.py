@@ -730,3 +730,13 @@ def test_numbers_without_a_header_in_a_file_named_as_a_metric(row: str, first: i
     wanted = {"": [(step + first, str(2.5 / (step + 1))) for step in range(40)]}
     for cuts in ((), (1,), (5,), (len(data) // 2,)):
         assert series(feed(headerless.HeaderlessDecoder(), data, cuts)) == wanted
+
+
+@pytest.mark.parametrize("row", ["{0} {1} {2}", "{0},{1},{2}", "{1}\t{0}", "{1} {2} {0}"])
+def test_columns_of_numbers_without_a_header_do_not_depend_on_how_their_bytes_are_split(row: str) -> None:
+    data = "".join(row.format(step, 2.5 / step, step / 8) + "\n" for step in range(1, 30)).encode()
+    assert headerless.FORMATS[1].matches("train_log.txt", data)
+    whole = series(feed(headerless.HeaderlessDecoder(), data))
+    assert [step for step, _ in next(iter(whole.values()))] == list(range(1, 30))
+    for cut in range(1, len(data)):
+        assert series(feed(headerless.HeaderlessDecoder(), data, (cut,))) == whole

@@ -82,7 +82,6 @@ class Recognition:
             descriptor, status = open_regular(file.path)
             try:
                 head = _head(descriptor)
-                ending = os.pread(descriptor, ENDING, max(HEAD, status.st_size - ENDING))
             finally:
                 os.close(descriptor)
             if log_name(file.path).compressed:
@@ -96,7 +95,7 @@ class Recognition:
         except FormatError as error:
             self.skip(file, error.message, look)
             return None
-        log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head, ending)
+        log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head)
         if log_format is None:
             self.skip(file, "empty" if status.st_size == 0 else "not a metric log", look)
         elif doubt := plausibility.doubt(file.path, file.root, log_format, head, status.st_size):
@@ -109,12 +108,20 @@ class Recognition:
             self.forgive(file.path)
         return log_format
 
-    def _console_by_ending(self, path: str, head: bytes, ending: bytes) -> Format | None:
+    def _console_by_ending(self, path: str, head: bytes) -> Format | None:
         """Return the format of console text if its last lines are metrics: settings and warnings can fill its head."""
         live = log_name(path)
         name = os.path.basename(live.live)
-        if not ending or live.compressed or not console.wants_name(name) or not console.is_text(head):
+        if len(head) < HEAD or live.compressed or not console.wants_name(name) or not console.is_text(head):
             return None
+        try:
+            descriptor, status = open_regular(path)
+        except OSError:  # removed since its head was read
+            return None
+        try:
+            ending = os.pread(descriptor, ENDING, max(HEAD, status.st_size - ENDING))
+        finally:
+            os.close(descriptor)
         known = next(known for known in self._formats if known.id == console.FORMAT.id)
         return known if known.matches(name, utf8(ending.partition(b"\n")[2])) else None
 

@@ -97,9 +97,9 @@ def without_repetition(head: bytes) -> bytes:
     """
     counts: dict[bytes, int] = {}
     kept = []
-    for line in head.replace(b"\r", b"\n").split(b"\n"):
+    for line in head.splitlines(keepends=True):
         shape = line.translate(None, _DIGITS)
         counts[shape] = count = counts.get(shape, 0) + 1
-        if count <= _ALIKE or not shape:
-            kept.append(line)
-    return b"\n".join(kept)
+        # The ends are kept: what a carriage return redraws has the label of its line.
+        kept.append(line if count <= _ALIKE else line[len(line.rstrip(b"\r\n")) :])
+    return b"".join(kept)

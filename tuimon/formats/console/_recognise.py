@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 _TEXT = re.compile(
-    r".*\.(?:log|out|output|err|txt|stdout|stderr|jsonl)|[^/]*(?:log|train|loss)[^/]*\.csv|(?:std(?:out|err)|console|nohup)[^/]*|.*\.[oe]\d+",
+    r".*\.(?:log|out|output|err|txt|stdout|stderr|jsonl)|.*(?:log|train|loss).*\.csv|"
+    r"(?:std(?:out|err)|console|nohup)[^/]*|.*\.[oe]\d+",
     re.IGNORECASE,
 )
 _OTHER = re.compile(

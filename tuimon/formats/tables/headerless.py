@@ -41,7 +41,7 @@ _MIN_ROWS = 3
 """Number of rows below which a file outside scalars/ is not taken for a metric."""
 _ROWS_PER_DAMAGED = 8
 """Minimum number of rows for each line that is not a row, in a damaged file."""
-_MAX_FIRST_CELL = 64
+_MAX_BEGINNING = 1 << 16
 _CELLS = re.compile(rb" *[,;\t] *| +")
 _ROWS_EXAMINED = 100
 _MIN_TABLE_ROWS = 5
@@ -54,29 +54,49 @@ class HeaderlessDecoder(TableDecoder):
     def restart(self) -> None:
         super().restart()
         self._beginning = b""
+        """The first rows, held back until their columns are known."""
 
     def feed(self, data: bytes) -> list[Item]:
-        if self._table is None:
-            data, self._beginning = self._beginning + data, b""
-            match = _SEPARATOR.match(data)
-            if b"\n" not in data and len(data) < _MAX_FIRST_CELL:
-                self._beginning = data
-                return []
-            if columns := _step_column(data):
-                count, step = columns
-                names = tuple("step" if column == step else f"column {column + 1}" for column in range(count))
-                names = tuple("" if count == 2 and name != "step" else name for name in names)
-                separator = next(sep for sep in (b",", b";", b"\t", b" ") if sep in data.strip())
-                header = Header(b"\xff", separator, names, (step,), (), (True,) * count)
-                self._table = Rows(header, self._names, math.nan)
-                return super().feed(data)
-            separator = (match[1] or match[2]) if match else b","
-            if match is None and _VALUE.fullmatch(data.partition(b"\n")[0]):
-                header = Header(b"\xff", separator, ("",), (), (), (True,))
-            else:
-                header = Header(b"\xff", separator, ("step", ""), (0,), (), (True, True))
-            self._table = Rows(header, self._names, math.nan)
+        if self._table is not None:
+            return super().feed(data)
+        self._beginning += data
+        is_enough = self._beginning.count(b"\n") >= _MIN_TABLE_ROWS or len(self._beginning) > _MAX_BEGINNING
+        return self._decide() if is_enough else []
+
+    def flush(self) -> list[Item]:
+        """Read rows that only fit two columns; other rows need as many as `_step_column` does."""
+        first, ended, _ = self._beginning.replace(b"\r", b"\n").partition(b"\n")
+        is_known = ended and (_ROW.fullmatch(first) or _VALUE.fullmatch(first))
+        return (self._decide() if is_known else []) + super().flush()
+
+    def end(self) -> list[Item]:
+        return [*self._decide(), *super().end()] if self._beginning else super().end()
+
+    def skip_ahead(self) -> bool:
+        self._decide()
+        return super().skip_ahead()
+
+    def _decide(self) -> list[Item]:
+        """Read the rows held back, as columns that the first of them give."""
+        data, self._beginning = self._beginning, b""
+        if data:
+            self._table = Rows(_columns(data), self._names, math.nan)
         return super().feed(data)
+
+
+def _columns(beginning: bytes) -> Header:
+    """Return the columns of a table, by its first rows."""
+    if several := _step_column(b"\n".join(beginning.split(b"\n", _MIN_TABLE_ROWS)[:_MIN_TABLE_ROWS]) + b"\n"):
+        count, step = several
+        value = "" if count == 2 else "column {}"
+        names = tuple("step" if column == step else value.format(column + 1) for column in range(count))
+        separator = next(mark for mark in (b",", b";", b"\t", b" ") if mark in beginning.strip())
+        return Header(b"\xff", separator, names, (step,), (), (True,) * count)
+    match = _SEPARATOR.match(beginning)
+    separator = (match[1] or match[2]) if match else b","
+    if match is None and _VALUE.fullmatch(beginning.partition(b"\n")[0]):
+        return Header(b"\xff", separator, ("",), (), (), (True,))
+    return Header(b"\xff", separator, ("step", ""), (0,), (), (True, True))
 
 
 def metric_name(path: str) -> str:

@@ -51,6 +51,18 @@ def item_value(item: Message) -> Any:
     return parse(item.data(16))
 
 
+def store_item(document: dict[str, Any], item: Message) -> None:
+    """Store the value of an item in a JSON document, which gets the objects on the way to it. Raises FormatError if the
+    value is not JSON."""
+    *parents, key = item_path(item)
+    for parent in parents:
+        inner = document.get(parent)
+        if not isinstance(inner, dict):
+            inner = document[parent] = {}
+        document = inner
+    document[key] = item_value(item)
+
+
 def number_leaves(name: str, value: Any) -> Iterator[tuple[str, float]]:
     """Yield (name, number) for a JSON value that is a number, or for each number in nested objects, with names joined
     by ".".

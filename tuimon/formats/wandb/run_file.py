@@ -33,7 +33,7 @@ from tuimon.formats import Format
 from tuimon.formats._shared.console_lines import ConsoleLines
 from tuimon.formats._shared.log_blocks import HEADER, BlockDecoder, Records
 from tuimon.formats._shared.protobuf import BYTES, Message, fields
-from tuimon.formats.wandb._history import HistoryRows, item_path, item_value, number_leaves
+from tuimon.formats.wandb._history import HistoryRows, item_path, item_value, number_leaves, store_item
 from tuimon.formats.wandb._record_kinds import HISTORY, SUMMARY, record_kinds
 from tuimon.model.points import Fact, Item, Points, SegmentStart, Topic
 
@@ -125,13 +125,7 @@ class WandbDecoder(BlockDecoder):
             *parents, key = item_path(item)
             if _INTERNAL in (key, *parents[:1]):
                 continue
-            inner = document
-            for parent in parents:
-                deeper = inner.get(parent)
-                if not isinstance(deeper, dict):
-                    deeper = inner[parent] = {}
-                inner = deeper
-            inner[key] = item_value(item)
+            store_item(document, item)
             self._changed.add(topic)
         for data in update.all_bytes(2):
             *parents, key = item_path(Message(data))

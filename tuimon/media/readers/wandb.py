@@ -13,7 +13,7 @@ from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats._shared.protobuf import Message
-from tuimon.formats.wandb._history import item_path, item_value
+from tuimon.formats.wandb._history import item_path, item_value, store_item
 from tuimon.formats.wandb.run_file import MAGIC
 from tuimon.media import Item, Kind, Reader
 from tuimon.media.limits import distribution
@@ -43,13 +43,7 @@ def _row(row: Message) -> Iterator[Item]:
         *parents, key = item_path(item)
         if key == "_step" and 2 not in row and isinstance(value := item_value(item), int):
             step = value
-        inner = values
-        for parent in parents:
-            deeper = inner.get(parent)
-            if not isinstance(deeper, dict):
-                deeper = inner[parent] = {}
-            inner = deeper
-        inner[key] = item_value(item)
+        store_item(values, item)
         top = ".".join(parents) or key
         sizes[top] = sizes.get(top, 0) + len(item.data(16))
     waiting = [(name, value) for name, value in values.items() if isinstance(value, dict)]

@@ -167,13 +167,19 @@ class Sink:
         return len(self.points)
 
 
-def step_lines(head: re.Pattern[str], fields: Callable[[str], Iterable[Pair]]) -> type[LineReader]:
-    """Return a reader of lines whose message begins with `head`, its first group the step; `fields` parses the rest."""
+def step_lines(
+    head: re.Pattern[str], fields: Callable[[str], Iterable[Pair]], required: re.Pattern[str] | None = None
+) -> type[LineReader]:
+    """Return a reader of lines whose message begins with `head`, its first group the step; `fields` parses the rest.
+
+    required: an expression that the line must contain, where other programs begin their lines alike."""
 
     class StepLineReader(LineReader):
         def read(self, line: Line) -> bool:
             match = head.match(line.message)
-            return match is not None and self.sink.add_row(fields(line.message[match.end() :]), int(match[1]), line)
+            if match is None or (required and not required.search(line.text)):
+                return False
+            return self.sink.add_row(fields(line.message[match.end() :]), int(match[1]), line)
 
         def reads_alone(self, line: Line) -> bool:
             return True

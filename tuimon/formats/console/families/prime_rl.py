@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tuimon.formats.console.families import NUMBER, Family, Line, Pair, step_lines
+from tuimon.formats.console.families import NUMBER, Family, Pair, step_lines
 
 _STEP = re.compile(r"Step (\d{1,18}) \| ", re.ASCII)
 _FIELD = re.compile(
@@ -37,9 +37,6 @@ def _fields(text: str) -> Iterator[Pair]:
             yield _NAMES.get(label, label), float(match[2])
 
 
-class PrimeRLReader(step_lines(_STEP, _fields)):  # type: ignore[misc]
-    def read(self, line: Line) -> bool:
-        return _OWN.search(line.text) is not None and super().read(line)
-
-
-FAMILY = Family("prime-rl", ("| Loss", "| Reward", "| Time", "s | "), PrimeRLReader, order=32)
+FAMILY = Family(
+    "prime-rl", ("| Loss", "| Reward", "| Time", "s | "), step_lines(_STEP, _fields, required=_OWN), order=32
+)
