@@ -210,4 +210,5 @@ def test_files_of_a_sweep_are_no_ranks(tmp_path: Path) -> None:
 def test_directory_of_a_job(tmp_path: Path) -> None:
     paths = [str(jobs.write(tmp_path / name, "")) for name in ("a/1.log", "a/b/2.log")]
     assert job_directory(paths) == str(tmp_path / "a")
-    assert job_directory(paths[:1]) == ""
+    assert job_directory(paths[:1]) == paths[0]
+    assert job_directory([str(tmp_path / "events.out.tfevents.1")]) == ""

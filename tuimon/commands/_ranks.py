@@ -19,7 +19,8 @@ def rank_lines(snapshot: Snapshot) -> Iterator[str]:
         problems = [problem.message for problem in ranks.problems]
         if ranks.root_cause is not None and ranks.root_cause.resolved:
             problems.append(f"earlier, the job went on: {redacted_text(clean(ranks.root_cause.text))}")
-        yield f"{clean(run.name)}: {len(ranks.rows)} ranks{'' if problems else ', no failure and no straggler'}"
+        count = f"{len(ranks.rows)} ranks" if len(ranks.rows) > 1 else "one rank named"
+        yield f"{clean(run.name)}: {count}{'' if problems else ', no failure and no straggler'}"
         for message in problems:
             yield f"  {message}"
         for row in ranks.rows[:_MOST_ROWS]:

@@ -9,9 +9,18 @@ from msgspec import Struct, field
 
 from tuimon.model.ranks import Place
 from tuimon.ranks import lines
-from tuimon.ranks.lines import Progress
+from tuimon.ranks.collectives import (
+    Collective,
+    Progress,
+    collective_of,
+    group_of,
+    lagging_ranks,
+    progress_of,
+    stuck_seconds,
+)
+from tuimon.ranks.launchers import BlockReader, Exit, exit_of
 
-_MOST_EVENTS, _MOST_RANKS = 4096, 16_384
+_MOST_EVENTS, _MOST_RANKS, _MOST_LAGGING = 4096, 16_384, 64
 _DETAIL_LINES = 80
 _LONGEST_TEXT = 400
 _MOST_STEP_TIMES = 20_000
@@ -25,7 +34,10 @@ _OWN_SPANS = ("fwd_bwd_end", "forward_backward_end")
 _RAY_PROCESS = re.compile(r"\(pid=(\d+)(?:, ip=([\w.:-]+))?")
 _DETAIL = re.compile(r"\s+(pid|name|ip): (\S+)")
 _ACTOR = re.compile(r"([A-Za-z]\w*)-(\d+)")
-_TASKS = re.compile(r"srun: error: ([\w.-]+): tasks? ([\d,-]+): Out Of Memory")
+_RAY_MEMORY = re.compile(r"Memory on the node \(IP: ([\w.:-]+)")
+_RAY_NAME, _RAY_PID = re.compile(r"\bname=([A-Za-z]\w*)-(\d+)"), re.compile(r"\bpid=(\d+)")
+_CANCELLED = "slurmstepd: error: *** "
+_AGENTS = ("torch/distributed/elastic", "torch.distributed.elastic", "launch.py:")
 _KILLED_PID = re.compile(r"Killed process (\d+)")
 _ON_NODE = re.compile(r"Node failure on ([\w.-]+)")
 
@@ -43,8 +55,11 @@ class Failure(Struct):
     """(role, rank); None if unknown."""
     node: str = ""
     pid: int | None = None
-    waited: float = 0.0
+    collective: Collective | None = None
+    """The collective that timed out."""
     bus: str = ""
+    is_task: bool = False
+    """Is the rank that of a Slurm task, which is not a rank of the job where each task starts several?"""
 
 
 class Rank(Struct):
@@ -60,7 +75,10 @@ class Rank(Struct):
     last_time: float | None = None
     last_line: str = ""
     place: Place | None = None
-    progress: Progress | None = None
+    progress: dict[str, Progress] = field(default_factory=dict)
+    """Newest work by process group; "" is that of all ranks."""
+    stuck: int = 0
+    """Seconds for which its NCCL watchdog made no progress."""
     measured: str = ""
     """Newest line with measurements of a step."""
     nan_step: int | None = None
@@ -92,6 +110,8 @@ class LogFile(Struct):
     is_launcher: bool = False
     numbered: bool = False
     """Does each line begin with the rank (srun --label)?"""
+    names_hosts: bool = False
+    """Does each line begin with the node (pdsh)?"""
     year: int = 1970
 
 
@@ -116,8 +136,13 @@ class Evidence(Struct):
     """Least and greatest time (s) that any rank computed in a step, if the log does not say which ranks they are of."""
     accused: dict[int, tuple[str, Place]] = field(default_factory=dict)
     """Reports of another program's detector about slow ranks, and their places, by rank."""
+    lagging: dict[int, tuple[str, Place]] = field(default_factory=dict)
+    """(what torch's report about a desynchronisation says, its place) by rank."""
+    has_agents: bool = False
+    """Does a launcher on each node start several ranks?"""
+    has_ended_rank: bool = False
+    """Has a launcher named a rank that ended with an error?"""
     finished: bool = False
-    collective: str = ""
     quiet_for: float = 0.0
     """Seconds since the newest of the files was written."""
 
@@ -137,6 +162,9 @@ class FileReading:
         self._open: Failure | None = None
         self._open_lines = 0
         self._time: float | None = None
+        self._block = BlockReader()
+        self._orderly = False
+        """Has the file said that processes were stopped? Later ends are no causes."""
 
     def feed(self, number: int, line: str, offset: int = 0, marked: bool = True) -> None:
         """Read a line. number: its number in the file, from 1, or 0; offset: that of its first byte.
@@ -154,6 +182,10 @@ class FileReading:
         owner, text = lines.split_owner(line)
         if file.numbered and (label := lines.NUMBERED.match(text)):
             owner.rank, text = int(label["srun"] or label["mpich"]), text[label.end() :]
+        if file.names_hosts and (host := lines.HOST.match(text)):
+            owner.node, (inner, text) = host["node"], lines.split_owner(text[host.end() :])
+            owner.rank = inner.rank if owner.rank is None else owner.rank
+            owner.local_rank = inner.local_rank if owner.local_rank is None else owner.local_rank
         role = owner.role or (file.key[0] if file.key else "")
         key = (role, owner.rank) if owner.rank is not None else None
         if key is None and owner.local_rank is not None:
@@ -163,12 +195,17 @@ class FileReading:
         if key is not None and not file.is_launcher and owner.pid is None:
             self._key = key
         key = key or (None if file.is_launcher else self._key)
+        ended = self._block.exit if self._block.read(text) else exit_of(text) if marked else None
+        if key is None and ended is None and self._block.exit is not None:
+            key = "", self._block.exit.ranks[0]  # its traceback
         if key is not None and key not in evidence.ranks and len(evidence.ranks) >= _MOST_RANKS:
             key = None
         node = owner.node or file.node
         if key is not None:
             self._learn(key, node, owner.local_rank, owner.pid)
         stamp = lines.time_of(text, file.year)
+        if stamp is None and (written := owner.stamp or (self._block.time if self._block.exit else "")):
+            stamp = lines.time_of(written, file.year)
         self._time = stamp if stamp is not None else self._time
         step = lines.step_of(text)
         if step is not None:
@@ -186,9 +223,16 @@ class FileReading:
             self._progress(key, text, place, step)
         if text.startswith(("END ", "training finished", "Training completed")) and "rc=0" in text:
             evidence.finished = True
-        kind = lines.failure_of(text) if marked else None
-        if kind is not None:
+        if marked and (text.startswith(_CANCELLED) or _CANCELLED in text[:100]):
+            self._orderly = True
+        evidence.has_agents = evidence.has_agents or (marked and any(word in text[:120] for word in _AGENTS))
+        kind = lines.failure_of(text) if marked and ended is None else None
+        if ended is not None:
+            self._end(ended, text, place, node, stamp)
+        elif kind is not None:
             self._fail(kind, text, place, key, node, owner.pid, stamp)
+        elif marked and (lagging := lagging_ranks(text)):
+            evidence.lagging.update(dict.fromkeys(lagging[0][:_MOST_LAGGING], (lagging[1], place)))
         elif self._section and not text.startswith("  "):
             self._section = ""
 
@@ -223,8 +267,9 @@ class FileReading:
                 rank.begun_step = step[0]
             if (own := lines.own_time_of(text)) is not None:
                 self._own_time(step[0], key[1], own)
-        if progress := lines.progress_of(text):
-            rank.progress = progress
+        if progress := progress_of(text):
+            rank.progress[group_of(text)] = progress
+        rank.stuck = stuck_seconds(text) or rank.stuck
 
     def _report_step(self, step: int, time: float) -> None:
         times = self._evidence.step_times.setdefault(step, [time, time])
@@ -299,9 +344,7 @@ class FileReading:
             return
         failure = Failure(kind, text.strip()[:_LONGEST_TEXT], place, time, stamp is not None, key, node, pid)
         if kind == lines.TIMEOUT:
-            failure.waited = lines.waited_of(text)
-            if match := lines.COLLECTIVE.search(text):
-                evidence.collective = f"{match[1]} ({match[2]})"
+            failure.collective = collective_of(text)
         if xid := lines.xid_of(text):
             failure.bus = xid[0]
         if match := _RAY_PROCESS.search(text):
@@ -310,20 +353,40 @@ class FileReading:
             failure.pid = int(match[1])
         if match := _ON_NODE.search(text):
             failure.node = match[1]
-        if match := _TASKS.search(text):
-            for task in numbers(match[2]):
-                evidence.failures.append(Failure(kind, failure.text, place, time, False, ("", task), match[1]))
-            return
+        if match := _RAY_MEMORY.search(text):
+            failure.node, named, process = match[1], _RAY_NAME.search(text), _RAY_PID.search(text)
+            failure.pid = int(process[1]) if process else None
+            failure.key = (named[1], int(named[2])) if named else None
+        if guarded := lines.guarded_nan(text):
+            failure.key, failure.node = ("", guarded[0]), guarded[1] or failure.node
+            self._learn(failure.key, failure.node, None, None)
         if kind == lines.KILLED or pid is not None or failure.pid is not None:
             self._open, self._open_lines = failure, 0
         evidence.failures.append(failure)
 
-
-def numbers(ranges: str) -> list[int]:
-    """Return the numbers of Slurm's ranges: "0-2,6" is 0, 1, 2, 6."""
-    result: list[int] = []
-    for part in ranges.split(","):
-        first, _, last = part.partition("-")
-        if first.isdigit() and (not last or last.isdigit()):
-            result += range(int(first), min(int(last or first), int(first) + 65536) + 1)
-    return result
+    def _end(self, ended: Exit, text: str, place: Place, node: str, stamp: float | None) -> None:
+        """Take the report of a launcher about processes that ended."""
+        evidence, is_srun = self._evidence, "srun: error:" in text
+        if not (ended.signal or ended.code) and not ended.out_of_memory:
+            return
+        kind = lines.KILLED if ended.out_of_memory else lines.SIGNAL if ended.is_own else lines.CONSEQUENCE
+        if not ended.signal and not ended.out_of_memory:
+            kind = lines.EXIT
+        if is_srun and kind == lines.SIGNAL and "Killed" in text and (len(ended.ranks) > 1 or self._orderly):
+            kind = lines.CONSEQUENCE
+        self._orderly = self._orderly or is_srun
+        evidence.has_agents = evidence.has_agents or ended.local_rank is not None
+        time = stamp if stamp is not None else self._time
+        node = ended.node or node
+        keys: list[tuple[str, int] | None] = [("", rank) for rank in ended.ranks]
+        for key in keys or [None]:
+            if len(evidence.failures) >= _MOST_EVENTS:
+                return
+            if key is not None and not is_srun:
+                self._learn(key, node, ended.local_rank, None)
+                evidence.has_ended_rank = True
+                if ended.pid is not None:
+                    evidence.pids[node, ended.pid] = key
+            failure = Failure(kind, ended.sentence(text)[:_LONGEST_TEXT], place, time, stamp is not None, key, node)
+            failure.pid, failure.is_task = ended.pid, is_srun
+            evidence.failures.append(failure)

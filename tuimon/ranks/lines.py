@@ -10,7 +10,7 @@ from functools import lru_cache
 import orjson
 from msgspec import Struct
 
-HARDWARE, APPLICATION, KILLED, OUTSIDE, SIGNAL, TIMEOUT, CONSEQUENCE = range(7)
+HARDWARE, APPLICATION, KILLED, OUTSIDE, SIGNAL, TIMEOUT, CONSEQUENCE, EXIT = range(8)
 """Kinds of failure, in the order in which they explain one another."""
 CAUSES = {
     HARDWARE: "hardware failure",
@@ -20,6 +20,7 @@ CAUSES = {
     SIGNAL: "signal",
     TIMEOUT: "NCCL timeout",
     CONSEQUENCE: "lost peer or SIGTERM",
+    EXIT: "exit with an error code",
 }
 
 
@@ -31,6 +32,8 @@ class Owner(Struct):
     node: str = ""
     local_rank: int | None = None
     pid: int | None = None
+    stamp: str = ""
+    """Time stamp that a container runtime wrote before the line."""
 
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -41,19 +44,32 @@ _PREFIXES = (
     re.compile(r"\[\d+,(?P<rank>\d+)\]<std(?:out|err)>: ?"),  # OpenMPI 4
     re.compile(r"\[prterun-[^\]]*@\d+,(?P<rank>\d+)\]<std(?:out|err)>: ?"),  # OpenMPI 5
     re.compile(r"\[pod/(?P<node>[\w.-]+)/[\w.-]+\] ?"),  # kubectl --prefix
+    re.compile(r"\[rank: (?P<rank>\d+)\] (?!Child process)"),  # Lightning
 )
+_CONTAINER = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP] ")
+"""Head of a line in the log of a container (CRI): its time, the stream, and whether the line is whole."""
+HOST = re.compile(r"(?P<node>(?=[a-z.-]*\d)[A-Za-z][\w.-]{0,62}|\d{1,3}(?:\.\d{1,3}){3}): (?=\S)")
+"""The node that pdsh writes before each line; other lines can begin like this, too."""
 NUMBERED = re.compile(r"(?:P\d+ )? *(?P<srun>\d{1,5}): (?=\S)|\[(?P<mpich>\d{1,5})\] (?=\S)")
 """The rank that srun --label and MPICH -prepend-rank write before each line; other lines can begin like this, too."""
 _HEADER = re.compile(r"\[rank(?P<rank>\d+)\]")
 _NODE_HEADER = re.compile(r"\[(?P<node>[A-Za-z][\w.-]*)\]\[rank\d+\]")
 _WORLD = re.compile(r"\[(?P<role>[A-Za-z][\w-]*) (?P<rank>\d+) ?/ ?(?P<world>\d+)\](?:\[PID (?P<pid>\d+)\])?")
 _PLACE = re.compile(r"\brank (?P<rank>\d+) of \d+ \((?P<node>[\w.-]+), local rank (?P<local>\d+)\)")
+_COUNTER = re.compile(
+    r"epochs?|ep|steps?|it|iter(?:ation)?s?|batch(?:es)?|train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test|round"
+    r"|episode|fold|trial|seed|phase|stage|task|part|chunk|shard|file|image|sample|page",
+    re.IGNORECASE,
+)
+"""Words that count something else than processes in "[epoch 3/16]"."""
 _JSON_RANK = re.compile(r'"(?:global_)?rank": ?(\d+)')
 
 
 def split_owner(line: str) -> tuple[Owner, str]:
     """Return what the line says about its process, and the text without the prefixes of launchers."""
     text, owner = _ANSI.sub("", line) if "\x1b" in line else line, Owner()
+    if text[4:5] == "-" and (match := _CONTAINER.match(text)):
+        owner.stamp, text = match[1], text[match.end() :]
     for pattern in _PREFIXES if text[:1] in ("[", "(") else ():
         match = pattern.match(text)
         if match is None:
@@ -67,10 +83,14 @@ def split_owner(line: str) -> tuple[Owner, str]:
         owner.node = fields.get("node") or owner.node
         text = text[match.end() :]
     head = text[:300]
-    if "/" in head and (match := _WORLD.search(text[:200])):
+    if "/" in head and (match := _WORLD.search(text[:200])) and (match["pid"] or not _COUNTER.fullmatch(match["role"])):
         owner.role, owner.rank = match["role"], int(match["rank"])
         owner.pid = int(match["pid"]) if match["pid"] else owner.pid
-    elif owner.rank is None and "rank" in head and (match := _HEADER.search(head) or _JSON_RANK.search(head)):
+    elif (
+        owner.rank is None
+        and "rank" in head
+        and (match := _HEADER.search(head) or (_JSON_RANK.search(head) if text.startswith("{") else None))
+    ):
         owner.rank = int(match[1])
     if "][rank" in head and (match := _NODE_HEADER.search(head)):
         owner.node = match["node"]
@@ -79,16 +99,23 @@ def split_owner(line: str) -> tuple[Owner, str]:
     return owner, text
 
 
-_STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,6}))?")
+_STAMP = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:?\d\d)?(?!\d)")
 _GLOG = re.compile(r"(?:^|\[)[IWEF](\d{1,2})(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
 
 
 def time_of(text: str, year: int) -> float | None:
-    """Return the time stamp of a line (s since the epoch, in the local time zone). year: of stamps without a year."""
+    """Return the time stamp of a line (s since the epoch; in the local time zone if it names none).
+
+    year: of stamps without a year."""
     try:
         if match := _STAMP.search(text[:120]):
             minute, fraction = match.group(1, 2, 3, 4, 5), match[7]
             second = match[6]
+            if match[8]:
+                moment = datetime.fromisoformat(
+                    f"{'-'.join(match.group(1, 2, 3))}T{':'.join(match.group(4, 5, 6))}{match[8]}"
+                )
+                return moment.timestamp() + (float(f"0.{fraction}") if fraction else 0.0)
         elif match := _GLOG.search(text[:60]):
             minute, fraction = (str(year), *match.group(1, 2, 3, 4)), match[6]
             second = match[5]
@@ -120,6 +147,20 @@ def step_of(text: str) -> tuple[int, bool] | None:
         return None
     lower = text.lower()
     return int(match[1]), "loss" in lower or '"time"' in lower or "elapsed" in lower or "grad" in lower
+
+
+_NAN_GUARD = re.compile(
+    r"\bRank (\d+)(?:, node ([\w.-]+))?[,:][^'\"]{0,200}(?:found NaN in local|Unexpected result nan)"
+    r"(?:.{0,300}\bnode: ([\w.-]+))?"
+)
+
+
+def guarded_nan(text: str) -> tuple[int, str] | None:
+    """Return (rank, node or "") of the message with which Megatron ends at a gradient that is not a number.
+
+    Source: megatron/core/distributed/param_and_grad_buffer.py and rerun_state_machine.py (d98e8a64)."""
+    match = _NAN_GUARD.search(text) if "Rank " in text and ("nan" in text or "NaN" in text) else None
+    return (int(match[1]), match[2] or match[3] or "") if match else None
 
 
 _NAN = re.compile(r"(?:loss|grad_norm|grad norm|gnorm)\W{1,4}nan\b", re.IGNORECASE)
@@ -209,29 +250,6 @@ def span_of(line: str) -> Span | None:
     )
 
 
-class Progress(Struct):
-    """The work of a process group as NCCL's watchdog reports it."""
-
-    enqueued: int
-    completed: int
-
-
-_WORK = re.compile(r"[Ll]ast enqueued(?: NCCL)? work: (-?\d+), last completed(?: NCCL)? work: (-?\d+)")
-_TIMEOUT = re.compile(r"OpType=(\w+).*?Timeout\(ms\)=(\d+)\) ran for (\d+)")
-COLLECTIVE = re.compile(r"SeqNum=(\d+), OpType=(\w+)")
-
-
-def progress_of(text: str) -> Progress | None:
-    match = _WORK.search(text) if "enqueued" in text else None
-    return Progress(int(match[1]), int(match[2])) if match else None
-
-
-def waited_of(text: str) -> float:
-    """Return the seconds for which a collective had run when it timed out; 0 if the line does not say."""
-    match = _TIMEOUT.search(text)
-    return int(match[3]) / 1000 if match else 0.0
-
-
 _LOST_PEER = (
     r"Connection closed by peer|Connection reset by peer|connectFullMesh|Broken pipe|DistBackendError|DistStoreError"
     r"|DistNetworkError|RendezvousConnectionError|RendezvousTimeoutError|ChildFailedError|ncclRemoteError"
@@ -245,7 +263,13 @@ _EXCEPTION = re.compile(r"(?:[A-Za-z_][\w.]*\.)?(?:[A-Z]\w*(?:Error|Exception)|A
 _KINDS = (
     (HARDWARE, re.compile(r"uncorrectable ECC error|fallen off the bus")),
     (CONSEQUENCE, re.compile(_LOST_PEER)),
-    (KILLED, re.compile(r"ActorDiedError|WorkerCrashedError|oom[-_]kill|Out Of Memory$|OOMKilled|Killed process \d+")),
+    (
+        KILLED,
+        re.compile(
+            r"ActorDiedError|WorkerCrashedError|oom[-_]kill|OOMKilled|Killed process \d+|node running low on memory"
+            r"|Memory on the node \(IP"
+        ),
+    ),
     (APPLICATION, re.compile(rf"[\w.]*RayTaskError\(|{_EXCEPTION.pattern}")),
     (
         OUTSIDE,
@@ -253,11 +277,12 @@ _KINDS = (
     ),
     (OUTSIDE, re.compile(r"\*\*\* (?:STEP|JOB) \S+ ON \S+ CANCELLED AT [-\d:T]+ \*\*\*")),
     (TIMEOUT, re.compile(r"Watchdog caught collective operation timeout")),
-    (SIGNAL, re.compile(r"Segmentation fault|Fatal Python error")),
-    (CONSEQUENCE, re.compile(r"task[s]? [-\d,]+: (?:Terminated|Aborted|Killed|Exited)|received SIGTERM")),
+    (SIGNAL, re.compile(r"Segmentation fault|Fatal Python error|^Bus error|: \d+ Bus error")),
+    (CONSEQUENCE, re.compile(r"received SIGTERM|\*\*\* (?:STEP|JOB) \S+ ON \S+ FAILED")),
 )
 MARKS = re.compile(
-    rb"rror|xception|atchdog|ill|NVRM|slurmstepd|srun:|SIG|Out Of|OOM|fault|Evicted|Preempt|StopIter|Disconnect"
+    rb"rror|xception|atchdog|ill|NVRM|slurmstepd|srun:|SIG|Out Of|OOM|fault|Evicted|Preempt|StopIter|Disconnect|exit"
+    rb"|elastic|launch\.py|terminated|low on memory|Memory on|lagging|finish(?:ed)? collective"
 )
 """Words of which each line that reports a failure has one: the bytes of a file are searched for them first."""
 

@@ -11,7 +11,8 @@ from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause,
 from tuimon.ranks import lines
 from tuimon.ranks.evidence import Evidence, Failure, Gpu
 from tuimon.ranks.stragglers import find_imbalance
-from tuimon.ranks.verdict import Key, Verdict, identified, members
+from tuimon.ranks.verdict import Verdict, identified, members
+from tuimon.ranks.wording import Key
 from tuimon.redact import redacted_text
 from tuimon.text import clean
 

@@ -60,8 +60,10 @@ class _Known(Struct):
 class JobReading:
     """Follows the files of one job. Files that are deleted stay in what was read."""
 
-    def __init__(self, directory: str) -> None:
-        self.directory = directory
+    def __init__(self, place: str) -> None:
+        """place: the directory of the files, or the only file."""
+        self.place = place
+        self.directory = os.path.dirname(place) if os.path.isfile(place) else place
         self.evidence = Evidence()
         self._known: dict[str, _Known] = {}
         self._documents: dict[str, tuple[float, int]] = {}
@@ -107,9 +109,9 @@ class JobReading:
         return changed
 
     def verdict(self) -> Verdict | None:
-        """Return the verdict; None for fewer than two ranks."""
+        """Return the verdict; None for fewer than two ranks, unless a launcher reports the end of the only one."""
         self.evidence.quiet_for = time.time() - self._newest
-        if len(self.evidence.ranks) < 2:
+        if len(self.evidence.ranks) < 2 and not self.evidence.has_ended_rank:
             return None
         verdict = judge(self.evidence)
         if verdict.root_cause is not None and verdict.root_cause.place is not None:
@@ -151,7 +153,7 @@ class JobReading:
 
     def _search(self) -> None:
         self._searched_at = time.monotonic()
-        paths = list(files_of(self.directory))
+        paths = list(files_of(self.place))
         if paths == self._paths:
             return
         numbers = task_numbers(self.directory, paths)

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from tuimon.ranks.evidence import LogFile
-from tuimon.ranks.lines import NUMBERED
+from tuimon.ranks.lines import HOST, NUMBERED
 
 HEAD = 4096
 """Bytes of the beginning of a file that say which process writes it."""
@@ -27,19 +27,28 @@ _RANK_IN_TEXT = re.compile(
 )
 _LOOKED_AT = 64
 """Files whose heads are searched for ranks."""
+_END = 1 << 16
+"""Bytes of the end of a file that are searched for ranks."""
+_LAUNCHER = re.compile(
+    rb"^ +rank +: \d+ \(local_rank: \d+\)|=   RANK \d+ PID \d+ RUNNING AT|process rank \d+ with PID \d+ on node ",
+    re.MULTILINE,
+)
+"""Reports of launchers that name a rank."""
 _SAYS_RANK = re.compile(rb'rank ?\d+|"rank"|WORLD_SIZE|\[\w+ \d+ / \d+\]')
 
 
 def job_directory(paths: Sequence[str]) -> str:
-    """Return the directory that holds all files of a run; "" if a run has too few files for a job of many ranks."""
-    if len(paths) < 2:
-        return ""
-    directory = os.path.commonpath([os.path.dirname(path) for path in paths])
+    """Return the directory that holds all files of a run, or its only file if that is a text; else ""."""
+    if len(paths) == 1 and _TEXT.fullmatch(os.path.basename(paths[0])):
+        return paths[0]
+    directory = os.path.commonpath([os.path.dirname(path) for path in paths]) if len(paths) > 1 else ""
     return directory if directory != "/" and os.path.isdir(directory) else ""
 
 
 def is_job(directory: str) -> bool:
-    """Do the files below a directory look as if several ranks had written them? Reads only their beginnings."""
+    """Do the files below a directory, or a file, look as if several ranks had written them, or a launcher of ranks?
+
+    Reads only their beginnings and ends: where one file has the lines of all ranks, only errors name a rank."""
     paths = list(files_of(directory))
     if task_numbers(directory, paths):
         return True
@@ -49,11 +58,18 @@ def is_job(directory: str) -> bool:
     for path in paths[:_LOOKED_AT]:
         if len(ranks) > 1:
             return True
-        ranks.update(int(next(filter(None, found))) for found in _RANK_IN_TEXT.findall(head_of(path)))
+        head, end = head_of(path), _end_of(path)
+        if _LAUNCHER.search(end):
+            return True
+        ranks.update(int(next(filter(None, found))) for found in _RANK_IN_TEXT.findall(head + end))
     return len(ranks) > 1
 
 
 def files_of(directory: str) -> Iterator[str]:
+    """Yield the paths of the files below a directory that are read; of a file, its own path."""
+    if os.path.isfile(directory):
+        yield directory
+        return
     pending, count = [(directory, 0)], 0
     while pending:
         folder, depth = pending.pop()
@@ -121,6 +137,16 @@ def head_of(path: str) -> bytes:
         return b""
 
 
+def _end_of(path: str) -> bytes:
+    """Return the last bytes of a file, without those that `head_of` returns."""
+    try:
+        with open(path, "rb") as stream:
+            stream.seek(max(HEAD, os.fstat(stream.fileno()).st_size - _END))
+            return stream.read(_END)
+    except OSError:
+        return b""
+
+
 def node_of(relative: str) -> str:
     """Return the node that a path names, or ""."""
     for part in reversed(relative.split("/")):
@@ -143,11 +169,12 @@ def log_file(path: str, relative: str, number: int | None, modified: float) -> L
     elif key is None and not _TORCHRUN.search(relative) and (match := _NAMED_RANK.search(relative)):
         key = "", int(match[1])
     launcher = key is None and not _TORCHRUN.search(relative) and not name.startswith("worker-")
-    numbered = launcher and _is_numbered(head_of(path))
-    return LogFile(relative, node_of(relative), key, launcher, numbered, time.localtime(modified).tm_year)
+    head = head_of(path).decode("utf-8", "replace").splitlines()[:-1] if launcher else []
+    numbered, names_hosts = _are_labelled(head, NUMBERED), _are_labelled(head, HOST)
+    return LogFile(relative, node_of(relative), key, launcher, numbered, names_hosts, time.localtime(modified).tm_year)
 
 
-def _is_numbered(head: bytes) -> bool:
-    lines = head.decode("utf-8", "replace").splitlines()[:-1]
-    labelled = [match for match in map(NUMBERED.match, lines) if match]
-    return len(labelled) > 3 and len(labelled) * 5 >= len(lines) * 4 and len({m[0] for m in labelled}) > 1
+def _are_labelled(lines: list[str], label: re.Pattern[str]) -> bool:
+    """Do most lines begin with a label, each of a few that occur several times?"""
+    labels = [match[0] for match in map(label.match, lines) if match]
+    return len(labels) > 3 and len(labels) * 5 >= len(lines) * 4 and 1 < len(set(labels)) <= max(len(labels) / 2, 2)

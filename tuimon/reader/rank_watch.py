@@ -82,7 +82,7 @@ class RankWatch:
         elif job.reading is not None and len(paths) != job.paths:
             job.paths = len(paths)
             directory = job_directory(paths)
-            if directory and directory != job.reading.directory and is_job(directory):  # files of other nodes have come
+            if directory and directory != job.reading.place and is_job(directory):  # files of other nodes have come
                 job = self._jobs[run] = _Job(len(paths), JobReading(directory), now, report=job.report)
         if job.reading is None:
             return None

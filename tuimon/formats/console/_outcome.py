@@ -46,6 +46,8 @@ _KILLED = re.compile(
     r"(?:[rR]eceived|[gG]ot|[cC]aught|death) .{0,60}SIGTERM|Signal 15 \(SIGTERM\)|"
     r"Segmentation fault|Bus error|core dumped|exitcode: -\d|(?:^|: line \d+: +\d+ )(?:Killed|Terminated)\b"
 )
+_SOURCE = re.compile(r"\s+raise |\s+File \"")
+"""A line of a traceback that quotes the program; the message of the exception follows."""
 _CAUSES = (
     (re.compile(r"CUDA (?:error: )?out of memory|(?:cuda|torch)\.OutOfMemory|HIP out of memory"), "GPU out of memory"),
     (re.compile(r"collective operation timeout|NCCL watchdog"), "NCCL timeout"),
@@ -135,7 +137,7 @@ class Outcome:
             self._set("finished", line, step, True, whole)
             self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
             self.watching, self._lines_after, self._passing = True, 0, _REFUTED
-        elif _KILLED.search(text) and (self._state == "running" or self._weak):
+        elif _KILLED.search(text) and (self._state == "running" or self._weak) and not _SOURCE.match(text):
             self._set("crashed", line, step, False, whole)
             self._cause = next((name for pattern, name in _CAUSES if pattern.search(text)), "")
 

@@ -1,0 +1,50 @@
+"""Words about ranks for the sentences of a verdict."""
+
+from __future__ import annotations
+
+import time
+from typing import TypeAlias
+
+from tuimon.ranks.evidence import Evidence, Failure
+
+Key: TypeAlias = tuple[str, int]
+"""(role, rank)."""
+
+
+def name_of(evidence: Evidence, key: Key, node: str = "") -> str:
+    """Return "rank 5 (node01, local rank 5)", as far as it is known."""
+    rank = evidence.rank(key)
+    place = node or rank.node
+    local = f"local rank {rank.local_rank}" if rank.local_rank is not None else ""
+    inside = ", ".join(part for part in (place, local) if part)
+    return f"{key[0] + ' ' if key[0] else ''}rank {key[1]}" + (f" ({inside})" if inside else "")
+
+
+def when(failure: Failure) -> str:
+    """Return " at 03:12:07"; " after" the time of an earlier line if the failure has none of its own; "" if unknown."""
+    if failure.time is None:
+        return ""
+    try:
+        clock = time.strftime("%H:%M:%S", time.localtime(failure.time))
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return f" {'at' if failure.exact else 'after'} {clock}"
+
+
+def on_node(node: str) -> str:
+    """Return " on node01", or "" if the node is unknown."""
+    return f" on {node}" if node else ""
+
+
+def listed(ranks: list[int]) -> str:
+    """Return "ranks 3, 7 and 2 more"."""
+    shown = ", ".join(map(str, ranks[:8]))
+    more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
+    return f"rank{'s' if len(ranks) > 1 else ''} {shown}{more}"
+
+
+def unknown(evidence: Evidence, facts: str) -> str:
+    """Return the sentence that the facts do not suffice, and what would show more."""
+    steps = {rank.last_step for rank in evidence.ranks.values() if rank.last_step is not None}
+    where = f" at step {max(steps)}" if steps else ""
+    return f"cannot tell: {facts}{where}; TORCH_NCCL_DESYNC_DEBUG=1 and torchrun --redirects 3 would show more"
