@@ -17,7 +17,7 @@ from support.terminal import TUIMON, Terminal
 
 from tuimon.model.links import RemotePath
 from tuimon.remote.link import Keeper
-from tuimon.remote.ssh import transport
+from tuimon.remote.sources import connector
 from tuimon.remote.targets import parse
 
 
@@ -189,7 +189,7 @@ def keeper(host: Sshd, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name, value in host.environment.items():
         monkeypatch.setenv(name, value)
     (target,) = parse(f"gpu01:{logs}")
-    keeper = Keeper(target, transport(target), where=str(tmp_path / "mirror"))
+    keeper = Keeper(target, connector(target), where=str(tmp_path / "mirror"))
     keeper.start()
     until(lambda: keeper.link.complete)
     yield keeper
@@ -218,9 +218,9 @@ def test_killed_link_comes_back(host: Sshd, logs: Path, keeper: Keeper, victim: 
 
 def test_agent_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, time; from tuimon.remote.link import Keeper; from tuimon.remote.ssh import transport\n"
+        "import sys, time; from tuimon.remote.link import Keeper; from tuimon.remote.sources import connector\n"
         "from tuimon.remote.targets import parse\n"
-        "target = parse(sys.argv[1])[0]; keeper = Keeper(target, transport(target)); keeper.start()\n"
+        "target = parse(sys.argv[1])[0]; keeper = Keeper(target, connector(target)); keeper.start()\n"
         "keeper.wait(60); print(keeper.link.state, flush=True); time.sleep(600)\n"
     )
     command = [sys.executable, "-c", code, f"gpu01:{logs}"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tuimon.remote import boot
 from tuimon.remote.link import Keeper
+from tuimon.remote.sources import over
 from tuimon.remote.ssh import Transport
 from tuimon.remote.targets import parse
 
@@ -32,7 +33,9 @@ class Mirrored:
         (target,) = parse(f"gpu01:{path}", lambda word: False)
         shell = Transport(("/bin/sh", "-c", boot.script(sys.executable)))
         self.source = Path(path)
-        self.keeper = Keeper(target, transport or shell, where=str(where), max_bytes=options.get("max_bytes", 1 << 30))
+        self.keeper = Keeper(
+            target, over(transport or shell, target.path), where=str(where), max_bytes=options.get("max_bytes", 1 << 30)
+        )
         self.here = Path(self.keeper.path)
         self.hints: list[str] = []
         self.keeper.on_hint = lambda paths, structure: self.hints.extend(paths)

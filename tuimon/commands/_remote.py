@@ -102,13 +102,13 @@ def _log_in() -> None:
 
 def _keeper(target: Target, options: argparse.Namespace | None) -> Keeper:
     from tuimon.remote.link import Keeper, expire_in_background
-    from tuimon.remote.ssh import transport
+    from tuimon.remote.sources import connector
 
-    if target.scheme in ("objects", "slurm"):
-        raise UsageError(f"cannot be read yet: {clean(target.shown)}", "ssh, docker and kubectl targets can.")
+    if target.scheme == "slurm":
+        raise UsageError(f"cannot be read yet: {clean(target.shown)}", "ssh, docker, kubectl and object stores can.")
     via, python = (options.via, options.remote_python) if options else ("", "")
     limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)
-    keeper = Keeper(target, transport(target, via, python), max_bytes=limit, offline=offline)
+    keeper = Keeper(target, connector(target, via, python), max_bytes=limit, offline=offline)
     if not _keepers:
         atexit.register(close_links)
         expire_in_background()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format, all_formats, kind, recognise
 from tuimon.model.log_names import log_name
 from tuimon.reader.compression import decompressed_head
+from tuimon.reader.supersession import Supersession
+from tuimon.remote.mirror import Mirror
 from tuimon.sources import listing
+from tuimon.sources.scan import FoundFile
 from tuimon.sources.sqlite_copy import MAGIC
 
 HEAD = 4096
@@ -49,6 +54,33 @@ def mode_of(path: str, head: bytes) -> str:
     return "stored" if mode is None else "whole" if compressed else mode
 
 
-def superseding(name: str) -> Format | None:
+def newest(files: Iterable[FoundFile], supersession: Supersession) -> Iterator[FoundFile]:
+    """Yield the documents in checkpoints that are not superseded by newer ones."""
+    for file in supersession.in_order(files):
+        log_format = _superseding(os.path.basename(file.path))
+        if log_format is not None:
+            if supersession.newer_path(file):
+                continue
+            supersession.recognised(file, log_format)
+        yield file
+
+
+def _superseding(name: str) -> Format | None:
     """Return the format of which only the newest file is read that files of this name have, or None."""
     return next((f for f in all_formats() if f.supersedes is not None and f.wants_name(name)), None)
+
+
+def remove_others(mirror: Mirror, paths: set[str]) -> Iterator[str]:
+    """Remove from a mirror, and yield, all files but these and the empty directories that hold none of them."""
+    kept = {os.path.dirname(path) for path in paths} | paths
+    for folder, folders, names in os.walk(mirror.root, topdown=False):
+        for name in names:
+            path = os.path.join(folder, name)
+            if path.removesuffix("-wal").removesuffix("-journal") not in paths:
+                mirror.remove(path)
+                yield path
+        for name in folders:
+            path = os.path.join(folder, name)
+            if path not in kept and not os.listdir(path):
+                os.rmdir(path)
+                yield path

@@ -10,11 +10,9 @@ from collections.abc import Callable, Iterable
 
 from tuimon.errors import TuimonError
 from tuimon.model.links import Link, RemotePath
+from tuimon.remote.connection import MAX_BYTES, Connection, Ended, TooLarge
 from tuimon.remote.expiry import expire
 from tuimon.remote.mirror import DiskFull, Mirror
-from tuimon.remote.receiver import MAX_BYTES, Receiver, TooLarge
-from tuimon.remote.session import Ended, Session
-from tuimon.remote.ssh import Transport
 from tuimon.remote.targets import Target
 from tuimon.text import clean
 
@@ -26,14 +24,14 @@ SHARED_EVERY = 1.0
 """Seconds between two checks of a mirror that another program fills."""
 SAVE_EVERY = 10.0
 """Seconds between two notes of when the host was last heard."""
-INTERVAL = 0.25
-"""Seconds between two looks of the agent at the files that grow."""
 _POLL = 0.02
 _LOGINS = threading.BoundedSemaphore(4)
 """At most four logins at once: sshd refuses some of more than ten by default (MaxStartups)."""
 
 Hint = Callable[[Iterable[str], bool], None]
 """(paths that have changed, whether files or directories are new or gone)."""
+Connect = Callable[[Mirror, int], Connection]
+"""(mirror, maximum number of bytes) -> a connection that has not been made yet."""
 
 
 class Keeper:
@@ -42,33 +40,32 @@ class Keeper:
     def __init__(
         self,
         target: Target,
-        transport: Transport,
+        connect: Connect,
         *,
         where: str | None = None,
         max_bytes: int = MAX_BYTES,
         offline: bool = False,
     ) -> None:
-        """where: the directory of all mirrors. offline: show what is here, and connect never."""
+        """connect: returns a new connection to the target. where: the directory of all mirrors. offline: show what is
+        here, and connect never."""
         self.target = target
         self.mirror = Mirror(target, where)
         stored = self.mirror.stored
-        self.link = Link(target.shown, target.host or target.shown, heard=stored.heard or float("nan"))
+        self.link = Link(target.shown, target.label, heard=stored.heard or float("nan"))
         self.known = stored.complete
         """Whether the mirror was complete at some time, so that it can be shown before the host answers."""
-        absolute = target.path.startswith("/")
-        prefix = target.shown[: len(target.shown) - len(target.path)] + ("/" if absolute else "")
-        self.path = RemotePath(self.mirror.root, target.shown, self.mirror.top, prefix, self.link)
+        self.path = RemotePath(self.mirror.root, target.shown, self.mirror.top, target.prefix, self.link)
         """The path to read."""
         self.on_hint: Hint = lambda paths, structure: None
         self.on_change: Callable[[], None] = lambda: None
         """Called when the state of the link has changed."""
-        self._transport = transport
+        self._connector = connect
         self._max_bytes = max_bytes
         self._closing = threading.Event()
         self._retry = threading.Event()
         self._settled = threading.Event()
         self._may_ask = False
-        self._session: Session | None = None
+        self._connection: Connection | None = None
         self._saved_at = 0.0
         self._thread = threading.Thread(target=self._keep, name=f"link {target.host}", daemon=True)
         if offline:
@@ -101,8 +98,8 @@ class Keeper:
         """End the connection and the thread."""
         self._closing.set()
         self._retry.set()
-        if (session := self._session) is not None:
-            session.close()
+        if (connection := self._connection) is not None:
+            connection.close()
         if self._thread.is_alive():
             self._thread.join(timeout=5)
         self.mirror.close()
@@ -132,19 +129,19 @@ class Keeper:
         """Connect once, until the link is lost. Return (seconds to wait or None for the usual, whether it was up)."""
         may_ask, self._may_ask = self._may_ask, False
         self._say("connecting", self.link.detail)
-        receiver = Receiver(self.mirror, self._max_bytes)
-        session = self._session = Session(self._transport, self.target.path, receiver, INTERVAL)
         pause: float | None = None
         logging_in = contextlib.ExitStack()
         logging_in.enter_context(_LOGINS)
+        connection: Connection | None = None
 
         def progress() -> None:
-            if receiver.hello is not None:
+            if connection is not None and connection.answered:
                 logging_in.close()
-                self._progress(session, receiver)
+                self._progress(connection)
 
         try:
-            session.run(not may_ask, progress)
+            connection = self._connection = self._connector(self.mirror, self._max_bytes)
+            connection.run(not may_ask, progress)
         except Ended as ended:
             state = "login" if ended.login else "failed" if ended.final else "lost"
             pause = 3600.0 if ended.login or ended.final else None
@@ -160,25 +157,25 @@ class Keeper:
             pause = RETRY[-1] if failures > len(RETRY) else None
         finally:
             logging_in.close()
-            self._session = None
-        return pause, receiver.hello is not None
+            self._connection = None
+        return pause, connection is not None and connection.answered
 
-    def _progress(self, session: Session, receiver: Receiver) -> None:
+    def _progress(self, connection: Connection) -> None:
         """Publish the state of a link that is up."""
-        link, now = self.link, time.time()
-        link.heard, link.delay, link.here, link.total = now, session.delay, receiver.here, receiver.total
-        if receiver.complete and not link.complete:
+        link, now, received = self.link, time.time(), connection.received
+        link.heard, link.delay, link.here, link.total = now, connection.delay, received.here, received.total
+        if received.complete and not link.complete:
             link.complete = True
             self.mirror.stored.complete = True
             self._save()
-        state = "missing" if receiver.missing else "live" if receiver.complete else "copying"
+        state = "missing" if received.missing else "live" if received.complete else "copying"
         if state != link.state:
-            self._say(state, receiver.problem)
-        if receiver.changed:
-            paths, receiver.changed = receiver.changed, set()
-            self.on_hint(paths, receiver.names_changed)
-            receiver.names_changed = False
-        if receiver.complete:
+            self._say(state, received.problem)
+        if received.changed:
+            paths, received.changed = received.changed, set()
+            self.on_hint(paths, received.names_changed)
+            received.names_changed = False
+        if received.complete:
             self._settled.set()
         if now - self._saved_at > SAVE_EVERY:
             self._save()

@@ -30,7 +30,7 @@ import msgspec
 
 from tuimon.errors import TuimonError
 from tuimon.platform_support import mirror_directory
-from tuimon.remote.targets import Target, parts_of
+from tuimon.remote.targets import Target
 from tuimon.text import clean
 
 MAX_NAME = 240
@@ -110,7 +110,7 @@ class Mirror:
         self.tree = os.path.join(self.base, "tree")
         self.top = os.path.join(self.tree, component(host.replace("/", ".")))
         """Directory that corresponds to "/" of the host, or for the home directory if the path is relative."""
-        self.root = os.path.join(self.top, *map(component, parts_of(target.path)))
+        self.root = os.path.join(self.top, *map(component, target.parts))
         """The path to read: of a directory, of a file, or of what will be one."""
         self._lock: int | None = None
         self._unchecked = _FREE_CHECK

@@ -19,7 +19,8 @@ from msgspec import Struct, field
 
 from tuimon.formats import is_candidate
 from tuimon.reader.supersession import Supersession
-from tuimon.remote.following import HEAD, mode_of, superseding
+from tuimon.remote.connection import MAX_BYTES, MAX_DOCUMENT, MAX_FILES, Received, TooLarge
+from tuimon.remote.following import HEAD, mode_of, newest, remove_others
 from tuimon.remote.mirror import Draft, Mirror, MirrorError
 from tuimon.remote.protocol import (
     BLOCK,
@@ -40,18 +41,9 @@ from tuimon.remote.protocol import (
 )
 from tuimon.sources.scan import FoundFile
 
-MAX_FILES = 200_000
-"""Files that may be logs, of one target."""
-MAX_DOCUMENT = 1 << 30
-MAX_BYTES = 4 << 30
-"""Bytes of one mirror, unless the user sets --max-bytes."""
 _SKEW = 2.0
 """Difference of the clocks (s) above which times of change are corrected."""
 _PARTS = ("", "-wal", "-journal")
-
-
-class TooLarge(MirrorError):
-    """The logs are larger than the user wants to copy."""
 
 
 class _File(Struct):
@@ -70,10 +62,11 @@ class _File(Struct):
     drafts: dict[str, Draft] = field(default_factory=dict)
 
 
-class Receiver:
+class Receiver(Received):
     """Applies the frames of one connection to a mirror."""
 
     def __init__(self, mirror: Mirror, max_bytes: int = MAX_BYTES) -> None:
+        super().__init__()
         self._mirror = mirror
         self._max_bytes = max_bytes
         self._files: dict[int, _File] = {}
@@ -87,18 +80,6 @@ class Receiver:
         self._asked = True
         """Whether something was asked for since the last `sync`."""
         self.hello: Hello | None = None
-        self.complete = False
-        """Whether everything that there was on the host is here."""
-        self.missing = False
-        """Whether there is nothing at the path on the host."""
-        self.problem = ""
-        """The last problem that the agent reported."""
-        self.changed: set[str] = set()
-        """Paths in the mirror that have changed; the caller clears it."""
-        self.names_changed = False
-        """Whether some of them are new or gone; the caller resets it."""
-        self.here = self.total = 0
-        """Bytes of the followed files in the mirror, and on the host."""
 
     # ------------------------------------------------------------------ to the agent
 
@@ -202,12 +183,7 @@ class Receiver:
     def _ask_newest(self) -> None:
         """Ask for the documents in checkpoints that are not superseded by newer ones."""
         by_path = {file.path: id for id, file in self._dated}
-        for file in self._supersession.in_order([file for _, file in self._dated]):
-            log_format = superseding(os.path.basename(file.path))
-            if log_format is not None:
-                if self._supersession.newer_path(file):
-                    continue
-                self._supersession.recognised(file, log_format)
+        for file in newest([file for _, file in self._dated], self._supersession):
             id = by_path[file.path]
             if id not in self._files:
                 self._ask(id, file.path)
@@ -224,19 +200,8 @@ class Receiver:
 
     def _remove_others(self) -> None:
         """Remove what the host no longer has: deleted while there was no connection."""
-        root = self._mirror.root
-        kept = {os.path.dirname(path) for path in self._announced} | self._announced
-        for folder, folders, names in os.walk(root, topdown=False):
-            for name in names:
-                path = os.path.join(folder, name)
-                if path.removesuffix("-wal").removesuffix("-journal") not in self._announced:
-                    self._mirror.remove(path)
-                    self._note(path)
-            for name in folders:
-                path = os.path.join(folder, name)
-                if path not in kept and not os.listdir(path):
-                    os.rmdir(path)
-                    self._note(path)
+        for path in remove_others(self._mirror, self._announced):
+            self._note(path)
 
     def _gone(self, frame: Gone) -> None:
         parts = [name_of(part) for part in frame.parts]

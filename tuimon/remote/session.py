@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from tuimon.remote import boot
+from tuimon.remote.connection import Ended, Received
 from tuimon.remote.following import rules
 from tuimon.remote.protocol import Decoder, Hello, LinkError, Pong, command, name_to
 from tuimon.remote.receiver import Receiver
@@ -26,14 +27,6 @@ PATIENCE = 60.0
 _TURN = 0.5
 _CHUNK = 1 << 18
 _MAX_ERRORS = 4096
-
-
-class Ended(Exception):
-    """The connection has ended. `login`: the user has to log in; `final`: another attempt makes no sense."""
-
-    def __init__(self, reason: str, login: bool = False, final: bool = False) -> None:
-        super().__init__(reason)
-        self.reason, self.login, self.final = reason, login, final
 
 
 class Session:
@@ -55,6 +48,14 @@ class Session:
         self._ping = 0
         self._pong = 0
         self._wake_read, self._wake_write = os.pipe()
+
+    @property
+    def received(self) -> Received:
+        return self.receiver
+
+    @property
+    def answered(self) -> bool:
+        return self.receiver.hello is not None
 
     def close(self) -> None:
         """End `run` in another thread, soon."""

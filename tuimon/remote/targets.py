@@ -37,6 +37,8 @@ _HOST = re.compile(r"[^\s:/@\[\]\x00-\x20\x7f]+")
 _AUTHORITY = re.compile(_USER + r"(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/@\[\]]*))(?::(?P<port>\d{1,5}))?", re.DOTALL)
 _CONTAINER = re.compile(r"(?P<host>[A-Za-z0-9][\w.-]*):(?P<path>.*)", re.DOTALL)
 _POD = re.compile(r"(?P<host>[a-z0-9][a-z0-9.-]*/[a-z0-9][a-z0-9.-]*(?:/[a-z0-9][a-z0-9-]*)?):(?P<path>.*)", re.DOTALL)
+_PARAMETER = re.compile(r"\?[\w.-]+=")
+"""Begin of the parameters of a URL; "?" alone is part of a pattern."""
 _RANGE = re.compile(r"(\d+)-(\d+)")
 _BRACKET = re.compile(r"\[([^\[\]]*)\]")
 _HINT = "A target is [user@]host:path, ssh://host/path, docker://container:/path or k8s://namespace/pod:/path."
@@ -58,6 +60,23 @@ class Target(Struct, frozen=True):
     """Port of an ssh:// target; 0: as the user's ssh configuration says."""
     job: str = ""
     """The host list that this host comes from: its hosts are one job. "" for a single host."""
+
+    @property
+    def label(self) -> str:
+        """Name of the host, or of the bucket, in the header of the dashboard."""
+        return self.host or "/".join(self.shown.split("/")[:3])
+
+    @property
+    def prefix(self) -> str:
+        """What the user sees in front of a path on the host: "gpu01:" or "gpu01:/"."""
+        if self.scheme == "objects":
+            return ""
+        return self.shown[: len(self.shown) - len(self.path)] + ("/" if self.path.startswith("/") else "")
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Components of the path below which the logs are mirrored."""
+        return parts_of(self.shown if self.scheme == "objects" else self.path)
 
     @property
     def destination(self) -> str:
@@ -150,7 +169,16 @@ def _with_scheme(word: str, scheme: str, rest: str) -> Target:
         return Target(scheme, match["host"], _path(match["path"], word), word)
     if not rest.strip("/"):
         raise UsageError(f"the path is missing: {clean(word)}", "An example is s3://bucket/logs.")
-    return Target("objects", "", word, word)
+    return Target("objects", "", word, _without_secrets(word))
+
+
+def _without_secrets(url: str) -> str:
+    """Return a URL without the password and the parameters, which can be credentials."""
+    scheme, _, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    user, at, host = authority.rpartition("@")
+    authority = f"{user.partition(':')[0]}{at}{host}"
+    return f"{scheme}://{authority}{slash}{path.partition('?')[0] if _PARAMETER.search(path) else path}"
 
 
 def _ssh_url(word: str, rest: str) -> Target:
