@@ -9,7 +9,7 @@ TuimonError
 └── Interrupted         ctrl+c during long work                                      exit 130
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -72,7 +72,7 @@ class FormatError(TuimonError):
 class Unfinished(FormatError):
     """The document is still being written, or is damaged; `items` has what its whole rows give, `damage` the rest."""
 
-    items: Sequence[Any] = ()
+    items: Iterable[Any] = ()
     damage: Sequence[Any] = ()
 
 

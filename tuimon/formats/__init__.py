@@ -15,7 +15,7 @@ from __future__ import annotations
 import posixpath
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -104,8 +104,9 @@ class RestartableDecoder(StreamDecoder, Protocol):
 class DocumentDecoder(Protocol):
     """Decoder of a document that is rewritten whole."""
 
-    def load(self, data: bytes) -> Sequence[Item]:
-        """Decode the whole document and return what is new.
+    def load(self, data: bytes) -> Iterable[Item]:
+        """Decode the whole document and return what is new. Items that are decoded while they are taken must be taken
+        before the next call.
 
         If the points returned so far are not a prefix of the document, return Replaced() and then everything. Raises
         Unfinished for an empty or half-written document, and FormatError for one that cannot become valid by growing;

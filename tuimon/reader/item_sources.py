@@ -249,6 +249,8 @@ class DocumentSource(ItemSource):
         """Damage of the present document, if no process is writing it any more."""
         self._salvaged = False
         """Whether any points were read."""
+        self._refused = False
+        """Whether the present document cannot become readable by growing."""
         self._loaded = 0
         """Size (bytes) of the document that was decoded last."""
 
@@ -260,6 +262,8 @@ class DocumentSource(ItemSource):
     def state(self) -> str:
         if self._document.state != "current":
             return self._document.state
+        if self._refused:
+            return "unreadable"
         if self._problem and not self.damage:
             return "writing" if self._loaded or self._document.size else "waiting"
         if self.damage:
@@ -281,18 +285,20 @@ class DocumentSource(ItemSource):
         data = self._document.poll(closed)
         if data is None:
             return
+        self._refused = False
         try:
             items = self._decoder.load(utf8(decompressed(data, self._limit) if self._compressed else data))
             self._problem, self._damage = "", []
         except Unfinished as error:
             self._problem, self._damage = error.message, list(error.damage)
-            self._salvaged = self._salvaged or any(isinstance(item, Points) for item in error.items)
             self._document.failed()
-            yield from error.items
+            for item in error.items:
+                self._salvaged = self._salvaged or isinstance(item, Points)
+                yield item
             return
         except FormatError as error:
-            self._problem = error.message
-            items = [Damage(0, len(data), error.message)]
+            self._problem, self._refused = error.message, True
+            items = (Damage(0, len(data), error.message),)
         self._loaded, self._salvaged = len(data), True
         self._document.loaded()
         yield from items

@@ -12,9 +12,8 @@ import os
 
 from tuimon.sources.files import FileStatus, Signature, fresh, open_regular, signature
 
-LIMIT = 256 << 20
-"""Maximum size (bytes) of a document unless a smaller limit is set. A document is parsed as a whole, which takes 8
-(rows) to 14 (columns) times its size in memory, measured with documents of 100 MB."""
+LIMIT = 1 << 30
+"""Maximum size (bytes) of a document unless a smaller limit is set. Reading takes about twice the size in memory."""
 PATIENCE = 8
 """Number of looks after which a document is returned although nothing closes it or it changes at every look."""
 MAX_DISTANCE = 64

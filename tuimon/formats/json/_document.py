@@ -4,14 +4,15 @@
 
 Points emitted before are not kept, only a digest of them for each section, which shows whether they still begin the
 section. Of a document over SUFFIX_FROM bytes only the part after the known rows is parsed, if the bytes before it are
-unchanged; see Tail.
+unchanged; see Tail. A document over STREAM_FROM bytes is parsed in parts, whose points are returned as they are taken;
+see _parts.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from tuimon.errors import FormatError, Unfinished
 from tuimon.formats._shared.json import BOM, NOT_JSON, UTF16, is_utf16, parse
 from tuimon.formats._shared.row_reader import Names, RowReader
 from tuimon.formats._shared.rows import same, trimmed
+from tuimon.formats.json._parts import LISTS, MAX_WHOLE, STREAM_FROM, TOO_LARGE, Damaged, RowParts, find_parts
 from tuimon.formats.json._salvage import mended
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced
 
 SUFFIX_FROM = 2 << 20
-"""Bytes. Parsing a smaller document takes about 10 ms, so keeping it in memory does not pay."""
+"""Bytes. Parsing a smaller document takes about 10 ms."""
 _BLANK = b" \t\r\n\0"
 _BOUNDARY = re.compile(rb"\}\s*+\{")
 _POINT = np.dtype([("metric", "<u4"), ("step", "<i8"), ("value", "<f8"), ("wall_time", "<f8")])
@@ -58,15 +60,16 @@ class _Section:
             self.digest.update(_packed(points))
         return points
 
-    def begins(self, points: Points | None) -> bool:
+    def begins(self, points: Iterable[Points | None]) -> bool:
         """Return True if the points emitted so far are the first of these."""
-        if self.count == 0:
-            return True
-        if points is None or len(points) < self.count:
-            return False
-        return (
-            hashlib.blake2b(_packed(points.select(slice(self.count))), digest_size=16).digest() == self.digest.digest()
-        )
+        digest, left = hashlib.blake2b(digest_size=16), self.count
+        for part in points:
+            if left and part is not None:
+                digest.update(_packed(part.select(slice(left))))
+                left -= min(left, len(part))
+            if not left:
+                break
+        return not left and digest.digest() == self.digest.digest()
 
 
 class RowsDocument:
@@ -77,30 +80,33 @@ class RowsDocument:
 
     def __init__(self, layout: Callable[[Any], Content | None], sequences: bool = False) -> None:
         self._layout = layout
-        self._parse = parse_objects if sequences else parse_document
+        self._sequences = sequences
         self._names = Names()
         self._sections: dict[str, _Section] = {}
         self._facts: dict[str, Fact] = {}
         self._tail: Tail | None = None
 
-    def load(self, data: bytes) -> list[Item]:
-        if data[-1:] in _BLANK:
+    def load(self, data: bytes) -> Iterable[Item]:
+        if data[-1:] in _BLANK and (len(data) < STREAM_FROM or data.endswith(b"\0")):
             data = data.rstrip(_BLANK)
         try:
             items = self._load_tail(data)
             return self._load_whole(data) if items is None else items
         except Unfinished as error:
-            error.items, error.damage = self._load_mended(data)
+            error.items, error.damage = self._load_mended(data.rstrip(_BLANK))
             raise
 
-    def _load_mended(self, data: bytes) -> tuple[list[Item], list[Damage]]:
+    def _load_mended(self, data: bytes) -> tuple[Iterable[Item], list[Damage]]:
         """Return (what is new in the undamaged rows of a document, its damage). No items if known rows are missing."""
-        whole = mended(data) if data.strip(_BLANK) else None
-        if whole is None:
-            return [], [Damage(0, len(data), "document damaged")] if data.strip(_BLANK) else []
-        beginning, damage = whole
+        if not data.lstrip(_BLANK):
+            return [], []
+        damage = [Damage(0, len(data), "document damaged")]
         try:
-            content = self._layout(parse(beginning))
+            whole = mended(data)
+            if whole is None:
+                return [], damage
+            beginning, damage = whole
+            content = self._layout(_parsed(beginning, parse))
         except FormatError:
             return [], damage
         items = self._update(content, None, may_replace=False) if content is not None else None
@@ -118,11 +124,12 @@ class RowsDocument:
             return None
         items = self._update(content, continued)
         if items is not None:
+            items = list(items)
             self._tail = Tail.find(data, document, self._tail.key)
         return items
 
-    def _load_whole(self, data: bytes) -> list[Item]:
-        document = self._parse(data)
+    def _load_whole(self, data: bytes) -> Iterable[Item]:
+        document = _parsed(data, parse_objects if self._sequences else parse_document, self._sequences)
         content = self._layout(document)
         if content is None and not self._sections:
             raise FormatError("no rows, columns or series of metrics in this document")
@@ -131,12 +138,14 @@ class RowsDocument:
         self._tail = Tail.find(data, document, _longest(document, content)) if len(data) >= SUFFIX_FROM else None
         return items or []
 
-    def _update(self, content: Content, continued: str | None, may_replace: bool = True) -> list[Item] | None:
+    def _update(self, content: Content, continued: str | None, may_replace: bool = True) -> Iterable[Item] | None:
         """Return what is new in the content.
 
         continued: prefix of the section of which `content` only has the rows after the known ones. If another section
         was rewritten then, or if known rows have changed and `may_replace` is False, return None and change nothing.
         """
+        if any(isinstance(rows, RowParts) for rows in content.sections.values()):
+            return self._update_in_parts(content, may_replace)
         fresh: dict[str, _Section] = {}
         points: dict[str, Points | None] = {}
         facts: dict[str, Fact] = {}
@@ -145,7 +154,7 @@ class RowsDocument:
                 fresh[prefix] = _Section(self._names, prefix)
                 points[prefix] = fresh[prefix].read(rows, facts)
         replaced = any(
-            not known.begins(points.get(prefix)) for prefix, known in self._sections.items() if prefix != continued
+            not known.begins([points.get(prefix)]) for prefix, known in self._sections.items() if prefix != continued
         )
         if replaced and (continued is not None or not may_replace):
             return None
@@ -161,6 +170,31 @@ class RowsDocument:
         if may_replace or not self._facts:  # of a document that ends early, facts may be missing
             items += self._changed([*facts.values(), *content.facts])  # facts of the document override its rows'
         return items
+
+    def _update_in_parts(self, content: Content, may_replace: bool) -> Iterator[Item] | None:
+        """Return what is new in a large document as `_update`, part by part. Known rows are first read and compared."""
+        replaced = False
+        for prefix, known in self._sections.items():
+            other = _Section(self._names, prefix)
+            parts = (other.read(part, {}) for part in _parts(content.sections.get(prefix, ())))
+            replaced = replaced or not known.begins(parts)
+        return None if replaced and not may_replace else self._new_parts(content, replaced, may_replace)
+
+    def _new_parts(self, content: Content, replaced: bool, may_replace: bool) -> Iterator[Item]:
+        if replaced:
+            yield Replaced()
+        known, self._sections = self._sections, {}
+        facts: dict[str, Fact] = {}
+        for prefix, rows in content.sections.items():
+            section = self._sections[prefix] = _Section(self._names, prefix)
+            left = known[prefix].count if prefix in known and not replaced else 0
+            for part in _parts(rows):
+                points = section.read(part, facts)
+                if points is not None and len(points) > left:
+                    yield points.select(slice(left, None)) if left else points
+                left -= min(left, len(points or ()))
+        if may_replace or not self._facts:
+            yield from self._changed([*facts.values(), *content.facts])
 
     def _changed(self, facts: Sequence[Fact]) -> list[Fact]:
         changed = []
@@ -182,7 +216,8 @@ class Tail(Struct, frozen=True):
     and values that follow the list in the whole document.
     """
 
-    data: bytes
+    digest: bytes
+    """Digest of the bytes before the cut."""
     cut: int
     key: str | None
     """Key of the list; None if the document itself is the list."""
@@ -191,8 +226,8 @@ class Tail(Struct, frozen=True):
 
     @staticmethod
     def find(data: bytes, document: Any, key: str | None) -> Tail | None:
-        if isinstance(document, list):
-            closing, before, after = len(data) - 1, {}, {}
+        if isinstance(document, LISTS):
+            closing, before, after = data.rfind(b"]"), {}, {}
         elif key is None:
             return None
         else:
@@ -202,17 +237,22 @@ class Tail(Struct, frozen=True):
             after = {name: document[name] for name in keys[index + 1 :]}
             end = data.rfind(orjson.dumps(keys[index + 1])) if after else len(data)
             closing = data.rfind(b"]", 0, max(end, 0))
-        tail = Tail(data, data.rfind(b"}", 0, max(closing, 0)) + 1, key, before)
+        if any(isinstance(value, RowParts) for value in (*before.values(), *after.values())):
+            return None  # several large lists
+        cut = data.rfind(b"}", 0, max(closing, 0)) + 1
+        if not cut or len(data) - cut > STREAM_FROM:
+            return None
+        tail = Tail(_digest(data, cut), cut, key, before)
         try:
             rest = tail._rest(data)
         except FormatError:
             return None
         proved = rest == [None] if key is None else same(rest, {key: [None], **after}) and list(rest) == [key, *after]
-        return tail if tail.cut and proved else None
+        return tail if proved else None
 
     def parse(self, data: bytes) -> Any:
         """Return the document with only the new rows in its list; None if the bytes before the cut have changed."""
-        if not data.startswith(memoryview(self.data)[: self.cut]):
+        if not self.cut <= len(data) < self.cut + STREAM_FROM or _digest(data, self.cut) != self.digest:
             return None
         try:
             rest = self._rest(data)
@@ -233,6 +273,33 @@ class Tail(Struct, frozen=True):
     def _rest(self, data: bytes) -> Any:
         opener = b"[null" if self.key is None else b"{" + orjson.dumps(self.key) + b":[null"
         return parse(opener + memoryview(data)[self.cut :])
+
+
+def _digest(data: bytes, end: int) -> bytes:
+    return hashlib.blake2b(memoryview(data)[:end], digest_size=16).digest()
+
+
+def _parts(rows: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    return rows.parts() if isinstance(rows, RowParts) else (rows,)
+
+
+def _parsed(data: bytes, whole: Callable[[bytes], Any], sequences: bool = False) -> Any:
+    """Parse a document as `whole` does, a large one in parts. Raises FormatError also if it is too large for that."""
+    if len(data) < STREAM_FROM:
+        return whole(data)
+    if is_utf16(data):
+        raise FormatError(UTF16)
+    if b"\0" in data:
+        raise Unfinished("half-written document")
+    try:
+        document = find_parts(data, sequences)
+    except Damaged as error:
+        raise Unfinished("half-written document") from error
+    if document is not None:
+        return document
+    if len(data) > MAX_WHOLE:
+        raise FormatError(TOO_LARGE)
+    return whole(data.rstrip(_BLANK))
 
 
 def parse_document(data: bytes) -> Any:
@@ -269,7 +336,7 @@ def parse_objects(data: bytes) -> Any:
 def sequence(data: bytes) -> list[dict[str, Any]] | None:
     """Return two or more flat objects that follow one another; None for anything else."""
     data = data.removeprefix(BOM).strip(_BLANK)
-    if not (data.startswith(b"{") and data.endswith(b"}") and _BOUNDARY.search(data)):
+    if b"\0" in data or not (data.startswith(b"{") and data.endswith(b"}") and _BOUNDARY.search(data)):
         return None
     try:
         rows = parse(b"[" + _BOUNDARY.sub(b"},{", data) + b"]")

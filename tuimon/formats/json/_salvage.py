@@ -13,13 +13,15 @@ import json
 import re
 from typing import Any
 
+import orjson
+
 from tuimon.errors import FormatError
-from tuimon.formats._shared.json import parse
+from tuimon.formats._shared.json import NOT_JSON, parse
+from tuimon.formats.json._parts import MAX_WHOLE, STREAM_FROM, TOO_LARGE, Damaged, Place, error_in, find_parts
 from tuimon.model.points import Damage
 
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{},]', re.DOTALL)
 _CLOSING = {ord("["): b"]", ord("{"): b"}"}
-_STRICT = json.JSONDecoder(parse_int=float)
 _ROWS = re.compile(rb'"((?:[^"\\]|\\.){1,200}+)"\s*:\s*\[\s*\{')
 _AXIS = re.compile(
     rb'"[^"]{0,80}(?:step|epoch|iter|time|round|episode|update|generation)[^"]{0,20}"\s*:\s*\[', re.IGNORECASE
@@ -33,6 +35,8 @@ _STEPS = ("step", "global_step", "epoch", "iteration")
 _MAX_MENDED = 32
 _MAX_TRIED = 64
 """Places tried after one damage."""
+_WINDOW = 4 << 20
+"""Bytes in which the first error is looked for; twice as far from a whole element as parts are large."""
 _MAX_WORK = 1 << 28
 """Bytes parsed for one document."""
 
@@ -42,12 +46,14 @@ def whole_part(data: bytes) -> bytes | None:
 
     Takes linear time. The result still has to be parsed: other damage is not repaired.
     """
-    cut, stack = _last_whole(data)
+    cut, stack = _last_whole(data, len(data), None)
     return data[:cut] + _closed(stack) if cut else None
 
 
-def _last_whole(data: bytes) -> tuple[int, bytes]:
-    """Return (end of the last value that is complete, brackets that are open there).
+def _last_whole(data: bytes, end: int, known: Place | None) -> tuple[int, bytes]:
+    """Return (end of the last value that is complete before `end`, brackets that are open there).
+
+    known: where reading may begin instead of at the beginning.
 
     A list of numbers that is cut does not count, if another list of the object holds steps: those belong to the lists
     of the same length.
@@ -59,7 +65,12 @@ def _last_whole(data: bytes) -> tuple[int, bytes]:
     before_list = 0, b""
     """The end of the last value before the outermost list, as long as that holds no object."""
     numbers = False
-    for match in _TOKEN.finditer(data):
+    start = 0
+    if known is not None and known.values:
+        start, stack = known.offset, bytearray(known.stack)
+        outer = len(stack) if stack.endswith(b"[") else 0
+        cut, open_at_cut = start - 1, known.stack
+    for match in _TOKEN.finditer(data, start, end):
         token = match[0]
         if token in b"[{":
             stack += token
@@ -83,7 +94,7 @@ def _last_whole(data: bytes) -> tuple[int, bytes]:
                 break
         elif token == b"," and whole:
             cut, open_at_cut = match.start(), bytes(stack)
-    return before_list if numbers and _AXIS.search(data) else (cut, open_at_cut)
+    return before_list if numbers and _AXIS.search(data, 0, end) else (cut, open_at_cut)
 
 
 def _closed(stack: bytes) -> bytes:
@@ -93,7 +104,8 @@ def _closed(stack: bytes) -> bytes:
 def mended(data: bytes) -> tuple[bytes, list[Damage]] | None:
     """Return (valid JSON made of the undamaged values of a document, what was left out); None if nothing can be read.
 
-    The offsets of the damage are those of `data`.
+    The offsets of the damage are those of `data`. Raises FormatError for a large document that cannot be parsed in
+    parts.
     """
     damage: list[Damage] = []
     origin = 0
@@ -101,11 +113,11 @@ def mended(data: bytes) -> tuple[bytes, list[Damage]] | None:
     work = 0
     while len(damage) < _MAX_MENDED and work < _MAX_WORK:
         work += len(data)
-        error = _first_error(data)
+        error, known = _first_error(data)
         if error is None:
             return data, damage
         shift = origin
-        cut, stack = _last_whole(data[:error])
+        cut, stack = _last_whole(data, error, known)
         if not cut:
             if data.lstrip()[:1] != b"{":
                 return None
@@ -121,30 +133,60 @@ def mended(data: bytes) -> tuple[bytes, list[Damage]] | None:
             joint = closing + b"," if closing else joint
         if place is None:
             damage.append(Damage(cut + shift, len(data) - cut, "document damaged"))
-            return data[:cut] + _closed(stack), damage
+            return b"".join((memoryview(data)[:cut], _closed(stack))), damage
         damage.append(Damage(cut + shift, place - cut, "document damaged"))
         origin += place - cut - len(joint)
-        data = data[:cut] + joint + data[place:]
+        data = b"".join((memoryview(data)[:cut], joint, memoryview(data)[place:]))
     return None
 
 
-def _first_error(data: bytes) -> int | None:
-    """Return the offset of the first byte that is not JSON; None for valid JSON."""
+def _first_error(data: bytes) -> tuple[int | None, Place | None]:
+    """Return (offset of the first byte that is not JSON or None, a place in front of it that is known)."""
     hole = data.find(b"\0")
+    known: Place | None = None
+    if len(data) < STREAM_FROM:
+        place = error_in(data)
+    else:
+        try:
+            in_parts = find_parts(data, check=_strict) is not None
+            if not in_parts and len(data) > MAX_WHOLE:
+                raise FormatError(TOO_LARGE)
+            place = None if in_parts else error_in(data)
+        except Damaged as error:
+            place, known = _error_after(data, error.place), error.place
+    return place if place is None or hole < 0 else min(place, hole), known
+
+
+def _error_after(data: bytes, known: Place) -> int:
+    """Return the offset of the first byte that is not JSON in a large document."""
+    start, opener = known.offset, known.opener
+    if not opener:
+        return start
+    size = _WINDOW
+    while True:
+        text = opener + data[start : start + size]
+        error = error_in(text)
+        whole = start + size >= len(data)
+        if whole or (error is not None and error < len(text) // 2):
+            return len(data) if error is None else start + error - len(opener)
+        size *= 4
+
+
+def _strict(text: bytes) -> Any:
+    """Parse a part. Raises FormatError where `error_in` finds an error."""
     try:
-        _STRICT.decode(data.decode("latin-1"))
-    except json.JSONDecodeError as error:
-        return error.pos if hole < 0 else min(error.pos, hole)
-    except RecursionError:
-        return 0
-    return None
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        if error_in(text) is not None:
+            raise FormatError(NOT_JSON) from None
+        return parse(text)
 
 
 def _last_document(data: bytes, end: int, damage: list[Damage], shift: int) -> tuple[bytes, list[Damage]]:
     """Return the second of two documents if it is whole, otherwise the first."""
     rest = data[end:].strip(b" \t\r\n\0")
     damage.append(Damage(end + shift, len(data) - end, "document followed by other bytes"))
-    if rest[:1] == data.lstrip()[:1] and _first_error(rest) is None:
+    if rest[:1] == data.lstrip()[:1] and _first_error(rest)[0] is None:
         return rest, damage
     return data[:end], damage
 

@@ -19,11 +19,12 @@ Source: files that the named programs wrote, and logs of public repositories.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from tuimon.formats._shared.rows import flatten, has_step, looks_like_metrics, step_of
+from tuimon.formats.json._parts import LISTS, RowParts
 
 Row: TypeAlias = dict[str, Any]
 
@@ -44,13 +45,13 @@ _EXAMINED = 3
 _MIN_COLUMN = 2
 
 
-def sections_of(document: Any, strict: bool = False) -> dict[str, list[Row]]:
+def sections_of(document: Any, strict: bool = False) -> dict[str, Sequence[Any]]:
     """Return the rows of a document by the prefix of their metrics' names; empty if it has no metrics.
 
     strict: a list of objects only counts as rows if one of the first looks like a row of metrics, not if its first
     element merely has a step. For documents of unknown origin.
     """
-    if isinstance(document, list):
+    if isinstance(document, LISTS):
         if not strict and all(isinstance(row, dict) for row in document[:1]):
             return {"": _rows_of_objects(document)}
         rows = _rows_of_list(document, strict)
@@ -63,7 +64,7 @@ def holds_metrics(document: Any) -> bool:
     return any(sections_of(document, strict=True).values())
 
 
-def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool) -> Iterator[tuple[str, list[Row]]]:
+def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool) -> Iterator[tuple[str, Sequence[Any]]]:
     if (iterations := _catboost_rows(mapping)) is not None:
         yield prefix, iterations
         return
@@ -79,7 +80,7 @@ def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool)
     if columns := _column_rows(mapping):
         yield prefix, columns
     for key, value in mapping.items():
-        if isinstance(value, list) and (not value or isinstance(value[0], dict)):
+        if isinstance(value, LISTS) and (not value or isinstance(value[0], dict)):
             if not value or (rows := _rows_of_list(value, strict)):
                 yield f"{prefix}{key}/", rows if value else value
         elif depth == 0 and _METRIC.search(key) and (pairs := _pair_rows(value)):
@@ -88,7 +89,7 @@ def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool)
             yield from _sections(value, f"{prefix}{key}/", depth + 1, strict)
 
 
-def _rows_of_list(values: list[Any], strict: bool) -> list[Row]:
+def _rows_of_list(values: Sequence[Any], strict: bool) -> Sequence[Any]:
     """Return the rows of a list of rows, of numbers, or of TensorBoard's triples; [] for another list."""
     first = values[0] if values else None
     if isinstance(first, dict):
@@ -106,14 +107,21 @@ def _rows_of_list(values: list[Any], strict: bool) -> list[Row]:
     return []
 
 
-def _rows_of_objects(values: list[Any]) -> list[Row]:
+def _rows_of_objects(values: Sequence[Any]) -> Sequence[Any]:
     """Return a list of objects itself, not a copy, unless its steps or names have to be converted."""
     if values and {"key", "value", "step"} <= values[0].keys():
-        return [_long_row(row) for row in values if isinstance(row, dict)]
+        return _mapped(_long_row, values)
     return _with_whole_epochs(_with_plain_step(values))
 
 
-def _with_plain_step(rows: list[Any]) -> list[Any]:
+def _mapped(convert: Callable[[Row], Row], rows: Sequence[Any]) -> Sequence[Any]:
+    """Convert the elements that are objects. Those of a large list are converted when they are read."""
+    if isinstance(rows, RowParts):
+        return rows.map(lambda row: convert(row) if isinstance(row, dict) else row)
+    return [convert(row) if isinstance(row, dict) else row for row in rows]
+
+
+def _with_plain_step(rows: Sequence[Any]) -> Sequence[Any]:
     """Rename the step of rows that spell it in another way: "Epoch", "epoch_num", "Step"."""
     first = rows[0] if rows else None
     if not isinstance(first, dict) or has_step(first):
@@ -122,12 +130,13 @@ def _with_plain_step(rows: list[Any]) -> list[Any]:
     name = min(names, key=lambda key: AXES.index(names[key]), default=None)
     if name is None or step_of(first[name]) is None:
         return rows
-    return [
-        {names[name]: row[name], **{key: value for key, value in row.items() if key != name}}
-        if isinstance(row, dict) and name in row
-        else row
-        for row in rows
-    ]
+
+    def renamed(row: Row) -> Row:
+        if name not in row:
+            return row
+        return {names[name]: row[name], **{key: value for key, value in row.items() if key != name}}
+
+    return _mapped(renamed, rows)
 
 
 def _pair_rows(values: Any) -> list[Row]:
@@ -143,14 +152,14 @@ def _is_row(row: Any) -> bool:
     return looks_like_metrics(row) and has_step(flatten(row))
 
 
-def _with_whole_epochs(rows: list[Any]) -> list[Row]:
+def _with_whole_epochs(rows: Sequence[Any]) -> Sequence[Any]:
     """Make "epoch" the step of rows that have no other step, if all epochs are whole numbers (also 1.0, 2.0)."""
     for row in rows:
         if not isinstance(row, dict) or type(epoch := row.get("epoch")) not in (int, float) or not step_of(epoch):
             return rows
         if has_step({key: value for key, value in row.items() if key != "epoch"}):
             return rows
-    return [{**row, "epoch": int(row["epoch"])} for row in rows]
+    return _mapped(lambda row: {**row, "epoch": int(row["epoch"])}, rows)
 
 
 def _long_row(row: Row) -> Row:
@@ -194,24 +203,23 @@ def _utc(time: Any) -> Any:
     )
 
 
-def _catboost_rows(mapping: Mapping[str, Any]) -> list[Row] | None:
+def _catboost_rows(mapping: Mapping[str, Any]) -> Sequence[Any] | None:
     """Return the rows of catboost_training.json, whose lists of values are named by "meta"; None for another object."""
     meta, iterations = mapping.get("meta"), mapping.get("iterations")
-    if not isinstance(meta, dict) or not isinstance(iterations, list) or "learn_metrics" not in meta:
+    if not isinstance(meta, dict) or not isinstance(iterations, LISTS) or "learn_metrics" not in meta:
         return None
     names = {kind: [_name(entry) for entry in meta.get(f"{kind}_metrics") or ()] for kind in ("learn", "test")}
     sets = {name: names[kind] for kind in ("learn", "test") for name in meta.get(f"{kind}_sets") or ()}
-    rows = []
-    for entry in iterations:
-        if not isinstance(entry, dict):
-            continue
+
+    def named(entry: Row) -> Row:
         row: Row = {key: value for key, value in entry.items() if not isinstance(value, list)}
         for name, metrics in sets.items():
             values = entry.get(name)
             if isinstance(values, list):
                 row |= {f"{name}/{metric}": value for metric, value in zip(metrics, values, strict=False)}
-        rows.append(row)
-    return rows
+        return row
+
+    return _mapped(named, iterations)
 
 
 def _name(entry: Any) -> str:

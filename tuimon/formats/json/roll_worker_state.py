@@ -14,6 +14,7 @@ from typing import Any
 
 from tuimon.formats import Format
 from tuimon.formats.json._document import Content, RowsDocument
+from tuimon.formats.json._parts import LISTS
 from tuimon.model.points import Fact, Topic
 
 _NAME = re.compile(r"(?:\w+_)?worker_state_\w+\.json")
@@ -21,7 +22,7 @@ _CHECKPOINT = re.compile(r"/checkpoint-[^/]+(?=/)")
 
 
 def layout(document: Any) -> Content | None:
-    if not isinstance(document, dict) or not isinstance(document.get("log_history"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("log_history"), LISTS):
         return None
     step = document.get("step")
     return Content(

@@ -17,6 +17,7 @@ from typing import Any
 
 from tuimon.formats import Format
 from tuimon.formats.json._document import Content, RowsDocument
+from tuimon.formats.json._parts import LISTS
 from tuimon.model.points import Fact, Topic
 
 _CHECKPOINT = re.compile(r"/(?:tmp-)?checkpoint-[^/]+(?=/)")
@@ -29,7 +30,7 @@ _BEST = ("best_metric", "best_model_checkpoint", "best_global_step")
 
 
 def layout(document: Any) -> Content | None:
-    if not isinstance(document, dict) or not isinstance(document.get("log_history"), list):
+    if not isinstance(document, dict) or not isinstance(document.get("log_history"), LISTS):
         return None
     progress = {ours: document[key] for ours, key in _PROGRESS.items() if document.get(key) is not None}
     best = {key: document[key] for key in _BEST if document.get(key) is not None}
