@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -95,6 +96,51 @@ def test_errors_name_the_target(host: Sshd, logs: Path, tmp_path: Path) -> None:
     program = _run(host, tmp_path, "summary", "gpu01:logs", TUIMON_SSH="/nonexistent/ssh")
     assert program.returncode == 1
     assert "Traceback" not in program.stderr
+
+
+def test_host_that_cannot_be_reached_is_named_and_others_go_on(host: Sshd, logs: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(f"Include {host.config}\nHost gpu02\n  HostName 127.0.0.1\n  Port 1\n")
+    words = ("summary", "--json", f"gpu0[1-2]:{logs}")
+    done = _run(host, tmp_path, *words, TUIMON_SSH=f"ssh -F {config}")
+    assert done.returncode == 0, done.stderr
+    assert {run["path"].partition(":")[0] for run in json.loads(done.stdout)["runs"]} == {"gpu01"}
+    assert done.stderr.startswith(f"tuimon: gpu02:{logs}: ")
+    alone = _run(host, tmp_path, "summary", f"gpu02:{logs}", TUIMON_SSH=f"ssh -F {config}")
+    assert alone.returncode == 1
+
+
+SCONTROL = """#!/bin/sh
+[ "$*" = "show job --oneliner 4711" ] || {{ echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }}
+echo "JobId=4711 JobName=grpo Command=/x/run.sh WorkDir={logs}/grpo StdErr={out}/slurm-4711.out StdIn=/dev/null \
+StdOut={out}/slurm-4711.out TresPerTask=cpu=4"
+"""
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_logs_of_a_slurm_job(host: Sshd, logs: Path, tmp_path: Path, there: bool) -> None:
+    """A command of the same interface stands in for scontrol, on this machine or on the host."""
+    stand_in, out = tmp_path / "bin" / "scontrol", tmp_path / "out"
+    stand_in.parent.mkdir()
+    out.mkdir()
+    stand_in.write_text(SCONTROL.format(logs=logs, out=out))
+    stand_in.chmod(0o755)
+    (out / "slurm-4711.out").write_text("".join(f"step {step}: loss=0.{step}\n" for step in range(1, 30)))
+    path = f"{stand_in.parent}:{os.environ['PATH']}"
+    environment = {"PATH": path}
+    if there:
+        host.stop()
+        host.options.append(f"SetEnv PATH={path}")
+        host.start()
+        environment = {}
+    prefix = "gpu01:" if there else ""
+    done = _run(host, tmp_path, "summary", "--json", f"{prefix}slurm:4711", **environment)
+    assert done.returncode == 0, done.stderr
+    paths = {run["path"] for run in json.loads(done.stdout)["runs"]}
+    assert {f"{prefix}{out}", f"{prefix}{logs}/grpo"} <= paths
+    unknown = _run(host, tmp_path, "summary", f"{prefix}slurm:99", **environment)
+    assert unknown.returncode == 1
+    assert unknown.stderr.startswith(f"tuimon: {prefix}slurm:99: slurm_load_jobs error: Invalid job id specified")
 
 
 def test_offline_shows_what_was_copied(host: Sshd, logs: Path, tmp_path: Path) -> None:

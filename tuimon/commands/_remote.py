@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tuimon.errors import NothingFound, TuimonError, UsageError
+from tuimon.errors import NothingFound, TuimonError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
@@ -62,28 +62,64 @@ def targets_of(word: str) -> tuple[Target, ...]:
     return targets
 
 
-def remote_paths(targets: Sequence[Target], options: argparse.Namespace | None, live: bool) -> list[RemotePath]:
+def remote_paths(
+    targets: Sequence[Target], options: argparse.Namespace | None, live: bool, required: bool = True
+) -> list[RemotePath]:
     """Return the paths of the mirrors of the targets.
 
     live: they are kept up to date until the program ends, and need not be there yet. Otherwise everything is copied
-    first. Raise NothingFound or TuimonError if that is impossible.
+    first. A target that cannot be reached is named on stderr, and the others are returned. Raise NothingFound or
+    TuimonError if there is no other, unless none is `required`.
     """
     keepers = [_keeper(target, options) for target in targets]
     asks = _has_terminal()
+    failures: dict[int, TuimonError] = {}
     for keeper in keepers:  # what is here already can be shown before there is a connection
         keeper.start(may_ask=asks and not (live and keeper.known))
         if asks and not (live and keeper.known):
             keeper.wait_for_answer()  # one question at a time
-    for keeper in keepers:
-        if not live:
-            _copy(keeper)
-        elif not keeper.known:
-            keeper.wait_for_answer()
-            if keeper.link.state not in ("copying", "live", "missing", "shared"):
-                raise TuimonError(
-                    f"{clean(keeper.link.target)}: {keeper.link.detail or keeper.link.state}", _hint(keeper)
-                )
-    return [keeper.path for keeper in keepers]
+    for index, keeper in enumerate(keepers):
+        try:
+            if not live:
+                _copy(keeper)
+            elif not keeper.known:
+                _wait_for_answer(keeper)
+        except TuimonError as error:
+            failures[index] = error
+    if failures and required and len(failures) == len(keepers):
+        raise failures[0]
+    if failures:
+        from tuimon.commands._stderr import print_status
+
+        for failure in failures.values():
+            print_status(failure.message)
+    return [keeper.path for index, keeper in enumerate(keepers) if live or index not in failures]
+
+
+def _wait_for_answer(keeper: Keeper) -> None:
+    """Wait until a host answers for the first time. Raise TuimonError if it does not."""
+    keeper.wait_for_answer()
+    if keeper.link.state not in ("copying", "live", "missing", "shared"):
+        raise TuimonError(f"{clean(keeper.link.target)}: {keeper.link.detail or keeper.link.state}", _hint(keeper))
+
+
+def job_logs(target: Target) -> tuple[list[str], list[Target]]:
+    """Return (local paths, targets) of the logs of the Slurm job that a target names; the target itself if none.
+
+    Raise TuimonError if Slurm does not answer or does not know the job.
+    """
+    from tuimon.remote import slurm
+    from tuimon.remote.ssh import remote_command
+    from tuimon.remote.targets import on_host
+
+    if target.scheme == "slurm":
+        home = os.path.expanduser("~")  # noqa: PTH111
+        return slurm.paths_of(target.shown, slurm.run(slurm.command(target.path)), home), []
+    job = slurm.job_of(target.path) if target.scheme == "ssh" else ""
+    if not job:
+        return [], [target]
+    done = slurm.run(remote_command(target, slurm.command(job), batch=not _has_terminal()))
+    return [], [on_host(target, path) for path in slurm.paths_of(target.shown, done)]
 
 
 def attach(monitor: ReaderProcess) -> None:
@@ -104,8 +140,6 @@ def _keeper(target: Target, options: argparse.Namespace | None) -> Keeper:
     from tuimon.remote.link import Keeper, expire_in_background
     from tuimon.remote.sources import connector
 
-    if target.scheme == "slurm":
-        raise UsageError(f"cannot be read yet: {clean(target.shown)}", "ssh, docker, kubectl and object stores can.")
     via, python = (options.via, options.remote_python) if options else ("", "")
     limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)
     keeper = Keeper(target, connector(target, via, python), max_bytes=limit, offline=offline)

@@ -9,14 +9,16 @@ import os
 import shutil
 import sys
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from tuimon.commands._remote import add_remote, is_mirror, remote_paths, targets_of
+from tuimon.commands._remote import add_remote, is_mirror, job_logs, remote_paths, targets_of
 from tuimon.commands._stderr import print_status
 from tuimon.errors import NothingFound, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
+    from tuimon.remote.targets import Target
     from tuimon.store import Run
 
 
@@ -102,13 +104,24 @@ def checked_paths(
 
 def resolved_paths(paths: Sequence[str], live: bool, options: argparse.Namespace | None) -> list[str]:
     """Return the paths with "-" and targets on other machines replaced as in `checked_paths`; others need not exist."""
-    found: list[str] = []
+    parts: list[str | list[Target]] = []
     for path in paths:
         if path == "-":
-            found += _standard_input(live)
+            parts += _standard_input(live)
+        elif targets := targets_of(path):
+            logs = [job_logs(target) for target in targets]
+            parts += [here for local, _ in logs for here in local]
+            parts.append([target for _, remote in logs for target in remote])
         else:
-            targets = targets_of(path)
-            found += remote_paths(targets, options, live) if targets else [path]
+            parts.append(path)
+    if live:  # the dashboard shows what there is, and the state of each link
+        together = [target for part in parts if isinstance(part, list) for target in part]
+        required = not any(isinstance(part, str) for part in parts)
+        mirrors = iter(remote_paths(together, options, True, required) if together else ())
+        return [path for part in parts for path in ([part] if isinstance(part, str) else islice(mirrors, len(part)))]
+    found: list[str] = []
+    for part in parts:
+        found += [part] if isinstance(part, str) else remote_paths(part, options, False) if part else []
     return found
 
 

@@ -62,11 +62,17 @@ def transport(target: Target, via: str = "", python: str = "") -> Transport:
             return Transport(("docker", "exec", "-i", target.host, "/bin/sh", "-c", boot.script(python)))
         if target.scheme == "k8s":
             return Transport((*_kubectl(target.host), "--", "/bin/sh", "-c", boot.script(python)))
-        ssh = _words(os.environ.get("TUIMON_SSH", "ssh"), "TUIMON_SSH")
-        port = ("-p", str(target.port)) if target.port else ()
-        return Transport((*ssh, *OPTIONS, *port, "--", target.destination, boot.command(python)), asks=True)
+        return Transport(tuple(remote_command(target, [boot.command(python)], False)), asks=True)
     except ValueError as error:
         raise UsageError(f"--remote-python: {clean(str(error))}") from error
+
+
+def remote_command(target: Target, words: Sequence[str], batch: bool) -> Sequence[str]:
+    """Return the command that runs words without special characters on a host. batch: it must not ask anything."""
+    ssh = _words(os.environ.get("TUIMON_SSH", "ssh"), "TUIMON_SSH")
+    port = ("-p", str(target.port)) if target.port else ()
+    quiet = ("-oBatchMode=yes",) if batch else ()
+    return (*ssh, *quiet, *OPTIONS, *port, "--", target.destination, " ".join(words))
 
 
 def _words(command: str, name: str) -> Sequence[str]:

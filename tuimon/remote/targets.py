@@ -158,6 +158,12 @@ def _members(text: str, hosts: str) -> tuple[str, ...]:
     return tuple(members)
 
 
+def on_host(target: Target, path: str) -> Target:
+    """Return the target of another path on the host of a target."""
+    shown = target.shown[: len(target.shown) - len(target.path)] + path
+    return Target(target.scheme, target.host, path, shown, target.user, target.port)
+
+
 def _with_scheme(word: str, scheme: str, rest: str) -> Target:
     if scheme == "ssh":
         return _ssh_url(word, rest)
