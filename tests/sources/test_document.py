@@ -129,7 +129,7 @@ def test_replaced_by_rename(path: Path, tmp_path: Path) -> None:
 
 def test_a_document_that_is_too_large_is_refused(path: Path) -> None:
     with path.open("wb") as file:
-        file.truncate((256 << 20) + 1)
+        file.truncate((1 << 30) + 1)
     document = DocumentFile(str(path))
     assert document.poll() is None
-    assert (document.state, document.message) == ("unreadable", "larger than 256 MiB")
+    assert (document.state, document.message) == ("unreadable", "larger than 1024 MiB")
