@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -127,18 +128,13 @@ def test_logs_of_a_slurm_job(host: Sshd, logs: Path, tmp_path: Path, there: bool
     stand_in.chmod(0o755)
     (out / "slurm-4711.out").write_text("".join(f"step {step}: loss=0.{step}\n" for step in range(1, 30)))
     path = f"{stand_in.parent}:{os.environ['PATH']}"
-    environment = {"PATH": path}
-    if there:
-        host.stop()
-        host.options.append(f"SetEnv PATH={path}")
-        host.start()
-        environment = {}
-    prefix = "gpu01:" if there else ""
-    done = _run(host, tmp_path, "summary", "--json", f"{prefix}slurm:4711", **environment)
+    prefix, environment = ("gpu01:", {}) if there else ("", {"PATH": path})
+    with Sshd(tmp_path / "ssh", [f"SetEnv PATH={path}"]) if there else nullcontext(host) as server:
+        done = _run(server, tmp_path, "summary", "--json", f"{prefix}slurm:4711", **environment)
+        unknown = _run(server, tmp_path, "summary", f"{prefix}slurm:99", **environment)
     assert done.returncode == 0, done.stderr
     paths = {run["path"] for run in json.loads(done.stdout)["runs"]}
     assert {f"{prefix}{out}", f"{prefix}{logs}/grpo"} <= paths
-    unknown = _run(host, tmp_path, "summary", f"{prefix}slurm:99", **environment)
     assert unknown.returncode == 1
     assert unknown.stderr.startswith(f"tuimon: {prefix}slurm:99: slurm_load_jobs error: Invalid job id specified")
 
