@@ -1,4 +1,4 @@
-"""Write the reference pages of docs/ from the registries: formats, panels, detectors, keys.
+"""Write the reference pages of docs/ from the registries: formats, panels, detectors, keys, vocabulary.
 
 python docs/generate.py           write the pages
 python docs/generate.py --check   exit with 1 if a page is not up to date
@@ -17,6 +17,7 @@ from tuimon.formats import all_formats
 from tuimon.panels import all_panels
 from tuimon.tui.action import key_names
 from tuimon.tui.actions import all_actions
+from tuimon.vocabulary import concepts
 
 DOCS = Path(__file__).resolve().parent
 MEASURED = json.loads((DOCS.parent / "tests" / "bench" / "detectors.json").read_text("utf-8"))
@@ -69,6 +70,29 @@ KEYS_PAGE = """\
 """
 
 
+VOCABULARY_PAGE = """\
+# Vocabulary
+
+tuimon knows what the metrics of many frameworks mean: by that they find their panel, get a unit, and are judged by
+detectors. A name that it does not know is drawn like any other metric, in a chart of its own.
+`$XDG_CONFIG_HOME/tuimon/vocabulary.toml` adds meanings:
+
+```toml
+[[metric]]
+names = ["team/{ds}_goodness", "goodness_*"]  # whole names; * text without a slash, ** any text, # digits
+concept = "reward.val"                        # one of those below; without it: a chart of its own
+label = "goodness {ds}"                        # may contain the named parts of the template
+unit = "frac"                                  # one of the units below
+direction = "up"                               # up | down | neutral | band: better in the middle
+scale = 0.01                                   # factor from a logged value to the unit
+split = "val"                                  # train | val
+```
+
+Only `names` is needed. The first entry that matches wins, before what tuimon knows itself.
+
+"""
+
+
 def formats_page() -> str:
     formats = sorted(all_formats(), key=lambda entry: (-entry.rank, entry.title))
     readable = [(entry.title, entry.writers, f"`{entry.id}`", entry.rank) for entry in formats if not entry.unsupported]
@@ -110,7 +134,18 @@ def keys_page() -> str:
     return KEYS_PAGE + "".join(f"\n## {section}\n\n{rows}" for section, rows in tables)
 
 
-PAGES = {"formats.md": formats_page, "panels.md": panels_page, "detectors.md": detectors_page, "keys.md": keys_page}
+def vocabulary_page() -> str:
+    rows = [(f"`{c.id}`", c.label, c.panel, c.unit, c.direction) for c in concepts() if c.panel != "hidden"]
+    return VOCABULARY_PAGE + table(("concept", "label", "panel", "unit", "better"), rows)
+
+
+PAGES = {
+    "formats.md": formats_page,
+    "panels.md": panels_page,
+    "detectors.md": detectors_page,
+    "keys.md": keys_page,
+    "vocabulary.md": vocabulary_page,
+}
 
 
 def main(arguments: Sequence[str]) -> int:

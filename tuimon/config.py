@@ -97,6 +97,11 @@ def config_path(environment: Mapping[str, str] = os.environ) -> Path:
     return user_config_path("tuimon") / "config.toml"
 
 
+def vocabulary_path() -> Path:
+    """Return the path of the user's vocabulary, which need not exist; see tuimon/vocabulary/own.py."""
+    return config_path().with_name("vocabulary.toml")
+
+
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
     """Return the settings from the file and the environment. Raise UsageError for unknown or invalid ones."""
     settings = Settings()

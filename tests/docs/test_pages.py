@@ -31,14 +31,14 @@ def generator() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["formats.md", "panels.md", "detectors.md", "keys.md"])
+@pytest.mark.parametrize("name", ["formats.md", "panels.md", "detectors.md", "keys.md", "vocabulary.md"])
 def test_generated_page_is_up_to_date(name: str) -> None:
     page = (ROOT / "docs" / name).read_text("utf-8")
     assert page == generator().PAGES[name](), "run python docs/generate.py"
 
 
 def test_all_generated_pages_are_tested() -> None:
-    assert set(generator().PAGES) == {"formats.md", "panels.md", "detectors.md", "keys.md"}
+    assert set(generator().PAGES) == {"formats.md", "panels.md", "detectors.md", "keys.md", "vocabulary.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)

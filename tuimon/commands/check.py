@@ -34,6 +34,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.detectors._user_rules import detector_of, require_metrics
     from tuimon.exports import alerts
     from tuimon.monitor.local import LocalMonitor
+    from tuimon.monitor.settings import load as load_settings
 
     if options.only_rules and not options.rule:
         raise UsageError("--only-rules without a rule", 'Add one: --rule "reward < 0.1 for 20 steps".')
@@ -41,7 +42,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.only_rules:
         checker = Checker(dict.fromkeys((detector.id for detector in all_detectors()), False), options.rule, "--rule")
     else:
-        settings = config.load()
+        settings = load_settings()
         checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()))
     monitor = LocalMonitor(checked_paths(options.paths, options=options), checker)
     monitor.update()

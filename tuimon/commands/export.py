@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from tuimon import config
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, directory, open_output
 from tuimon.commands._shared import add_metrics, add_paths, add_strict, checked_paths, chosen_metrics
@@ -232,9 +231,10 @@ class _Reading:
         self._wanted("")
         if not self._options.by_source:
             return self._curves(self._read().snapshot(), wanted)
+        from tuimon.monitor.settings import load as load_settings
         from tuimon.reader import Collector
 
-        collector = Collector(self._paths, config.load().console_patterns)
+        collector = Collector(self._paths, load_settings().console_patterns)
         for _ in collector.find():
             pass
         collector.require_something()

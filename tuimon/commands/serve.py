@@ -39,8 +39,9 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon import config
     from tuimon.detectors import Checker
     from tuimon.monitor.process import ReaderProcess
+    from tuimon.monitor.settings import load as load_settings
 
-    settings = config.load().with_changes(poll=options.poll)
+    settings = load_settings().with_changes(poll=options.poll)
     paths = checked_paths(options.paths, live=True, options=options)
     monitor = ReaderProcess(
         paths,

@@ -61,7 +61,9 @@ def _cells(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    settings = config.load().with_changes(
+    from tuimon.monitor.settings import load as load_settings
+
+    settings = load_settings().with_changes(
         theme=options.theme,
         symbols=options.symbols,
         poll=options.poll,

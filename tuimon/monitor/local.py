@@ -11,6 +11,7 @@ from tuimon import config
 from tuimon.detectors import Checker
 from tuimon.monitor.piped import Pipes
 from tuimon.monitor.remote_names import remote_among
+from tuimon.monitor.settings import load as load_settings
 from tuimon.reader import Collector
 from tuimon.reader.rank_watch import RankWatch
 from tuimon.sources.watch import Watcher
@@ -32,7 +33,7 @@ class LocalMonitor:
         checker: the detectors; by default those of the user's settings. spool: keep the points in this file instead of
         in memory, for a caller that iterates over them once.
         """
-        settings = config.load()
+        settings = load_settings()
         mirrors = remote_among(paths)
         self.collector = Collector([os.fspath(path) for path in paths], settings.console_patterns)
         self._pipes = Pipes(paths)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from tuimon.vocabulary import own
 from tuimon.vocabulary._document import MAX_NAME, compiled
 from tuimon.vocabulary.names import section_of, without_reducer
 from tuimon.vocabulary.words import Words, canonical, words_of
@@ -174,6 +175,8 @@ def classify(name: str) -> Meaning:
     if len(name) > MAX_NAME:
         return _OTHER
     name = without_reducer(name)
+    if own.entries() and (meaning := _of_user(name)) is not None:
+        return meaning
     best = _OTHER
     spelled = canonical(name)
     for reading, split in _readings(name) if spelled == name else _spellings(name, spelled):
@@ -183,6 +186,28 @@ def classify(name: str) -> Meaning:
         if meaning.rank < best.rank:
             best = meaning
     return _by_words(name, best)
+
+
+def _of_user(name: str) -> Meaning | None:
+    """Return the meaning that the user's vocabulary gives to a name, or None."""
+    if (matched := own.match(name)) is None:
+        return None
+    entry, facets = matched
+    concept = _concepts_by_id().get(entry.concept)
+    by_name = entry.concept.endswith(".val") or name.startswith(_VALIDATION_NAMES)
+    validation = entry.split == "val" or (not entry.split and by_name)
+    return Meaning(
+        concept.id if concept else "other",
+        concept.panel if concept else "other",
+        entry.label.format(**{key: facets.get(key, "") for key in entry.parts}) or (concept.label if concept else ""),
+        entry.unit or (concept.unit if concept else "1"),
+        entry.direction or (concept.direction if concept else "neutral"),
+        facets or _NO_FACETS,
+        rank=concept.rank if concept else _OTHER.rank,
+        split="val" if validation else "train",
+        scale=entry.scale,
+        renamed=bool(entry.label and entry.direction),
+    )
 
 
 def _spellings(name: str, spelled: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,140 @@
+"""Meanings of names by the user: `vocabulary.toml` beside config.toml.
+
+    [[metric]]
+    names = ["team/{ds}_goodness", "goodness_*"]     # templates, as at the head of the program's vocabulary.toml
+    concept = "reward.val"                           # see docs/vocabulary.md; without it: a metric like any other
+    label = "goodness {ds}"
+    unit = "frac"
+    direction = "up"                                 # up | down | neutral | band
+    scale = 0.01                                     # factor from a logged value to the unit
+    split = "val"                                    # train | val
+
+Only `names` is required. The first entry that matches the whole name wins, before the program's own vocabulary. Nothing
+is read before the first name is classified.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from tuimon.config import vocabulary_path
+from tuimon.errors import UsageError
+
+DIRECTIONS = ("up", "down", "neutral", "band")
+SPLITS = ("train", "val")
+_TEXTS = ("concept", "label", "unit", "direction", "split")
+_KEYS = ("names", *_TEXTS, "scale")
+
+
+class Entry(NamedTuple):
+    """An entry of the file. "" and None: as the concept has it."""
+
+    expressions: tuple[re.Pattern[str], ...]
+    parts: frozenset[str]
+    """Named parts of the templates, which the label may contain."""
+    concept: str
+    label: str
+    unit: str
+    direction: str
+    split: str
+    scale: float
+
+
+def load(path: Path, known: Mapping[str, Any], units: frozenset[str]) -> tuple[Entry, ...]:
+    """Return the entries of a file; () if there is none. Raise UsageError for an invalid one.
+
+    known: the ids of the concepts. units: the names of units.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    import tomllib  # not imported if there is no file
+
+    try:
+        document = tomllib.loads(text)
+    except ValueError as error:
+        raise UsageError(f"cannot read {path}: {error}") from error
+    metrics = document.pop("metric", [])
+    if document or not isinstance(metrics, list):
+        raise UsageError(f"{path}: unknown key {next(iter(document), 'metric')!r}", "The file has tables [[metric]].")
+    return tuple(
+        _entry(table, f"{path}: [[metric]] number {number}", known, units) for number, table in enumerate(metrics, 1)
+    )
+
+
+def _entry(table: Any, where: str, known: Mapping[str, Any], units: frozenset[str]) -> Entry:
+    from tuimon.vocabulary._compile import expressions
+
+    if not isinstance(table, dict):
+        raise UsageError(f"{where} is not a table")
+    for key in table:
+        if key not in _KEYS:
+            raise UsageError(f"{where}: unknown key {key!r}", f"The keys are: {', '.join(_KEYS)}.")
+    names, scale = table.get("names"), table.get("scale", 1.0)
+    if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
+        raise UsageError(f"{where}: names must be a list of names or templates")
+    if not isinstance(scale, int | float) or isinstance(scale, bool) or scale == 0:
+        raise UsageError(f"{where}: scale must be a number other than 0")
+    texts = {key: table.get(key, "") for key in _TEXTS}
+    for key, allowed in (("concept", known), ("direction", DIRECTIONS), ("split", SPLITS), ("unit", units)):
+        value = texts[key]
+        if value and (not isinstance(value, str) or value not in allowed):
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(value), list(allowed), 1)
+            meant = f"Did you mean {near[0]!r}?" if near else f"It can be: {', '.join(sorted(allowed)[:30])}."
+            raise UsageError(f"{where}: not a {key}: {value!r}", meant)
+    if not all(isinstance(value, str) for value in texts.values()):
+        raise UsageError(f"{where}: label must be a string")
+    try:
+        compiled = tuple(re.compile(expression) for expression, _ in expressions({"names": names}))
+        parts = frozenset(part for expression in compiled for part in expression.groupindex)
+        texts["label"].format(**dict.fromkeys(parts, ""))
+    except (ValueError, re.error) as error:
+        raise UsageError(f"{where}: {error}") from None
+    except (KeyError, IndexError) as error:
+        raise UsageError(f"{where}: label: no name has the part {error}") from None
+    concept, label, unit, direction, split = texts.values()
+    return Entry(compiled, parts, concept, label, unit, direction, split, float(scale))
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Return the entries of the user's file; () if there is none, or if it is invalid, which `check` reports."""
+    try:
+        return load(vocabulary_path(), *_known())
+    except UsageError:
+        return ()
+
+
+def check() -> None:
+    """Raise UsageError if the user's file is invalid."""
+    load(vocabulary_path(), *_known())
+
+
+def _known() -> tuple[Mapping[str, Any], frozenset[str]]:
+    """Return (concepts by id, names of units)."""
+    from tuimon.vocabulary._document import compiled
+
+    concepts = compiled()["concepts"]
+    overrides = (override.get("unit", "1") for _, _, override in compiled()["patterns"])
+    return {concept["id"]: concept for concept in concepts}, frozenset(
+        (*overrides, *(concept["unit"] for concept in concepts))
+    )
+
+
+def match(name: str) -> tuple[Entry, Mapping[str, str]] | None:
+    """Return (the first entry that matches the whole name, its facets)."""
+    for entry in entries():
+        found = next((m for expression in entry.expressions if (m := expression.fullmatch(name))), None)
+        if found is not None:
+            return entry, MappingProxyType({key: text for key, text in found.groupdict().items() if text is not None})
+    return None
