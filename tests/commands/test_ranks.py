@@ -43,3 +43,33 @@ def test_check_reports_no_rank_of_a_job_in_step(tmp_path: Path, capsys: pytest.C
     jobs.torchrun_job(tmp_path)
     main(["check", str(tmp_path), "--json"])
     assert "rank" not in json.dumps([alert["rule"] for alert in json.loads(capsys.readouterr().out)["alerts"]])
+
+
+def test_crash_is_one_alert_that_names_the_cause_and_not_the_loudest_consequence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs.slurm_job(tmp_path)
+    rows = "".join(f"iteration {step}/ 500 | lm loss: 2.{step:03} | grad norm: 1.0 |\n" for step in range(1, 40))
+    jobs.write(jobs.slurm_log(tmp_path, 15, "out"), rows)
+    jobs.write(jobs.slurm_log(tmp_path, 11), f"[rank11]: {jobs.MEMORY}\n")
+    for rank in set(range(16)) - {11}:
+        jobs.write(jobs.slurm_log(tmp_path, rank), jobs.watchdog(rank, 700, 93))
+    jobs.write(tmp_path / "slurm-77001.out", "srun: error: n01: tasks 0-7: Aborted (core dumped)\n")
+    assert main(["check", "--json", str(tmp_path)]) == 4
+    [alert] = json.loads(capsys.readouterr().out)["alerts"]
+    assert alert["rule"] == "rank_failure"
+    assert main(["summary", str(tmp_path)]) == 0
+    state = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  state"))
+    assert "crashed: rank 11 (n02, local rank 3): torch.OutOfMemoryError: CUDA out of memory" in state
+    assert state.endswith("15 ranks followed: 15 × NCCL timeout")
+
+
+def test_report_has_the_verdict_and_a_row_for_each_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs.torchrun_job(tmp_path / "job")
+    jobs.torchrun_error(tmp_path / "job", 13, 60, jobs.MEMORY)
+    assert main(["report", str(tmp_path / "job"), "-o", str(tmp_path / "report.html")]) == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "<h2>Ranks</h2>" in page
+    assert page.count('<th scope="row">13</th><td>node02</td>') == 1
+    assert '<th scope="col">own time</th>' in page
+    assert '<th scope="col">°C</th>' not in page, "no log has temperatures"

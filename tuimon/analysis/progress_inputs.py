@@ -89,6 +89,8 @@ def progress_inputs(run: Run) -> ProgressInputs:
     evidence = _evidence(state) if state else ""
     if not logged_state and (final := _final_metric(run, step)):
         logged_state, evidence, state_time = "finished", f"{final} is logged at the end", _last_wall_time(run)
+    if logged_state == "crashed" and (cause := failed_rank(run)):
+        evidence = cause
     return ProgressInputs(
         points=run.point_count,
         step=step,
@@ -119,6 +121,13 @@ def progress_inputs(run: Run) -> ProgressInputs:
         unread=unread_reason(run),
         unread_whole=unread_whole(run),
     )
+
+
+def failed_rank(run: Run) -> str:
+    """Return the sentence about the rank that ended the job, or about what else did; "" if none is known."""
+    job = run.ranks
+    is_known = job is not None and job.root_cause is not None and not job.root_cause.resolved
+    return job.verdict if job is not None and is_known else ""
 
 
 class _Position(Struct, frozen=True):

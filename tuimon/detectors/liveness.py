@@ -1,8 +1,9 @@
 """The run is silent, was stopped before its end, or has crashed.
 
 Rule: the state that the header shows (analysis/progress.py, with its evidence) is "stalled", "stopped" or "crashed".
-A run that has "ended", whose total is not known and whose log no process holds open any more, is no alert: it cannot be
-distinguished from a finished one.
+A crash of a job of many ranks whose cause is known is left to the detector rank_failure. A run that has "ended", whose
+total is not known and whose log no process holds open any more, is no alert: it cannot be distinguished from a finished
+one.
 Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, 1.5 times the longest pause, or 2
 minutes, whichever is longest, so that slow starts and long evaluations are not stalls. If the last point is more than
 20 times as old, and more than an hour, the log is an old one even if its files are new (they may have been copied).
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.progress import report, tolerated_silence
-from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.progress_inputs import failed_rank, progress_inputs
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -43,6 +44,8 @@ class Liveness(Struct, frozen=True):
         silent = progress.state in ("stalled", "stopped") and known.writer != "open"
         if silent and now - run.last_wall_time > oldest:
             return
+        if progress.state == "crashed" and failed_rank(run):
+            return  # rank_failure is the alert about it
         if progress.state in _SEVERITY:
             message = f"{run.name} {_VERBS[progress.state]}: {progress.evidence}"
             hint = _HINT[progress.state]

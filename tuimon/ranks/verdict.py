@@ -18,6 +18,8 @@ from tuimon.ranks.wording import Key, listed, name_of, on_node, when
 _SAME_TIME = 2.0
 _COMMON_SHARE = 0.8
 _PROGRESS_STEPS = 3
+_LONGEST_MESSAGE = 240
+"""Characters of an exception in the sentence; `RootCause.evidence` has more."""
 
 
 class Verdict(Struct):
@@ -160,21 +162,30 @@ def _of_kind(
         return RootCause(None, "", text, first.text, first.place, "common cause")
     follows = _consequences(failures, first)
     if first.key is None:
-        text = f"an unknown rank{on_node(first.node)}{when(first)}: {first.text}{follows}"
+        text = f"an unknown rank{on_node(first.node)}{when(first)}: {_short(first.text)}{follows}"
         return RootCause(None, first.node, text, first.text, first.place, CAUSES[kind])
     equal = {f.key for f in candidates if f.time is not None and first.time is not None}
     equal &= {f.key for f in candidates if abs((f.time or 0) - (first.time or 0)) <= _SAME_TIME}
     also = sorted(key[1] for key in equal if key is not None and key != first.key)
     also_text = f" (at once with {listed(also)})" if also else ""
-    text = f"{name_of(evidence, first.key, first.node)}{when(first)}{also_text}: {first.text}{follows}"
+    text = f"{name_of(evidence, first.key, first.node)}{when(first)}{also_text}: {_short(first.text)}{follows}"
     node = first.node or evidence.rank(first.key).node
     return RootCause(first.key[1], node, text, first.text, first.place, CAUSES[kind], first.time)
 
 
+def _short(text: str) -> str:
+    """Return the first sentences of a message: torch's about memory goes on for 500 characters."""
+    text = text.split(" Of the allocated memory")[0].rstrip(".")
+    return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1].rstrip() + "…"
+
+
 def _consequences(failures: list[Failure], first: Failure) -> str:
-    """Return the words about what followed: the number of ranks by kind."""
-    counts: Counter[int] = Counter()
-    for kind, _ in {(f.kind, f.key) for f in failures if f.key is not None and f.key != first.key}:
-        counts[kind] += kind in (TIMEOUT, CONSEQUENCE, HARDWARE)
-    words = [f"{count} × {CAUSES[kind]}" for kind, count in sorted(counts.items()) if count]
-    return f"; then {', '.join(words)}" if words else ""
+    """Return the words about what followed: the number of ranks by the kind of their first failure."""
+    kinds: dict[Key, int] = {}
+    for failure in failures:
+        if failure.key is not None and failure.key != first.key and failure.kind in (TIMEOUT, CONSEQUENCE, HARDWARE):
+            kinds[failure.key] = min(failure.kind, kinds.get(failure.key, failure.kind))
+    if not kinds:
+        return ""
+    words = [f"{count} × {CAUSES[kind]}" for kind, count in sorted(Counter(kinds.values()).items())]
+    return f"; {len(kinds)} rank{'s' if len(kinds) > 1 else ''} followed: {', '.join(words)}"

@@ -17,6 +17,7 @@ FACETS = frozenset(
     | {"csv", "csv_logs", "hparams", "params", "metrics", "monitor", "dvclive", "plots", "results", "files", "console"}
     | {"checkpoints", "ckpt", "ckpts", "converted_ckpts", "pipeline", "best", "final", "best_model", "latest"}
     | {".hydra", ".aim", ".guild", "summaries", "summary", "scalars", "events", "tensorboardx", "tf_logs", "texts"}
+    | {"rank_metrics", "rank_logs", "per_rank", "ranks", "torchrun_logs", "structured_logs"}
 )
 CONTAINERS = frozenset({"plots", "scalars"})
 """Directories whose content, at any depth, belongs to their parents (dvclive/plots/metrics/train/loss.tsv, torchrl's

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 import tuimon
+from tuimon.exports import ranks
 from tuimon.exports.html import asset, environment
 from tuimon.exports.html.report import COLUMNS, panel_figure, settings_of, state_of
 from tuimon.exports.metrics import summarise
@@ -24,6 +25,7 @@ from tuimon.text import clean
 GROUPS = (
     ("runs", "Runs"),
     ("state", ""),
+    ("ranks", "Ranks"),
     ("curves", "Curves"),
     ("tables", "Time and memory"),
     ("others", "Other metrics"),
@@ -80,6 +82,7 @@ def slots(run: Run, snapshot: Snapshot) -> tuple[Slot, ...]:
     return (
         *([Slot("runs", "runs")] if len(snapshot.runs) > 1 else []),
         Slot("state", "state"),
+        *([Slot("ranks", "ranks")] if run.ranks else []),
         *panels,
         *([Slot("settings", "settings")] if run.config or run.best_checkpoint or run.final_metrics else []),
         *(Slot(f"metrics-{number}", "metrics", tuple(names)) for number, names in enumerate(tables)),
@@ -94,6 +97,8 @@ def inputs(slot: Slot, run: Run, snapshot: Snapshot, now: float) -> tuple[Any, .
         return (snapshot.runs, snapshot.alerts, time)
     if slot.group == "state":
         return (run, snapshot.alerts, snapshot.notices[-1:], time)
+    if slot.group == "ranks":
+        return (run.ranks,)
     return (run, slot.content, slot.first, time)
 
 
@@ -110,6 +115,8 @@ def draw(slot: Slot, run: Run, snapshot: Snapshot, now: float, show_secrets: boo
             state = state_of(run, snapshot, now, count_entries=False)
             notices = [notice for notice in snapshot.notices[-1:] if notice.level != "info"]
             return str(macros.state(state) + macros.alerts(state["alerts"]) + macros.notices(notices))
+        case None if slot.group == "ranks":
+            return str(macros.ranks(ranks.for_page(run.ranks)))
         case None if slot.group == "settings":
             return str(macros.all_settings(settings_of(run, show_secrets)))
         case None:

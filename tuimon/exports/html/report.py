@@ -6,7 +6,7 @@ from typing import Any
 
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports import texts
+from tuimon.exports import ranks, texts
 from tuimon.exports._shared import setting_text, without_secrets
 from tuimon.exports.html import page
 from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, chart_figure, chart_size
@@ -46,6 +46,7 @@ def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: b
         "others": others,
         "metrics": metric_summaries(run),
         "streams": run.streams,
+        "ranks": ranks.for_page(run.ranks),
         "texts": texts.for_page(texts.of_run(run)),
         **state_of(run, snapshot, now),
         **settings_of(run, show_secrets),
