@@ -108,7 +108,7 @@ def test_every_byte_damaged(flip: int) -> None:
             position += 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.data())
 def test_a_byte_damaged_in_bulk_costs_one_record(draw: st.DataObject) -> None:
     data = bytearray(long_run())

@@ -79,7 +79,7 @@ def wanted(
     return dict(points), times
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(), st.integers(1, 300), st.sampled_from((0.0, 0.001, 0.02, 0.3)))
 def test_rows_equal_what_json_parses(seed: int, count: int, part: float) -> None:
     batch_rows = rows(seed, count, part)

@@ -13,7 +13,9 @@ from tuimon.rollouts.library import Entry
 
 SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "as written")
 _ACCURACY = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer")
-_COMPARISON = re.compile(r"([\w./|-]+)\s*(<=|>=|<|>|=)\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)", re.IGNORECASE)
+_COMPARISON = re.compile(
+    r"([\w./|-]+)\s*(<=|>=|<|>|=)\s*([-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?)", re.IGNORECASE
+)
 _SAME = 1e-9
 
 

@@ -26,12 +26,12 @@ from tuimon.text import decoded
 Mask = npt.NDArray[np.bool_]
 _OF_NUMBERS = b"0123456789+-.eE, "
 _OF_FLOATS = _OF_NUMBERS.replace(b",", b"") + b"naifNAIF"
-_NUMBER = re.compile(rb" *[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity) *", re.IGNORECASE)
+_NUMBER = re.compile(rb" *[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity) *", re.IGNORECASE)
 _UNIT = (
     rb"%|[num]s|\xc2\xb5s|s|secs?|seconds|mins?|minutes|h|hrs?|hours|[kMGT]i?B|B|it/s|s/it|samples/s|tok(?:ens)?/s|x"
 )
 _WITH_UNIT = re.compile(
-    rb" *([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)) ?(?:%b)? *" % _UNIT,
+    rb" *([+-]?(?:[1-9]\d{0,2}(?:,\d{3})+(?:\.\d++)?|(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?)) ?(?:%b)? *" % _UNIT,
     re.IGNORECASE,
 )
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")

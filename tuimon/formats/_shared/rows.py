@@ -47,7 +47,7 @@ NUMBERS_BESIDE = 4
 """A row with prose is a row of metrics if it has a step and this many numbers for each text."""
 
 _MAX_DEPTH = 16
-_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _INTEGER = re.compile(r"(\d{1,18})(?:/(\d{1,18}))?", re.ASCII)
 _NAME = re.compile(
     r"(?:^|[/_.-])(?:id|uid|uuid|name|version|commit|hash|sha|date|host|hostname|ip|node|path|file|tag|type|mode|"

@@ -31,7 +31,7 @@ STEP_NAMES = (
     *("episodes", "generation", ""),
 )
 TIME_NAMES = (*TIME_KEYS, "wall time", "walltime", "datetime")
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?", re.IGNORECASE)
 
 
 class Header(Struct, frozen=True):

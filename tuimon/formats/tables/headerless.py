@@ -27,7 +27,7 @@ from tuimon.model.points import Item
 from tuimon.vocabulary import classify
 
 _PATH = re.compile(r".*/scalars/(?P<name>.+)\.csv", re.DOTALL)
-_NUMBER = rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_NUMBER = rb"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 _ROW = re.compile(
     rb"(?P<step>\d{1,15}(?:\.\d*)?(?:e\+\d\d)?)(?:[,;\t ] *(?:%b|nan|-?inf)|[;\t] *-?\d+,\d+)\r*" % _NUMBER
 )
