@@ -27,6 +27,7 @@ from tuimon.vocabulary import (
 )
 from tuimon.vocabulary._compile import SOURCE, compiled, expressions, formatted, parse
 from tuimon.vocabulary._document import COMPILED, MAX_NAME
+from tuimon.vocabulary.context import meaning_in
 from tuimon.vocabulary.meaning import _match
 
 DOCUMENT = tomllib.loads(SOURCE.read_text(encoding="utf-8"))
@@ -454,3 +455,19 @@ def test_no_label_is_internal() -> None:
 def test_words_of_other_languages(name: str, concept: str, split: str) -> None:
     meaning = classify(name)
     assert (meaning.concept, meaning.split) == (concept, split)
+
+
+def test_names_of_a_run_are_not_hashed_for_each_of_them() -> None:
+    """A hash takes a time proportional to the number of names."""
+
+    class Names(tuple[str, ...]):
+        hashed = 0
+
+        def __hash__(self) -> int:
+            Names.hashed += 1
+            return super().__hash__()
+
+    names = Names(f"layer_{number}/loss" for number in range(50))
+    found = [meaning_in(names, name) for name in names]
+    assert found == [meaning_in(tuple(names), name) for name in names]
+    assert Names.hashed <= 2

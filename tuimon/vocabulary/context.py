@@ -17,8 +17,12 @@ _IMAGE_PARTS = (".width", ".height", ".size")
 _OTHER_AXES = ("time", "iter")
 """Last parts of the names of series that repeat another one along the wall time or the iterations."""
 
+_KEPT = 64
+_by_identity: dict[int, tuple[tuple[str, ...], Mapping[str, Meaning]]] = {}
+"""Names of runs and their meanings by the id() of the names. A lookup by equality takes a time proportional to the
+number of names, and is made for each of them."""
 
-@lru_cache(maxsize=64)
+
 def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     """Return the meaning of each metric of a run. It differs from classify() as follows.
 
@@ -27,6 +31,18 @@ def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     unless its name says otherwise. An unknown eval/… is a score only in a run with rewards. Sizes of images, and series
     along another axis than the steps (`repeats_along_other_axis`), are hidden.
     """
+    kept = _by_identity.get(id(metrics))
+    if kept is not None and kept[0] is metrics:
+        return kept[1]
+    found = _meanings(metrics)
+    if len(_by_identity) >= _KEPT:
+        _by_identity.clear()
+    _by_identity[id(metrics)] = metrics, found
+    return found
+
+
+@lru_cache(maxsize=_KEPT)
+def _meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     known = {name: classify(name) for name in metrics}
     concepts = {meaning.concept for meaning in known.values()}
     known |= _drawn_along_steps(known)
