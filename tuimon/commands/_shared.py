@@ -28,6 +28,18 @@ def add_paths(parser: argparse.ArgumentParser, nargs: str = "*") -> None:
     add_remote(parser)
 
 
+def add_samples(parser: argparse.ArgumentParser) -> None:
+    help_text = "also search DIR for generated texts; may be repeated"
+    parser.add_argument("--samples", action="append", default=[], metavar="DIR", help=help_text)
+
+
+def samples_of(options: argparse.Namespace) -> Sequence[str]:
+    """Return the directories of --samples, or those of the settings. Raise NothingFound if one is missing."""
+    from tuimon.monitor.settings import load as load_settings
+
+    return tuple(checked_paths(options.samples)) if options.samples else load_settings().samples
+
+
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     help_text = (
         "only metrics that match, as in the screen's filter: a whole name, words that a name contains, * and ?, or"

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_json, add_paths, checked_paths, terminal_width
+from tuimon.commands._shared import add_json, add_paths, add_samples, checked_paths, samples_of, terminal_width
 from tuimon.errors import ExitCode
 
 
@@ -14,6 +14,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     parser.add_argument("--step", type=int, required=True, metavar="N", help="the step")
     parser.add_argument("--unusual", action="store_true", help="print only metrics whose value is unusual there")
+    add_samples(parser)
     add_json(parser)
 
 
@@ -21,14 +22,15 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.around import as_json, as_text
     from tuimon.monitor.local import open_run
 
+    samples = samples_of(options)
     snapshot = open_run(*checked_paths(options.paths, options=options))
     if options.json:
-        sys.stdout.write(as_json(snapshot.runs, options.step) + "\n")
+        sys.stdout.write(as_json(snapshot.runs, options.step, samples) + "\n")
         return ExitCode.OK
     for number, run in enumerate(snapshot.runs):
         if number:
             print()
-        print("\n".join(as_text(run, options.step, terminal_width(), options.unusual)))
+        print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples)))
     return ExitCode.OK
 
 

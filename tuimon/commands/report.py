@@ -9,7 +9,7 @@ import time
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, open_output
 from tuimon.commands._reading import read_logs
-from tuimon.commands._shared import add_paths, add_show_secrets, checked_paths
+from tuimon.commands._shared import add_paths, add_samples, add_show_secrets, checked_paths, samples_of
 from tuimon.commands._stderr import interruptible, print_status
 from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
@@ -19,6 +19,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser, nargs="+")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="output file (default: -, standard output)")
     add_force(parser)
+    add_samples(parser)
     add_show_secrets(parser)
 
 
@@ -28,9 +29,11 @@ def _run(options: argparse.Namespace) -> int:
 
     if options.output == "-" and sys.stdout.isatty():
         raise UsageError("refusing to write HTML to a terminal", "Use -o report.html.")
+    samples = samples_of(options)
     snapshot = read_logs(checked_paths(options.paths, options=options)).snapshot()
     with open_output(options.output, options.force) as stream:
-        stream.write(as_html(snapshot, time.time(), options.show_secrets).encode("utf-8", "backslashreplace"))
+        page = as_html(snapshot, time.time(), options.show_secrets, samples)
+        stream.write(page.encode("utf-8", "backslashreplace"))
     if options.output != "-":
         print_status(f"wrote {clean(options.output)}")
     return ExitCode.OK

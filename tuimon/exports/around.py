@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,15 +73,18 @@ def _deviations(curve: Curve, index: int) -> float:
     return distance / previous.spread
 
 
-def as_text(run: Run, step: int, width: int | None = None, unusual: bool = False) -> Iterator[str]:
-    """Yield lines of at most `width` cells (None: unlimited). unusual: only unusual metrics."""
+def as_text(
+    run: Run, step: int, width: int | None = None, unusual: bool = False, samples: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield lines of at most `width` cells (None: unlimited). unusual: only unusual metrics. samples: directories
+    outside of the run with generated texts."""
     entries = [entry for entry in around(run, step) if entry.unusual or not unusual]
     yield f"{clean(run.name)}  around step {step}"
     if entries:
         yield from _table(entries, width)
     else:
         yield "  nothing unusual" if unusual and run.metrics else "  no metric has a point at or before this step"
-    if (found := texts.of_run(run, step)) is not None:
+    if (found := texts.of_run(run, step, samples)) is not None:
         yield from texts.as_lines(found, width)
 
 
@@ -112,7 +115,7 @@ def _remark(entry: Around) -> str:
     return f"{entry.deviations:+.3g} deviations"
 
 
-def as_json(runs: tuple[Run, ...], step: int) -> str:
+def as_json(runs: tuple[Run, ...], step: int, samples: Sequence[str] = ()) -> str:
     """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […], "texts": {…}}]}.
 
     Each metric has the fields of Around and "unusual". Numbers are written as in summary_json.
@@ -124,6 +127,6 @@ def as_json(runs: tuple[Run, ...], step: int) -> str:
             | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
             for entry in around(run, step)
         ]
-        found = texts.as_fields(texts.of_run(run, step), run.directory)
+        found = texts.as_fields(texts.of_run(run, step, samples), run.directory)
         documents.append({"name": run.name, "path": run.path, "metrics": metrics, "texts": found})
     return dumps({"schema": SCHEMA, "step": step, "runs": documents})

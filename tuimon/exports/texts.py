@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,18 @@ _LONGEST = 8000
 """Characters of a text in a page."""
 
 
-def of_run(run: Run, step: int | None = None) -> Extremes | None:
-    """Return the best and worst texts of the last step with texts, not after `step` if given; None without texts."""
-    return extremes([run.directory], step) if Path(run.directory).is_dir() else None
+def of_run(run: Run, step: int | None = None, samples: Sequence[str] = ()) -> Extremes | None:
+    """Return the best and worst texts of the last step with texts, not after `step` if given; None without texts.
+
+    samples: directories outside of the run that are searched, too.
+    """
+    paths = paths_of(run, samples)
+    return extremes(paths, step) if paths else None
+
+
+def paths_of(run: Run, samples: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the directories that are searched for the texts of a run."""
+    return (*([run.directory] if Path(run.directory).is_dir() else ()), *samples)
 
 
 def as_lines(found: Extremes, width: int | None) -> Iterator[str]:

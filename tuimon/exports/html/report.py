@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tuimon.analysis.comparing import flat
@@ -26,11 +27,21 @@ _LONGEST = 1000
 """Maximum characters of a setting."""
 
 
-def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False) -> str:
-    """Return the page. now: wall time (s since epoch)."""
+def as_html(snapshot: Snapshot, now: float, show_secrets: bool = False, samples: Sequence[str] = ()) -> str:
+    """Return the page. now: wall time (s since epoch). samples: directories outside of the runs that have generated
+    texts."""
+    # The texts of a directory are shown once, with the first of its runs.
+    with_texts = {texts.paths_of(run, samples): run.id for run in reversed(snapshot.runs)}
     coarse = len(snapshot.runs) > _MANY
     runs = [
-        {"href": f"#run-{number}", "current": False, **_run(run, snapshot, now, show_secrets, coarse)}
+        {
+            "href": f"#run-{number}",
+            "current": False,
+            **_run(run, snapshot, now, show_secrets, coarse),
+            "texts": texts.for_page(
+                texts.of_run(run, samples=samples) if with_texts[texts.paths_of(run, samples)] == run.id else None
+            ),
+        }
         for number, run in enumerate(snapshot.runs, 1)
     ]
     title = runs[0]["name"] if len(runs) == 1 else f"{len(runs)} runs"
@@ -47,7 +58,6 @@ def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: b
         "metrics": metric_summaries(run),
         "streams": run.streams,
         "ranks": ranks.for_page(run.ranks),
-        "texts": texts.for_page(texts.of_run(run)),
         **state_of(run, snapshot, now),
         **settings_of(run, show_secrets),
     }
