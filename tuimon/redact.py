@@ -10,8 +10,8 @@ Names are in tuimon/secret_names.py. Forms are the prefixes that the issuers pub
 gitleaks were the reference. tests/bench/secrets.py measures recall, precision and speed on a labelled corpus.
 
 Text is searched for short literals with `bytes.find` and for long runs of letters and digits; regular expressions are
-matched only there. This takes 35 ms for 1 MB of a trainer's log, and up to 150 ms if every line assigns to secret
-names.
+matched only there. This takes 35 ms for 1 MB of a trainer's log, 75 ms for prose about secrets, and 140 ms if
+every line has one.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from itertools import accumulate, compress
 from typing import Any, cast
 
 from tuimon.secret_names import STEMS, Name, classify, is_open_name, is_secret_name, words_of
@@ -83,13 +84,13 @@ _HOOK = _expression(
     r"|hooks\.zapier\.com/hooks/catch/)(?P<value>[^\s\"'<>)\]},]+)"
 )
 _ASSIGN = _expression(r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)")
+_PLAIN_BLANK = _expression(r"\s{1,3}[\w(<-]|[,.)/]")
+"""What follows names in prose: nothing is assigned to them."""
 _QUOTED = _expression(r"[bBrRuUfF]{0,2}(?P<quote>\\?[\"'])")
 _VALUE = _expression(r"[^\s\"',;&}\])]+")
 _WORD_VALUE = _expression(r"[^\s\"']*[^\s\"',;)}\]]")
 _HEADER = _expression(r"[^\n\"']+")
 _TO_NAMES = bytes(byte if byte < 128 and (chr(byte).isalnum() or byte in b"_-.") else 32 for byte in range(256))
-_FEW_NAMES = 12
-"""Maximum number of different secret names in a text that are searched for one by one."""
 _WORD_STEMS = tuple(stem.rstrip(b'=:"') for stem in STEMS)
 _IN_QUERIES = (b"sig", b"signature")
 _MAX_QUOTED = 1000
@@ -287,14 +288,12 @@ def _after_names(text: str, raw: bytes) -> Iterator[_Span]:
     secret = _secret_names(names)
     if not secret:
         return
-    few = len(secret) <= _FEW_NAMES
-    literals = list(secret) if few else _WORD_STEMS
-    searched = names if few else names.lower()
-    for literal in literals:
-        for start, end in _words_with(searched, literal):
-            kind = secret.get(names[start:end])
-            if kind is not None and (span := _assigned(text, start, end, kind)):
-                yield span
+    words = names.split(b" ")
+    places = zip(words, accumulate(map(len, words)), range(len(words)), strict=True)
+    for word, letters, blanks in compress(places, map(secret.__contains__, words)):
+        end = letters + blanks
+        if span := _assigned(text, end - len(word), end, secret[word]):
+            yield span
 
 
 def _secret_names(names: bytes) -> dict[bytes, Name]:
@@ -302,10 +301,10 @@ def _secret_names(names: bytes) -> dict[bytes, Name]:
     a log of 1 MB has 30,000 words with "token", but few different ones."""
     distinct = b" ".join(set(names.split()))
     low = distinct.lower()
-    words: set[bytes] = set()
+    found: set[bytes] = set()
     for stem in _WORD_STEMS:
-        words.update(distinct[start:end] for start, end in _words_with(low, stem))
-    kinds = {word: classify(word.decode("ascii")) for word in words}
+        found.update(distinct[start:end] for start, end in _words_with(low, stem))
+    kinds = {word: classify(word.decode("ascii")) for word in found}
     return {word: kind for word, kind in kinds.items() if kind is not Name.OPEN or word.lower() in _IN_QUERIES}
 
 
@@ -322,9 +321,12 @@ def _words_with(text: bytes, literal: bytes) -> Iterator[_Span]:
 
 def _assigned(text: str, start: int, end: int, kind: Name) -> _Span | None:
     """Return what is assigned to the name at start:end, or None."""
-    before, name = text[max(0, start - 4) : start], text[start:end]
+    name = text[start:end]
+    before = text[max(0, start - 4) : start]
     if before.endswith("://") or (kind is Name.OPEN and not before.endswith(("?", "&"))):
         return None  # a user and a password, see _in_urls; or a word that is secret only in the query of a URL
+    if _PLAIN_BLANK.match(text, end) and not name.startswith("--") and before not in ("env ", "ENV "):
+        return None
     match = _ASSIGN.match(text, end)
     if match is None:
         return None
