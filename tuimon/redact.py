@@ -10,7 +10,7 @@ Names are in tuimon/secret_names.py. Forms are the prefixes that the issuers pub
 gitleaks were the reference. tests/bench/secrets.py measures recall, precision and speed on a labelled corpus.
 
 Text is searched for short literals with `bytes.find` and for long runs of letters and digits; regular expressions are
-matched only there. This takes 35 ms for 1 MB of a trainer's log, 75 ms for prose about secrets, and 140 ms if
+matched only there. This takes 35 ms for 1 MB of a trainer's log, 90 ms for prose about secrets, and 150 ms if
 every line has one.
 """
 
