@@ -20,6 +20,8 @@ from conftest import DATA
 from support.terminal import TUIMON, Terminal
 
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.commands._stdin import StdinSpool
+from tuimon.errors import TuimonError
 from tuimon.monitor.local import LocalMonitor
 from tuimon.monitor.piped import StdinPath
 from tuimon.monitor.process import ReaderProcess
@@ -251,3 +253,22 @@ def test_the_pipe_is_drained_if_the_terminal_is_blocked(tmp_path: Path) -> None:
         terminal.until(lambda output: b"left: 143" in output)
     assert mark.read_text() == "ended by itself"
     assert not list(tmp_path.glob("tuimon-*"))
+
+
+def test_a_full_disk_is_reported_and_does_not_stop_the_writer() -> None:
+    """The writer can write more than a pipe holds, although nothing is stored."""
+    spool = StdinSpool()
+    spool.path = "/dev/full"
+    spool._source, end = os.pipe()
+
+    def write() -> None:
+        with open(end, "wb") as pipe:
+            pipe.write(b"step 1 loss 0.5\n" * 100_000)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(TuimonError, match=r"cannot store standard input in .*: No space left on device"):
+        spool.read_all()
+    writer.join(60)
+    assert not writer.is_alive()
+    assert spool.ended()

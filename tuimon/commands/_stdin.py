@@ -8,7 +8,6 @@ otherwise the next line that the training program prints would kill it (SIGPIPE)
 from __future__ import annotations
 
 import atexit
-import contextlib
 import json
 import os
 import shutil
@@ -19,9 +18,12 @@ import threading
 from pathlib import Path
 
 from tuimon.commands._stderr import print_status
+from tuimon.errors import TuimonError
 from tuimon.platform_support import temp_dir
+from tuimon.text import clean
 
 _CHUNK = 1 << 16
+_HINT = "Set TMPDIR to a directory with more space."
 _LARGEST_DOCUMENT = 1 << 28
 """Maximum bytes of an input that is parsed to find out whether it is one JSON document."""
 
@@ -34,15 +36,23 @@ class StdinSpool:
         atexit.register(shutil.rmtree, self._directory, ignore_errors=True)
         self._source = os.dup(0)
         self._ended = threading.Event()
+        self._problem = ""
+        """Why a part of the input is not in the file, or ""."""
         self.path = str(self._directory / "stdin" / "stdin.log")
         """A console log unless its content shows otherwise. The name of the run is its directory's, "stdin"."""
         os.mkdir(os.path.dirname(self.path), 0o700)  # noqa: PTH102
         Path(self.path).touch()  # it must exist before the first byte comes
 
     def read_all(self) -> str:
-        """Copy the whole input and return the path of the file, which ends with .json if it is a JSON document."""
+        """Copy the whole input and return the path of the file, which ends with .json if it is a JSON document.
+
+        Raises TuimonError if nothing can be stored; if a part is missing, a message says so.
+        """
         if not self._ended.is_set():  # "-" may be given twice
             self._copy()
+            if self._problem and not os.stat(self.path).st_size:  # noqa: PTH116
+                raise TuimonError(self._sentence(), _HINT)
+            self.report_problem()
         if _is_document(self.path):
             self.path = str(Path(self.path).rename(Path(self.path).with_name("stdin.json")))
         return self.path
@@ -73,14 +83,34 @@ class StdinSpool:
         subprocess.Popen(["cat"], stdin=self._source, stdout=subprocess.DEVNULL, start_new_session=True)
         print_status("the program that writes to the pipe goes on; its output is discarded (ctrl+c ends the program)")
 
+    def report_problem(self) -> None:
+        """Print a message if a part of the input could not be stored."""
+        if self._problem:
+            print_status(f"{self._sentence()}; what came after it was not read. {_HINT}")
+
+    def _sentence(self) -> str:
+        return f"cannot store standard input in {clean(str(self._directory.parent))}: {self._problem}"
+
     def _copy(self) -> None:
-        # OSError: the disk is full, or the descriptor was passed to another process.
-        with contextlib.suppress(OSError), open(self.path, "ab", buffering=0) as file:
-            while chunk := os.read(self._source, _CHUNK):
-                while chunk:
-                    chunk = chunk[file.write(chunk) :]
-            self._ended.set()
-            os.close(self._source)
+        """Copy the input. What cannot be stored is read and discarded, as otherwise its writer would wait for ever."""
+        try:
+            with open(self.path, "ab", buffering=0) as file:
+                while chunk := self._read():
+                    while chunk:
+                        chunk = chunk[file.write(chunk) :]
+        except OSError as error:
+            self._problem = error.strerror or type(error).__name__
+            while self._read():
+                pass
+        self._ended.set()
+        os.close(self._source)
+
+    def _read(self) -> bytes:
+        """Return the next bytes of the input; b"" at its end."""
+        try:
+            return os.read(self._source, _CHUNK)
+        except OSError:
+            return b""
 
 
 _spool: StdinSpool | None = None

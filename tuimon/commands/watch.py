@@ -115,6 +115,7 @@ def _watch_standard_input(options: argparse.Namespace, settings: config.Settings
     try:
         return _watch(checked_paths(options.paths, live=True), settings, wait=True, fresh=True)
     finally:
+        stdin_spool().report_problem()
         stdin_spool().drain_in_background()
 
 
