@@ -48,6 +48,18 @@ def test_one_step_against_another() -> None:
     assert shown[1].index("#") > shown[4].index("#"), "the higher values are those of the later step, to the right"
 
 
+def test_two_steps_have_one_scale() -> None:
+    tag = Tag(Kind.HISTOGRAM, "w")
+    tag.add(Item(Kind.HISTOGRAM, "w", 0, 8, "", Distribution((0.0, 1.0, 2.0), (8.0, 0.0))))
+    tag.add(Item(Kind.HISTOGRAM, "w", 1, 8, "", Distribution((0.0, 1.0, 2.0), (200.0, 200.0))))
+    shown = lines(detail_rows(tag, 90, 3, COMPARE, 1, 0, True))
+    low, high = shown[2][10:], shown[1][10:]
+    half = len(low) // 2
+    lengths = [part.count("#") for part in (low[:half], low[half:], high[:half], high[half:])]
+    assert lengths[1] == lengths[3] == round(lengths[0] / 2)
+    assert lengths[2] == 0
+
+
 def test_a_curve_has_recall_to_the_right() -> None:
     tag = Tag(Kind.PR_CURVE, "pr")
     tag.add(Item(Kind.PR_CURVE, "pr", 0, 8, "", PrecisionRecall((1.0, 0.5, 0.0), (0.0, 0.5, 1.0))))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from support import event_points
 from support.dashboard import copied, opened, text, until
 from support.written_media import write_run
 from support.written_texts import write_step
@@ -691,6 +692,9 @@ async def test_media(tmp_path: Path) -> None:
         await t.press("media_first", "media_filter")
         await t.type("note")
         await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tags" in s)
+        newer = tmp_path / "sweep" / "seed00" / "events.out.tfevents.2.host.1.0"
+        newer.write_bytes(event_points.file_of(event_points.event(5, event_points.text("note", "it is step 5"))))
+        await until(t.app, t.pilot, lambda s: "it is step 5" in s)
         await t.pilot.press("escape")
         await t.press("media")
         assert len(t.app.screen_stack) == 1

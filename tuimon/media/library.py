@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 
 from tuimon.errors import FormatError
 from tuimon.media import Item, Kind, Reader
@@ -97,6 +98,16 @@ def read_media(path: str, kinds: Collection[Kind] = (), stop: Callable[[], bool]
         except (OSError, FormatError) as error:
             found.problems.append(f"{os.path.relpath(file, path)}: {getattr(error, 'strerror', None) or error}")
     return found
+
+
+def signature(path: str) -> frozenset[tuple[str, int, int]]:
+    """Return (path, size, time of change in ns) of the files that `read_media` reads."""
+    states = set()
+    for file, _ in media_files(path):
+        with suppress(OSError):
+            status = os.stat(file)  # noqa: PTH116
+            states.add((file, status.st_size, status.st_mtime_ns))
+    return frozenset(states)
 
 
 def media_files(path: str) -> Iterator[tuple[str, Reader]]:

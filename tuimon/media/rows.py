@@ -115,18 +115,19 @@ def _band_column(shape: Distribution, low: float, high: float, tall: int, plain:
 
 
 def _two_steps(first: Item, second: Item, width: int, height: int, plain: bool) -> list[Row]:
-    """Draw two distributions side by side as horizontal bars over the same buckets."""
+    """Draw two distributions side by side as horizontal bars over the same buckets, in shares of one scale."""
     shapes = [item.content for item in (first, second) if isinstance(item.content, Distribution)]
     low, high = min(s.edges[0] for s in shapes), max(s.edges[-1] for s in shapes)
     if not high > low:
         low, high = low - 0.5, high + 0.5
     tall, room = max(height - 1, 1), (width - _AXIS) // 2 - 1
-    parts = [rebucket(shape, low, high, tall)[::-1] for shape in shapes]
-    most = [max(part) or 1.0 for part in parts]
+    counts = [rebucket(shape, low, high, tall)[::-1] for shape in shapes]
+    parts = [[count / (sum(part) or 1.0) for count in part] for part in counts]
+    largest = max(map(max, parts)) or 1.0
     block = "#" if plain else "█"
 
     def bars(row: int) -> Row:
-        lengths = [round(part[row] / largest * room) for part, largest in zip(parts, most, strict=True)]
+        lengths = [round(part[row] / largest * room) for part in parts]
         lengths = [max(n, 1) if part[row] > 0 else n for n, part in zip(lengths, parts, strict=True)]
         return (
             (fit(block * lengths[0], room + 1), Role.SERIES_0),

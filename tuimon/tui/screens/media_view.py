@@ -6,6 +6,7 @@ Nothing is read before the view is opened. A thread reads the files, so that a l
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Role, Row, Symbols
@@ -72,6 +73,10 @@ class MediaTable(Table):
         self.paint_filled(rows or [((fit(f" {self.empty}", width), Role.MUTED),)], self._theme_shown)
 
 
+_EVERY, _SHARE = 2.0, 0.05
+"""Seconds between two looks at the files, and maximum share of the time that reading them takes."""
+
+
 class MediaScreen(TableScreen):
     """What a run has logged besides scalars."""
 
@@ -97,11 +102,19 @@ class MediaScreen(TableScreen):
         self._left = True
 
     async def _read(self) -> None:
-        from tuimon.media.library import read_media
+        """Read the files, and again when they have changed, for at most a twentieth of the time."""
+        from tuimon.media.library import read_media, signature
 
-        self._found = await asyncio.to_thread(read_media, self._directory, (), lambda: self._left)
-        if not self._left:
-            self.dashboard.redraw()
+        known: object = None
+        while not self._left:
+            began = time.monotonic()
+            files = await asyncio.to_thread(signature, self._directory)
+            if files != known:
+                known = files
+                self._found = await asyncio.to_thread(read_media, self._directory, (), lambda: self._left)
+                if not self._left:
+                    self.dashboard.redraw()
+            await asyncio.sleep(max(_EVERY, (time.monotonic() - began) / _SHARE))
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         words = self.query_text.lower().split()
@@ -151,7 +164,7 @@ class MediaScreen(TableScreen):
         steps = sorted({item.step for item in tag.items})
         place = steps.index(self._item_step(tag)) + by
         if 0 <= place < len(steps):
-            self.table.step = steps[place]
+            self.table.step = steps[place] if place < len(steps) - 1 else None  # follow the newest
             self.dashboard.redraw()
         else:
             self.say(f"No step {'after' if by > 0 else 'before'} this one")
