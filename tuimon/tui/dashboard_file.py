@@ -18,6 +18,7 @@ from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard, parse_dashboard
 from tuimon.store import Run
 from tuimon.text import clean
+from tuimon.tui.replacing import replace_content
 
 PROJECT_FILE = ".tuimon.toml"
 _MOST_BYTES = 1 << 18
@@ -106,11 +107,8 @@ def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Iterable[Run])
     if new.pop("dashboard", None) is None or new != old:
         raise UsageError(f"{file} has [dashboard] in a form that cannot be replaced; edit it by hand")
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    temporary = file.with_name(f"{file.name}.{os.getpid()}.new")
-    temporary.write_text(after, "utf-8")
-    if file.exists():
-        temporary.chmod(file.stat().st_mode & 0o777)
-    temporary.replace(os.path.realpath(file))
+    mode = file.stat().st_mode & 0o777 if file.exists() else None
+    replace_content(Path(os.path.realpath(file)), after.encode(), mode)
     return file
 
 

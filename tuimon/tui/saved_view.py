@@ -15,6 +15,7 @@ from dataclasses import Field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 
+from tuimon.tui.replacing import replace_content
 from tuimon.tui.state import ViewState
 
 MOST_VIEWS = 500
@@ -69,9 +70,8 @@ def save(state: ViewState, default: ViewState, paths: Sequence[str], where: Path
         if where is None:  # with `parents`, the mode holds for the last directory only
             file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        new = file.with_suffix(f".{os.getpid()}.new")
-        new.write_bytes(msgspec.json.encode({"paths": [os.path.abspath(path) for path in paths], "view": changed}))
-        new.replace(file)
+        view = {"paths": [os.path.abspath(path) for path in paths], "view": changed}
+        replace_content(file, msgspec.json.encode(view))
         _remove_oldest(file.parent)
 
 

@@ -1,0 +1,26 @@
+"""Replacing the content of a file: all or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tuimon.tui.replacing import replace_content
+
+
+def test_content_and_permissions_are_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"old")
+    replace_content(file, b"new", 0o600)
+    assert file.read_bytes() == b"new"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_failure_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    (file / "inside").mkdir(parents=True)
+    with pytest.raises(OSError, match=r"config\.toml"):
+        replace_content(file, b"new")
+    assert list(tmp_path.iterdir()) == [file]

@@ -1,0 +1,22 @@
+"""Replace the content of a small file at once, so that it is never half-written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def replace_content(file: Path, data: bytes, mode: int | None = None) -> None:
+    """Write a new file beside `file` and move it there. mode: its permissions; None for those of any new file.
+
+    Raises OSError, such as on a full disk; `file` is unchanged then and nothing is left beside it.
+    """
+    new = file.with_name(f"{file.name}.{os.getpid()}.new")
+    try:
+        new.write_bytes(data)
+        if mode is not None:
+            new.chmod(mode)
+        new.replace(file)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
