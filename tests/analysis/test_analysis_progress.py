@@ -234,6 +234,13 @@ def test_clock_ahead_of_ours():
     assert report(KNOWN, LAST - 50).last_age == 0.0
 
 
+def test_file_that_changed_days_ahead_of_the_clock_is_not_active():
+    ahead = replace(KNOWN, last_change=LAST + 3 * 86400)
+    assert report(ahead, LAST + 7200).state == report(replace(KNOWN, last_change=NAN), LAST + 7200).state == "quiet"
+    without_times = ProgressInputs(points=5, step=5, last_change=LAST + 3 * 86400)
+    assert report(without_times, LAST).state == "unknown"
+
+
 def test_finished():
     done = report(replace(KNOWN, step=1000), LAST + 5)
     assert (done.state, done.evidence) == ("finished", "step 1000 of 1000 reached")

@@ -139,6 +139,8 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         known = replace(known, last_change=math.nan, last_growth=math.nan)
     if known.last_wall_time > now + _MAX_AHEAD and known.last_change <= now + _MAX_AHEAD:
         known = replace(known, last_wall_time=math.nan)
+    if known.last_change > now + _MAX_BEHIND:
+        known = replace(known, last_change=math.nan)  # no clock is wrong by days: the file was touched or unpacked
     if known.last_change - known.last_wall_time > _MAX_BEHIND:
         grown = known.last_change > known.watched_since
         known = replace(known, last_wall_time=math.nan) if grown else replace(known, last_change=math.nan)

@@ -52,8 +52,8 @@ def item_value(item: Message) -> Any:
 
 
 def store_item(document: dict[str, Any], item: Message) -> None:
-    """Store the value of an item in a JSON document, which gets the objects on the way to it. Raises FormatError if the
-    value is not JSON."""
+    """Store the value of an item in a JSON document, which gets the objects that its key names. Raises FormatError if
+    the value is not JSON."""
     *parents, key = item_path(item)
     for parent in parents:
         inner = document.get(parent)

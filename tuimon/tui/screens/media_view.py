@@ -74,7 +74,7 @@ class MediaTable(Table):
 
 
 _EVERY, _SHARE = 2.0, 0.05
-"""Seconds between two looks at the files, and maximum share of the time that reading them takes."""
+"""Seconds between two checks of the files, and maximum share of the time that reading them takes."""
 
 
 class MediaScreen(TableScreen):
