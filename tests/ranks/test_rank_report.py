@@ -9,7 +9,8 @@ import numpy as np
 from tests.support import rank_jobs as jobs
 from tuimon.model.ranks import JobRanks
 from tuimon.ranks import lines
-from tuimon.ranks.evidence import Evidence, FileReading, LogFile
+from tuimon.ranks.evidence import Evidence, LogFile
+from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import judge
 

@@ -46,6 +46,8 @@ _PREFIXES = (
     re.compile(r"\[pod/(?P<node>[\w.-]+)/[\w.-]+\] ?"),  # kubectl --prefix
     re.compile(r"\[rank: (?P<rank>\d+)\] (?!Child process)"),  # Lightning
 )
+_NUMBERED_PREFIXES = tuple(pattern for pattern in _PREFIXES if pattern.match("[1,2]<stdout>: "))
+"""Those that begin with a digit: most lines that begin with a bracket go on with a time stamp."""
 _CONTAINER = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) std(?:out|err) [FP] ")
 """Head of a line in the log of a container (CRI): its time, the stream, and whether the line is whole."""
 HOST = re.compile(r"(?P<node>(?=[a-z.-]*\d)[A-Za-z][\w.-]{0,62}|\d{1,3}(?:\.\d{1,3}){3}): (?=\S)")
@@ -70,7 +72,8 @@ def split_owner(line: str) -> tuple[Owner, str]:
     text, owner = _ANSI.sub("", line) if "\x1b" in line else line, Owner()
     if text[4:5] == "-" and (match := _CONTAINER.match(text)):
         owner.stamp, text = match[1], text[match.end() :]
-    for pattern in _PREFIXES if text[:1] in ("[", "(") else ():
+    prefixes = () if text[:1] not in ("[", "(") else _NUMBERED_PREFIXES if text[1:2].isdigit() else _PREFIXES
+    for pattern in prefixes:
         match = pattern.match(text)
         if match is None:
             continue
@@ -139,14 +142,16 @@ _STEP = re.compile(r'(?:\b[Ss](?:tep|TEP):?\s+|\btrain_step |"step": ?|\b[Ii](?:
 
 def step_of(text: str) -> tuple[int, bool] | None:
     """Return (step, whether the line reports that it ended), or None for a line of no step."""
-    begin = min((found for word in ("tep", "teration", "TE") if (found := text.find(word)) >= 0), default=-1)
+    begin = text.find("tep")
+    for word in ("teration", "TE"):
+        other = text.find(word, 0, begin + 1 if begin >= 0 else len(text))
+        begin = other if other >= 0 else begin
     if begin < 0:
         return None
     match = _STEP.search(text, max(begin - _LONGEST_WORD, 0), 400)
     if match is None:
         return None
-    lower = text.lower()
-    return int(match[1]), "loss" in lower or '"time"' in lower or "elapsed" in lower or "grad" in lower
+    return int(match[1]), "loss" in text or any(word in text.lower() for word in ("loss", '"time"', "elapsed", "grad"))
 
 
 _NAN_GUARD = re.compile(
@@ -168,7 +173,7 @@ _NAN = re.compile(r"(?:loss|grad_norm|grad norm|gnorm)\W{1,4}nan\b", re.IGNORECA
 
 def has_nan(text: str) -> bool:
     """Does the line report a loss or a gradient norm that is not a number?"""
-    return "nan" in text.lower() and bool(_NAN.search(text))
+    return ("nan" in text or "NaN" in text or "NAN" in text) and bool(_NAN.search(text))
 
 
 _WAIT = re.compile(r'"?\b(?:comm|wait|barrier|sync)(?:_time|_s)?"?[:=]? ?=?(\d+\.\d+)')

@@ -16,7 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.model.ranks import JobRanks, Place
-from tuimon.ranks.evidence import Evidence, Failure, FileReading
+from tuimon.ranks.evidence import Evidence, Failure
+from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.hardware import DMON_HEAD, read_gpus
 from tuimon.ranks.lines import MARKS, failure_of
 from tuimon.ranks.report import report_of
