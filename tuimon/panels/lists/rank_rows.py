@@ -5,6 +5,7 @@ Cells are characters first and colours second: `.` `-` `=` `#` `X` in order of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,6 +29,10 @@ _STATE_ROLES = {
 _LOUD = ("failed", "nan", "silent", "slow")
 _COLUMNS = (("own", 6), ("wait", 6), ("mem", 5), ("temp", 5), ("loss", 9))
 """Columns of the table after the step, with widths."""
+_LINE_HEAD = re.compile(
+    r"\A(?:\[[^\]]{1,40}\]:?\s*|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]+Z?\s*|(?:DEBUG|INFO|WARNING|ERROR)\b:?\s*|- )+(?=\S)"
+)
+"""Time stamp, process and level before the message of a log line: other columns have them."""
 LABEL = 9
 """Width of the names of nodes and GPUs in front of cells."""
 
@@ -68,7 +73,7 @@ def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int)
         "loss": row.loss[:9],
     }
     spans += [(f" {cells[name]:>{cells_wide}}", usual) for name, cells_wide in _shown_columns(rows)]
-    spans.append((f"  {row.line}", Role.MUTED))
+    spans.append((f"  {_LINE_HEAD.sub('', row.line, count=1)}", Role.MUTED))
     return fit_row(spans, width)
 
 
