@@ -88,8 +88,14 @@ def test_axe_reports_no_violation(width: int, dark: bool, browser: Browser, log:
     """Every rule of axe-core for WCAG 2.2 A and AA, and its best practices, with all parts drawn."""
     (log.parent.parent / "other").mkdir()
     append(log.parent.parent / "other" / "metrics.jsonl", *range(5))
+    for run in ("grpo", "other"):
+        texts = log.parent.parent / run / "rollouts" / "7.jsonl"
+        texts.parent.mkdir()
+        rows = [{"input": "7 * 8?", "output": "56 " * n, "score": n % 2, "step": 7} for n in range(1, 400)]
+        texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with WebServer(log.parent.parent) as server:
         page = opened(browser, server, width=width, dark=dark)
+        until(page, "window.scrollTo(0, 1e6), document.querySelectorAll('[data-key=texts] pre').length == 20")
         until(page, "window.scrollTo(0, 1e6), !document.querySelector('[data-group=metrics] .slot:empty')")
         axe = files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
         page.run(axe + ";0")

@@ -148,6 +148,34 @@ def test_what_is_not_in_view_is_not_drawn(log: Path) -> None:
         events.until(lambda page: page.html["metrics-0"] != drawn["metrics-0"])
 
 
+def write_texts(log: Path, step: int, *responses: str) -> None:
+    """Write the file of a step as verl does."""
+    folder = log.parent / "rollouts"
+    folder.mkdir(exist_ok=True)
+    rows = [
+        {"input": "What is 7 * 8?", "output": text, "score": float(n), "step": step} for n, text in enumerate(responses)
+    ]
+    (folder / f"{step}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_the_texts_of_the_newest_step(log: Path) -> None:
+    with WebServer(log.parent) as server, server.events(server.run_key()) as events:
+        events.see_all()
+        assert "No file of this run has generated texts" in events.html["texts"]
+        write_texts(log, 1, "<script>alert(1)</script>\x1b[31m", "key sk-" + "a1B2" * 8, "fifty-six")
+        events.until(lambda page: "Texts of step 1" in page.html["texts"])
+        shown = events.html["texts"]
+        assert "&lt;script&gt;" in shown
+        assert "fifty-six" in shown
+        assert "mean reward 1" in shown
+        assert "<script" not in shown
+        assert "\x1b" not in shown
+        assert "a1B2a1B2" not in shown
+        write_texts(log, 2, "8 * 7 = 56")
+        events.until(lambda page: "Texts of step 2" in page.html["texts"])
+        assert "8 * 7 = 56" in events.html["texts"]
+
+
 def test_a_page_that_reconnects_loses_nothing(log: Path) -> None:
     with WebServer(log.parent) as server:
         run = server.run_key()

@@ -36,6 +36,11 @@ def extremes(paths: Sequence[str], step: int | None = None, count: int = COUNT) 
     paths, or None if no file has texts of such a step."""
     library = Library(paths)
     library.refresh()
+    return extremes_in(library, step, count)
+
+
+def extremes_in(library: Library, step: int | None = None, count: int = COUNT) -> Extremes | None:
+    """Return what `extremes` returns, from a library as it was refreshed last."""
     known = [other for other in library.steps if other is not None]
     if step is not None:
         known = known[: bisect.bisect_right(known, step)]

@@ -18,6 +18,7 @@ from msgspec import Struct
 from tuimon.exports.html import live
 from tuimon.exports.html.live import Slot
 from tuimon.store import Run, Snapshot
+from tuimon.web.texts import RunTexts
 
 FIRST_SLOTS = 8
 """Number of parts that are drawn before a page has said what it has in view: the head and the first charts."""
@@ -80,6 +81,7 @@ class Boards:
         self._show_secrets = show_secrets
         self._version = 0
         self._boards: dict[str, Board] = {}
+        self._texts: dict[str, RunTexts] = {}
 
     def get(self, key: str) -> Board | None:
         """Return the board of a run, or None if it was never updated."""
@@ -102,10 +104,11 @@ class Boards:
             layout_version = self._next()
         drawn = {} if before is None else before.parts
         parts = {slot.key: drawn[slot.key] for slot in slots if slot.key in drawn}
+        samples = self._texts.setdefault(key, RunTexts(run)).newest() if "texts" in wanted else None
         changed = []
         for position, slot in enumerate(slots):
             if slot.key in wanted:
-                inputs, part = live.inputs(slot, run, snapshot, now), parts.get(slot.key)
+                inputs, part = live.inputs(slot, run, snapshot, now, samples), parts.get(slot.key)
                 if part is None or part.inputs != inputs:
                     changed.append((-math.inf if part is None else part.due, position, slot, inputs))
         for _, _, slot, inputs in sorted(changed, key=lambda one: one[:2]):
@@ -113,7 +116,7 @@ class Boards:
                 budget = -1.0
                 break
             begun, part = time.thread_time(), parts.get(slot.key)
-            html = live.draw(slot, run, snapshot, now, self._show_secrets)
+            html = live.draw(slot, run, snapshot, now, self._show_secrets, samples)
             used = time.thread_time() - begun
             budget -= used
             version = part.version if part is not None and part.html == html else self._next()
@@ -125,6 +128,7 @@ class Boards:
         """Forget the boards of other runs, which hold memory."""
         for key in self._boards.keys() - set(keys):
             del self._boards[key]
+            self._texts.pop(key, None)
 
     def _next(self) -> int:
         self._version += 1

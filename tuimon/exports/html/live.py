@@ -13,12 +13,13 @@ from typing import Any
 from msgspec import Struct
 
 import tuimon
-from tuimon.exports import ranks
+from tuimon.exports import ranks, texts
 from tuimon.exports.html import asset, environment
 from tuimon.exports.html.report import COLUMNS, panel_figure, settings_of, state_of
 from tuimon.exports.metrics import summarise
 from tuimon.exports.summary import runs_columns
 from tuimon.panels import SINGLE_METRIC, Panel, arrange, by_relevance
+from tuimon.rollouts.extremes import Extremes
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 
@@ -29,6 +30,7 @@ GROUPS = (
     ("curves", "Curves"),
     ("tables", "Time and memory"),
     ("others", "Other metrics"),
+    ("texts", "Texts"),
     ("settings", "Checkpoint and configuration"),
     ("metrics", "Metrics"),
     ("sources", "Provenance"),
@@ -84,14 +86,15 @@ def slots(run: Run, snapshot: Snapshot) -> tuple[Slot, ...]:
         Slot("state", "state"),
         *([Slot("ranks", "ranks")] if run.ranks else []),
         *panels,
+        Slot("texts", "texts"),
         *([Slot("settings", "settings")] if run.config or run.best_checkpoint or run.final_metrics else []),
         *(Slot(f"metrics-{number}", "metrics", tuple(names)) for number, names in enumerate(tables)),
         Slot("sources", "sources"),
     )
 
 
-def inputs(slot: Slot, run: Run, snapshot: Snapshot, now: float) -> tuple[Any, ...]:
-    """Return all that the HTML of a slot depends on."""
+def inputs(slot: Slot, run: Run, snapshot: Snapshot, now: float, samples: Extremes | None = None) -> tuple[Any, ...]:
+    """Return all that the HTML of a slot depends on. samples: the texts of the run, for their slot."""
     time = now // _TICK if slot.group in ("runs", "state") or getattr(slot.content, "live", False) else 0
     if slot.group == "runs":
         return (snapshot.runs, snapshot.alerts, time)
@@ -99,11 +102,20 @@ def inputs(slot: Slot, run: Run, snapshot: Snapshot, now: float) -> tuple[Any, .
         return (run, snapshot.alerts, snapshot.notices[-1:], time)
     if slot.group == "ranks":
         return (run.ranks,)
+    if slot.group == "texts":
+        return (samples,)
     return (run, slot.content, slot.first, time)
 
 
-def draw(slot: Slot, run: Run, snapshot: Snapshot, now: float, show_secrets: bool = False) -> str:
-    """Return the HTML of a slot. now: wall time (s since epoch)."""
+def draw(
+    slot: Slot,
+    run: Run,
+    snapshot: Snapshot,
+    now: float,
+    show_secrets: bool = False,
+    samples: Extremes | None = None,
+) -> str:
+    """Return the HTML of a slot. now: wall time (s since epoch); samples: the texts of the run, for their slot."""
     macros: Any = environment().get_template("macros.html").module
     match slot.content:
         case None if slot.group == "runs":
@@ -117,6 +129,8 @@ def draw(slot: Slot, run: Run, snapshot: Snapshot, now: float, show_secrets: boo
             return str(macros.state(state) + macros.alerts(state["alerts"]) + macros.notices(notices))
         case None if slot.group == "ranks":
             return str(macros.ranks(ranks.for_page(run.ranks)))
+        case None if slot.group == "texts":
+            return str(macros.texts(texts.for_page(samples)))
         case None if slot.group == "settings":
             return str(macros.all_settings(settings_of(run, show_secrets)))
         case None:
