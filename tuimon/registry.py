@@ -6,7 +6,8 @@
 Modules and packages whose name begins with "_" hold helpers. A module may define several plug-ins: FORMATS = (…, …).
 
 Packages that are installed beside tuimon add formats, panels, detectors and exports by entry points, see ENTRY_POINTS.
-One that cannot be loaded is left out, and `problems` names it.
+One that cannot be loaded, or raises when it is used, is left out, and `problems` names it: callers of
+plug-ins catch exceptions and pass them to `note_failure`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from typing import Any, NamedTuple
 
 from tuimon.text import clean
 
+FORMATS, PANELS, DETECTORS, EXPORTS = "tuimon.formats", "tuimon.panels", "tuimon.detectors", "tuimon.exports.files"
 ENTRY_POINTS = {
-    "tuimon.formats": ("tuimon.formats", "Format"),
-    "tuimon.panels": ("tuimon.panels", "Panel"),
-    "tuimon.detectors": ("tuimon.detectors", "Detector"),
-    "tuimon.exports.files": ("tuimon.exports", "Export"),
+    FORMATS: ("tuimon.formats", "Format"),
+    PANELS: ("tuimon.panels", "Panel"),
+    DETECTORS: ("tuimon.detectors", "Detector"),
+    EXPORTS: ("tuimon.exports", "Export"),
 }
 """Package -> (group of entry points, name of the class in the package that a plug-in is an instance of). An entry point
 is one plug-in or a tuple of them."""
@@ -51,6 +53,10 @@ class Installed(NamedTuple):
 
 
 _installed: dict[tuple[str, str, str], Installed] = {}
+_left_out: dict[tuple[str, str, str], None] = {}
+"""Keys in `_installed` of those that are left out, in the order in which that was noticed."""
+_entry_points: dict[tuple[str, object], tuple[str, str, str]] = {}
+"""Key in `_installed` by (package of tuimon that the plug-in adds to, id of the plug-in)."""
 
 
 @cache
@@ -88,8 +94,31 @@ def discover(package: str, attribute: str) -> tuple[Any, ...]:
 
 
 def problems() -> tuple[Installed, ...]:
-    """Return the plug-ins of installed packages that were left out so far."""
-    return tuple(plugin for plugin in _installed.values() if plugin.problem)
+    """Return the plug-ins of installed packages that were left out so far, in the order in which they failed."""
+    return tuple(_installed[key] for key in _left_out)
+
+
+def is_installed(package: str, plugin: Any) -> bool:
+    """Return whether a plug-in that adds to `package` is one of an installed package rather than one of tuimon's."""
+    return (package, _id(plugin)) in _entry_points
+
+
+def has_failed(package: str, plugin: Any) -> bool:
+    """Return whether a plug-in of an installed package has raised."""
+    key = _entry_points.get((package, _id(plugin)))
+    return key is not None and bool(_installed[key].problem)
+
+
+def note_failure(package: str, plugin: Any, error: Exception) -> str:
+    """Record that a plug-in of an installed package has raised, so that it is named and not used again, and return a
+    sentence. Raise `error` for a plug-in of tuimon: it is a fault of the program."""
+    key = _entry_points.get((package, _id(plugin)))
+    if key is None:
+        raise error
+    if key not in _left_out:
+        _installed[key] = _installed[key]._replace(problem=_reason(error))
+        _left_out[key] = None
+    return clean(f"the plug-in {_id(plugin)} failed: {_reason(error)}")
 
 
 def installed() -> tuple[Installed, ...]:
@@ -146,10 +175,18 @@ def _from_packages(package: str, known: Iterable[Any]) -> list[Any]:
                 else:
                     ids.add(_id(plugin))
                     plugins.append(plugin)
+                    _entry_points[package, _id(plugin)] = group, point.name, point.value
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a module of others raises when imported
-            problem = f"{type(error).__name__}: {error}".rstrip(": ")
-        _installed[group, point.name, point.value] = Installed(group, point.name, owner, problem)
+            problem = _reason(error)
+        key = group, point.name, point.value
+        _installed[key] = Installed(group, point.name, owner, problem)
+        if problem:
+            _left_out[key] = None
     return plugins
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 def _id(plugin: Any) -> object:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.live import Live
+from support.terminal import TUIMON, Terminal
 
 EXAMPLE = Path(__file__).parent.parent.parent / "demo" / "plugin"
 LOG = "#tally 1\n" + "".join(f"{step} tally/a {step * 10}\n{step} loss {1 / (step + 1)}\n" for step in range(20))
@@ -123,6 +124,7 @@ FORMAT = """
 from tuimon.formats import Format, no_decoder
 FORMAT = Format({id!r}, "x", "x", 30, lambda name, head: False, no_decoder)
 """
+NO_DECODER = 'from tuimon.formats import Format\nFORMAT = Format("odd", "odd", "odd", 30, lambda name, head: True, int)'
 BROKEN = {
     "missing": ("other:FORMAT", "", "AttributeError"),
     "raises": ("other:FORMAT", "raise ValueError('a\\x1b[2J')", "ValueError: a␛[2J"),
@@ -130,6 +132,7 @@ BROKEN = {
     "no_module": ("elsewhere:FORMAT", "", "ModuleNotFoundError: No module named 'elsewhere'"),
     "wrong_kind": ("other:FORMAT", "FORMAT = 1", "int is not a Format"),
     "taken": ("other:FORMAT", FORMAT.format(id="jsonl"), "there is another 'jsonl'"),
+    "no_decoder": ("other:FORMAT", NO_DECODER, "TypeError: int is not a decoder"),
     "not_whole": ("other:FORMAT", FORMAT.format(id="fine") + "FORMAT = FORMAT, 1", "int is not a Format"),
 }
 
@@ -168,6 +171,72 @@ def test_every_group_is_checked(log: Path, tmp_path: Path) -> None:
     found = tuimon(tmp_path / "site", "doctor", str(log), expect=3).stdout
     for group, kind in zip(groups, ("Format", "Panel", "Detector", "Export"), strict=True):
         assert f"plug-in bad_{group} (tuimon.{group}) of other 1.0 is left out: object is not a {kind}" in found
+
+
+RAISING = """
+from typing import Any
+from msgspec import Struct
+from tuimon.exports.files import Export
+from tuimon.formats import Format, StreamDecoder
+
+class Decoder(StreamDecoder):
+    def feed(self, data): return [][1] if data else ()
+    def flush(self): return ()
+
+class Panel(Struct, frozen=True):
+    id = title = "gauge"
+    order, kind, rows = 5, "text", 0
+    def relevant(self, run): return True
+    def view(self, run, size, now, symbols, options=None): return {}["gauge"]
+
+class Detector(Struct, frozen=True):
+    id = title = "worrier"
+    def check(self, run): return 1 / 0
+
+def files(job):
+    raise TypeError("no files today")
+
+FORMAT = Format("odd", "odd", "odd", 30, lambda name, head: head.startswith(b"#odd"), Decoder)
+PANEL, DETECTOR, EXPORT = Panel(), Detector(), Export("odd", "odd files", "", files)
+"""
+
+
+@pytest.fixture
+def raising(log: Path, tmp_path: Path) -> Path:
+    """A directory with a package whose plug-ins raise when they are used."""
+    names = {"formats": "FORMAT", "panels": "PANEL", "detectors": "DETECTOR", "exports": "EXPORT"}
+    points = "".join(f"[tuimon.{group}]\nodd_{group} = other:{name}\n" for group, name in names.items())
+    package(tmp_path / "site", "other", points, RAISING)
+    (log / "metrics.jsonl").write_text("".join(f'{{"step": {n}, "loss": {1 / (n + 1)}}}\n' for n in range(30)))
+    (log / "run.odd").write_text("#odd\n1\n")
+    return tmp_path / "site"
+
+
+def test_a_plug_in_that_raises_is_named_and_left_out(raising: Path, log: Path, tmp_path: Path) -> None:
+    def sentence(group: str, reason: str) -> str:
+        return f"plug-in odd_{group} (tuimon.{group}) of other 1.0 is left out: {reason}"
+
+    done = tuimon(raising, "summary", "--json", str(log))
+    (run,) = json.loads(done.stdout)["runs"]
+    assert {metric["name"]: metric["points"] for metric in run["metrics"]} == {"loss": 30}
+    assert sentence("formats", "IndexError: list index out of range") in done.stderr
+    assert "the plug-in odd failed: IndexError" in tuimon(raising, "doctor", str(log)).stdout
+    done = tuimon(raising, "--once", "--width", "120", "--height", "40", str(log))
+    assert "the plug-in gauge failed: KeyError: 'gauge'" in done.stdout
+    assert "loss" in done.stdout
+    done = tuimon(raising, "check", str(log))
+    assert sentence("detectors", "ZeroDivisionError: division by zero") in done.stderr
+    done = tuimon(raising, "export", str(log), "--format", "odd", "-o", str(tmp_path / "out"), expect=1)
+    assert "tuimon: the plug-in odd failed: TypeError: no files today" in done.stderr
+
+
+def test_the_dashboard_names_plug_ins_that_raise(raising: Path, log: Path) -> None:
+    with Terminal([*TUIMON, str(log)], environment={"PYTHONPATH": paths(raising)}) as terminal:
+        terminal.until(lambda output: b"loss" in output)
+        terminal.type("a")
+        for group in (b"formats", b"panels", b"detectors"):
+            name = b"plug-in odd_" + group
+            terminal.until(lambda output, name=name: name in output)
 
 
 def test_without_plug_ins_nothing_is_imported_for_them(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,8 @@ from tuimon.commands import Command
 from tuimon.commands._output import add_force, directory, open_output
 from tuimon.commands._shared import add_metrics, add_paths, add_strict, checked_paths, chosen_metrics
 from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
-from tuimon.errors import ExitCode, UsageError
+from tuimon.errors import ExitCode, TuimonError, UsageError
+from tuimon.registry import EXPORTS, note_failure
 from tuimon.text import clean
 
 if TYPE_CHECKING:
@@ -89,9 +91,10 @@ def _run(options: argparse.Namespace) -> int:
     job = reading.job()
     files = _single(exports, options.output)
     if files:
-        for _, write in files(job):
-            with open_output(options.output, options.force) as stream:
-                write(stream)
+        with _naming_plugin(exports[0]):
+            for _, write in files(job):
+                with open_output(options.output, options.force) as stream:
+                    write(stream)
     else:
         _write_folder(exports, job, options)
     if reading.partly_read:
@@ -114,15 +117,27 @@ def _write_folder(exports: list[Export], job: Job, options: argparse.Namespace) 
         raise UsageError(f"cannot write {names} to standard output: several files", "Name a directory: -o DIR.")
     written = 0
     for export in exports:
-        for name, write in export.files(job):
-            path = os.path.join(options.output, name)
-            directory(os.path.dirname(path))
-            with open_output(path, options.force) as stream:
-                write(stream)
-            written += 1
+        with _naming_plugin(export):
+            for name, write in export.files(job):
+                path = os.path.join(options.output, name)
+                directory(os.path.dirname(path))
+                with open_output(path, options.force) as stream:
+                    write(stream)
+                written += 1
     if options.metric and not written:
         raise UsageError(f"nothing to write matches {clean(', '.join(options.metric))}", "Choose another --metric.")
     print_status(f"wrote {count_of(written, 'file')} to {clean(options.output)}")
+
+
+@contextmanager
+def _naming_plugin(export: Export) -> Iterator[None]:
+    """End the command with a sentence if a format of an installed package raises."""
+    try:
+        yield
+    except (TuimonError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise TuimonError(note_failure(EXPORTS, export, error)) from error
 
 
 def _formats(options: argparse.Namespace) -> list[Export]:

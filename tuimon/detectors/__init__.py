@@ -27,7 +27,7 @@ from msgspec.structs import fields, replace
 from tuimon.detectors._collapse import joined
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
-from tuimon.registry import discover
+from tuimon.registry import DETECTORS, discover, has_failed, note_failure
 from tuimon.store import Run, Snapshot
 
 __all__ = ["Checker", "Detector", "all_detectors"]
@@ -68,7 +68,7 @@ class TimeBasedDetector(Protocol):
 
 def all_detectors() -> tuple[Detector, ...]:
     """Return all detectors, with their default thresholds."""
-    detectors: tuple[Detector, ...] = discover("tuimon.detectors", "DETECTOR")
+    detectors: tuple[Detector, ...] = discover(DETECTORS, "DETECTOR")
     return detectors
 
 
@@ -115,10 +115,10 @@ class Checker:
         """
         alerts = self._checked.get(run)
         if alerts is None:
-            alerts = joined(run, [alert for detector in self.detectors for alert in detector.check(run)])
+            alerts = joined(run, [alert for detector in self.detectors for alert in _incidents(detector, run)])
             self._checked[run] = alerts
         if math.isfinite(now):
-            alerts += tuple(alert for detector in self._time_based for alert in detector.check_at(run, now))
+            alerts += tuple(alert for detector in self._time_based for alert in _incidents(detector, run, now))
         return tuple(sorted(alerts, key=_order))
 
     def check_all(self, snapshot: Snapshot, now: float = math.nan) -> tuple[Alert, ...]:
@@ -148,6 +148,17 @@ class Checker:
             self._last_results |= {run.path: self.check(run, now) for run in snapshot.runs}
         alerts = [alert for run in snapshot.runs for alert in self._last_results.get(run.path, ())]
         return tuple(sorted(alerts, key=_order)), complete
+
+
+def _incidents(detector: Any, run: Run, now: float | None = None) -> Iterable[Alert]:
+    """Return the incidents that a detector finds, none if it is a plug-in that raises. now: as of `check_at`."""
+    if has_failed(DETECTORS, detector):
+        return ()
+    try:
+        return tuple(detector.check(run) if now is None else detector.check_at(run, now))
+    except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
+        note_failure(DETECTORS, detector, error)
+        return ()
 
 
 def _finite(number: float) -> float:

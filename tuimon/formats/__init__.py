@@ -22,9 +22,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from msgspec import Struct
 
 from tuimon.errors import FormatError
+from tuimon.formats._installed import guarded
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Item
-from tuimon.registry import discover
+from tuimon.registry import FORMATS, discover, is_installed
 
 
 @runtime_checkable
@@ -199,15 +200,27 @@ class Format(Struct, frozen=True):
     checkpoints). Requires `wants_name`."""
 
 
+class _Silent(StreamDecoder):
+    """The decoder of a format of an installed package that cannot create its own."""
+
+    def feed(self, data: bytes) -> Sequence[Item]:
+        return ()
+
+    def flush(self) -> Sequence[Item]:
+        return ()
+
+
 def no_decoder() -> StreamDecoder:
     """Raise FormatError: the `decoder` of an unsupported format."""
     raise FormatError("recognised, but not read")
 
 
+@cache
 def all_formats() -> tuple[Format, ...]:
-    """Return all formats, sorted by the names of their modules."""
-    formats: tuple[Format, ...] = discover("tuimon.formats", "FORMAT")
-    return formats
+    """Return all formats, sorted by the names of their modules, then those of installed packages."""
+    formats: tuple[Format, ...] = discover(FORMATS, "FORMAT")
+    contracts = tuple(_KINDS.values())
+    return tuple(guarded(f, contracts, _Silent) if is_installed(FORMATS, f) else f for f in formats)
 
 
 def is_candidate(path: str) -> bool:

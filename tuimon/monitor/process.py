@@ -25,6 +25,7 @@ from tuimon.monitor.piped import Pipes, shown_names
 from tuimon.monitor.remote_names import remote_among
 from tuimon.monitor.spawn import Spawned, spawn
 from tuimon.platform_support import HeapTrimmer
+from tuimon.registry import problems
 from tuimon.store import Snapshot, Store
 from tuimon.text import clean
 from tuimon.vocabulary import merge_key
@@ -101,6 +102,8 @@ class ReaderProcess:
         self._has_caught_up = False
         """True once the present reader has read everything."""
         self._health = HealthCheck()
+        self._reported_plugins = 0
+        """Number of panels and detectors of installed packages that were left out and named in a notice."""
 
     def start(self, detect: bool = True) -> None:
         """Start the reader and the receiver thread. detect: start the detectors, too, rather than in `detect()`.
@@ -286,6 +289,9 @@ class ReaderProcess:
         """Show posted notices, report the end of pipes and, once the history has been read, run the detectors."""
         while not self._posted.empty():
             self._show_notice(self._posted.get())
+        for plugin in problems()[self._reported_plugins :]:
+            self._reported_plugins += 1
+            self._show_notice(Notice("warning", plugin.sentence, "Update or remove the package.", plugin.name))
         before = self._store.version
         for event in self._pipes.end_events(self._pipes.ended()):
             self._store.apply(event)

@@ -26,13 +26,14 @@ from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_
 from tuimon.panels._charts.marks import with_alert_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
+from tuimon.panels._installed import InstalledPanel
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_over, is_secondary, is_total, leftovers
 from tuimon.panels._missing import why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._telling import PLAIN, RESULT, by_telling, rank_of
 from tuimon.panels._text import plural
-from tuimon.registry import discover
+from tuimon.registry import PANELS, discover, is_installed
 from tuimon.store import Run
 from tuimon.vocabulary import classify, meanings, memory_of, pair_key, phase_of
 
@@ -123,7 +124,14 @@ class Panel(Protocol):
 @cache
 def all_panels() -> tuple[Panel, ...]:
     """Return all panels, in order."""
-    return tuple(sorted(discover("tuimon.panels", "PANEL"), key=lambda panel: (panel.order, panel.id)))
+    panels: tuple[Panel, ...] = discover(PANELS, "PANEL")
+    guarded = (InstalledPanel(panel) if _is_foreign(panel) else panel for panel in panels)
+    return tuple(sorted(guarded, key=lambda panel: (panel.order, panel.id)))
+
+
+def _is_foreign(panel: Panel) -> bool:
+    """Return whether a panel runs code of an installed package."""
+    return is_installed(PANELS, panel) and not isinstance(panel, CurvePanel)
 
 
 def preload() -> None:

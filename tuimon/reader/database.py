@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import DatabaseDecoder, Format, JournalDecoder, kind
 from tuimon.model.points import Item, Replaced
+from tuimon.registry import FORMATS, note_failure
 from tuimon.sources.files import FileStatus
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.sqlite_copy import DatabaseSignature, database_signature, private_copy
@@ -151,7 +152,10 @@ class Databases:
     def new_runs(self) -> Iterator[tuple[FoundFile, Format]]:
         """The runs that are new since the last call, each as if it were a file."""
         for database, log_format, file in self._known.values():
-            database.poll()
+            try:
+                database.poll()
+            except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
+                database.state, database.message = "unreadable", note_failure(FORMATS, log_format, error)
             for path in database.runs:
                 if path not in self._by_run:
                     self._by_run[path] = database

@@ -23,6 +23,7 @@ from tuimon.reader.item_sources import (
     UnsupportedSource,
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
+from tuimon.registry import FORMATS, note_failure
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.writers import Writer
 from tuimon.text import clean
@@ -192,6 +193,14 @@ class Followed:
             self._names = [self._name.taken]
 
     def _prepared(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The items of `_named`. A decoder of an installed package that raises ends the reading of this file only."""
+        try:
+            yield from self._named(items)
+        except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
+            reason = note_failure(FORMATS, self.format, error)
+            self._source = UnsupportedSource(self.since, reason, state="unreadable")
+
+    def _named(self, items: Iterable[Item]) -> Iterator[Item]:
         """The items without Damage, which is counted; points and settings without a name get that of the file."""
         for item in items:
             if isinstance(item, Replaced):

@@ -326,10 +326,10 @@ class DatabaseSource(ItemSource):
 
 
 class UnsupportedSource(ItemSource):
-    """A log that is not read; its message says what the user can do instead."""
+    """A log that is not read; its message says what the user can do instead, or why it cannot be read."""
 
-    def __init__(self, file: FoundFile, reason: str) -> None:
+    def __init__(self, file: FoundFile, reason: str, state: str = "unsupported") -> None:
         status = FileStatus(file.path, remote=False)
-        status.state, status.message = "unsupported", reason
+        status.state, status.message = state, reason
         status.size, status.modified = file.size, file.modified
         super().__init__(status)
