@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import fields, replace
 
-from tuimon.detectors._collapse import joined
+from tuimon.detectors._incidents import joined
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.registry import DETECTORS, discover, has_failed, note_failure

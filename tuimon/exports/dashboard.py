@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tuimon.draw import FrameCache, render
 from tuimon.draw.layout import Box, PanelRequest, pages
@@ -36,10 +37,13 @@ def dashboard_rows(
         if number:
             yield ()
         size = Size(width, _HEADER)
-        yield from render(header_panel().view(run, size, now, symbols, options), size, symbols, frames)
-        for alert in snapshot.alerts:
-            if alert.run == run.id:
-                yield ((f"! {clean(alert.message)}", Role.WARNING),)
+        alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.active]
+        alarms = sum(alert.severity == "critical" for alert in alerts)
+        header = header_panel().view(run, size, now, symbols, replace(options, alarms=alarms))
+        yield from render(header, size, symbols, frames)
+        for alert in alerts:
+            if alert.severity != "info":
+                yield ((f"! {clean(alert.message)}", Role.CRITICAL if alert.severity == "critical" else Role.WARNING),)
         panels = own.arranged(arrange(run), run)
         yield from _page(run, panels, Size(width, max(1, height - _HEADER)), now, symbols, frames, options)
 

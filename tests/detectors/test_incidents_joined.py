@@ -51,3 +51,36 @@ def test_a_fall_of_the_reward_alone_is_no_collapse_and_has_the_step_of_the_fall(
 def test_an_absurd_learning_rate_is_an_alert(tmp_path: Path, lr: float, expected: bool) -> None:
     rules = {alert["rule"] for alert in _check(tmp_path, entropy=0.8, share=0.1, lr=lr)["alerts"]}
     assert ("learning_rate" in rules) is expected
+
+
+def _nan_run(path: Path, lr: float) -> None:
+    """Write a run whose weights are NaN from step 20 on."""
+    rows = []
+    for step in range(40):
+        row = {"step": step, "train/loss": 1 / (step + 1), "train/grad_norm": 0.5, "train/kl": 0.01, "lr": 1e-5}
+        if step >= 20:
+            row |= dict.fromkeys(("train/loss", "train/grad_norm", "train/kl"), float("nan")) | {"lr": lr}
+        rows.append(row | {"train/reward": 0.5 if step < 22 else 0.0})
+    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_weights_that_are_nan_are_one_incident(tmp_path: Path) -> None:
+    _nan_run(tmp_path, 1e-5)
+    document = json.loads(run("check", str(tmp_path), "--json", expect=4).stdout)
+    assert document["standing"] == 1
+    text = "train/loss is NaN since step 20 (20 NaN of 40 points), and so are 2 other metrics"
+    assert document["alerts"][0]["message"] == text
+    assert document["alerts"][0]["severity"] == "critical"
+    others = {(alert["metric"], alert["severity"]) for alert in document["alerts"][1:]}
+    assert {("train/grad_norm", "info"), ("train/kl", "info")} <= others
+
+
+def test_an_absurd_learning_rate_is_the_cause(tmp_path: Path) -> None:
+    _nan_run(tmp_path, 1e20)
+    document = json.loads(run("check", str(tmp_path), "--json", expect=4).stdout)
+    assert document["standing"] == 1
+    assert document["alerts"][0]["message"].endswith("2 other metrics; learning rate 1e+20")
+    assert document["alerts"][0]["hint"].startswith("lower the learning rate")
+    lines = run("--once", str(tmp_path)).stdout.splitlines()
+    assert "1 critical alert" in lines[0]
+    assert sum(line.startswith("! ") for line in lines) == 1

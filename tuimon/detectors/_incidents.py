@@ -1,6 +1,8 @@
-"""Join the alerts of a collapsed policy: one incident with the cause in its message, ordered by onset.
+"""Join the alerts of one failure: one incident with the cause in its message, ordered by onset.
 
-The alerts that belong to it remain as information, so that their metrics keep their marks.
+A policy that has collapsed gets an alert of its own. Weights that are NaN make everything NaN that is computed later,
+so that the first alert names what follows. The alerts that belong to an incident remain as information, so that their
+metrics keep their marks.
 """
 
 from __future__ import annotations
@@ -22,15 +24,54 @@ _ADVICE = {
 }
 
 
+_FOLLOWING = frozenset({"nonfinite", "reward_drop", "entropy_collapse", "zero_variance", "divergence", "spikes"})
+"""Rules whose alerts follow from weights that are NaN, if they begin later."""
+
+
 def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
-    """Return the alerts of a run, those of a collapse preceded by the alert of the whole.
+    """Return the alerts of a run with one alert for each failure."""
+    return _with_one_nan(run, alerts) or _with_collapse(run, alerts)
+
+
+def _with_one_nan(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
+    """Return the alerts with one for weights that are NaN; None if they are not, or nothing else follows from it."""
+    damaged = [a for a in alerts if a.active and a.rule == "nonfinite" and a.severity == "critical"]
+    if not damaged:
+        return None
+    first = min(damaged, key=_onset)
+    rates = [a for a in alerts if _is_absurd_rate(a) and _onset(a) <= _onset(first)]
+    following = [
+        a for a in alerts if a is not first and a.active and a.rule in _FOLLOWING and _onset(a) >= _onset(first)
+    ]
+    if not rates and not following:
+        return None
+    metrics = {a.metric for a in following if a.rule == "nonfinite"}
+    message = first.message
+    if metrics:
+        message += ", and so is another metric" if len(metrics) == 1 else f", and so are {len(metrics)} other metrics"
+    if rates:
+        message += f"; {_part(run, rates[0], first.step)}"
+    hint = "lower the learning rate and go back to an earlier checkpoint" if rates else first.hint
+    parts = [*rates, *following]
+    return tuple(
+        replace(a, message=message, hint=hint) if a is first else replace(a, severity="info") if a in parts else a
+        for a in alerts
+    )
+
+
+def _is_absurd_rate(alert: Alert) -> bool:
+    return alert.active and alert.rule == "learning_rate" and "usual" in alert.message
+
+
+def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
+    """Return the alerts, those of a collapsed policy preceded by the alert of the whole.
 
     A policy has collapsed if its entropy has and, besides, the variance of the groups or the reward; or if the variance
     has and the learning rate is absurd.
     """
     members = [a for a in alerts if a.active and a.severity != "info" and a.rule in (*_CAUSES, "reward_drop")]
     causes = sorted((a for a in members if a.rule in _CAUSES), key=_onset)
-    rates = [a for a in alerts if a.active and a.rule == "learning_rate" and "usual" in a.message]
+    rates = [a for a in alerts if _is_absurd_rate(a)]
     rules = {alert.rule for alert in (*members, *rates)}
     if len(rules) < 2 or not ("entropy_collapse" in rules or {"zero_variance", "learning_rate"} <= rules) or not causes:
         return tuple(alerts)
