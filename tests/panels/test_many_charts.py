@@ -85,6 +85,10 @@ def test_sections_hold_every_metric_once_and_fold() -> None:
     assert not any(isinstance(panel, Heading) for panel in sectioned(("a/x", "a/y"), "name", None, ()))
     many = tuple(f"{s}/{i}" for s in "ab" for i in range(50))
     assert len(sectioned(many, "name", None, ())) == 2, "many metrics begin folded"
+    few_first = (*(f"0/{i}" for i in range(12)), *many)
+    opened = sectioned(few_first, "name", None, ())
+    assert [panel.folded for panel in opened if isinstance(panel, Heading)] == [False, True, True]
+    assert len(opened) == 3 + 12, "but for the first sections"
 
 
 def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
@@ -94,7 +98,7 @@ def test_a_section_of_many_metrics_has_sections_of_its_own() -> None:
     names = ("loss/x", *memory, "memory/total")
 
     def titles(*turned: str) -> list[str]:
-        panels = sectioned(names, "name", None, turned)
+        panels = sectioned(names, "name", True, turned)
         return [f"{panel.depth} {panel.title}" if isinstance(panel, Heading) else panel.title for panel in panels]
 
     assert titles() == ["0 loss/", "0 memory/"]

@@ -254,6 +254,20 @@ async def test_sections_fold(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "▸ b/" in s)
 
 
+async def test_the_first_sections_of_many_metrics_are_open(tmp_path: Path) -> None:
+    sizes = {"a": 5, "b": 6, "c": 2, "d": 90}
+    values = {f"{section}/m{i}": float(i) for section, size in sizes.items() for i in range(size)}
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps({"step": s, **values}) + "\n" for s in range(3)))
+    async with opened(tmp_path, (120, 60)) as (app, pilot):
+        await until(app, pilot, lambda s: "a/m0" in s)
+        await pilot.press("m")
+        await until(app, pilot, lambda s: "▾ a/  5" in s and "▾ b/  6" in s and "▸ c/  2" in s and "▸ d/  90" in s)
+        await pilot.press("f")
+        await until(app, pilot, lambda s: "▸ a/  5" in s and "▾ b/  6" in s)
+        await pilot.press("F")
+        await until(app, pilot, lambda s: "▸ b/  6" in s)
+
+
 async def test_the_list_of_metrics_sorts_filters_and_opens_a_chart(log: Path) -> None:
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "KL" in s and "399" in s)

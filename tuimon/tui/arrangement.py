@@ -22,6 +22,8 @@ from tuimon.vocabulary import meanings
 MANY = 60
 """Number of metrics above which sections begin folded, and above which a section is divided: headings give a better
 overview than the first of many pages."""
+_OPEN = 12
+"""Number of charts in the first sections, which are not folded: about a page."""
 ORDERS = ("relevance", "name")
 NO_SECTION = "without a section"
 _NUMBER = re.compile(r"(\d+)")
@@ -93,10 +95,25 @@ def sectioned(metrics: tuple[str, ...], order: str, folded: bool | None, turned:
     """Return headings, each followed by the charts of its metrics unless it is folded. There are no headings if all
     metrics are in one section.
 
-    folded: whether sections are folded, except those in `turned`; None: they are if there are many metrics.
+    folded: whether sections are folded, except those in `turned`; None: if there are many metrics, all but the first
+    sections are, whose charts fill about a page.
     """
+    names = ordered(metrics, order)
     default = len(metrics) > MANY if folded is None else folded
-    return tuple(_panels(ordered(metrics, order), "", 0, default, frozenset(turned)))
+    if folded is None and default:
+        turned = tuple(set(turned) ^ _first_sections(names))
+    return tuple(_panels(names, "", 0, default, frozenset(turned)))
+
+
+def _first_sections(names: Sequence[str]) -> set[str]:
+    """Return the titles of the first sections that have at most _OPEN metrics together."""
+    titles, left = set[str](), _OPEN
+    for section, members in _divided(names, "").items():
+        left -= len(members)
+        if left < 0:
+            break
+        titles.add(section or NO_SECTION)
+    return titles
 
 
 def _panels(names: Sequence[str], above: str, depth: int, default: bool, turned: frozenset[str]) -> Iterator[Panel]:
