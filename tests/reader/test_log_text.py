@@ -189,3 +189,17 @@ def test_steps_of_lines_that_match_a_users_pattern(tmp_path: Path) -> None:
     (tmp_path / "own.log").write_text("it 5 | q 1\nit 6 | q 2\n")
     assert LogText(str(tmp_path / "own.log"), ["it {step} | q {q}"]).step_of(11) == 6
     assert LogText(str(tmp_path / "own.log")).step_of(11) is None
+
+
+def test_rows_of_roll_have_the_step_of_the_line_before(tmp_path: Path) -> None:
+    """Where reading begins at a row, its step is not known; it is not the first one."""
+    head = "[2026-08-19 12:00:05] [base.py (71)] [INFO] [DRIVER 0 / 1][PID 4242] "
+    values = ", ".join(f'"time/{number}": {number}.5' for number in range(150))
+    row = "{}pipeline step {} start...\n{}{{{}}}\n{}pipeline step {} finished\n"
+    text = "".join(row.format(head, step, head, values, head, step) for step in range(40))
+    log = put(tmp_path / "train.log", text)
+    assert log.size > 100_000
+    for step in range(40):
+        begin = text.index(head, text.index(f"step {step} start"))
+        assert log.offset_of(step) == begin
+        assert log.step_of(begin) == step

@@ -225,7 +225,7 @@ class LogText:
         end = self._end_of(self._start_of(offset))
         for window in _STEP_WINDOWS:
             start = self._start_of(max(0, end - window))
-            steps = LineSteps(self._patterns)
+            steps = LineSteps(self._patterns, within=start > 0)
             steps.feed(self._read(start, end - start))
             if steps.rows:
                 return steps.rows[-1][1]
@@ -260,7 +260,7 @@ class LogText:
 
     def _marks_from(self, start: int, least: int = 1, end: int | None = None) -> list[tuple[int, int]]:
         """(offset, step) of rows in the `least` bytes after `start`, and of the next rows after those, before `end`."""
-        steps = LineSteps(self._patterns)
+        steps = LineSteps(self._patterns, within=start > 0)
         for position in range(start, min(start + _STEP_REACH, end if end is not None else self.size), _WINDOW // 4):
             data = self._read(position, _WINDOW // 4)
             steps.feed(data)

@@ -99,7 +99,7 @@ class ConsoleDecoder(StreamDecoder):
         for part in self._lines.feed(data.replace(b"\r", b"\n")):
             if isinstance(part, Damage):
                 self._damage.append(part)
-                self._interrupt()
+                self.interrupt()
             else:
                 self._read(*part)
 
@@ -115,7 +115,7 @@ class ConsoleDecoder(StreamDecoder):
             task.flush()
         return [*self._sink.take(), *damage, *self._outcome.take()]
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Note that lines are missing here."""
         for task in self._tasks.values():
             task.interrupt()
@@ -179,7 +179,7 @@ class ConsoleDecoder(StreamDecoder):
         """Read a line that contains a mark, or follows a traceback."""
         if _CONTROL.search(raw):
             self._damage.append(Damage(offset, len(raw) + 1, "control characters within a line"))
-            self._interrupt()
+            self.interrupt()
             return
         label, text = self._labels.split(raw, offset)
         task = self._tasks.get(label) or self._new_task(label)
@@ -265,9 +265,11 @@ def _contains_any(text: bytes, marks: Marks) -> bool:
 class LineSteps:
     """The steps of the rows in a part of a log that begins with a line, except rows whose step is only counted."""
 
-    def __init__(self, patterns: Sequence[str] = ()) -> None:
-        """patterns: see `with_patterns`."""
+    def __init__(self, patterns: Sequence[str] = (), within: bool = False) -> None:
+        """patterns: see `with_patterns`. within: lines precede the part, which may name the step of its first rows."""
         self._decoder = ConsoleDecoder([pattern_family(patterns)] if patterns else ())
+        if within:
+            self._decoder.interrupt()
         self._steps = self._decoder.record_steps()
 
     def feed(self, data: bytes) -> None:
