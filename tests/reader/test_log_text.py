@@ -194,9 +194,10 @@ def test_steps_of_lines_that_match_a_users_pattern(tmp_path: Path) -> None:
 def test_rows_of_roll_have_the_step_of_the_line_before(tmp_path: Path) -> None:
     """Where reading begins at a row, its step is not known; it is not the first one."""
     head = "[2026-08-19 12:00:05] [base.py (71)] [INFO] [DRIVER 0 / 1][PID 4242] "
-    values = ", ".join(f'"time/{number}": {number}.5' for number in range(150))
-    row = "{}pipeline step {} start...\n{}{{{}}}\n{}pipeline step {} finished\n"
-    text = "".join(row.format(head, step, head, values, head, step) for step in range(40))
+    text = "the model is loaded\n" * 100
+    for step in range(40):
+        values = ", ".join(f'"time/{number}": {number}.5' for number in range(150 + step % 7))
+        text += f"{head}pipeline step {step} start...\n{head}{{{values}}}\n{head}pipeline step {step} finished\n"
     log = put(tmp_path / "train.log", text)
     assert log.size > 100_000
     for step in range(40):
