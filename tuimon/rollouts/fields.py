@@ -104,6 +104,8 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     """Return the sample in a row of the file at `path`, `below` relative to the given directory, or None."""
     flat = _flat(row)
     response_key = next((key for key in _RESPONSE if _response(flat.get(key))), None)
+    if response_key is None:  # a policy may emit its end token at once
+        response_key = next((key for key in _RESPONSE if flat.get(key) == ""), None)
     if response_key is None:
         return None
     response = _response(flat[response_key])
@@ -116,6 +118,8 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     if reference is None and not has_reward and not _has_number(flat):
         return None
     if prompt is None and reference is None and not has_reward:
+        return None
+    if not response and (prompt is None or not has_reward):
         return None
     step = next((step for key in _STEP if (step := _whole(flat.get(key))) is not None), None)
     length = next((count for key in _LENGTH if (count := _whole(flat.get(key))) is not None), None)
