@@ -47,7 +47,9 @@ def test_empty_responses_are_samples(tmp_path: Path, capsys: pytest.CaptureFixtu
     """Without them the mean reward of the texts is not that of the step."""
     rows = [{"input": "q", "output": text, "score": score, "step": 7} for text, score in (("a", 1.0), ("", 0.0))]
     _write(tmp_path / "rollouts" / "7.jsonl", *rows)
-    _write(tmp_path / "completions.jsonl", {"step": [3, 3], "prompt": ["a", "b"], "completion": ["", "y"], "Acc": [0, 1]})
+    _write(
+        tmp_path / "completions.jsonl", {"step": [3, 3], "prompt": ["a", "b"], "completion": ["", "y"], "Acc": [0, 1]}
+    )
     found = [(sample["step"], sample["response"], sample["reward"]) for sample in _samples(tmp_path, capsys)]
     assert sorted(found) == [(3, "", 0.0), (3, "y", 1.0), (7, "", 0.0), (7, "a", 1.0)]
 
