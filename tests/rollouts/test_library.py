@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.written_texts import ATTEMPTS, HOSTILE, PROMPTS, write_run, write_step
 
 from tuimon.commands import main
-from tuimon.rollouts import flags
+from tuimon.rollouts import Sample, Shape, flags
+from tuimon.rollouts.discovery import Location, samples_in
 from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.shapes import json_lines
 
@@ -120,3 +123,37 @@ def test_a_place_outside_of_the_run_is_read_like_the_run(tmp_path: Path) -> None
     texts.refresh()
     assert texts.steps == (1, 2, 7)
     assert len(texts.entries(2)) == 2 * PROMPTS * ATTEMPTS
+
+
+def test_only_new_rows_of_a_growing_file_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file that is named by its step, in one of many steps, and in two files of one step."""
+    draw = random.Random(3)
+    files = [tmp_path / name for name in ("7.jsonl", "step_7/a.jsonl", "step_7/b.jsonl", "all.jsonl")]
+    starts: list[tuple[str, int]] = []
+
+    def recorded(path: str, shape: Shape, below: str, start: int = 0) -> Iterator[tuple[Location, Sample]]:
+        starts.append((path, start))
+        return samples_in(path, shape, below, start)
+
+    texts = Library([str(tmp_path)])
+    for count in range(12):
+        size = {path: path.stat().st_size if path.exists() else 0 for path in files}
+        for path in draw.sample(files, 2) if count else files:
+            path.parent.mkdir(exist_ok=True)
+            with path.open("a") as stream:
+                for number in range(draw.randrange(1, 4)):
+                    step = 6 + number if path.name == "all.jsonl" else 7
+                    row = {"input": "q", "output": f"{path.name} {count}", "score": 0.5, "step": step}
+                    stream.write(json.dumps(row))
+                    stream.write("\n")
+                if path.name == "b.jsonl":
+                    stream.write("\n")
+        starts.clear()
+        monkeypatch.setattr("tuimon.rollouts.library.samples_in", recorded)
+        texts.refresh()
+        grown = texts.entries(7)
+        monkeypatch.undo()
+        assert grown == library(tmp_path).entries(7)
+        if count:
+            assert starts
+            assert all(start >= size[Path(path)] - 200 for path, start in starts)

@@ -7,6 +7,7 @@ that a thread calls them.
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import os
 import re
@@ -131,6 +132,8 @@ class Library:
         self._kinds: set[str] = set()
         """Paths without their digits of which one file is known to have samples."""
         self._kept: OrderedDict[int | None, list[Entry]] = OrderedDict()
+        self._grown: dict[int | None, set[str]] = {}
+        """Paths of the files that have grown since the entries of a kept step were read."""
 
     # ------------------------------------------------------------------ steps
 
@@ -147,6 +150,7 @@ class Library:
         """Look for new, changed and removed files and return the steps that have changed."""
         found: set[str] = set()
         changed: set[int | None] = set()
+        replaced: set[int | None] = set()
         for path in self.paths:
             for name, shape in sample_files(path):
                 found.add(name)
@@ -156,12 +160,18 @@ class Library:
                     if not self._has_samples(file):
                         continue
                     self._files[name] = file
-                changed |= self._look(file)
+                steps, has_grown = self._update(file)
+                changed |= steps
+                if not has_grown:
+                    replaced |= steps
+                    continue
+                for step in steps:
+                    self._grown.setdefault(step, set()).add(name)
         for name in self._files.keys() - found:
-            changed |= self._files.pop(name).steps
-        for step in changed:
+            replaced |= self._files.pop(name).steps
+        for step in replaced:
             self._kept.pop(step, None)
-        return changed
+        return changed | replaced
 
     def _has_samples(self, file: _File) -> bool:
         """Return whether the file has a sample, or is named like one that has."""
@@ -171,22 +181,25 @@ class Library:
             return True
         return False
 
-    def _look(self, file: _File) -> set[int | None]:
+    def _update(self, file: _File) -> tuple[set[int | None], bool]:
+        """Return the steps of a file that have changed since it was read, and whether they only have more rows."""
         try:
             now = signature(os.stat(file.path))  # noqa: PTH116
         except OSError:
-            return set()
+            return set(), True
         if now == file.seen:
-            return set()
-        changed = file.steps if file.seen is not None else set()
+            return set(), True
+        before = file.steps if file.seen is not None else set()
         grown = file.seen is not None and file.shape.grows and now[2:] == file.seen[2:] and now[0] >= file.seen[0]
         file.seen = now
-        if file.named_step is not None:
+        if file.named_step is not None and not (grown and file.read):
             file.forget()
-            return changed | {file.named_step}
+            return before | {file.named_step}, False
+        if grown and not file.shape.late_steps:
+            return self._find_positions(file), True
         if not grown:
             file.forget()
-        return changed | self._find_positions(file)
+        return before | self._find_positions(file), False
 
     def _find_positions(self, file: _File) -> set[int | None]:
         """Read the rows of a file from `last` on and return their steps."""
@@ -221,7 +234,10 @@ class Library:
         """Return the entries of a step, in the order of the files. progress: called with the entries so far."""
         if step in self._kept:
             self._kept.move_to_end(step)
+            for path in sorted(self._grown.pop(step, ())):
+                self._kept[step] = self._with_new_rows(self._kept[step], path, step)
             return self._kept[step]
+        self._grown.pop(step, None)
         entries: list[Entry] = []
         for location, sample in self.samples(step):
             entries.append(entry_of(sample, location))
@@ -231,6 +247,21 @@ class Library:
         while len(self._kept) > _STEPS_KEPT:
             self._kept.popitem(last=False)
         return entries
+
+    def _with_new_rows(self, entries: list[Entry], path: str, step: int | None) -> list[Entry]:
+        """Return the entries of a step with those of the rows that were added to a file, which are read."""
+        file = self._files.get(path)
+        if file is None:
+            return entries
+        order = {name: index for index, name in enumerate(self._files)}
+        end = bisect.bisect_right(entries, order[path], key=lambda entry: order.get(entry.file, 0))
+        known = entries[end - 1].location if end and entries[end - 1].file == path else Location(-1, 0)
+        added = [
+            entry_of(sample, location)
+            for location, sample in self._samples(file, max(known.position, 0))
+            if location > known and sample.step == step
+        ]
+        return [*entries[:end], *added, *entries[end:]]
 
     def samples(self, step: int | None) -> Iterator[tuple[Location, Sample]]:
         """Yield the samples of a step with their texts."""
