@@ -115,7 +115,9 @@ def test_a_point_that_is_written_arrives_and_only_what_changed_is_sent(log: Path
     with WebServer(log.parent) as server, server.events(server.run_key()) as events:
         events.until(has_step(9))
         events.see_all()
-        assert [name for name, keys in events.layout.items() if keys] == ["state", "curves", "metrics", "sources"]
+        assert [name for name, keys in events.layout.items() if keys] == [
+            *("state", "curves", "texts", "metrics", "sources")
+        ]
         chart = events.html[events.layout["curves"][0]]
         append(log, 10)
         events.until(has_step(10))
