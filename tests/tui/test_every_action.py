@@ -462,6 +462,14 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         assert listed()[:2] == [names[1], names[0]]
         await t.press("run_pin", "run_hide")
         assert names[1] not in listed()
+        await t.press("run_group")
+        assert t.app.state.runs.group == "directory"
+        await t.press("run_first", "run_fold")
+        assert listed() == []
+        await t.press("run_fold_all", "run_fold_all", "run_fold_all")
+        assert len(listed()) == RUNS - 1
+        while t.app.state.runs.group:
+            await t.press("run_group")
         await t.press("run_show_hidden")
         assert listed() == names
         await t.press("run_filter")

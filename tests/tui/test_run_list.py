@@ -16,6 +16,7 @@ from textual.pilot import Pilot
 from tuimon.config import Settings
 from tuimon.model.events import RunFound, StreamFound
 from tuimon.monitor.process import ReaderProcess
+from tuimon.panels.lists.run_groups import RunGroup
 from tuimon.store import Store
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
@@ -285,3 +286,31 @@ def test_the_dashboard_is_not_drawn_before_the_run_list(tmp_path: Path) -> None:
     app.begun_at = time.monotonic() + 3600
     app.list_runs = False
     assert not expected(), "the user has begun to type"
+
+
+async def test_runs_are_grouped_by_directory_and_by_settings(tmp_path: Path) -> None:
+    for number, folder in enumerate(("math", "math", "code"), 1):
+        write(tmp_path / "many" / folder, f"run{number}", 20 + number, 0.001 * (number % 2 + 1))
+    async with opened(tmp_path / "many", (100, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        await pilot.press("r")
+        await until(app, pilot, lambda s: "3 runs" in s and "math/run1" in s)
+        await pilot.press("o")
+        await until(
+            app, pilot, lambda s: "grouped by directory" in s and "▾ math  2 runs" in s and "▾ code  1 run" in s
+        )
+        screen = app.screen
+        assert isinstance(screen, RunListScreen)
+        assert [entry.title for entry in screen.table.entries if isinstance(entry, RunGroup)] == ["code", "math"]
+        await pilot.press("home", "enter")
+        await until(app, pilot, lambda s: "▸ code  1 run" in s and "code/run3" not in s)
+        await pilot.press("down", "down", "f")
+        await until(app, pilot, lambda s: "▸ math  2 runs" in s and "math/run1" not in s)
+        assert screen.run_selected is None
+        assert screen.table.group_selected is not None
+        await pilot.press("enter", "o")
+        await until(app, pilot, lambda s: "grouped by optim.lr" in s)
+        titles = [entry.title for entry in screen.table.entries if isinstance(entry, RunGroup)]
+        assert sorted(titles) == ["optim.lr 0.00100", "optim.lr 0.00200"]
+        await pilot.press("o")
+        await until(app, pilot, lambda s: "grouped" not in s and "math/run1" in s)

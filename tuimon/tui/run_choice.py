@@ -34,6 +34,10 @@ class RunChoice:
     sort: str = "found"
     """One of panels.lists.runs.SORTS."""
     reverse: bool = False
+    group: str = ""
+    """By what the list is grouped: "directory", the name of a setting, or "" for no groups."""
+    folded: tuple[str, ...] = ()
+    """Titles of the groups whose runs are not listed."""
     query: str = transient("")
     """Filter of the run list."""
     show_hidden: bool = transient(False)

@@ -6,20 +6,57 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from tuimon.panels.lists.run_groups import RunGroup, groupings
 from tuimon.panels.lists.runs import SORTS
 from tuimon.text import clean
+from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import END, begin_filter, move
+from tuimon.tui.actions._screens import END, begin_filter, move, topmost
 
 _action = partial(Action, section="Run list", where=("runs",))
 
 
 def _show(app: Dashboard) -> None:
     run = app.run_selected
-    if run is None:
+    if run is None and topmost(app, screens.RunListScreen).table.group_selected is not None:
+        _fold(app)
+    elif run is None:
         app.say("No run is listed: Esc removes the filter, U lists hidden runs")
     else:
         app.show_run(run)
+
+
+def _group(app: Dashboard) -> None:
+    """Group the list by the next criterion."""
+    choice, known = app.state.runs, groupings(app.runs_listed())
+    index = known.index(choice.group) + 1 if choice.group in known else 0
+    by = known[index % len(known)]
+    app.state.runs = replace(choice, group=by, folded=())
+    app.say(f"Grouped by {clean(by)}" if by else "No groups")
+    app.redraw()
+
+
+def _fold(app: Dashboard) -> None:
+    """Fold or unfold the selected group, or the group of the selected run."""
+    table, choice = topmost(app, screens.RunListScreen).table, app.state.runs
+    group = table.group_selected
+    if group is None:
+        app.say("There are no groups: o groups the runs")
+        return
+    others = tuple(title for title in choice.folded if title != group.title)
+    app.state.runs = replace(choice, folded=others if group.folded else (*others, group.title))
+    table.select(group.title)
+    app.redraw()
+
+
+def _fold_all(app: Dashboard) -> None:
+    table, choice = topmost(app, screens.RunListScreen).table, app.state.runs
+    titles = [entry.title for entry in table.entries if isinstance(entry, RunGroup)]
+    if not titles:
+        app.say("There are no groups: o groups the runs")
+        return
+    app.state.runs = replace(choice, folded=() if choice.folded else tuple(titles))
+    app.redraw()
 
 
 def _mark(app: Dashboard) -> None:
@@ -92,6 +129,17 @@ ACTIONS = (
     _action("run_filter", "slash", "filter", _FILTER, begin_filter, footer=5, also="search find"),
     _action("run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6, also="order"),
     _action("run_sort_back", "less_than_sign", "sort back", "Sort by the previous column", _sort(-1)),
+    _action(
+        "run_group",
+        "o",
+        "group",
+        "Group by directory, then by each setting that differs; then no groups",
+        _group,
+        footer=7,
+        also="tree project folder",
+    ),
+    _action("run_fold", "f", "fold", "Fold or unfold the group; Enter on its heading, too", _fold, also="collapse"),
+    _action("run_fold_all", "F", "fold all", "Fold every group; if any is folded: unfold all", _fold_all),
     _action("run_reverse", "R", "flip", "Reverse the order", _reverse, footer=14),
     _action("run_pin", "P", "pin", "Keep the run at the top; again: undo", _pin, footer=15),
     _action("run_hide", "H", "hide", "Hide the run; again: list it", _hide, footer=16, also="remove"),

@@ -9,6 +9,7 @@ from textual.message import Message
 
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
+from tuimon.panels.lists.run_groups import Entry, RunGroup, entries, group_row
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
 from tuimon.panels.lists.runs import Listing, totals, useful_columns
 from tuimon.store import Run, Snapshot
@@ -36,9 +37,9 @@ class RunTable(Table):
 
     def __init__(self) -> None:
         super().__init__()
-        self.runs: tuple[Run, ...] = ()
+        self.entries: tuple[Entry, ...] = ()
         self._selected = ""
-        """Path of the selected run, which stays selected when the order changes."""
+        """Path of the selected run, or title of the selected group, which stays selected when the order changes."""
         self._useful: frozenset[str] = frozenset()
         self._widths: Widths = ()
         self._shown: tuple[Listing, RunChoice, str] | None = None
@@ -47,41 +48,58 @@ class RunTable(Table):
 
     @property
     def count(self) -> int:
-        return len(self.runs)
+        return len(self.entries)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The runs that are listed, without those in folded groups."""
+        return tuple(entry for entry in self.entries if isinstance(entry, Run))
 
     @property
     def run_selected(self) -> Run | None:
-        """Selected run, or None if the list is empty."""
-        return self.runs[self.cursor] if self.cursor < len(self.runs) else None
+        """Selected run, or None if the list is empty or a group is selected."""
+        entry = self._entry
+        return entry if isinstance(entry, Run) else None
 
-    def show(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice, theme: str) -> None:
-        """Display these runs in this order."""
-        if runs is not self.runs:
-            self.runs = runs
-            if not self.cursor < len(runs) or runs[self.cursor].path != self._selected:
-                last = max(0, min(self.cursor, len(runs) - 1))
-                self.cursor = next((index for index, run in enumerate(runs) if run.path == self._selected), last)
+    @property
+    def group_selected(self) -> RunGroup | None:
+        """Group that is selected, or that the selected run is in; None without groups."""
+        above = self.entries[: self.cursor + 1]
+        return next((entry for entry in reversed(above) if isinstance(entry, RunGroup)), None)
+
+    @property
+    def _entry(self) -> Entry | None:
+        return self.entries[self.cursor] if self.cursor < len(self.entries) else None
+
+    def show(self, entries: tuple[Entry, ...], listing: Listing, choice: RunChoice, theme: str) -> None:
+        """Display these runs and groups in this order."""
+        if entries is not self.entries:
+            self.entries = entries
+            if not self.cursor < len(entries) or _key(entries[self.cursor]) != self._selected:
+                last = max(0, min(self.cursor, len(entries) - 1))
+                self.cursor = next((i for i, entry in enumerate(entries) if _key(entry) == self._selected), last)
         self._shown = listing, choice, theme
         self.cache.clear()
         self.draw()
 
     def select(self, path: str) -> None:
-        """Select a run if it is listed."""
+        """Select a run by its path, or a group by its title, if it is listed."""
         self._selected = path
-        self.cursor = next((index for index, run in enumerate(self.runs) if run.path == path), self.cursor)
+        self.cursor = next((index for index, entry in enumerate(self.entries) if _key(entry) == path), self.cursor)
         self.draw()
 
     def move(self, rows: int) -> None:
         super().move(rows)
-        run = self.run_selected
-        self._selected = run.path if run is not None else ""
+        entry = self._entry
+        self._selected = "" if entry is None else _key(entry)
 
     def draw(self) -> None:
         width = self.size.width
         if self._shown is None or width < 1 or self.size.height < 1:
             return
         listing, choice, theme = self._shown
-        visible = [self.runs[index] for index in self.scroll_to_cursor()]
+        rows = self.scroll_to_cursor()
+        visible = [entry for entry in self.entries[rows.start : rows.stop] if isinstance(entry, Run)]
         self._useful |= useful_columns(visible, listing)
         useful = self._useful if listing.base is not None else self._useful - {"base"}
         longest = max((cell_width(clean(run.name[listing.shared :])) for run in visible), default=0)
@@ -90,13 +108,15 @@ class RunTable(Table):
             self._widths = widths
             self.cache.clear()
         head = head_row(self._widths, choice.sort, choice.reverse, listing.symbols, width)
-        self.paint_filled([head, *(self._row(run, listing, width) for run in visible)], theme)
+        self.paint_filled([head, *(self._row(self.entries[index], listing, width) for index in rows)], theme)
 
-    def _row(self, run: Run, listing: Listing, width: int) -> Row:
-        selected = run is self.run_selected
-        row = self.cache.get((run.path, selected))
+    def _row(self, entry: Entry, listing: Listing, width: int) -> Row:
+        selected = entry is self._entry
+        if isinstance(entry, RunGroup):
+            return group_row(entry, listing, selected, width)
+        row = self.cache.get((entry.path, selected))
         if row is None:
-            row = self.cache[run.path, selected] = run_row(run, listing, self._widths, selected, width)
+            row = self.cache[entry.path, selected] = run_row(entry, listing, self._widths, selected, width)
         return row
 
     def on_resize(self) -> None:
@@ -109,9 +129,10 @@ class RunTable(Table):
         if event.y == 0:
             column = column_at(self._widths, event.x)
             self.post_message(self.Clicked(None, column.id if column else "found", False, False))
-        elif index < len(self.runs):
+        elif index < len(self.entries):
             self.move(index - self.cursor)
-            self.post_message(self.Clicked(self.runs[index], "", event.chain >= 2, event.x < SIGNS))
+            if isinstance(entry := self.entries[index], Run):
+                self.post_message(self.Clicked(entry, "", event.chain >= 2, event.x < SIGNS))
 
 
 class RunListScreen(TableScreen):
@@ -149,11 +170,16 @@ class RunListScreen(TableScreen):
         choice = state.runs
         runs = runs_of(snapshot, choice, now, state.symbols)
         listing = listing_of(snapshot, choice, now, state.symbols)
-        self.table.show(runs, listing, choice, state.theme)
+        self.table.show(self._grouped(runs, listing, choice), listing, choice, state.theme)
         problem = choice.filter.problem if self.filter_bar.display else ""
         if not runs and choice.query and not problem:
             problem = _NO_MATCH
         self.draw_lines(_head(snapshot, state, len(runs), totals(snapshot.runs, listing)), state.theme, problem)
+
+    def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
+        """Return the entries of the list; the same object as before if nothing has changed."""
+        listed = entries(runs, choice.group, frozenset(choice.folded), listing)
+        return self.table.entries if listed == self.table.entries else listed
 
     def on_run_table_clicked(self, event: RunTable.Clicked) -> None:
         state = self.dashboard.state
@@ -166,6 +192,10 @@ class RunListScreen(TableScreen):
         elif event.mark:
             state.runs = state.runs.toggled("marked", event.run.path)
         self.dashboard.redraw()
+
+
+def _key(entry: Entry) -> str:
+    return entry.title if isinstance(entry, RunGroup) else entry.path
 
 
 def _head(snapshot: Snapshot, state: ViewState, count: int, states: str) -> Row:
@@ -182,6 +212,8 @@ def _head(snapshot: Snapshot, state: ViewState, count: int, states: str) -> Row:
         spans.append((f"  alerts {'last' if choice.reverse else 'first'}", Role.MUTED))
     elif choice.sort != "found":
         spans.append((f"  by {choice.sort}{', reversed' if choice.reverse else ''}", Role.MUTED))
+    if choice.group:
+        spans.append((f"  grouped by {clean(choice.group)}", Role.MUTED))
     hidden = sum(run.path in choice.hidden for run in snapshot.runs) if choice.hidden else 0
     if hidden:
         spans.append((f"  {hidden} hidden{', shown' if choice.show_hidden else ''}", Role.MUTED))
