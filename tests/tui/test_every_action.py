@@ -35,6 +35,7 @@ from tuimon.tui.screens.hparams import HparamsScreen
 from tuimon.tui.screens.log_view import LogScreen
 from tuimon.tui.screens.media_view import MediaScreen
 from tuimon.tui.screens.metric_browser import MetricBrowser
+from tuimon.tui.screens.multiples import MultiplesScreen
 from tuimon.tui.screens.notes import NotesScreen
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.texts_view import TextsScreen
@@ -123,7 +124,7 @@ def ids(*sections: str) -> set[str]:
 
 def test_every_section_has_a_tour() -> None:
     toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"}
-    toured |= {"Hyperparameters", "Ranks", "Help and alerts"}
+    toured |= {"Hyperparameters", "Ranks", "Small multiples", "Help and alerts"}
     assert {action.section for action in all_actions()} == toured
 
 
@@ -470,7 +471,8 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         assert len(listed()) == RUNS - 1
         while t.app.state.runs.group:
             await t.press("run_group")
-        await t.press("run_show_hidden")
+        await t.press("run_show_hidden", "multiples", "multiples")
+        await t.on(RunListScreen)
         assert listed() == names
         await t.press("run_filter")
         await t.type("seed07")
@@ -706,6 +708,45 @@ async def test_media(tmp_path: Path) -> None:
         await t.pilot.press("escape")
         await t.press("media")
         assert len(t.app.screen_stack) == 1
+
+
+async def test_small_multiples(tmp_path: Path) -> None:
+    async with tour(tmp_path, (90, 24), RUNS, "Small multiples", enter="r") as t:
+        await t.press("run_first", "multiples")
+        screen = await t.on(MultiplesScreen)
+        grid = screen.grid
+        assert (grid.columns, grid.lines) == (3, 3)
+        shown = await until(t.app, t.pilot, lambda s: "12 runs  same limits  page 1/2" in s)
+        assert shown.splitlines()[0].startswith(" reward")
+        assert [f"seed{number:02}" in shown for number in range(RUNS)] == [number < 9 for number in range(RUNS)]
+        assert f"{reward(LAST):.3f}" in shown
+        assert f"{reward(20):.4f}"[:5] in shown
+
+        def selected() -> str:
+            assert grid.selected is not None
+            return grid.selected.name.rpartition("/")[2]
+
+        await t.press("multiples_right", "multiples_down")
+        assert selected() == "seed04"
+        assert "▌ seed04" in text(t.app)
+        await t.press("multiples_left", "multiples_up")
+        assert selected() == "seed00"
+        await t.press("multiples_page_down")
+        assert selected() == "seed09"
+        await until(t.app, t.pilot, lambda s: "page 2/2" in s and "seed11" in s and "seed00" not in s)
+        await t.press("multiples_page_up", "multiples_last")
+        assert selected() == f"seed{RUNS - 1:02}"
+        await t.press("multiples_first", "multiples_limits")
+        await until(t.app, t.pilot, lambda s: "own limits" in s)
+        await t.press("multiples_metric")
+        assert grid.metric != "reward"
+        await t.press("multiples_metric_back", "multiples_find")
+        await t.type("m07")
+        await until(t.app, t.pilot, lambda s: s.splitlines()[0].startswith(" b/m07") and "7.500" in s)
+        await t.pilot.press("right")
+        await t.press("multiples_open")
+        assert t.app.run_shown is not None
+        assert t.app.run_shown.name.endswith("seed01")
 
 
 async def test_hyperparameters(tmp_path: Path) -> None:

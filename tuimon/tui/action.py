@@ -17,7 +17,19 @@ from tuimon.tui.board import Board
 from tuimon.tui.state import ViewState
 
 SECTIONS = (
-    *("General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"),
+    *(
+        "General",
+        "Panels",
+        "Charts",
+        "Runs",
+        "Run list",
+        "Small multiples",
+        "Metric list",
+        "Log",
+        "Texts",
+        "Media",
+        "Config",
+    ),
     *("Hyperparameters", "Ranks"),
     "Help and alerts",
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tuimon.tui.screens.log_view import LogScreen
     from tuimon.tui.screens.media_view import MediaScreen
     from tuimon.tui.screens.metric_browser import MetricBrowser
+    from tuimon.tui.screens.multiples import MultiplesScreen
     from tuimon.tui.screens.notes import NotesScreen
     from tuimon.tui.screens.ranks import RanksScreen
     from tuimon.tui.screens.run_list import RunListScreen
@@ -29,6 +30,7 @@ __all__ = [
     "LogScreen",
     "MediaScreen",
     "MetricBrowser",
+    "MultiplesScreen",
     "NotesScreen",
     "RanksScreen",
     "RunListScreen",
@@ -43,6 +45,7 @@ _MODULES = {
     "LogScreen": "log_view",
     "MediaScreen": "media_view",
     "MetricBrowser": "metric_browser",
+    "MultiplesScreen": "multiples",
     "NotesScreen": "notes",
     "RanksScreen": "ranks",
     "RunListScreen": "run_list",

@@ -1,0 +1,97 @@
+"""Small multiples: one metric of many runs, a small chart for each, all with the same limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from tuimon.analysis.run_cache import cached_per_run
+from tuimon.draw import FrameCache, render
+from tuimon.model.views import ChartView, Role, Rows, Size
+from tuimon.panels._charts.curve_panel import metric_panel
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._metrics import by_relevance, reading_of
+from tuimon.panels._run_facts import reward_of
+from tuimon.panels.lists.runs import Listing
+from tuimon.store import Run
+from tuimon.text import clean, fit
+from tuimon.vocabulary import merge_key
+
+LEAST = Size(26, 6)
+"""Minimum size of a chart."""
+_HIGHEST = 9
+"""Maximum number of rows of a chart, which keep more runs on the screen."""
+
+
+def grid(size: Size, count: int) -> tuple[int, int, Size]:
+    """Return (columns, rows, size of a chart) of a page for `count` runs."""
+    columns = max(1, min(size.width // LEAST.width, count))
+    while columns > 1 and columns * columns > 2 * count:  # few runs have larger charts
+        columns -= 1
+    wanted = -(-max(count, 1) // columns)
+    rows = max(1, min(size.height // LEAST.height, wanted))
+    return columns, rows, Size(size.width // columns, min(size.height // rows, _HIGHEST * 2 if rows == 1 else _HIGHEST))
+
+
+def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the metrics of the runs by relevance, those that most runs have first; of spellings of one, the first."""
+    counts: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for run in runs:
+        for name in run.metrics:
+            key = merge_key(name)
+            counts[key] = counts.get(key, 0) + 1
+            names.setdefault(key, name)
+    ranked = by_relevance(tuple(names.values()))
+    most = max(counts.values(), default=0)
+    return tuple(sorted(ranked, key=lambda name: 2 * counts[merge_key(name)] < most))
+
+
+def first_metric(runs: Sequence[Run]) -> str:
+    """Return the metric that is shown at first: the reward of most of these runs, or their most relevant metric."""
+    names = [reading.metric for run in runs[:50] if (reading := reward_of(run)) is not None]
+    return max(names, key=names.count) if names else next(iter(common_metrics(runs)), "")
+
+
+def name_in(run: Run, metric: str) -> str:
+    """Return the name of a metric in a run, which may spell it in another way; "" if the run does not have it."""
+    return metric if metric in run.metrics else _by_key(run).get(merge_key(metric), "")
+
+
+def limits_of(runs: Iterable[Run], metric: str) -> tuple[float, float] | None:
+    """Return the lowest and the highest finite value of a metric in any of the runs, in the unit of the charts; None
+    without any."""
+    low, high = math.inf, -math.inf
+    for run in runs:
+        reading = reading_of(run, (name_in(run, metric),))
+        if reading is not None and reading.curve.min is not None and reading.curve.max is not None:
+            values = reading.curve.min.value * reading.factor, reading.curve.max.value * reading.factor
+            low, high = min(low, *values), max(high, *values)
+    return (low, high) if low <= high else None
+
+
+def chart(
+    run: Run, metric: str, limits: tuple[float, float] | None, listing: Listing, size: Size, frames: FrameCache
+) -> Rows:
+    """Return the chart of a run as rows, each exactly as wide as `size`. limits: of y; None: those of the curve."""
+    sign = "!" if run.id in listing.alerts else " "
+    name = fit(f" {sign}{clean(run.name[listing.shared :])}", max(size.width - 11, 8), "ends").rstrip()
+    metric_name = name_in(run, metric)
+    panel = metric_panel(metric_name or metric)
+    fixed = () if limits is None or limits[0] == limits[1] else ((panel.id, *limits),)
+    view = panel.view(run, size, listing.now, listing.symbols, ChartOptions(y_fixed=fixed, axis_named=True))
+    if isinstance(view, ChartView):
+        view = replace(
+            view, title=name, headline=view.headline if metric_name else (("not logged", Role.MUTED),), note=""
+        )
+    return render(view, size, listing.symbols, frames)
+
+
+@cached_per_run
+def _by_key(run: Run) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for name in run.metrics:
+        names.setdefault(merge_key(name), name)
+    return names

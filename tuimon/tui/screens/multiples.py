@@ -1,0 +1,209 @@
+"""Small multiples: one metric of every listed run, as a grid of charts with the same limits."""
+
+from __future__ import annotations
+
+from textual.events import Click, MouseScrollDown, MouseScrollUp
+
+from tuimon.draw import FrameCache
+from tuimon.draw.rows import fit_row
+from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
+from tuimon.panels import plural
+from tuimon.panels.lists import multiples
+from tuimon.panels.lists.runs import Listing
+from tuimon.store import Run, Snapshot
+from tuimon.text import clean
+from tuimon.tui.action import Action
+from tuimon.tui.box import CellGrid
+from tuimon.tui.run_choice import listing_of, runs_of
+from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.state import ViewState
+
+
+class RunGrid(CellGrid):
+    """A page of charts, one of which is selected. Only charts of this page are drawn, and only if their run, the
+    metric, the limits or the size has changed."""
+
+    DEFAULT_CSS = "RunGrid { height: 1fr; width: 1fr; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: tuple[Run, ...] = ()
+        self.metric = ""
+        self.same_limits = True
+        self.cursor = 0
+        self.columns, self.lines = 1, 1
+        self._listing: Listing | None = None
+        self._theme = ""
+        self._drawn: dict[str, tuple[tuple[object, ...], Rows, FrameCache]] = {}
+        """What a chart was drawn from, its rows and its frames, by the path of its run."""
+
+    @property
+    def room(self) -> int:
+        """Number of charts on a page."""
+        return self.columns * self.lines
+
+    @property
+    def selected(self) -> Run | None:
+        """The selected run, or None if there is none."""
+        return self.runs[self.cursor] if self.cursor < len(self.runs) else None
+
+    @property
+    def page(self) -> tuple[int, int]:
+        """(number of this page from 1, number of pages)."""
+        return self.cursor // self.room + 1, max(1, -(-len(self.runs) // self.room))
+
+    def show(self, runs: tuple[Run, ...], listing: Listing, theme: str) -> None:
+        """Display these runs in this order; the selected one stays selected."""
+        before = self.selected
+        self.runs, self._listing, self._theme = runs, listing, theme
+        if before is not None and (self.selected is None or self.selected.path != before.path):
+            places = (index for index, run in enumerate(runs) if run.path == before.path)
+            self.cursor = next(places, max(0, min(self.cursor, len(runs) - 1)))
+        self.draw()
+
+    def select(self, path: str) -> None:
+        """Select a run if it is listed."""
+        self.cursor = next((index for index, run in enumerate(self.runs) if run.path == path), self.cursor)
+        self.draw()
+
+    def move(self, charts: int) -> None:
+        """Select another chart, or the last one in that direction."""
+        self.cursor = max(0, min(self.cursor + charts, len(self.runs) - 1))
+        self.draw()
+
+    def draw(self) -> None:
+        width, height = self.size
+        if self._listing is None or width < 1 or height < 1:
+            return
+        self.columns, self.lines, size = multiples.grid(Size(width, height), len(self.runs))
+        first = self.cursor // self.room * self.room
+        limits = multiples.limits_of(self.runs, self.metric) if self.same_limits else None
+        rows: list[Row] = []
+        for start in range(first, min(first + self.room, len(self.runs)), self.columns):
+            charts = [self._chart(run, limits, size) for run in self.runs[start : start + self.columns]]
+            for line in range(size.height):
+                spans = [
+                    span
+                    for chart in charts
+                    for span in (chart[line] if line < len(chart) else ((" " * size.width, Role.TEXT),))
+                ]
+                rows.append(fit_row(spans, width))
+        if not self.runs:
+            rows.append(fit_row(((" no run is listed", Role.MUTED),), width))
+        self.paint_filled(rows, self._theme)
+
+    def _chart(self, run: Run, limits: tuple[float, float] | None, size: Size) -> Rows:
+        assert self._listing is not None
+        listing = self._listing
+        inputs = (run, self.metric, limits, size, listing.symbols, run.id in listing.alerts, listing.shared)
+        drawn = self._drawn.get(run.path)
+        if drawn is None or drawn[0] != inputs:
+            frames = FrameCache() if drawn is None else drawn[2]
+            drawn = self._drawn[run.path] = (
+                inputs,
+                multiples.chart(run, self.metric, limits, listing, size, frames),
+                frames,
+            )
+        rows = drawn[1]
+        if run is not self.selected or not rows:
+            return rows
+        (title, _), *others = rows[0]
+        cursor = ">" if listing.symbols is Symbols.ASCII else "▌"
+        return ((cursor + title[1:], Role.ACCENT), *others), *rows[1:]
+
+    def on_resize(self) -> None:
+        self._rows = ()
+        self._drawn.clear()
+        self.draw()
+
+    def on_click(self, event: Click) -> None:
+        if self._listing is None:
+            return
+        _, _, size = multiples.grid(Size(*self.size), len(self.runs))
+        place = event.y // size.height * self.columns + min(event.x // size.width, self.columns - 1)
+        self.move(self.cursor // self.room * self.room + place - self.cursor)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        self.move(self.columns)
+
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        self.move(-self.columns)
+
+
+class MultiplesScreen(WorkScreen):
+    """The grid, in the order of the run list and without the runs that its filter leaves out."""
+
+    WHERE = "multiples"
+    PROMPT = "metric"
+    PLACEHOLDER = "words of the name"
+
+    def __init__(self, actions: tuple[Action, ...], selected: str = "", metric: str = "") -> None:
+        """selected: path of the run that is selected at first. metric: shown at first; "" for the reward."""
+        self.grid = RunGrid()
+        super().__init__(actions, self.grid)
+        self._first, self.grid.metric = selected, metric
+
+    def on_mount(self) -> None:
+        self.dashboard.redraw()
+        self.grid.select(self._first)
+
+    @property
+    def run_selected(self) -> Run | None:
+        """Run that keys apply to."""
+        return self.grid.selected
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        runs = runs_of(snapshot, state.runs, now, state.symbols)
+        if not self.grid.metric:
+            self.grid.metric = multiples.first_metric(runs)
+        self.grid.show(runs, listing_of(snapshot, state.runs, now, state.symbols), state.theme)
+        page, pages = self.grid.page
+        head: list[Span] = [
+            (f" {clean(self.grid.metric) or 'no metric'}", Role.TITLE),
+            (f"  {plural(len(runs), 'run')}", Role.TEXT),
+            ("  same limits" if self.grid.same_limits else "  own limits", Role.MUTED),
+        ]
+        if pages > 1:
+            head.append((f"  page {page}/{pages}", Role.MUTED))
+        self.draw_lines(tuple(head), state.theme)
+
+    # ------------------------------------------------------------------ keys
+
+    def move(self, rows: int = 0, pages: int = 0) -> None:
+        self.grid.move(rows * self.grid.columns + pages * self.grid.room)
+        self.dashboard.redraw()
+
+    def aside(self, charts: int) -> None:
+        """Select the chart to the left or to the right."""
+        self.grid.move(charts)
+        self.dashboard.redraw()
+
+    def next_metric(self, by: int) -> None:
+        """Show the next metric by relevance."""
+        names = multiples.common_metrics(self.grid.runs)
+        if names:
+            index = names.index(self.grid.metric) if self.grid.metric in names else -by
+            self.grid.metric = names[(index + by) % len(names)]
+        self.dashboard.redraw()
+
+    def next_limits(self) -> None:
+        """Draw all charts with the same limits of y, or each with its own."""
+        self.grid.same_limits = not self.grid.same_limits
+        self.dashboard.redraw()
+
+    def filter_edited(self, text: str) -> None:
+        """Show the first metric whose name contains the words."""
+        words = text.lower().split()
+        names = multiples.common_metrics(self.grid.runs)
+        found = next((name for name in names if all(word in name.lower() for word in words)), "") if words else ""
+        if found:
+            self.grid.metric = found
+            self.dashboard.redraw()
+
+    def filter_submitted(self, text: str) -> None:
+        """Show the metric, or say that there is none."""
+        before = self.grid.metric
+        self.filter_edited(text)
+        words = text.lower().split()
+        if words and not all(word in before.lower() or word in self.grid.metric.lower() for word in words):
+            self.dashboard.say(f"No metric matches {clean(text)}")
