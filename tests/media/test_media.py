@@ -18,6 +18,7 @@ from tuimon.media import Distribution, Kind, PrecisionRecall
 from tuimon.media.library import MAX_KEPT, Tag, read_media
 from tuimon.media.limits import MAX_BUCKETS, distribution
 from tuimon.media.readers._numbers import tensor as read_tensor
+from tuimon.media.rows import HEAT, detail_rows
 from tuimon.media.shape import area_under, mean, quantile, rebucket, total
 
 DATA = Path(__file__).parent.parent / "data"
@@ -86,6 +87,42 @@ def test_wandb_files_of_real_versions_and_json_values(tmp_path: Path) -> None:
     assert tags["w"].items[0].content == Distribution((-1.0, -0.5, 0.0, 0.5, 1.0), (1.0, 2.0, 3.0, 4.0))
     assert (tags["a.clip"].kind, tags["a.clip"].bytes, tags["a.clip"].last_step) == (Kind.VIDEO, 77, 7)
     assert tags["a.clip"].items[0].detail == "8×6, clip_1_ab.mp4"
+
+
+def test_the_content_of_a_wandb_table_is_shown_and_no_other_file(tmp_path: Path) -> None:
+    tables = tmp_path / "files" / "media" / "table"
+    tables.mkdir(parents=True)
+    name = "media/table/samples_3_ab.table.json"
+    data = [["2+2", "\x1b[31m4", 1.0], ["key", "sk-" + "a1B2" * 8, float("nan")], *[["more", "x", 0.5]] * 600]
+    document = {"columns": ["prompt", "answer", "score"], "data": data}
+    (tmp_path / "files" / name).write_text(json.dumps(document).replace("NaN", "null"))
+    (tmp_path / "secret.table.json").write_text(json.dumps({"columns": ["secret"], "data": [["hunter2"]]}))
+    (tables / "link.table.json").symlink_to(tmp_path / "secret.table.json")
+    paths = {
+        "samples": name,
+        "above": "media/table/../../../secret.table.json",
+        "link": "media/table/link.table.json",
+        "gone": "media/table/gone.table.json",
+    }
+    values = {
+        tag: json.dumps({"_type": "table-file", "path": path, "size": 9, "nrows": 602, "ncols": 3})
+        for tag, path in paths.items()
+    }
+    (tmp_path / "run-x.wandb").write_bytes(framed(WANDB, [history(1, values, 3)]))
+    shown = {
+        tag.name: "\n".join("".join(text for text, _ in row) for row in detail_rows(tag, 70, 8, HEAT, 3, None, False))
+        for tag in by_tag(tmp_path).values()
+    }
+    assert shown["samples"].splitlines()[0].startswith(" step 3  602 rows × 3 columns")
+    assert "596 more rows" in shown["samples"]
+    assert shown["samples"].splitlines()[1].split() == ["prompt", "answer", "score"]
+    assert shown["samples"].splitlines()[2].split() == ["2+2", "␛[31m4", "1"]
+    assert "a1B2" not in shown["samples"]
+    assert all("hunter2" not in text for text in shown.values())
+    assert "No such file or directory" in shown["gone"]
+    (tmp_path / "files" / name).write_text("[1, 2")
+    tag = by_tag(tmp_path)["samples"]
+    assert "not a table" in "".join(text for text, _ in detail_rows(tag, 70, 8, HEAT, 3, None, False)[0])
 
 
 def test_swanlab_of_both_forms(tmp_path: Path) -> None:

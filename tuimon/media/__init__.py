@@ -57,6 +57,8 @@ class Item:
     """Dimensions, format or name of the file, as far as the log has them; foreign text."""
     content: Content = None
     """None for kinds that are listed only."""
+    file: str = ""
+    """Path of the file with the content of a table, which is read when it is shown; "" if there is none."""
 
 
 class Reader(NamedTuple):

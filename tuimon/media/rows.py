@@ -9,6 +9,7 @@ from tuimon.draw.rows import fit_row
 from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag
 from tuimon.media.shape import area_under, normalized, quantile, rebucket
+from tuimon.media.tables import read_table
 from tuimon.model.views import HEAT_ROLES, Role, Row
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, fit
@@ -22,6 +23,8 @@ _LEVELS = {False: " ░▒▓█", True: " .:*#"}
 """Shades by level; True: ASCII. They can be distinguished without colour."""
 _WIDEST_STEP = 12
 _TEXT_LINES = 500
+_WIDEST_CELL = 40
+"""Maximum width of a column of a table, but for the last one."""
 
 
 def detail_rows(tag: Tag, width: int, height: int, view: str, step: int, marked: int | None, plain: bool) -> list[Row]:
@@ -50,7 +53,7 @@ def _rows(
         return _text(item, content, width)
     if isinstance(content, dict):
         return _settings(content, width)
-    return _list(items, item, width, height)
+    return _table(item, width, height) if item.file else _list(items, item, width, height)
 
 
 def nearest(items: Sequence[Item], step: int) -> Item:
@@ -170,6 +173,39 @@ def _settings(settings: dict[str, Setting], width: int) -> list[Row]:
         ((fit(f" {clean(key)}", min(40, width // 2)), Role.MUTED), (clean(str(value), width // 2), Role.VALUE))
         for key, value in redacted(settings).items()
     ]
+
+
+def _table(item: Item, width: int, height: int) -> list[Row]:
+    """Show the first rows of a table, or why it cannot be read."""
+    table = read_table(item.file)
+    head = f" step {item.step}  {clean(table.problem or item.detail)}"
+    if table.problem or not table.columns:
+        return [((head, Role.MUTED),)]
+    listed = table.rows[: max(height - 2, 0)]
+    cells = [[_cell(value) for value in row] for row in listed]
+    widths = [
+        min(max([len(name), *(len(row[column]) for row in cells if column < len(row))]), _WIDEST_CELL)
+        for column, name in enumerate(map(clean, table.columns))
+    ]
+    spare = width - 1 - sum(cell + 2 for cell in widths)
+    if spare > 0 and widths:  # the last column is often a text
+        widths[-1] += spare
+
+    def line(texts: Sequence[str], role: Role) -> Row:
+        return ((" ", role), *((fit(text, cell) + "  ", role) for text, cell in zip(texts, widths, strict=False)))
+
+    left = table.count - len(listed)
+    more = f"  {left} more rows" if left else ""
+    rows = [((head + more, Role.MUTED),), line([clean(name) for name in table.columns], Role.ACCENT)]
+    return [*rows, *(line(row, Role.TEXT) for row in cells)]
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return format_value(value)
+    if isinstance(value, dict):  # an image or another object of W&B
+        return clean(f"[{value.get('_type', 'object')}]", _WIDEST_CELL)
+    return clean(" ".join(redacted_text(str(value)[:400]).split()), 400)
 
 
 def _list(items: list[Item], item: Item, width: int, height: int) -> list[Row]:

@@ -18,6 +18,7 @@ from tuimon.formats.wandb.run_file import MAGIC
 from tuimon.media import Item, Kind, Reader
 from tuimon.media.limits import distribution
 from tuimon.media.readers._records import block_records
+from tuimon.media.tables import table_file
 
 _MAX_BINS = 1 << 16
 _KINDS = {"image": Kind.IMAGE, "images": Kind.IMAGE, "audio": Kind.AUDIO, "video": Kind.VIDEO, "videos": Kind.VIDEO}
@@ -29,12 +30,13 @@ def _items(path: str) -> Iterator[Item]:
         if b"_type" not in record:
             continue
         try:
-            yield from list(_row(Message(record).message(2)))
+            yield from list(_row(Message(record).message(2), path))
         except FormatError:
             continue
 
 
-def _row(row: Message) -> Iterator[Item]:
+def _row(row: Message, path: str) -> Iterator[Item]:
+    """Yield the items of a row of the history in the log at `path`."""
     step = row.message(2).integer(1)
     values: dict[str, Any] = {}
     sizes: dict[str, int] = {}
@@ -50,14 +52,14 @@ def _row(row: Message) -> Iterator[Item]:
     while waiting:
         name, value = waiting.pop()
         if "_type" in value:
-            made = _item(name, value, step, sizes.get(name, 0))
+            made = _item(name, value, step, sizes.get(name, 0), path)
             if made is not None:
                 yield made
         else:
             waiting.extend((f"{name}.{key}", inner) for key, inner in value.items() if isinstance(inner, dict))
 
 
-def _item(tag: str, value: dict[str, Any], step: int, encoded: int) -> Item | None:
+def _item(tag: str, value: dict[str, Any], step: int, encoded: int, log: str) -> Item | None:
     form = value.get("_type")
     if not isinstance(form, str):
         return None
@@ -66,7 +68,8 @@ def _item(tag: str, value: dict[str, Any], step: int, encoded: int) -> Item | No
         return Item(Kind.HISTOGRAM, tag, step, encoded, "", shown) if shown else None
     base = form.removesuffix("-file").partition("/")[0]
     kind = Kind.TABLE if base in _TABLES else _KINDS.get(base, Kind.OTHER)
-    return Item(kind, tag, step, _whole(value.get("size")), _detail(kind, form, value))
+    file = table_file(log, value.get("path")) if kind is Kind.TABLE else ""
+    return Item(kind, tag, step, _whole(value.get("size")), _detail(kind, form, value), file=file)
 
 
 def _detail(kind: Kind, form: str, value: dict[str, Any]) -> str:

@@ -1,0 +1,75 @@
+"""Contents of the tables that W&B stores beside its log: `files/media/table/NAME_STEP_HASH.table.json`, one JSON object
+{"columns": [...], "data": [[...], ...]}.
+
+A table is read when it is shown. The path comes from the log, so that only files of this kind are opened that lie below
+the directory of the run's files, also after links have been followed.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+from msgspec import Struct
+
+from tuimon.sources.files import open_regular
+
+_MOST_BYTES = 16 << 20
+_MOST_ROWS, _MOST_COLUMNS = 500, 60
+
+
+class Table(Struct, frozen=True):
+    """The first rows of a table, or the reason why it cannot be shown."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    count: int
+    """Number of all rows."""
+    problem: str = ""
+
+
+def table_file(log: str, path: object) -> str:
+    """Return the absolute path of a table that a W&B log names, "" if it is not one that may be opened."""
+    if not isinstance(path, str) or not path.startswith("media/table/") or not path.endswith(".table.json"):
+        return ""
+    root = Path(log).parent / "files"
+    try:
+        file, real_root = (root / path).resolve(), root.resolve()
+    except (OSError, RuntimeError, ValueError):
+        return ""
+    return str(file) if file.is_relative_to(real_root) else ""
+
+
+def read_table(path: str) -> Table:
+    """Read a table; its `problem` says why it cannot be shown."""
+    try:
+        status = os.stat(path)  # noqa: PTH116
+    except OSError as error:
+        return _failed(f"{error.strerror}: {os.path.basename(path)}")
+    return _read(path, status.st_size, status.st_mtime)
+
+
+@lru_cache(maxsize=4)
+def _read(path: str, size: int, modified: float) -> Table:
+    if size > _MOST_BYTES:
+        return _failed(f"larger than {_MOST_BYTES >> 20} MiB")
+    try:
+        descriptor, _ = open_regular(path)
+        with os.fdopen(descriptor, "rb") as stream:
+            document = orjson.loads(stream.read(_MOST_BYTES))
+        columns, data = document["columns"], document["data"]
+    except OSError as error:
+        return _failed(f"{error.strerror}: {os.path.basename(path)}")
+    except (ValueError, TypeError, KeyError):
+        return _failed("not a table of W&B")
+    if not isinstance(columns, list) or not isinstance(data, list):
+        return _failed("not a table of W&B")
+    rows = tuple(tuple(row[:_MOST_COLUMNS]) for row in data[:_MOST_ROWS] if isinstance(row, list))
+    return Table(tuple(str(column) for column in columns[:_MOST_COLUMNS]), rows, len(data))
+
+
+def _failed(problem: str) -> Table:
+    return Table((), (), 0, problem)
