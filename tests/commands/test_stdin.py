@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -272,3 +273,19 @@ def test_a_full_disk_is_reported_and_does_not_stop_the_writer() -> None:
     writer.join(60)
     assert not writer.is_alive()
     assert spool.ended()
+
+
+def test_an_input_that_cannot_be_stored_whole_is_partly_read() -> None:
+    text = "".join(f"step {step} loss {1 / (step + 1):.5f}\n" for step in range(20_000))
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    for words, code in (("--strict",), 5), ((), 0):
+        done = subprocess.run(
+            [sys.executable, "-m", "tuimon", "summary", "-", *words],
+            input=text, capture_output=True, text=True, preexec_fn=limit, timeout=200,
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        assert "loss" in done.stdout
+        assert "what came after it was not read" in done.stderr

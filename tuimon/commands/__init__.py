@@ -222,4 +222,14 @@ def _run(words: list[str]) -> int:
         )
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
         command.arguments(parser)
-    return command.run(parser.parse_args(words))
+    options = parser.parse_args(words)
+    code = command.run(options)
+    if code == ExitCode.OK and getattr(options, "strict", False) and _stdin_is_incomplete():
+        return ExitCode.PARTLY_READ
+    return code
+
+
+def _stdin_is_incomplete() -> bool:
+    """Return whether a part of standard input could not be stored, and so was not read."""
+    module = sys.modules.get("tuimon.commands._stdin")
+    return module is not None and module.is_incomplete()

@@ -62,6 +62,11 @@ class StdinSpool:
         threading.Thread(target=self._copy, name="stdin", daemon=True).start()
         return self.path
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether a part of the input could not be stored."""
+        return bool(self._problem)
+
     def ended(self) -> bool:
         """Return True once all input is in the file."""
         return self._ended.is_set()
@@ -114,6 +119,11 @@ class StdinSpool:
 
 
 _spool: StdinSpool | None = None
+
+
+def is_incomplete() -> bool:
+    """Return whether a part of standard input could not be stored."""
+    return _spool is not None and _spool.is_incomplete
 
 
 def stdin_spool() -> StdinSpool:
