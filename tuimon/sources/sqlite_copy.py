@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from tuimon.errors import FormatError, Unfinished
-from tuimon.sources.files import Signature, is_gone, open_regular, regular, signature
+from tuimon.sources.files import Signature, explain, is_gone, open_regular, regular, signature
 
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every SQLite database (https://www.sqlite.org/fileformat2.html)."""
@@ -105,8 +105,24 @@ def _copy_all(path: str, copy: str) -> bool:
 def _copy(path: str, copy: str) -> None:
     descriptor, _ = open_regular(path)
     try:
-        with open(copy, "wb") as target:
+        with _blaming(copy):
+            target = os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
             while piece := os.read(descriptor, _PIECE):
-                target.write(piece)
+                with _blaming(copy):
+                    while piece:
+                        piece = piece[os.write(target, piece) :]
+        finally:
+            os.close(target)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _blaming(copy: str) -> Iterator[None]:
+    """Name the directory of the copy in an OSError, which is reported as a problem of the database otherwise."""
+    try:
+        yield
+    except OSError as error:
+        place = os.path.dirname(os.path.dirname(copy))
+        raise OSError(error.errno, f"cannot be copied to {place}: {explain(error)} (set TMPDIR)") from error
