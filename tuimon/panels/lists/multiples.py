@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.draw import FrameCache, render
-from tuimon.model.views import ChartView, Role, Rows, Size
+from tuimon.model.views import ChartView, Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._metrics import by_relevance, reading_of
-from tuimon.panels._run_facts import reward_of
+from tuimon.panels._run_facts import main_of
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 from tuimon.text import clean, fit
@@ -49,10 +49,17 @@ def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
     return tuple(sorted(ranked, key=lambda name: 2 * counts[merge_key(name)] < most))
 
 
-def first_metric(runs: Sequence[Run]) -> str:
-    """Return the metric that is shown at first: the reward of most of these runs, or their most relevant metric."""
-    names = [reading.metric for run in runs[:50] if (reading := reward_of(run)) is not None]
+def first_metric(runs: Sequence[Run], selected: Run | None) -> str:
+    """Return the metric that is shown at first: the one that the list draws for the selected run, or else for most."""
+    if selected is not None and (reading := main_of(selected)) is not None:
+        return reading.metric
+    names = [reading.metric for run in runs[:50] if (reading := main_of(run)) is not None]
     return max(names, key=names.count) if names else next(iter(common_metrics(runs)), "")
+
+
+def with_metric(runs: Iterable[Run], metric: str) -> tuple[Run, ...]:
+    """Return the runs that have a metric."""
+    return tuple(run for run in runs if name_in(run, metric))
 
 
 def name_in(run: Run, metric: str) -> str:
@@ -77,15 +84,12 @@ def chart(
 ) -> Rows:
     """Return the chart of a run as rows, each exactly as wide as `size`. limits: of y; None: those of the curve."""
     sign = "!" if run.id in listing.alerts else " "
-    name = fit(f" {sign}{clean(run.name[listing.shared :])}", max(size.width - 11, 8), "ends").rstrip()
-    metric_name = name_in(run, metric)
-    panel = metric_panel(metric_name or metric)
+    name = f" {sign}" + fit(clean(run.name[listing.shared :]), max(size.width - 13, 8), "ends").rstrip()
+    panel = metric_panel(name_in(run, metric) or metric)
     fixed = () if limits is None or limits[0] == limits[1] else ((panel.id, *limits),)
     view = panel.view(run, size, listing.now, listing.symbols, ChartOptions(y_fixed=fixed, axis_named=True))
     if isinstance(view, ChartView):
-        view = replace(
-            view, title=name, headline=view.headline if metric_name else (("not logged", Role.MUTED),), note=""
-        )
+        view = replace(view, title=name, note="")
     return render(view, size, listing.symbols, frames)
 
 

@@ -142,6 +142,8 @@ class MultiplesScreen(WorkScreen):
         self.grid = RunGrid()
         super().__init__(actions, self.grid)
         self._first, self.grid.metric = selected, metric
+        self._listed: tuple[Run, ...] = ()
+        """The runs of the list, those without the metric, too."""
 
     def on_mount(self) -> None:
         self.dashboard.redraw()
@@ -155,12 +157,16 @@ class MultiplesScreen(WorkScreen):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         runs = runs_of(snapshot, state.runs, now, state.symbols)
         if not self.grid.metric:
-            self.grid.metric = multiples.first_metric(runs)
-        self.grid.show(runs, listing_of(snapshot, state.runs, now, state.symbols), state.theme)
+            selected = next((run for run in runs if run.path == self._first), None)
+            self.grid.metric = multiples.first_metric(runs, selected)
+        self._listed = runs
+        shown = multiples.with_metric(runs, self.grid.metric)
+        self.grid.show(shown, listing_of(snapshot, state.runs, now, state.symbols), state.theme)
         page, pages = self.grid.page
         head: list[Span] = [
             (f" {clean(self.grid.metric) or 'no metric'}", Role.TITLE),
-            (f"  {plural(len(runs), 'run')}", Role.TEXT),
+            (f"  {plural(len(shown), 'run')}", Role.TEXT),
+            (f", not in {len(runs) - len(shown)}" if len(shown) < len(runs) else "", Role.MUTED),
             ("  same limits" if self.grid.same_limits else "  own limits", Role.MUTED),
         ]
         if pages > 1:
@@ -180,7 +186,7 @@ class MultiplesScreen(WorkScreen):
 
     def next_metric(self, by: int) -> None:
         """Show the next metric by relevance."""
-        names = multiples.common_metrics(self.grid.runs)
+        names = multiples.common_metrics(self._listed)
         if names:
             index = names.index(self.grid.metric) if self.grid.metric in names else -by
             self.grid.metric = names[(index + by) % len(names)]
@@ -194,7 +200,7 @@ class MultiplesScreen(WorkScreen):
     def filter_edited(self, text: str) -> None:
         """Show the first metric whose name contains the words."""
         words = text.lower().split()
-        names = multiples.common_metrics(self.grid.runs)
+        names = multiples.common_metrics(self._listed)
         found = next((name for name in names if all(word in name.lower() for word in words)), "") if words else ""
         if found:
             self.grid.metric = found

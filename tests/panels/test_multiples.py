@@ -1,0 +1,46 @@
+"""Test small multiples: which runs and limits they have, and how a page is divided."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tuimon.model.views import Size
+from tuimon.monitor.local import open_run
+from tuimon.panels.lists.multiples import LEAST, common_metrics, first_metric, grid, limits_of, name_in, with_metric
+
+
+def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Path) -> None:
+    logged = {
+        "a": {"train/loss": [3.0, 1.0], "train/reward": [0.0, 1.0]},
+        "b": {"loss": [-2.0, 0.5], "reward": [float("nan"), 4.0]},
+        "c": {"accuracy": [0.1, 0.2]},
+    }
+    for name, metrics in logged.items():
+        (tmp_path / name).mkdir()
+        rows = [{"step": step} | {key: values[step] for key, values in metrics.items()} for step in range(2)]
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+    assert [name_in(run, "train/loss") for run in runs] == ["train/loss", "loss", ""]
+    assert with_metric(runs, "train/loss") == tuple(runs[:2])
+    assert limits_of(runs, "train/loss") == (-2.0, 3.0)
+    assert limits_of(runs, "train/reward") == (0.0, 4.0)
+    assert limits_of(runs, "elsewhere") is None
+    assert common_metrics(runs)[-1] == "accuracy", "that of one run comes last"
+    assert len(common_metrics(runs)) == 3
+    assert first_metric(runs, runs[2]) == "accuracy"
+    assert first_metric(runs, None) in ("train/reward", "reward")
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12, 2000])
+@pytest.mark.parametrize("size", [Size(40, 8), Size(80, 22), Size(200, 48), Size(300, 76)])
+def test_a_page_has_room_for_its_charts(count: int, size: Size) -> None:
+    columns, rows, chart = grid(size, count)
+    assert columns * chart.width <= size.width
+    assert rows * chart.height <= size.height
+    assert chart.width >= min(LEAST.width, size.width)
+    assert chart.height >= LEAST.height
+    assert columns * (rows - 1) < count, "no empty row"
+    assert columns * rows >= count or rows == size.height // LEAST.height, "a page is filled before there is another"
