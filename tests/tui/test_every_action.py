@@ -769,6 +769,12 @@ async def test_hyperparameters(tmp_path: Path) -> None:
         assert screen.table.cursor == 4
         await t.press("hparams_page_up")
         assert screen.table.cursor == 0
+        await t.press("hparams_parallel")
+        shown = await until(t.app, t.pilot, lambda s: "seed" in s.splitlines()[1] and "loss" in s.splitlines()[1])
+        assert any(0x2800 < ord(glyph) < 0x2900 for glyph in shown)
+        assert screen.table.HEADS > 5
+        await t.press("hparams_parallel")
+        assert screen.table.HEADS == 1
         await t.press("hparams_filter")
         await t.type("seed03")
         await until(t.app, t.pilot, lambda s: "1 runs" in s)

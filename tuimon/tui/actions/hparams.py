@@ -29,6 +29,10 @@ def _open(app: Dashboard) -> None:
         app.show_run(run)
 
 
+def _parallel(app: Dashboard) -> None:
+    topmost(app, screens.HparamsScreen).toggle_parallel()
+
+
 def _sort(app: Dashboard, by: int) -> None:
     topmost(app, screens.HparamsScreen).next_sort(by)
 
@@ -52,6 +56,7 @@ ACTIONS = (
     _action("hparams_filter", "slash", "filter", "List the runs that match", begin_filter, 4),
     _action("hparams_sort", "greater_than_sign,right", "sort", "Sort by the next column", partial(_sort, by=1), 5),
     _action("hparams_sort_back", "less_than_sign,left", "sort", "Sort by the previous column", partial(_sort, by=-1)),
+    _action("hparams_parallel", "v", "lines", "Parallel coordinates above the table; again: hide", _parallel, 7),
     _action("hparams_reverse", "R", "reverse", "Reverse the order", _reverse, 6),
     _action("hparams_up", "up,k", "up", "Select the run above", move(-1)),
     _action("hparams_down", "down,j", "down", "Select the run below", move(1)),

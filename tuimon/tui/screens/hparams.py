@@ -15,10 +15,14 @@ from tuimon.panels.lists.hparam_rows import (
     sort_rows,
     table_row,
 )
+from tuimon.panels.lists.parallel import parallel_rows
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
+
+_WIDE, _TALL = 160, 30
+"""Columns and rows of the screen from which parallel coordinates are shown at first."""
 
 
 class RunTable(Table):
@@ -31,6 +35,8 @@ class RunTable(Table):
         self.runs: list[tuple[Run, tuple[Any, ...]]] = []
         self.source: HparamTable | None = None
         self.sort, self.reverse = 0, False
+        self.parallel: bool | None = None
+        """Whether parallel coordinates are above the table; None: if the screen is wide."""
         self._state: ViewState | None = None
 
     @property
@@ -48,8 +54,12 @@ class RunTable(Table):
         source, state = self.source, self._state
         if width < 2 or height < 1 or source is None or state is None:
             return
+        picture: list[Row] = []
+        if self.parallel or (self.parallel is None and width >= _WIDE and height >= _TALL):
+            picture = parallel_rows(source, self.runs, self.cursor, width, max(height // 2, 6), state.symbols)
+        self.HEADS = 1 + len(picture)
         widths = column_widths(source, width, self.sort)
-        rows = [head_row(source, widths, self.sort, self.reverse, state.symbols)]
+        rows = [*picture, head_row(source, widths, self.sort, self.reverse, state.symbols)]
         rows += [
             table_row(self.runs[index][1], widths, index == self.cursor, source.columns)
             for index in self.scroll_to_cursor()
@@ -105,6 +115,13 @@ class HparamsScreen(TableScreen):
         """Sort by another column."""
         self.table.sort = (self.table.sort + by) % max(len(self._source.columns), 1)
         self.dashboard.redraw()
+
+    def toggle_parallel(self) -> None:
+        """Show or hide the parallel coordinates."""
+        self.table.parallel = self.table.HEADS == 1
+        self.table.draw()
+        if self.table.parallel and self.table.HEADS == 1:
+            self.dashboard.say("Parallel coordinates need two columns in which the runs differ")
 
     def reverse(self) -> None:
         """Reverse the order."""

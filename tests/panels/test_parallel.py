@@ -1,0 +1,49 @@
+"""Test parallel coordinates: axes, labels, and where the lines cross them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tuimon.model.views import Role, Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels.lists.hparam_rows import hparam_table
+from tuimon.panels.lists.parallel import parallel_rows
+
+
+@pytest.mark.parametrize("symbols", list(Symbols))
+def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) -> None:
+    for number, (lr, algo) in enumerate([(1e-5, "grpo"), (1e-3, "ppo"), (1e-1, "ppo")]):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "metrics.jsonl").write_text(f'{{"step": 0, "reward": {number}}}\n')
+        settings = {"lr": lr, "algo": algo, "same": 1}
+        (tmp_path / f"run{number}" / "config.json").write_text(json.dumps(settings))
+    runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+    table = hparam_table(runs)
+    rows = parallel_rows(table, table.rows, 0, 100, 24, symbols)
+    assert len(rows) == 24
+    texts = ["".join(text for text, _ in row) for row in rows]
+    assert texts[0].split() == ["reward", "lr", "algo"]
+    assert texts[1].split() == ["2", "0.1000", "ppo"]
+    assert texts[-1].split() == ["0", "1.00e-05", "grpo"]
+    assert all(len(text) == 100 for text in texts)
+    assert symbols is not Symbols.ASCII or "".join(texts).isascii()
+    flat = [[(glyph, role) for text, role in row for glyph in text] for row in rows[2:-1]]
+    places = [8, 50, 92]
+    for place in places:
+        crossed = [y for y, row in enumerate(flat) if row[place][1] is not Role.AXIS]
+        assert crossed[0] == 0
+        assert crossed[-1] == len(flat) - 1
+    assert flat[-1][8][1] is Role.ACCENT, "the selected run has the lowest reward"
+    assert flat[0][8][1] is Role.GOOD, "the best run"
+    assert any(role is Role.MUTED for role in (row[50][1] for row in flat[8:13])), "1e-3 is in the middle of a log axis"
+
+
+def test_a_single_column_has_no_picture(tmp_path: Path) -> None:
+    for number in range(2):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "metrics.jsonl").write_text(f'{{"step": 0, "reward": {number}}}\n')
+    table = hparam_table(open_run(tmp_path).runs)
+    assert parallel_rows(table, table.rows, 0, 100, 20, Symbols.BRAILLE) == []

@@ -1,0 +1,138 @@
+"""Parallel coordinates: an axis for each metric and setting of the hyperparameter table, and a line for each run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.draw.raster import glyphs
+from tuimon.draw.rows import fit_row
+from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.panels.lists.hparam_rows import HparamTable, cell_text
+from tuimon.store import Run
+from tuimon.text import cell_width, clean, fit
+
+_AXIS_WIDTH = 16
+"""Minimum cells from one axis to the next."""
+_MOST_RUNS = 2000
+_LOG_RATIO = 50.0
+"""Ratio of the largest to the smallest value, all positive, from which an axis is logarithmic."""
+_OTHER, _BEST, _SELECTED = range(3)
+_ROLES = {_OTHER: Role.MUTED, _BEST: Role.GOOD, _SELECTED: Role.ACCENT}
+
+Floats = npt.NDArray[np.float64]
+
+
+def parallel_rows(
+    table: HparamTable,
+    rows: Sequence[tuple[Run, tuple[Any, ...]]],
+    selected: int,
+    width: int,
+    height: int,
+    symbols: Symbols,
+) -> list[Row]:
+    """Return `height` rows: names, highest values, lines, lowest values. rows: the runs that are listed.
+
+    The selected run and the one with the highest reward are in front. A line has a gap where a value is missing.
+    """
+    columns = _columns(table, rows, max((width - _AXIS_WIDTH) // _AXIS_WIDTH + 1, 1))
+    tall = height - 3
+    if len(columns) < 2 or tall < 2:
+        return []
+    scaled = [_scaled([row[column] for _, row in rows[:_MOST_RUNS]]) for column in columns]
+    step = (width - _AXIS_WIDTH) / (len(columns) - 1)
+    places = [round(_AXIS_WIDTH / 2 + index * step) for index in range(len(columns))]
+    heights = np.array([parts for parts, _, _ in scaled])
+    owners, masks = _drawn(heights, places, width, tall, selected, _best(table, rows), symbols)
+    codes, bar = glyphs(symbols).codes, "|" if symbols is Symbols.ASCII else "│"
+    drawn: list[Row] = []
+    for y in range(tall):
+        spans: list[Span] = []
+        for x in range(width):
+            mask = int(masks[y, x])
+            if mask:
+                spans.append((chr(int(codes[mask])), _ROLES[int(owners[y, x])]))
+            else:
+                spans.append((bar if x in places else " ", Role.AXIS))
+        drawn.append(tuple(spans))
+    names = _labels([clean(table.columns[column].rpartition(".")[2]) for column in columns], places, width, Role.TITLE)
+    highest = _labels([high for _, _, high in scaled], places, width, Role.AXIS)
+    lowest = _labels([low for _, low, _ in scaled], places, width, Role.AXIS)
+    return [fit_row(row, width) for row in (names, highest, *drawn, lowest)]
+
+
+def _columns(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], most: int) -> list[int]:
+    """Return the first columns, without the name, in which the runs differ."""
+    differ = [column for column in range(1, len(table.columns)) if len({cell_text(row[column]) for _, row in rows}) > 1]
+    return differ[:most]
+
+
+def _scaled(values: Sequence[Any]) -> tuple[Floats, str, str]:
+    """Return the place of each value on its axis (0 to 1; NaN without a value), and the labels of its ends."""
+    numbers = np.array([float(v) if _is_number(v) else math.nan for v in values])
+    known = numbers[np.isfinite(numbers)]
+    if all(value is None or _is_number(value) for value in values) and len(known):
+        low, high = float(known.min()), float(known.max())
+        if low > 0 and high / low >= _LOG_RATIO:
+            parts = (np.log(np.where(numbers > 0, numbers, np.nan)) - math.log(low)) / math.log(high / low)
+        else:
+            parts = (numbers - low) / ((high - low) or 1.0)
+        return np.where(np.isfinite(parts), parts, np.nan), cell_text(low), cell_text(high)
+    names = sorted({cell_text(value) for value in values if value is not None})
+    order = {name: index / max(len(names) - 1, 1) for index, name in enumerate(names)}
+    parts = np.array([math.nan if value is None else order[cell_text(value)] for value in values])
+    return parts, clean(names[0]), clean(names[-1])
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> int:
+    """Return the index of the run with the highest reward; -1 without rewards."""
+    if "reward" not in table.columns:
+        return -1
+    column = table.columns.index("reward")
+    known = [(row[column], index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]) if _is_number(row[column])]
+    return max((pair for pair in known if math.isfinite(pair[0])), default=(0, -1))[1]
+
+
+def _drawn(
+    heights: Floats, places: Sequence[int], width: int, tall: int, selected: int, best: int, symbols: Symbols
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Return (owner, mask of dots) of each cell. heights: axis × run."""
+    form = glyphs(symbols)
+    dots = np.zeros((3, tall * form.rows, width * form.columns), bool)
+    rows_of_dots = tall * form.rows - 1
+    for left in range(len(places) - 1):
+        begin, end = places[left] * form.columns, places[left + 1] * form.columns
+        parts = np.linspace(0.0, 1.0, 2 * max(end - begin, rows_of_dots) + 1)
+        x = np.rint(begin + (end - begin) * parts).astype(int)
+        for run in range(heights.shape[1]):
+            y = heights[left, run] + (heights[left + 1, run] - heights[left, run]) * parts
+            if np.isnan(y[0]):
+                continue
+            layer = _SELECTED if run == selected else _BEST if run == best else _OTHER
+            dots[layer, np.rint((1 - y) * rows_of_dots).astype(int), x] = True
+    cells = dots.reshape(3, tall, form.rows, width, form.columns)
+    bits = 1 << (np.arange(form.rows)[:, None] + np.arange(form.columns)[None, :] * form.rows)
+    layers = (cells * bits[None, None, :, None, :]).sum(axis=(2, 4))
+    owner = np.where(layers[_SELECTED] > 0, _SELECTED, np.where(layers[_BEST] > 0, _BEST, _OTHER))
+    mask = np.take_along_axis(layers, owner[None], axis=0)[0]
+    return owner.astype(np.uint8), mask.astype(np.uint8)
+
+
+def _labels(texts: Sequence[str], places: Sequence[int], width: int, role: Role) -> Row:
+    """Return a row with each text centred at its place."""
+    spans: list[Span] = []
+    end = 0
+    for text, place in zip(texts, places, strict=True):
+        shown = fit(text, _AXIS_WIDTH - 2, keep="end").strip()
+        start = min(max(place - cell_width(shown) // 2, end), max(width - cell_width(shown), end))
+        spans += [(" " * (start - end), role), (shown, role)]
+        end = start + cell_width(shown)
+    return tuple(spans)
