@@ -50,9 +50,12 @@ def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
 
 
 def first_metric(runs: Sequence[Run], selected: Run | None) -> str:
-    """Return the metric that is shown at first: the one that the list draws for the selected run, or else for most."""
+    """Return the metric that is shown at first: the one that the list draws for the selected run if half of the runs
+    have it, or else the one that it draws for most runs."""
     if selected is not None and (reading := main_of(selected)) is not None:
-        return reading.metric
+        sample = runs[:50]
+        if 2 * len(with_metric(sample, reading.metric)) >= len(sample):
+            return reading.metric
     names = [reading.metric for run in runs[:50] if (reading := main_of(run)) is not None]
     return max(names, key=names.count) if names else next(iter(common_metrics(runs)), "")
 

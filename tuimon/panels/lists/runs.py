@@ -157,10 +157,12 @@ def age_text(seconds: float) -> str:
     return f"{int(seconds // 10 * 10)} s"
 
 
-def _value(reading: MetricReading | None) -> Row:
+def _value(reading: MetricReading | None, width: int) -> Row:
     if reading is None:
         return ()
     text = format_value(reading.last, unit_text(reading.meaning.unit))
+    if cell_width(text) > width:
+        text = format_value(reading.last)
     return ((text, Role.VALUE if math.isfinite(reading.last) else Role.CRITICAL),)
 
 
@@ -204,7 +206,9 @@ def _metric_column(id: str, reading: Callable[[Run], MetricReading | None], drop
     def useful(run: Run, listing: Listing) -> bool:
         return reading(run) is not None
 
-    return Column(id, id, 8, last, lambda run, listing, width: _value(reading(run)), drop, useful=useful, down=down)
+    return Column(
+        id, id, 8, last, lambda run, listing, width: _value(reading(run), width), drop, useful=useful, down=down
+    )
 
 
 COLUMNS = (
