@@ -9,13 +9,14 @@ import orjson
 
 from tuimon.formats._shared.json import parse
 
-_SKIPPED = frozenset(
+SKIPPED = frozenset(
     {
         "token_ids", "token_loss_mask", "generation_logprobs", "prev_logprobs", "logprobs", "ref_logprobs", "values",
         "token_rewards", "prompt_tokens", "response_tokens", "tokens", "masks", "loss_mask", "rollout_log_probs",
         "prompt_ids", "response_ids", "input_ids", "attention_mask", "position_ids",
     }
 )  # fmt: skip
+"""Names of token lists."""
 _LARGE = 64 << 10
 """Size (bytes) of a line from which the lists are worth skipping."""
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -26,7 +27,7 @@ def decode(line: bytes) -> Any:
     if len(line) > _LARGE:
         try:
             parts = _OBJECT.decode(line)
-            return {key: orjson.loads(bytes(part)) for key, part in parts.items() if key not in _SKIPPED}
+            return {key: orjson.loads(bytes(part)) for key, part in parts.items() if key not in SKIPPED}
         except (msgspec.DecodeError, orjson.JSONDecodeError):
             pass  # NaN, or text that is not UTF-8
     return parse(line)

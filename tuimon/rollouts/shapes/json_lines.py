@@ -1,38 +1,47 @@
-"""JSON Lines: one sample per line, or one line per step with a list in each column. Positions are byte offsets.
+"""JSON Lines: one sample per line, or one line per step with a list in each column.
 
-Lines above MAX_DOCUMENT are skipped, and reported by a FormatError after the last row.
+Positions are byte offsets: of a line, or, in a long line of columns, of the first cell of each row. Other lines above
+MAX_DOCUMENT are skipped, and reported by a FormatError after the last row.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from tuimon.errors import FormatError
 from tuimon.rollouts import MAX_DOCUMENT, Rows, Shape
 from tuimon.rollouts.shapes._columns import rows_of
 from tuimon.rollouts.shapes._decoding import decode
-from tuimon.sources.files import open_regular
+from tuimon.rollouts.shapes._large_line import find_line_start, large_line
+from tuimon.sources.files import open_regular, signature
 
-_PART = 1 << 20
+_LONG = 4 << 20
+"""Size (bytes) from which a line is searched for columns before it is parsed."""
 _BUFFER = 256 << 10
 """Bytes that are read at a time: samples are longer than the default buffer."""
 
 
 def _rows(path: str, start: int) -> Rows:
-    descriptor, _ = open_regular(path)
+    descriptor, status = open_regular(path)
     session: dict[str, Any] | None = None
     skipped = 0
     with open(descriptor, "rb", buffering=_BUFFER) as file:
-        file.seek(start)
-        offset = start
-        while line := file.readline(MAX_DOCUMENT):
+        offset = find_line_start(descriptor, start)
+        file.seek(offset)
+        while line := file.readline(_LONG):
             here, offset = offset, offset + len(line)
-            if len(line) == MAX_DOCUMENT and not line.endswith(b"\n"):
-                skipped += 1
-                while line and not line.endswith(b"\n"):
-                    line = file.readline(_PART)
-                    offset += len(line)
-                continue
+            if len(line) == _LONG and not line.endswith(b"\n"):
+                large = large_line(path, here, signature(status))
+                offset = large.end
+                file.seek(offset)
+                if large.columns:
+                    yield from large.rows(descriptor, start)
+                    continue
+                if offset - here > MAX_DOCUMENT:
+                    skipped += 1
+                    continue
+                line = os.pread(descriptor, offset - here, here)
             try:
                 document = decode(line)
             except FormatError:
