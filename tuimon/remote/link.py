@@ -12,7 +12,7 @@ from tuimon.errors import TuimonError
 from tuimon.model.links import Link, RemotePath
 from tuimon.remote.connection import MAX_BYTES, Connection, Ended, TooLarge
 from tuimon.remote.expiry import expire
-from tuimon.remote.mirror import DiskFull, Mirror
+from tuimon.remote.mirror import Mirror, is_disk_full
 from tuimon.remote.targets import Target
 from tuimon.text import clean
 
@@ -109,10 +109,13 @@ class Keeper:
     def _keep(self) -> None:
         failures = 0
         while not self._closing.is_set():
-            if not self.mirror.lock():
-                self._follow_other()
-                continue
-            pause, was_up = self._connect(failures)
+            try:
+                if not self.mirror.lock():
+                    self._follow_other()
+                    continue
+                pause, was_up = self._connect(failures)
+            except OSError as error:
+                pause, was_up = self._fail(error, failures), False
             if self._closing.is_set():
                 break
             failures = 1 if was_up else failures + 1
@@ -146,19 +149,24 @@ class Keeper:
             state = "login" if ended.login else "failed" if ended.final else "lost"
             pause = 3600.0 if ended.login or ended.final else None
             self._say(state, ended.reason)
-        except DiskFull as error:
-            pause = RETRY_FULL
-            self._say("failed", f"local disk full: {error.message}")
-        except TooLarge as error:
-            pause = 3600.0
-            self._say("failed", error.message)
         except (TuimonError, OSError, ValueError) as error:
-            self._say("lost", f"{error.message if isinstance(error, TuimonError) else error}")
-            pause = RETRY[-1] if failures > len(RETRY) else None
+            pause = self._fail(error, failures)
         finally:
             logging_in.close()
             self._connection = None
         return pause, connection is not None and connection.answered
+
+    def _fail(self, error: Exception, failures: int) -> float | None:
+        """Publish why a link has ended; return the seconds to wait, or None for the usual time."""
+        reason = error.message if isinstance(error, TuimonError) else str(error)
+        if is_disk_full(error):
+            self._say("failed", f"local disk full: {reason}")
+            return RETRY_FULL
+        if isinstance(error, TooLarge):
+            self._say("failed", reason)
+            return 3600.0
+        self._say("lost", reason)
+        return RETRY[-1] if failures > len(RETRY) else None
 
     def _progress(self, connection: Connection) -> None:
         """Publish the state of a link that is up."""

@@ -41,7 +41,7 @@ KEEP_FREE = 1 << 30
 """Bytes of the local disk that are left free, or a tenth of a small disk."""
 SAMPLE = 4096
 """Bytes at the beginning and at the end of a file whose checksums show whether it is still the same file."""
-_MORE_SPACE = "Free space, or set TUIMON_MIRROR to a directory on another disk."
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FREE_CHECK = 16 << 20
 """Bytes that are written between two checks of the free space."""
 _LATEST = 2**63 // 10**9 - 1
@@ -59,6 +59,11 @@ class MirrorError(TuimonError):
 
 class DiskFull(TuimonError):
     """The local disk, or the part of it that mirrors may use, is full."""
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether an error of a mirror is due to a full disk: of a write, or of a new file or directory."""
+    return isinstance(error, DiskFull) or (isinstance(error, OSError) and error.errno in _FULL)
 
 
 def component(name: str) -> str:
@@ -362,14 +367,9 @@ def _make_directories(path: str) -> None:
 
 def _write(descriptor: int, data: bytes, at: int) -> None:
     view = memoryview(data)
-    try:
-        while view:
-            count = os.pwrite(descriptor, view, at)
-            view, at = view[count:], at + count
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise DiskFull(error.strerror or "disk full", _MORE_SPACE) from error
-        raise
+    while view:
+        count = os.pwrite(descriptor, view, at)
+        view, at = view[count:], at + count
 
 
 def _stamp(descriptor: int, modified: float) -> None:
