@@ -160,6 +160,9 @@ def test_lost_link_says_since_when_and_until_when(monkeypatch: pytest.MonkeyPatc
     link = Link("gpu01:a", "gpu01", "lost", heard=43_390.0, since=43_395.0, retry=43_442.0)
     text = "".join(part for part, _ in link_row(link, 43_437.0))
     assert text == "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s"
+    link.state, link.detail = "connecting", "Connection reset"
+    text = "".join(part for part, _ in link_row(link, 43_438.0))
+    assert text == "gpu01 lost 00:43, shown as of 12:03:10, connecting"
     monkeypatch.undo()
     time.tzset()
 

@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 from support.mirrored import until
+from support.slow_link import SlowLink
 from support.sshd import Sshd, descendants, kill
 from support.terminal import TUIMON, Terminal
 
 from tuimon.model.links import RemotePath
+from tuimon.remote import session as sessions
 from tuimon.remote.link import Keeper
 from tuimon.remote.sources import connector
 from tuimon.remote.targets import parse
@@ -256,6 +258,37 @@ def test_killed_link_comes_back(host: Sshd, logs: Path, keeper: Keeper, victim: 
     until(lambda: keeper.link.state == "live")
     assert "lost" in states
     until(lambda: not Path(f"/proc/{agents[0]}").exists())  # no agent is left behind
+
+
+def test_link_that_resets_and_stalls_comes_back(
+    host: Sshd, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "SILENCE", 3.0)
+    monkeypatch.setattr(sessions, "PING_EVERY", 0.2)
+    with SlowLink(host.port, delay=0.01) as link:
+        host.write_config(link.port)
+        for name, value in host.environment.items():
+            monkeypatch.setenv(name, value)
+        (target,) = parse(f"gpu01:{logs}")
+        keeper = Keeper(target, connector(target), where=str(tmp_path / "mirror"))
+        states: list[str] = []
+        keeper.on_change = lambda: states.append(keeper.link.state)
+        keeper.start()
+        try:
+            until(lambda: keeper.link.state == "live", str(keeper.link))
+            for count, break_link in enumerate((link.reset, link.stall)):
+                states.clear()
+                break_link()
+                with (logs / "grpo" / "log.jsonl").open("ab") as file:
+                    file.write(_log(50, 300 + 50 * count))
+                until(lambda: "lost" in states, str(keeper.link))
+                link.resume()
+                until(lambda: _same(keeper.path, logs), str(keeper.link))
+                until(lambda: keeper.link.state == "live", str(keeper.link))
+        finally:
+            link.resume()
+            keeper.close()
+            host.write_config()
 
 
 def test_agent_ends_with_the_program(host: Sshd, logs: Path, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class Link(Struct, eq=False):
     heard: float = math.nan
     """Time at which the host was last heard (s since the epoch); NaN: never."""
     since: float = 0.0
-    """Time since which the state has lasted (s since the epoch)."""
+    """Time since which the state has lasted (s since the epoch). Attempts to connect do not end "lost"."""
     retry: float = 0.0
     """Time of the next attempt to connect (s since the epoch)."""
     delay: float = math.nan

@@ -23,11 +23,12 @@ def _state(link: Link, now: float) -> Span:
         case "copying":
             amount = f" {format_bytes(link.here)} of {format_bytes(link.total)}" if link.total else ""
             return f"copying{amount}", Role.ACCENT
+        case "lost" | "connecting" if link.state == "lost" or link.detail:
+            left = max(0, math.ceil(link.retry - now))
+            attempt = f"retry in {left} s" if link.state == "lost" else "connecting"
+            return f"lost {_clock(now - link.since)}{_as_of(link)}, {attempt}", Role.WARNING
         case "connecting":
             return f"connecting{_as_of(link)}", Role.WARNING
-        case "lost":
-            left = max(0, math.ceil(link.retry - now))
-            return f"lost {_clock(now - link.since)}{_as_of(link)}, retry in {left} s", Role.WARNING
         case "login":
             return f"login needed: press L{_as_of(link)}", Role.CRITICAL
         case "offline":

@@ -200,8 +200,8 @@ class Keeper:
 
     def _say(self, state: str, detail: str = "") -> None:
         self.link.detail = clean(detail)
-        if state != self.link.state:
-            self.link.since = time.time()
+        if {state, self.link.state} != {"lost", "connecting"} and state != self.link.state:
+            self.link.since = time.time()  # attempts to connect do not change since when the link is lost
         self.link.state = state
         self.on_change()
 
