@@ -17,6 +17,7 @@ from support.mirrored import until
 from support.slow_link import SlowLink
 from support.sshd import Sshd, descendants, kill
 from support.terminal import TUIMON, Terminal
+from support.written_texts import write_run
 
 from tuimon.model.links import RemotePath
 from tuimon.remote import session as sessions
@@ -73,6 +74,22 @@ def test_every_command_takes_targets_and_shows_their_names(
     assert "mirror" not in done.stdout + done.stderr
     if words[0] in ("summary", "doctor", "compare", "report"):
         assert f"gpu01:{logs}/grpo" in done.stdout
+
+
+@pytest.mark.parametrize("words", [["samples"], ["samples", "--step", "4"], ["at", "--step", "4"], ["report"]])
+def test_texts_are_those_on_the_host(host: Sshd, tmp_path: Path, words: list[str]) -> None:
+    run = write_run(tmp_path / "texts", range(1, 6))
+    done = _run(host, tmp_path, *words, f"gpu01:{run}")
+    assert done.returncode == 0, done.stderr
+    local = _run(host, tmp_path, *words, str(run))
+    shown = done.stdout.replace(f"gpu01:{run}", str(run))
+    if words != ["report"]:
+        assert shown == local.stdout
+    texts = [line for line in local.stdout.splitlines() if "attempt" in line]
+    assert texts
+    assert [line for line in shown.splitlines() if "attempt" in line] == texts
+    copied = [path.stem for path in (tmp_path / "mirror").rglob("rollouts/*.jsonl") if path.stat().st_size]
+    assert sorted(copied) == {"samples": [*"12345"], "report": ["5"]}.get(words[-1], ["4"])
 
 
 def test_relative_paths_begin_at_home(host: Sshd, tmp_path: Path) -> None:

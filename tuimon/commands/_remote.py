@@ -41,6 +41,11 @@ def add_remote(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--max-bytes", type=_size, default=4 << 30, metavar="SIZE", help=size)
 
 
+def copy_texts(parser: argparse.ArgumentParser, newest: int) -> None:
+    """Let the command copy the generated texts of its --step, or else of the `newest` last steps."""
+    parser.set_defaults(texts_copied=newest)
+
+
 def _size(text: str) -> int:
     match = re.fullmatch(r"(\d{1,9})([KMGT]?)i?B?", text, re.IGNORECASE)
     if match is None or not int(match[1]):
@@ -127,6 +132,13 @@ def attach(monitor: ReaderProcess) -> None:
     for keeper in _keepers:
         keeper.on_hint = monitor.hint
     monitor.log_in = _log_in
+    monitor.want_texts = want_texts
+
+
+def want_texts(step: int | None = None) -> None:
+    """Copy the generated texts of the last steps of all targets, and of the last step at or before `step`."""
+    for keeper in _keepers:
+        keeper.want_texts(step)
 
 
 def _log_in() -> None:
@@ -143,6 +155,9 @@ def _keeper(target: Target, options: argparse.Namespace | None) -> Keeper:
     via, python = (options.via, options.remote_python) if options else ("", "")
     limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)
     keeper = Keeper(target, connector(target, via, python), max_bytes=limit, offline=offline)
+    if newest := getattr(options, "texts_copied", 0):
+        step = getattr(options, "step", None)
+        keeper.want_texts(step, newest if step is None else 0)
     if not _keepers:
         atexit.register(close_links)
         expire_in_background()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from tuimon.commands._remote import add_remote, is_mirror, job_logs, remote_paths, targets_of
+from tuimon.commands._remote import add_remote, copy_texts, is_mirror, job_logs, remote_paths, targets_of
 from tuimon.commands._stderr import print_status
 from tuimon.errors import NothingFound, UsageError
 from tuimon.text import clean
@@ -30,6 +30,7 @@ def add_paths(parser: argparse.ArgumentParser, nargs: str = "*") -> None:
 
 def add_samples(parser: argparse.ArgumentParser) -> None:
     help_text = "also search DIR for generated texts; may be repeated"
+    copy_texts(parser, 1)
     parser.add_argument("--samples", action="append", default=[], metavar="DIR", help=help_text)
 
 

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._remote import add_remote, hide_mirrors
+from tuimon.commands._remote import add_remote, copy_texts, hide_mirrors
 from tuimon.commands._shared import checked_paths
 from tuimon.commands._stderr import Progress, interruptible
 from tuimon.errors import ExitCode, NothingFound
@@ -30,6 +30,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--json", action="store_true", help="print one JSON object per sample")
     form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
     add_remote(parser)
+    copy_texts(parser, sys.maxsize)
 
 
 @interruptible("interrupted before all texts were read")

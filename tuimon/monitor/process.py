@@ -80,6 +80,8 @@ class ReaderProcess:
         self._mirrors = remote_among(paths)
         self.log_in: Callable[[], None] = lambda: None
         """Connect again where the user has to log in; the terminal is the user's meanwhile."""
+        self.want_texts: Callable[[int | None], None] = lambda step: None
+        """Copy the generated texts of a step, and of the last steps, from other machines."""
         self._hinting = threading.Lock()
         self._arguments = ([os.path.abspath(path) for path in paths], poll, interval, console_patterns)
         self._reader = spawned

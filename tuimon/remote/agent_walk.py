@@ -18,6 +18,7 @@ NAMES = 4000  # names in one frame
 DEPTH, LINKS = 16, 6  # levels of directories, and of them below a link
 FRESH = 2.0  # age (s) below which a file or directory may change without a new time stamp
 OPEN, STORE, IN_STORE, CHECKPOINT, CLOSED = range(1, 6)  # as Place in tuimon/sources/listing.py
+TEXTS = 6  # no logs, but generated texts
 
 Child = Tuple[str, int, bool]  # name of a directory, how to search it, whether it is a link
 Listed = Tuple[object, List[Child], Set[str]]  # time stamp, directories to enter, all names that were sent
@@ -75,9 +76,10 @@ class Walk:
     def __init__(self, out: Out, roots: List[str], rules: Dict[str, Any]) -> None:
         self.out = out
         self.roots = [os.fsdecode(root.encode("latin-1")) for root in roots]
-        names = ("closed", "kept", "model", "closed_paths")
+        names = ("closed", "kept", "model", "closed_paths", "texts")
         self.rules: Dict[str, FrozenSet[str]] = {name: frozenset(rules[name]) for name in names}
         self.weights, self.saved = tuple(rules["weights"]), tuple(rules["saved"])
+        self.text_names = tuple(rules["text_names"])
         self.checkpoint, self.step = re.compile(rules["checkpoint"]), re.compile(rules["step"], re.I)
         self.store = re.compile(rules["store"], re.I)
         self.files: List[File] = []
@@ -158,6 +160,8 @@ class Walk:
             elif not (is_link and self.is_inside(os.path.join(path, name))):
                 weights = weights or name.endswith(self.weights)
                 (saved if name.endswith(self.saved) else names).append(name)
+        if place == TEXTS:  # not the pictures beside them
+            names, saved = [name for name in names if name.endswith(self.text_names)], []
         if place == IN_STORE and weights:
             children = []
             saved = saved or [next(name for name in names if name.endswith(self.weights))]
@@ -170,9 +174,13 @@ class Walk:
         return children, now
 
     def place(self, name: str, path: str, parent: int) -> int:
-        """How to search a directory: the same rules as tuimon/sources/listing.py."""
+        """How to search a directory: the same rules as tuimon/sources/listing.py, except those for texts."""
+        if name in self.rules["texts"] and path not in self.rules["closed_paths"]:
+            return TEXTS
         if name in self.rules["closed"] or path in self.rules["closed_paths"]:
             return CLOSED
+        if parent == TEXTS:
+            return TEXTS
         if self.checkpoint.match(name):
             return CHECKPOINT
         if parent in (STORE, IN_STORE):

@@ -67,6 +67,10 @@ class Connection(Protocol):
         """
         ...
 
+    def wake(self) -> None:
+        """Let `run` in another thread look for texts that are wanted since then."""
+        ...
+
     def close(self) -> None:
         """End `run` in another thread, soon."""
         ...

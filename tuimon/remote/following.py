@@ -11,6 +11,7 @@ from tuimon.formats import Format, all_formats, kind, recognise
 from tuimon.model.log_names import log_name
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.supersession import Supersession
+from tuimon.remote import texts
 from tuimon.remote.mirror import Mirror
 from tuimon.sources import listing
 from tuimon.sources.scan import FoundFile
@@ -21,12 +22,14 @@ HEAD = 4096
 
 
 def rules() -> dict[str, Any]:
-    """Return the rules by which directories are searched, for the agent: those of tuimon/sources/listing.py."""
+    """Return the rules by which the agent searches directories: those of tuimon/sources/listing.py and of texts.py."""
     return {
         "closed": sorted(listing.CLOSED_NAMES),
         "kept": sorted(listing.KEPT_IN_CHECKPOINT),
         "model": sorted(listing.OF_A_MODEL),
         "closed_paths": sorted(listing.CLOSED_PATHS),
+        "texts": texts.DIRECTORIES,
+        "text_names": texts.SUFFIXES,
         "weights": listing.WEIGHTS,
         "saved": listing.SAVED,
         "checkpoint": rf"(?:{listing.CHECKPOINT_NAME.pattern})\Z",

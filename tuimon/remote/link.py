@@ -14,6 +14,7 @@ from tuimon.remote.connection import MAX_BYTES, Connection, Ended, TooLarge
 from tuimon.remote.expiry import expire
 from tuimon.remote.mirror import Mirror, is_disk_full
 from tuimon.remote.targets import Target
+from tuimon.remote.texts import NEWEST, WantedTexts
 from tuimon.text import clean
 
 RETRY = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -30,8 +31,8 @@ _LOGINS = threading.BoundedSemaphore(4)
 
 Hint = Callable[[Iterable[str], bool], None]
 """(paths that have changed, whether files or directories are new or gone)."""
-Connect = Callable[[Mirror, int], Connection]
-"""(mirror, maximum number of bytes) -> a connection that has not been made yet."""
+Connect = Callable[[Mirror, int, WantedTexts], Connection]
+"""(mirror, maximum number of bytes, steps whose texts are copied) -> a connection that has not been made yet."""
 
 
 class Keeper:
@@ -60,6 +61,7 @@ class Keeper:
         self.on_change: Callable[[], None] = lambda: None
         """Called when the state of the link has changed."""
         self._connector = connect
+        self._wanted_texts = WantedTexts()
         self._max_bytes = max_bytes
         self._closing = threading.Event()
         self._retry = threading.Event()
@@ -84,6 +86,12 @@ class Keeper:
         self._may_ask = True
         self._say("connecting")
         self._retry.set()
+
+    def want_texts(self, step: int | None = None, newest: int = NEWEST) -> None:
+        """Copy also the generated texts of the last step at or before `step`, and those of the `newest` last steps."""
+        self._wanted_texts.add(step, newest)
+        if (connection := self._connection) is not None:
+            connection.wake()
 
     def wait_for_answer(self) -> None:
         """Wait until the host answers, or the attempt to connect has ended."""
@@ -143,7 +151,7 @@ class Keeper:
                 self._progress(connection)
 
         try:
-            connection = self._connection = self._connector(self.mirror, self._max_bytes)
+            connection = self._connection = self._connector(self.mirror, self._max_bytes, self._wanted_texts)
             connection.run(not may_ask, progress)
         except Ended as ended:
             state = "login" if ended.login else "failed" if ended.final else "lost"

@@ -86,6 +86,9 @@ class Objects:
         """End `run` in another thread, soon."""
         self._closing.set()
 
+    def wake(self) -> None:
+        """Do nothing: texts in object stores are not copied."""
+
     def run(self, batch: bool, on_progress: Callable[[], None]) -> None:
         """Keep the mirror up to date until `close`. Raise Ended, MirrorError or OSError."""
         pause = FASTEST

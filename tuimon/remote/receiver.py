@@ -39,6 +39,8 @@ from tuimon.remote.protocol import (
     Walked,
     name_of,
 )
+from tuimon.remote.texts import TextFiles, WantedTexts, is_text
+from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.sources.scan import FoundFile
 
 _SKEW = 2.0
@@ -65,8 +67,11 @@ class _File(Struct):
 class Receiver(Received):
     """Applies the frames of one connection to a mirror."""
 
-    def __init__(self, mirror: Mirror, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, mirror: Mirror, max_bytes: int = MAX_BYTES, wanted_texts: WantedTexts | None = None) -> None:
+        """wanted_texts: steps whose generated texts are copied, which may change; none if None."""
         super().__init__()
+        self._wanted_texts = WantedTexts() if wanted_texts is None else wanted_texts
+        self._texts = TextFiles(mirror)
         self._mirror = mirror
         self._max_bytes = max_bytes
         self._files: dict[int, _File] = {}
@@ -85,6 +90,9 @@ class Receiver(Received):
 
     def commands(self) -> dict[str, Any]:
         """Return the command to send now; {} if there is none."""
+        if self._walked:
+            for id, path in self._texts.take_wanted(self._wanted_texts):
+                self._ask(id, path)
         command: dict[str, Any] = {name: items for name, items in self._wanted.items() if items}
         if command:
             self._wanted = {"look": [], "follow": [], "drop": []}
@@ -139,7 +147,11 @@ class Receiver(Received):
         parts = [name_of(part) for part in frame.parts]
         for id, name in frame.names:
             path = self._mirror.root if frame.single else self._path(parts, name)
-            if path is not None and id not in self._files and (frame.single or is_candidate(path)):
+            if path is None or id in self._files:
+                continue
+            if not frame.single and self._texts.add_name(id, path):
+                self._announce(path)
+            elif frame.single or is_candidate(path):
                 self._ask(id, path)
         for name in frame.saved:
             path = self._path(parts, name.rstrip("/"))
@@ -261,7 +273,9 @@ class Receiver(Received):
             if frame.at != len(file.head) or len(file.head) + len(payload) > HEAD:
                 raise LinkError("the agent sent other bytes than were asked for")
             file.head += payload
-        mode = mode_of(file.path, file.head)
+        mode = mode_of_text(file.path) if frame.id in self._texts.asked else mode_of(file.path, file.head)
+        if not mode and is_text(file.path, file.head):
+            self._texts.add(frame.id, file.path)
         if not mode:
             if file.claimed and not is_same:
                 self._mirror.remove(file.path)

@@ -62,6 +62,10 @@ class Session:
         with contextlib.suppress(OSError):
             os.write(self._wake_write, b"!")
 
+    def wake(self) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._wake_write, b".")
+
     def run(self, batch: bool, on_progress: Callable[[], None]) -> None:
         """Serve the connection until it ends, and raise Ended, LinkError, MirrorError or OSError; return after `close`.
 
@@ -105,7 +109,9 @@ class Session:
             reading = [source, self._wake_read, *([errors] if open_errors else [])]
             ready, writable, _ = select.select(reading, [sink] if self._out else [], [], _TURN)
             if self._wake_read in ready:
-                return
+                if b"!" in os.read(self._wake_read, 64):
+                    return
+                self._ask()
             if errors in ready:
                 data = os.read(errors, _CHUNK)
                 open_errors = bool(data)
@@ -151,7 +157,10 @@ class Session:
             if isinstance(frame, Hello) == (self.receiver.hello is not None):
                 raise LinkError("the agent did not introduce itself once")
             self.receiver.take(frame, payload)
-        if wanted := self.receiver.commands():
+        self._ask()
+
+    def _ask(self) -> None:
+        if self._decoder is not None and (wanted := self.receiver.commands()):
             self._out += command(**wanted)
 
     def _after_marker(self, data: bytes) -> bytes:

@@ -9,6 +9,7 @@ from tuimon.remote.receiver import Receiver
 from tuimon.remote.session import Session
 from tuimon.remote.ssh import Transport, transport
 from tuimon.remote.targets import Target
+from tuimon.remote.texts import WantedTexts
 
 INTERVAL = 0.25
 """Seconds between two looks of the agent at the files that grow."""
@@ -25,14 +26,14 @@ def connector(target: Target, via: str = "", python: str = "") -> Connect:
 def over(transport: Transport, path: str) -> Connect:
     """Return what makes connections to an agent. path: of the logs on the host."""
 
-    def connect(mirror: Mirror, max_bytes: int) -> Connection:
-        return Session(transport, path, Receiver(mirror, max_bytes), INTERVAL)
+    def connect(mirror: Mirror, max_bytes: int, texts: WantedTexts) -> Connection:
+        return Session(transport, path, Receiver(mirror, max_bytes, texts), INTERVAL)
 
     return connect
 
 
 def _to_objects(target: Target) -> Connect:
-    def connect(mirror: Mirror, max_bytes: int) -> Connection:
+    def connect(mirror: Mirror, max_bytes: int, texts: WantedTexts) -> Connection:
         from tuimon.remote.objects import Objects
 
         return Objects(target.path, mirror, max_bytes)

@@ -151,22 +151,23 @@ class Library:
         found: set[str] = set()
         changed: set[int | None] = set()
         replaced: set[int | None] = set()
-        for path in self.paths:
-            for name, shape in sample_files(path):
-                found.add(name)
-                file = self._files.get(name)
-                if file is None:
-                    file = _File(name, shape, path_below(name, path))
-                    if not self._has_samples(file):
-                        continue
-                    self._files[name] = file
-                steps, has_grown = self._update(file)
-                changed |= steps
-                if not has_grown:
-                    replaced |= steps
-                    continue
-                for step in steps:
-                    self._grown.setdefault(step, set()).add(name)
+        files = [(name, shape, path) for path in self.paths for name, shape in sample_files(path)]
+        # the last file decides first about those that are named like it: earlier ones of a mirror may be empty
+        new = [_File(name, shape, path_below(name, path)) for name, shape, path in files if name not in self._files]
+        with_samples = {file.path: file for file in reversed(new) if self._has_samples(file)}
+        for name, _, _ in files:
+            found.add(name)
+            file = self._files.get(name) or with_samples.get(name)
+            if file is None:
+                continue
+            self._files[name] = file
+            steps, has_grown = self._update(file)
+            changed |= steps
+            if not has_grown:
+                replaced |= steps
+                continue
+            for step in steps:
+                self._grown.setdefault(step, set()).add(name)
         for name in self._files.keys() - found:
             replaced |= self._files.pop(name).steps
         for step in replaced:

@@ -274,6 +274,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.repaint()
         return True
 
+    def want_texts(self, step: int | None) -> None:
+        self._monitor.want_texts(step)
+
     def leave(self, code: int) -> None:
         self.run_worker(self._leave(code))
 

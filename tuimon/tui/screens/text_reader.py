@@ -95,6 +95,8 @@ class TextReader(WorkScreen):
     # ------------------------------------------------------------------ reading, in a thread
 
     def _open(self) -> None:
+        self.dashboard.want_texts(self._wanted)
+
         def read() -> None:
             from tuimon.rollouts.library import Library
 
@@ -128,6 +130,8 @@ class TextReader(WorkScreen):
 
         run = self.dashboard.run_shown
         lines = advice(run.config, run.metrics) if run is not None else []
+        if run is not None and run.link is not None:
+            lines = [f"Texts that are on {run.link.host} are shown when they are here.", *lines]
         assert self.library is not None
         rows = [(line, Role.TEXT) for line in lines]
         rows += [(f"cannot read {problem}", Role.WARNING) for problem in self.library.problems.values()]
@@ -156,6 +160,7 @@ class TextReader(WorkScreen):
 
     def go_to(self, step: int | None) -> None:
         """Show the texts of another step, at the same row."""
+        self.dashboard.want_texts(step)
         self.step, self.touched = step, False
         self.choice.set_matches(None)
         self._load()
