@@ -117,6 +117,7 @@ def test_long_rows_of_mlflow_are_one_series_per_key() -> None:
         [1, 2, 3],
         {"questions": [{"id": 1, "text": "why?", "options": ["a", "b"]}]},
         {"prices": [{"date": "2026-01-01", "close": 5.0}]},
+        {"a.log::epoch": {"n": 66, "min": 0.1, "first": [2, 0.5], "last": [120, 0.1]}, "a.log::kl": {"n": 2}},
     ],
 )
 def test_document_without_metrics_is_not_claimed(document: Any) -> None:

@@ -237,8 +237,10 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         if isinstance(value, list) and len(value) >= _MIN_COLUMN and all(map(_is_number_or_null, value))
     }
     lengths = [len(column) for column in columns.values()]
-    if not any(_METRIC.search(name) for name in columns) and all(lengths.count(length) < 2 for length in lengths):
-        return []
+    if not any(_METRIC.search(name) for name in columns):
+        others = any(map(_is_number, mapping.values()))
+        if all(lengths.count(length) < 2 for length in lengths) or (others and max(lengths) == _MIN_COLUMN):
+            return []  # a statistic: {"n": 66, "min": 0.1, "first": [2, 0.5], "last": [120, 0.1]}
     axes = {name: match for name in columns if (match := _AXIS.fullmatch(name)) and _are_steps(columns[name])}
     chosen = {name: _axis_of(name, columns, axes) for name in columns if name not in axes}
     used = {axis for axis in chosen.values() if axis}
