@@ -124,7 +124,7 @@ def test_host_that_cannot_be_reached_is_named_and_others_go_on(host: Sshd, logs:
     words = ("summary", "--json", f"gpu0[1-2]:{logs}")
     done = _run(host, tmp_path, *words, TUIMON_SSH=f"ssh -F {config}")
     assert done.returncode == 0, done.stderr
-    assert {run["path"].partition(":")[0] for run in json.loads(done.stdout)["runs"]} == {"gpu01"}
+    assert [run["path"] for run in json.loads(done.stdout)["runs"]] == [f"gpu0[1-2]:{logs}/grpo"]
     assert done.stderr.startswith(f"tuimon: gpu02:{logs}: ")
     alone = _run(host, tmp_path, "summary", f"gpu02:{logs}", TUIMON_SSH=f"ssh -F {config}")
     assert alone.returncode == 1

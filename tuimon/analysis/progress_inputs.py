@@ -59,7 +59,7 @@ def progress_of(run: Run, now: float) -> ProgressReport:
 
     While the link to another machine is lost, it is that of the time at which the machine was last heard.
     """
-    return report(progress_inputs(run), run.link.last_heard(now) if run.link else now)
+    return report(progress_inputs(run), run.last_heard(now))
 
 
 def not_understood(snapshot: Snapshot, now: float) -> Mapping[int, str]:

@@ -23,6 +23,8 @@ def rank_lines(snapshot: Snapshot) -> Iterator[str]:
         yield f"{clean(run.name)}: {count}{'' if problems else ', no failure and no straggler'}"
         for message in problems:
             yield f"  {message}"
+        for host, why in ranks.unreachable:
+            yield f"  {host} is unreachable: {why}"
         for row in ranks.rows[:_MOST_ROWS]:
             for said in row.evidence:
                 if not any(said in problem for problem in problems) and row.strangeness >= _STRANGE:

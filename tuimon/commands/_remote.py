@@ -27,12 +27,16 @@ _POLL = 0.1
 """Seconds between two updates of the progress bar."""
 _keepers: list[Keeper] = []
 """All mirrors of this process."""
+_paths: list[RemotePath] = []
+"""Their paths; that of a job is above those of its hosts."""
 
 
 def add_remote(parser: argparse.ArgumentParser) -> None:
     """Add the options for logs on other machines."""
     group = parser.add_argument_group("logs on other machines (PATH is host:path)")
     offline = "show what was copied before, without a connection"
+    join = "the remote PATHs are those of one job: show one run with the nodes and ranks of all"
+    group.add_argument("--join", action="store_true", help=join)
     group.add_argument("--offline", action="store_true", help=offline)
     via = "run the shell of the host with this command, e.g. 'kubectl exec -i pod -- sh'"
     group.add_argument("--via", default="", metavar="COMMAND", help=via)
@@ -68,37 +72,50 @@ def targets_of(word: str) -> tuple[Target, ...]:
 
 
 def remote_paths(
-    targets: Sequence[Target], options: argparse.Namespace | None, live: bool, required: bool = True
+    jobs: Sequence[Sequence[Target]], options: argparse.Namespace | None, live: bool, required: bool = True
 ) -> list[RemotePath]:
-    """Return the paths of the mirrors of the targets.
+    """Return the paths of the mirrors of the targets, one for each job: the targets of one job are one run.
 
     live: they are kept up to date until the program ends, and need not be there yet. Otherwise everything is copied
     first. A target that cannot be reached is named on stderr, and the others are returned. Raise NothingFound or
     TuimonError if there is no other, unless none is `required`.
     """
-    keepers = [_keeper(target, options) for target in targets]
-    asks = _has_terminal()
-    failures: dict[int, TuimonError] = {}
-    for keeper in keepers:  # what is here already can be shown before there is a connection
-        keeper.start(may_ask=asks and not (live and keeper.known))
-        if asks and not (live and keeper.known):
-            keeper.wait_for_answer()  # one question at a time
-    for index, keeper in enumerate(keepers):
+    sources = [_source(targets, options) for targets in jobs]
+    keepers = [keeper for _, members in sources for keeper in members]
+    _log_in_to(keepers, live)
+    failures: dict[Keeper, TuimonError] = {}
+    for keeper in keepers:
         try:
             if not live:
                 _copy(keeper)
             elif not keeper.known:
                 _wait_for_answer(keeper)
         except TuimonError as error:
-            failures[index] = error
+            failures[keeper] = error
     if failures and required and len(failures) == len(keepers):
-        raise failures[0]
+        raise next(iter(failures.values()))
     if failures:
         from tuimon.commands._stderr import print_status
 
         for failure in failures.values():
             print_status(failure.message)
-    return [keeper.path for index, keeper in enumerate(keepers) if live or index not in failures]
+    return [path for path, members in sources if live or any(keeper not in failures for keeper in members)]
+
+
+def _log_in_to(keepers: Sequence[Keeper], live: bool) -> None:
+    """Connect to all hosts. ssh asks its questions on the terminal, those of one host at a time.
+
+    Many hosts are tried without questions first, some at once, so that only those ask which have to.
+    """
+    asks, many = _has_terminal(), len(keepers) > 1
+    waits = [keeper for keeper in keepers if asks and not (live and keeper.known)]
+    for keeper in keepers:  # what is here already can be shown before there is a connection
+        keeper.start(may_ask=keeper in waits and not many)
+    for keeper in waits:
+        keeper.wait_for_answer()
+        if many and keeper.link.state == "login":
+            keeper.login()
+            keeper.wait_for_answer()
 
 
 def _wait_for_answer(keeper: Keeper) -> None:
@@ -148,21 +165,34 @@ def _log_in() -> None:
             keeper.wait_for_answer()
 
 
-def _keeper(target: Target, options: argparse.Namespace | None) -> Keeper:
+def _source(targets: Sequence[Target], options: argparse.Namespace | None) -> tuple[RemotePath, Sequence[Keeper]]:
+    """Return the path of the mirror of a target, or of a job of several targets, and what keeps it up to date."""
+    from functools import partial
+
+    from tuimon.remote.jobs import Job
     from tuimon.remote.link import Keeper, expire_in_background
     from tuimon.remote.sources import connector
 
     via, python = (options.via, options.remote_python) if options else ("", "")
     limit, offline = (options.max_bytes, options.offline) if options else (4 << 30, False)
-    keeper = Keeper(target, connector(target, via, python), max_bytes=limit, offline=offline)
+    connect = partial(connector, via=via, python=python)
+    path: RemotePath
+    if len(targets) > 1:
+        job = Job(targets, connect, max_bytes=limit, offline=offline)
+        path, keepers = job.path, job.keepers
+    else:
+        keepers = [Keeper(targets[0], connect(targets[0]), max_bytes=limit, offline=offline)]
+        path = keepers[0].path
     if newest := getattr(options, "texts_copied", 0):
         step = getattr(options, "step", None)
-        keeper.want_texts(step, newest if step is None else 0)
+        for keeper in keepers:
+            keeper.want_texts(step, newest if step is None else 0)
     if not _keepers:
         atexit.register(close_links)
         expire_in_background()
-    _keepers.append(keeper)
-    return keeper
+    _keepers.extend(keepers)
+    _paths.append(path)
+    return path, keepers
 
 
 def _copy(keeper: Keeper) -> None:
@@ -195,7 +225,7 @@ def _hint(keeper: Keeper) -> str:
 
 def is_mirror(path: str) -> bool:
     """Return whether a path is that of a mirror, which need not be there yet."""
-    return any(path is keeper.path for keeper in _keepers)
+    return any(path is mirror for mirror in _paths)
 
 
 def keepers() -> Sequence[Keeper]:
@@ -212,8 +242,8 @@ def close_links() -> None:
 
 def hide_mirrors(text: str) -> str:
     """Replace the paths of mirrors in a message by the names of what they mirror."""
-    for keeper in _keepers:
-        text = keeper.path.hide(text)
+    for path in _paths:
+        text = path.hide(text)
     return text
 
 

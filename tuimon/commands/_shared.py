@@ -117,18 +117,21 @@ def checked_paths(
 
 def resolved_paths(paths: Sequence[str], live: bool, options: argparse.Namespace | None) -> list[str]:
     """Return the paths with "-" and targets on other machines replaced as in `checked_paths`; others need not exist."""
-    parts: list[str | list[Target]] = []
+    parts: list[str | list[list[Target]]] = []
     for path in paths:
         if path == "-":
             parts += _standard_input(live)
         elif targets := targets_of(path):
             logs = [job_logs(target) for target in targets]
             parts += [here for local, _ in logs for here in local]
-            parts.append([target for _, remote in logs for target in remote])
+            remote = [target for _, there in logs for target in there]
+            parts.append([remote] if any(target.job for target in remote) else [[target] for target in remote])
         else:
             parts.append(path)
+    if options is not None and options.join:
+        parts = _joined(parts)
     if live:  # the dashboard shows what there is, and the state of each link
-        together = [target for part in parts if isinstance(part, list) for target in part]
+        together = [job for part in parts if isinstance(part, list) for job in part]
         required = not any(isinstance(part, str) for part in parts)
         mirrors = iter(remote_paths(together, options, True, required) if together else ())
         return [path for part in parts for path in ([part] if isinstance(part, str) else islice(mirrors, len(part)))]
@@ -136,6 +139,16 @@ def resolved_paths(paths: Sequence[str], live: bool, options: argparse.Namespace
     for part in parts:
         found += [part] if isinstance(part, str) else remote_paths(part, options, False) if part else []
     return found
+
+
+def _joined(parts: list[str | list[list[Target]]]) -> list[str | list[list[Target]]]:
+    """Return the parts with the targets on other machines as one job in place of the first of them."""
+    targets = [target for part in parts if isinstance(part, list) for job in part for target in job]
+    if len(targets) < 2:
+        raise UsageError("--join needs at least two paths on other machines", "gpu[01-04]:path names four.")
+    first = next(index for index, part in enumerate(parts) if isinstance(part, list))
+    local: list[str | list[list[Target]]] = [part for part in parts if isinstance(part, str)]
+    return [*local[:first], [list(dict.fromkeys(targets))], *local[first:]]
 
 
 def _standard_input(live: bool) -> list[str]:

@@ -90,6 +90,7 @@ def _ranks(ranks: JobRanks | None) -> dict[str, Any]:
                 for straggler in ranks.stragglers
             ],
             "silent": list(ranks.silent),
+            "unreachable": [{"host": host, "reason": why} for host, why in ranks.unreachable],
         }
     }
 

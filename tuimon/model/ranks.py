@@ -76,7 +76,7 @@ class RankRow(Struct, frozen=True):
     gpu: int | None
     """Local rank, which is the index of the GPU where each process uses one."""
     state: str
-    """failed | nan | slow | silent | timeout | ended | done | run."""
+    """failed | nan | slow | silent | timeout | ended | unreachable | done | run."""
     strangeness: float
     """0 for a rank about which nothing is unusual; rows are sorted by it."""
     step: int | None = None
@@ -132,3 +132,5 @@ class JobRanks(Struct, frozen=True):
     silent: tuple[int, ...] = ()
     unread: int = 0
     """Bytes between the beginnings and the ends of the files, which were not read."""
+    unreachable: tuple[tuple[str, str], ...] = ()
+    """(host, why) of the hosts of the job that cannot be reached now, so that nothing new is known of their ranks."""

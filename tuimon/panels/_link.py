@@ -18,6 +18,8 @@ def link_row(link: Link, now: float) -> Row:
 
 def _state(link: Link, now: float) -> Span:
     match link.state:
+        case "live" if link.members and link.detail:
+            return f"live without {clean(link.detail, 60)}", Role.WARNING
         case "live":
             return ("live" if math.isnan(link.delay) else f"live {1000 * link.delay:.0f} ms"), Role.MUTED
         case "copying":

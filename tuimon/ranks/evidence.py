@@ -113,6 +113,10 @@ class Evidence(Struct):
     finished: bool = False
     quiet_for: float = 0.0
     """Seconds since the newest of the files was written."""
+    unreachable: dict[str, str] = field(default_factory=dict)
+    """Why a host cannot be reached now, by its name."""
+    lost: dict[tuple[str, int], str] = field(default_factory=dict)
+    """Host of each rank whose logs are on a host that cannot be reached: its silence says nothing about the rank."""
 
     def rank(self, key: tuple[str, int]) -> Rank:
         rank = self.ranks.get(key)

@@ -27,7 +27,15 @@ _LEAST_OF_NODE, _SHARE_OF_NODE = 3, 0.75
 _HOT, _SLOW_CLOCK = 10.0, 0.9
 """Degrees above, and fraction of, the median of the job at which a GPU is named."""
 _THROTTLE = {0x8: "hardware slowdown", 0x40: "hardware thermal slowdown", 0x80: "power brake", 0x20: "thermal slowdown"}
-_ORDER = {"failed": 100.0, "nan": 90.0, "silent": 80.0, "slow": 70.0, "timeout": 20.0, "ended": 10.0}
+_ORDER = {
+    "failed": 100.0,
+    "nan": 90.0,
+    "silent": 80.0,
+    "slow": 70.0,
+    "timeout": 20.0,
+    "ended": 10.0,
+    "unreachable": 1.0,
+}
 
 
 def report_of(evidence: Evidence, verdict: Verdict, directory: str, unread: int = 0) -> JobRanks:
@@ -49,6 +57,7 @@ def report_of(evidence: Evidence, verdict: Verdict, directory: str, unread: int 
         tuple(verdict.stragglers),
         tuple(verdict.silent),
         unread,
+        tuple((clean(host), redacted_text(clean(why))) for host, why in evidence.unreachable.items()),
     )
 
 
@@ -127,7 +136,9 @@ def _sentences(
     elif evidence.spread and not own and evidence.spread[1] > _UNEQUAL * evidence.spread[0]:
         least, most = evidence.spread
         uneven = f"; forward-compute takes {least:.3g} to {most:.3g} s: --timing-log-option all would name the rank"
-    return f"{len(rows)} ranks{where}, no failure and no straggler{place}{uneven or spread}{earlier}", ""
+    hosts = ", ".join(clean(host) for host in evidence.unreachable)
+    away = f"; cannot be reached: {hosts}" if hosts else ""
+    return f"{len(rows)} ranks{where}, no failure and no straggler{place}{uneven or spread}{away}{earlier}", ""
 
 
 def _few_words(cause: RootCause) -> str:
@@ -167,6 +178,9 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
         state = "timeout" if failure.kind == lines.TIMEOUT else "ended"
         place = failure.place
         said.append(f"{lines.CAUSES[failure.kind]}: {failure.text}")
+    elif key in evidence.lost:
+        state = "unreachable"
+        said.append(f"{evidence.lost[key]} cannot be reached: {evidence.unreachable[evidence.lost[key]]}")
     gpu = evidence.gpus.get((rank.node, rank.local_rank)) if rank.local_rank is not None else None
     memory = lines.memory_of(rank.measured)
     if gpu is not None and gpu.memory_used is not None and gpu.memory_total:

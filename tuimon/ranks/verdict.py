@@ -35,7 +35,7 @@ def judge(evidence: Evidence) -> Verdict:
     """Return the verdict that the evidence supports."""
     evidence = identified(evidence)
     keys = members(evidence)
-    cause, silent = _root_cause(evidence, keys)
+    cause, silent = _root_cause(evidence, [key for key in keys if key not in evidence.lost])
     if cause is not None and cause.time is not None:
         limit = cause.time + _SAME_TIME
         cause.resolved = sum(last > limit for _, last in evidence.step_times.values()) >= _PROGRESS_STEPS

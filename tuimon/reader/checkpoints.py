@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from tuimon.model.events import CheckpointsFound
+from tuimon.sources.job_hosts import merged
 from tuimon.sources.layout import is_facet
 
 _STEP = re.compile(
@@ -46,7 +47,7 @@ class Checkpoints:
             step = step_of(path)
             if step is None:
                 continue
-            directory = os.path.dirname(path)
+            directory = os.path.dirname(merged(path))
             if directory not in owners:
                 owners[directory] = _owner(directory, runs)
             run = owners[directory]

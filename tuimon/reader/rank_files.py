@@ -22,7 +22,18 @@ from tuimon.ranks.hardware import DMON_HEAD, read_gpus
 from tuimon.ranks.lines import MARKS, failure_of
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import Verdict, judge
-from tuimon.reader.rank_paths import HEAD, files_of, head_of, is_hardware, log_file, node_of, task_numbers
+from tuimon.reader.rank_paths import (
+    HEAD,
+    base_of,
+    files_of,
+    head_of,
+    is_hardware,
+    log_file,
+    node_of,
+    repeated,
+    task_numbers,
+)
+from tuimon.sources.job_hosts import host_named, host_of, unreachable_hosts
 from tuimon.text import clean
 
 _TAIL = 262_144
@@ -62,14 +73,17 @@ class JobReading:
     """Follows the files of one job. Files that are deleted stay in what was read."""
 
     def __init__(self, place: str) -> None:
-        """place: the directory of the files, or the only file."""
+        """place: the directory of the files, or the only file; see `job_directory`."""
         self.place = place
-        self.directory = os.path.dirname(place) if os.path.isfile(place) else place
+        self.directory = base_of(place)
         self.evidence = Evidence()
         self._known: dict[str, _Known] = {}
         self._documents: dict[str, tuple[float, int]] = {}
         """Time and size of the files that are read as a whole."""
         self._numbers: dict[str, int] = {}
+        self._repeated: set[str] = set()
+        """Files whose names occur on several hosts."""
+        self._is_of_hosts = self.directory != place and not os.path.isfile(place)
         self._paths: list[str] = []
         self._pending: deque[str] = deque()
         self._searched_at = -_SEARCH_EVERY
@@ -84,6 +98,9 @@ class JobReading:
         final: also read a last line without its end.
         """
         start = time.monotonic()
+        unreachable = unreachable_hosts(self.directory) if self._is_of_hosts else {}
+        if unreachable != self.evidence.unreachable:
+            self.evidence.unreachable, self._changed = unreachable, True
         if not self._pending:
             if start - self._searched_at >= _SEARCH_EVERY:
                 self._search()
@@ -114,6 +131,11 @@ class JobReading:
         self.evidence.quiet_for = time.time() - self._newest
         if len(self.evidence.ranks) < 2 and not self.evidence.has_ended_rank:
             return None
+        self.evidence.lost = {
+            key: host
+            for key, rank in self.evidence.ranks.items()
+            if rank.place and (host := host_named(rank.place.path.partition("/")[0])) in self.evidence.unreachable
+        }
         verdict = judge(self.evidence)
         if verdict.root_cause is not None and verdict.root_cause.place is not None:
             verdict.root_cause.place = self._numbered(verdict.root_cause.place)
@@ -158,11 +180,15 @@ class JobReading:
         if paths == self._paths:
             return
         numbers = task_numbers(self.directory, paths)
-        if any(numbers.get(path) != self._numbers.get(path) for path in self._known):
+        twice = repeated(paths)
+        if any(
+            numbers.get(path) != self._numbers.get(path) or (path in twice) != (path in self._repeated)
+            for path in self._known
+        ):
             self.evidence, self._known, self._documents = Evidence(), {}, {}
         # The hardware of the nodes says which GPU is at which bus, and a rank is known before its error.json is read.
         order = sorted(paths, key=lambda path: (not is_hardware(os.path.basename(path)), path.endswith("error.json")))
-        self._paths, self._numbers = order, numbers
+        self._paths, self._numbers, self._repeated = order, numbers, twice
 
     def _visit(self, path: str, final: bool) -> None:
         status = os.stat(path)
@@ -175,7 +201,8 @@ class JobReading:
             return
         known = self._known.get(path)
         if known is None or known.inode != status.st_ino or status.st_size < known.offset:
-            file = log_file(path, os.path.relpath(path, self.directory), self._numbers.get(path), status.st_mtime)
+            relative, number = os.path.relpath(path, self.directory), self._numbers.get(path)
+            file = log_file(path, relative, number, status.st_mtime, path in self._repeated)
             known = self._known[path] = _Known(path, FileReading(self.evidence, file), status.st_ino)
         if (known.size, known.modified) == (status.st_size, status.st_mtime) and not final:
             if known.offset < known.size and known.offset:
@@ -233,7 +260,7 @@ class JobReading:
             self._read_error(path, relative)
         else:
             stem = os.path.basename(path).split(".")[0]
-            read_gpus(_ends(path), node_of(os.path.basename(path)) or stem, self.evidence)
+            read_gpus(_ends(path), node_of(os.path.basename(path)) or host_of(path) or stem, self.evidence)
 
     def _read_error(self, path: str, relative: str) -> None:
         """Read torchelastic's error.json: the exception and its time, of the rank whose log lies beside it."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from tuimon.ranks.evidence import LogFile
 from tuimon.ranks.lines import HOST, NUMBERED
+from tuimon.sources.job_hosts import host_of, job_root, merged, real_paths
 
 HEAD = 4096
 """Bytes of the beginning of a file that say which process writes it."""
@@ -38,11 +39,34 @@ _SAYS_RANK = re.compile(rb'rank ?\d+|"rank"|WORLD_SIZE|\[\w+ \d+ / \d+\]')
 
 
 def job_directory(paths: Sequence[str]) -> str:
-    """Return the directory that holds all files of a run, or its only file if that is a text; else ""."""
+    """Return the directory that holds all files of a run, or its only file if that is a text; else "".
+
+    Of hosts that have a directory each, the path has "*" in place of the host.
+    """
+    root = job_root(paths[0]) if paths else ""
+    if root:
+        common = os.path.commonpath([os.path.dirname(merged(path)) for path in paths])
+        return f"{root}/*{common[len(root) :]}" if f"{common}/".startswith(f"{root}/") else ""
     if len(paths) == 1 and _TEXT.fullmatch(os.path.basename(paths[0])):
         return paths[0]
     directory = os.path.commonpath([os.path.dirname(path) for path in paths]) if len(paths) > 1 else ""
     return directory if directory != "/" and os.path.isdir(directory) else ""
+
+
+def base_of(place: str) -> str:
+    """Return the directory that the paths in reports are below, for a place of `job_directory`."""
+    root, star, _ = place.partition("/*")
+    if star and real_paths(place) != [place]:
+        return root
+    return os.path.dirname(place) if os.path.isfile(place) else place
+
+
+def repeated(paths: Sequence[str]) -> set[str]:
+    """Return the paths whose names occur on several hosts, so that numbers in them are not those of ranks."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        by_name[merged(path)].append(path)
+    return {path for same in by_name.values() if len(same) > 1 for path in same}
 
 
 def is_job(directory: str) -> bool:
@@ -54,7 +78,7 @@ def is_job(directory: str) -> bool:
         return True
     ranks: set[int] = set()
     for path in paths:
-        ranks.update(int(number) for number in _NAMED_RANK.findall(os.path.relpath(path, directory)))
+        ranks.update(int(number) for number in _NAMED_RANK.findall(os.path.relpath(merged(path), base_of(directory))))
     for path in paths[:_LOOKED_AT]:
         if len(ranks) > 1:
             return True
@@ -70,7 +94,7 @@ def files_of(directory: str) -> Iterator[str]:
     if os.path.isfile(directory):
         yield directory
         return
-    pending, count = [(directory, 0)], 0
+    pending, count = [(path, 0) for path in reversed(real_paths(directory))], 0
     while pending:
         folder, depth = pending.pop()
         try:
@@ -109,9 +133,10 @@ def task_numbers(directory: str, paths: Sequence[str]) -> dict[str, int]:
     A number counts only if the text of such a file mentions ranks, because the files of a sweep are named alike.
     """
     families: dict[str, list[tuple[str, list[str]]]] = defaultdict(list)
+    twice, base = repeated(paths), base_of(directory)
     for path in paths:
-        if not _TORCHRUN.search(path) and not is_hardware(os.path.basename(path)):
-            name = os.path.relpath(path, directory)
+        if not _TORCHRUN.search(path) and not is_hardware(os.path.basename(path)) and path not in twice:
+            name = os.path.relpath(merged(path), base)
             families[re.sub(r"\d+", "#", name)].append((path, re.findall(r"\d+", name)))
     ranks: dict[str, int] = {}
     for members in families.values():
@@ -157,21 +182,23 @@ def node_of(relative: str) -> str:
     return ""
 
 
-def log_file(path: str, relative: str, number: int | None, modified: float) -> LogFile:
+def log_file(path: str, relative: str, number: int | None, modified: float, is_repeated: bool = False) -> LogFile:
     """Return what is known about the writer of a file.
 
-    number: its rank by `task_numbers`; modified: time of its last change (s since the epoch).
+    number: its rank by `task_numbers`; modified: time of its last change (s since the epoch). is_repeated: whether
+    other hosts have a file of this name.
     """
     name = os.path.basename(path)
     key = ("", number) if number is not None else None
     if key is None and (match := _ROLL.match(name)) and match["role"] != "DRIVER_":
         key = match["role"], int(match["rank"])
-    elif key is None and not _TORCHRUN.search(relative) and (match := _NAMED_RANK.search(relative)):
+    elif key is None and not is_repeated and not _TORCHRUN.search(relative) and (match := _NAMED_RANK.search(relative)):
         key = "", int(match[1])
     launcher = key is None and not _TORCHRUN.search(relative) and not name.startswith("worker-")
     head = head_of(path).decode("utf-8", "replace").splitlines()[:-1] if launcher else []
     numbered, names_hosts = _are_labelled(head, NUMBERED), _are_labelled(head, HOST)
-    return LogFile(relative, node_of(relative), key, launcher, numbered, names_hosts, time.localtime(modified).tm_year)
+    node = node_of(merged(path)[len(job_root(path)) :] if job_root(path) else relative) or host_of(path)
+    return LogFile(relative, node, key, launcher, numbered, names_hosts, time.localtime(modified).tm_year)
 
 
 def _are_labelled(lines: list[str], label: re.Pattern[str]) -> bool:

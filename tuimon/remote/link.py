@@ -13,6 +13,7 @@ from tuimon.model.links import Link, RemotePath
 from tuimon.remote.connection import MAX_BYTES, Connection, Ended, TooLarge
 from tuimon.remote.expiry import expire
 from tuimon.remote.mirror import Mirror, is_disk_full
+from tuimon.remote.places import base_name
 from tuimon.remote.targets import Target
 from tuimon.remote.texts import NEWEST, WantedTexts
 from tuimon.text import clean
@@ -23,6 +24,7 @@ RETRY_FULL = 30.0
 """Seconds before the next attempt if the local disk was full."""
 SHARED_EVERY = 1.0
 """Seconds between two checks of a mirror that another program fills."""
+LINK_EVERY = 0.2
 SAVE_EVERY = 10.0
 """Seconds between two notes of when the host was last heard."""
 _POLL = 0.02
@@ -44,22 +46,27 @@ class Keeper:
         connect: Connect,
         *,
         where: str | None = None,
+        mirror: Mirror | None = None,
         max_bytes: int = MAX_BYTES,
         offline: bool = False,
     ) -> None:
-        """connect: returns a new connection to the target. where: the directory of all mirrors. offline: show what is
-        here, and connect never."""
+        """connect: returns a new connection to the target. where: the directory of all mirrors. mirror: the one of a
+        host of a job. offline: show what is here, and connect never."""
         self.target = target
-        self.mirror = Mirror(target, where)
+        self.mirror = mirror or Mirror(target, where)
         stored = self.mirror.stored
         self.link = Link(target.shown, target.label, heard=stored.heard or float("nan"))
         self.known = stored.complete
         """Whether the mirror was complete at some time, so that it can be shown before the host answers."""
-        self.path = RemotePath(self.mirror.root, target.shown, self.mirror.top, target.prefix, self.link)
+        base = base_name(target) if mirror else None
+        self.path = RemotePath(self.mirror.root, target.shown, self.mirror.top, target.prefix, self.link, base)
         """The path to read."""
         self.on_hint: Hint = lambda paths, structure: None
         self.on_change: Callable[[], None] = lambda: None
         """Called when the state of the link has changed."""
+        self.on_link: Callable[[], None] = lambda: None
+        """Called when something of the link has changed, at most every LINK_EVERY seconds."""
+        self._linked_at = 0.0
         self._connector = connect
         self._wanted_texts = WantedTexts()
         self._max_bytes = max_bytes
@@ -139,6 +146,8 @@ class Keeper:
     def _connect(self, failures: int) -> tuple[float | None, bool]:
         """Connect once, until the link is lost. Return (seconds to wait or None for the usual, whether it was up)."""
         may_ask, self._may_ask = self._may_ask, False
+        if may_ask:
+            self._settled.clear()
         self._say("connecting", self.link.detail)
         pause: float | None = None
         logging_in = contextlib.ExitStack()
@@ -191,6 +200,9 @@ class Keeper:
             paths, received.changed = received.changed, set()
             self.on_hint(paths, received.names_changed)
             received.names_changed = False
+        if now - self._linked_at > LINK_EVERY:
+            self._linked_at = now
+            self.on_link()
         if received.complete:
             self._settled.set()
         if now - self._saved_at > SAVE_EVERY:
@@ -208,9 +220,13 @@ class Keeper:
 
     def _say(self, state: str, detail: str = "") -> None:
         self.link.detail = clean(detail)
+        if state != "connecting":
+            up = state in ("live", "copying", "missing")
+            self.mirror.note_unreachable("" if up else self.link.detail or state)
         if {state, self.link.state} != {"lost", "connecting"} and state != self.link.state:
             self.link.since = time.time()  # attempts to connect do not change since when the link is lost
         self.link.state = state
+        self.on_link()
         self.on_change()
 
     def _save(self) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import math
 import os
 import re
@@ -23,14 +22,15 @@ import shutil
 import time
 import zlib
 from collections.abc import Sequence
-from hashlib import sha256
 from typing import Any
 
 import msgspec
 
 from tuimon.errors import TuimonError
 from tuimon.platform_support import mirror_directory
+from tuimon.remote.places import Place, place_of
 from tuimon.remote.targets import Target
+from tuimon.sources.job_hosts import UNREACHABLE
 from tuimon.text import clean
 
 MAX_NAME = 240
@@ -104,50 +104,54 @@ class Stored(msgspec.Struct):
 class Mirror:
     """The mirror of one target. Only the program that holds the lock may write."""
 
-    def __init__(self, target: Target, where: str | None = None) -> None:
-        """where: the directory of all mirrors; `mirror_directory()` if None. Creates the directories."""
+    def __init__(self, target: Target, where: str | None = None, place: Place | None = None) -> None:
+        """where: the directory of all mirrors; `mirror_directory()` if None. place: where this one lies, if it is part
+        of a job's. Creates the directories."""
         self.target = target
         self.where = where or mirror_directory()
-        host = target.host or target.scheme
-        key = sha256(f"{target.scheme}\0{target.destination}\0{target.port}\0{target.path}".encode("utf-8", "replace"))
-        label = re.sub(r"[^A-Za-z0-9.-]", "_", host)[:40]
-        self.base = os.path.join(self.where, f"{label}-{key.hexdigest()[:16]}")
-        self.tree = os.path.join(self.base, "tree")
-        self.top = os.path.join(self.tree, component(host.replace("/", ".")))
-        """Directory that corresponds to "/" of the host, or for the home directory if the path is relative."""
-        self.root = os.path.join(self.top, *map(component, target.parts))
+        host = (target.host or target.scheme).replace("/", ".")
+        self.place = place or place_of(target, self.where, component(host))
+        self.base, self.top = self.place.base, self.place.top
+        self.root = self.place.root
         """The path to read: of a directory, of a file, or of what will be one."""
-        self._lock: int | None = None
+        self.single = self.place.single or os.path.join(
+            self.root, component(target.parts[-1] if target.parts else host)
+        )
+        """The path of the file if there is a file on the host rather than a directory."""
+        self._held = False
         self._unchecked = _FREE_CHECK
-        for directory in (self.where, self.base, self.tree, os.path.join(self.base, "tmp")):
+        for directory in (self.where, self.base, os.path.join(self.base, "tmp"), os.path.dirname(self.root)):
             _make_directories(directory)
         os.chmod(self.base, 0o700)
-        _make_directories(os.path.dirname(self.root))
         self.stored = self._load()
 
     # ------------------------------------------------------------------ who fills it
 
     def lock(self) -> bool:
         """Try to become the program that fills the mirror; return whether this is it."""
-        if self._lock is None:
-            descriptor = os.open(os.path.join(self.base, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                os.close(descriptor)
-                return False
-            self._lock = descriptor
-            os.utime(self.base)
+        if not self._held and self.place.lock.acquire():
+            self._held = True
             with contextlib.suppress(OSError):
                 shutil.rmtree(os.path.join(self.base, "tmp"))
                 os.mkdir(os.path.join(self.base, "tmp"), 0o700)
-        return True
+        return self._held
 
     def close(self) -> None:
         """Give up the lock."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        if self._held:
+            self._held = False
+            self.place.lock.release()
+
+    def note_unreachable(self, why: str) -> None:
+        """Note for readers that the host of a job cannot be reached, and why; "": it can. A full disk is no error."""
+        path = os.path.join(self.base, UNREACHABLE)
+        if self._held and self.place.root == self.place.top:
+            with contextlib.suppress(OSError):
+                if why:
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(why)
+                else:
+                    os.unlink(path)
 
     # ------------------------------------------------------------------ what it remembers
 
@@ -175,10 +179,13 @@ class Mirror:
     # ------------------------------------------------------------------ files
 
     def path(self, parts: Sequence[str]) -> str:
-        """Return the local path of a file or directory below the root. Raise MirrorError for an unusable name."""
+        """Return the local path of a file or directory below the path on the host, or of the file at that path.
+
+        Raise MirrorError for an unusable name.
+        """
         if len(parts) > MAX_DEPTH:
             raise MirrorError("a path that is too deep to be mirrored")
-        return os.path.join(self.root, *map(component, parts)) if parts else self.root
+        return os.path.join(self.root, *map(component, parts)) if parts else self.single
 
     def size(self, path: str) -> int | None:
         """Return the bytes of a mirrored file, or None if there is none."""

@@ -146,7 +146,7 @@ class Receiver(Received):
         self.missing = False
         parts = [name_of(part) for part in frame.parts]
         for id, name in frame.names:
-            path = self._mirror.root if frame.single else self._path(parts, name)
+            path = self._mirror.path(()) if frame.single else self._path(parts, name)
             if path is None or id in self._files:
                 continue
             if not frame.single and self._texts.add_name(id, path):

@@ -18,7 +18,7 @@ A file belongs to the run directory that remains when the facets at the end of i
    process (rank_0/, node1/) joins the nearest run above. Other text below a run stays separate, because it may be that
    of another training (sweeps/job_0/train.log below a directory with a CSV). A config joins the run of its directory.
 5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
-   (see job_files).
+   (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl).
 
@@ -48,6 +48,7 @@ from tuimon.sources.grouped_files import (
     natural_order,
 )
 from tuimon.sources.job_files import homes_of_jobs
+from tuimon.sources.job_hosts import merged
 from tuimon.sources.known_runs import with_known
 
 SAME_TIME = 5.0
@@ -79,12 +80,12 @@ def group_runs(
 def _locate(file: GroupedFile, roots: Sequence[str]) -> Located:
     above = [root for root in roots if file.path == root or file.path.startswith(root.rstrip("/") + "/")]
     root = max(above, key=len, default=posixpath.dirname(file.path))
-    directory = posixpath.dirname(file.path)
+    directory = posixpath.dirname(merged(file.path))
     base = directory if file.path == root else root
     if file.path == root:
         source = posixpath.basename(file.path)
     else:
-        whole = file.source or (directory if file.directory_is_source else file.path)
+        whole = file.source or (posixpath.dirname(file.path) if file.directory_is_source else file.path)
         inside = whole == root or whole.startswith(root.rstrip("/") + "/")
         source = posixpath.relpath(whole, root) if inside else "."  # else the given path is a part of the source
     below = posixpath.relpath(directory, base)
@@ -192,7 +193,7 @@ def _split_named_files(located: list[Located]) -> None:
         if alone and layout.is_own(stem):
             named[item.directory, item.file.format].append(item)
     for items in named.values():
-        if len({item.file.joined or item.file.path for item in items}) > 1:
+        if len({posixpath.basename(item.file.joined or item.file.path) for item in items}) > 1:
             for item in items:
                 base, parts = item.directory
                 item.home = (base, (*parts, posixpath.basename(item.file.joined or item.file.path)))

@@ -87,7 +87,9 @@ class Run:
         """The link to the machine that the run is on; None for this machine. Changes, unlike the rest of the run."""
         return self._live.link_of(self.directory) if self._live.mirrors else None
 
-    # Streams
+    def last_heard(self, now: float) -> float:
+        """Return the time (s) until which the state of the run is known: `now`, or the loss of the link."""
+        return self._live.last_heard(self.directory, self.streams, now)
 
     @property
     def point_count(self) -> int:
@@ -381,8 +383,7 @@ class Run:
     @property
     def best_checkpoint(self) -> Mapping[str, Any] | None:
         """The best source's newest description of the best checkpoint, or None."""
-        facts = self.facts(Topic.BEST_CHECKPOINT)
-        return facts[-1].value if facts else None
+        return facts[-1].value if (facts := self.facts(Topic.BEST_CHECKPOINT)) else None
 
 
 def _finite(times: Iterable[float]) -> list[float]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from tuimon.model.events import StreamFound, StreamStatus
@@ -57,3 +60,22 @@ class Present(Struct, eq=False):
     def link_of(self, path: str) -> Link | None:
         """Return the link that fills the mirror below which a path lies; None for a path of this machine."""
         return next((mirror.link for mirror in self.mirrors if f"{path}/".startswith(f"{mirror.top}/")), None)
+
+    def last_heard(self, directory: str, streams: Sequence[StreamView], now: float) -> float:
+        """Return the time until which the state of a run is known: `now`, or that of the loss of the link.
+
+        Of a job on many hosts, the host counts that wrote the newest log with points.
+        """
+        link = self.link_of(directory)
+        if link is not None and link.members:
+            known = [view for view in streams if view.status and math.isfinite(view.status.modified)]
+            newest = max(known, key=_newest, default=None)
+            path = newest.info.path if newest else directory
+            members = (member for mirror in self.mirrors for member in mirror.members)
+            link = next((member.link for member in members if path.startswith(f"{member}/")), link)
+        return link.last_heard(now) if link is not None else now
+
+
+def _newest(view: StreamView) -> tuple[bool, float]:
+    """Sort key of streams: those with points come last, the newest last of all."""
+    return view.point_count > 0, view.status.modified if view.status else 0.0

@@ -24,6 +24,7 @@ _STATE_ROLES = {
     "slow": Role.WARNING,
     "timeout": Role.ACCENT,
     "ended": Role.ACCENT,
+    "unreachable": Role.WARNING,
     "done": Role.MUTED,
 }
 _LOUD = ("failed", "nan", "silent", "slow")
@@ -48,7 +49,7 @@ def table_head(rows: Sequence[RankRow], width: int) -> Row:
     """Return the headings of the table of ranks."""
     role, node = _widths(rows)
     text = f"  {'role':{role}} " if role else "  "
-    text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':7} {'step':>8}"
+    text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':{_state_width(rows)}} {'step':>8}"
     text += "".join(f" {name:>{cells}}" for name, cells in _shown_columns(rows))
     return fit_row(((text + "  last line", Role.MUTED),), width)
 
@@ -63,7 +64,7 @@ def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int)
     gpu = "" if row.gpu is None else str(row.gpu)
     spans.append((f"{row.rank:4} {fit(row.node, node)} {gpu:>3} ", usual))
     state = row.state.upper() if row.state in _LOUD else row.state
-    spans.append((f"{state:7}", _STATE_ROLES.get(row.state, Role.GOOD)))
+    spans.append((f"{state:{_state_width(rows)}}", _STATE_ROLES.get(row.state, Role.GOOD)))
     spans.append((f" {'' if row.step is None else row.step:>8}", usual))
     cells = {
         "own": seconds(row.own),
@@ -83,6 +84,17 @@ def _widths(rows: Sequence[RankRow]) -> tuple[int, int]:
     return role, min(max(max((len(row.node) for row in rows), default=0), 4), 15)
 
 
+def _state_width(rows: Sequence[RankRow]) -> int:
+    return max(7, *(len(row.state) for row in rows))
+
+
+def unreachable_row(host: str, why: str, width: int) -> Row:
+    """Return a row about a host that cannot be reached."""
+    return fit_row(
+        (("  ", Role.TEXT), (host, Role.TEXT), (" unreachable", Role.WARNING), (f"  {why}", Role.MUTED)), width
+    )
+
+
 def _shown_columns(rows: Sequence[RankRow]) -> list[tuple[str, int]]:
     """Return the columns that any rank has a value of."""
     has = {
@@ -97,8 +109,8 @@ def _shown_columns(rows: Sequence[RankRow]) -> list[tuple[str, int]]:
 
 def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
     """Return the cell of a rank as one character. usual: median of the quantity."""
-    if row.state in ("failed", "silent", "nan"):
-        return {"failed": "X", "silent": "~", "nan": "N"}[row.state], _STATE_ROLES[row.state]
+    if row.state in ("failed", "silent", "nan", "unreachable"):
+        return {"failed": "X", "silent": "~", "nan": "N", "unreachable": "u"}[row.state], _STATE_ROLES[row.state]
     if quantity.name == "state":
         sign = {"slow": "#", "timeout": "t", "ended": "e"}.get(row.state, ".")
         return sign, _STATE_ROLES.get(row.state, Role.MUTED)
@@ -112,7 +124,7 @@ def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
 def legend(quantity: Quantity, usual: float | None) -> str:
     """Return what the cells mean."""
     if quantity.name == "state":
-        return ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it"
+        return ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it  u away"
     steps = "  ".join(f"{sign} {text}" for sign, text in zip("-=#X", quantity.limit_texts(), strict=True))
     middle = f"median {quantity.text(usual)}" if usual is not None else "no values"
     return f"{quantity.name}: {middle}  . near it  {steps}  ? unknown"

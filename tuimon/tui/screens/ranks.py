@@ -113,6 +113,8 @@ class RanksPane(CellGrid):
             return
         role = Role.CRITICAL if job.problems else Role.GOOD
         top = _wrapped(job.verdict, role, width, _VERDICT_ROWS)
+        hosts = job.unreachable[: max((height - len(top) - _LEAST_BODY) // 2, 1)]
+        top += [rank_rows.unreachable_row(host, why, width) for host, why in hosts]
         evidence = self._evidence(width) if height >= len(top) + _LEAST_BODY + 2 else []
         evidence = evidence[: max(height - len(top) - _LEAST_BODY, 1)]
         body = self._body(width, height - len(top) - len(evidence), len(top))
@@ -222,6 +224,8 @@ class RanksScreen(WorkScreen):
             head.append((f"  {len(job.rows)} ranks", Role.TEXT))
             if nodes := len({row.node for row in job.rows if row.node}):
                 head.append((f"  {nodes} node{'s' if nodes > 1 else ''}", Role.TEXT))
+            if job.unreachable:
+                head.append((f"  {len(job.unreachable)} unreachable", Role.WARNING))
             steps = [row.step for row in job.rows if row.step is not None]
             head += [(f"  step {max(steps)}", Role.VALUE)] if steps else []
             head += [(f"  {_counted(job)}", Role.TEXT)]
