@@ -74,6 +74,22 @@ def test_text_above_several_runs_is_shown_with_the_newest(tmp_path: Path) -> Non
     assert not watched.collector.skipped
 
 
+def test_texts_of_several_runs_are_shown_with_the_runs_they_name(tmp_path: Path) -> None:
+    first, second, third = ("offline-run-20261121_01334" + end for end in ("7-vd7v5k5i", "6-kbyix5aa", "9-kbyix5ab"))
+    for age, name in enumerate((first, second, third)):
+        metrics(tmp_path / "wandb" / name / "metrics.jsonl", 0, age=60 - age)
+    for number, name in enumerate((first, second)):
+        write(tmp_path / f"console{number}.log", f"Run data is saved locally in /data/wandb/{name}", "done")
+    write(tmp_path / "other.log", f"no path: {first}", f"also none: /data/{first}-copy")
+    watched = Watched(tmp_path)
+    assert {name: lines[-1:] for name, lines in watched.text.items()} == {
+        first: ["done"],
+        second: ["done"],
+        third: [f"also none: /data/{first}-copy"],
+    }
+    assert not watched.collector.skipped
+
+
 def test_text_with_a_point_becomes_a_run_with_all_its_text(tmp_path: Path) -> None:
     metrics(tmp_path / "seed0" / "metrics.jsonl", 0)
     metrics(tmp_path / "seed1" / "metrics.jsonl", 0, age=600)

@@ -5,6 +5,8 @@ of empty runs would be useless) unless there are no metrics at all. They are kep
 
 - Console text above several runs is shown with the run that was written last, and continues with the next run when
   that begins. So each run has the text that was written while it was the newest.
+- Of several such texts, one that names the directory of a single run, as W&B and SwanLab print it, is shown with this
+  run.
 - Console text below a run is shown with that run.
 - Console text that is neither above nor below a run is read without being reported.
 - If such text contains a point it becomes a run, from its beginning.
@@ -14,7 +16,9 @@ of empty runs would be useless) unless there are no metrics at all. They are kep
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -26,6 +30,7 @@ from tuimon.reader.follow import Followed
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
 from tuimon.sources import filesystem
+from tuimon.sources.files import open_regular
 from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
 from tuimon.sources.runs import group_runs
 from tuimon.sources.scan import FoundFile
@@ -33,6 +38,8 @@ from tuimon.text import clean
 
 TEXT_WITHOUT_RUN = "text without metrics, near no run"
 CONFIG_WITHOUT_RUN = "no metrics beside it"
+_BEGINNING = 64 << 10
+"""Bytes of a text that are searched for the directory of its run."""
 
 
 class UnassignedFile(Struct):
@@ -47,9 +54,23 @@ class UnassignedFile(Struct):
     host: int | None = None
     """Id of the run that the text is shown with."""
 
+    beginning: bytes = b""
+    """First bytes of the file, as far as they were read."""
+
     @property
     def is_text(self) -> bool:
         return kind(self.format.id) == "stream"
+
+    def names(self, directory: str) -> bool:
+        """Return whether the beginning of the text has the name of a directory as a component of a path."""
+        if len(self.beginning) < _BEGINNING:
+            with suppress(OSError):
+                descriptor, _ = open_regular(self.file.path)
+                try:
+                    self.beginning = os.pread(descriptor, _BEGINNING, 0)
+                finally:
+                    os.close(descriptor)
+        return re.search(rb"/%b(?![\w.-])" % re.escape(os.fsencode(directory)), self.beginning) is not None
 
 
 class RunAssembly:
@@ -215,7 +236,7 @@ class RunAssembly:
         if not item.is_text:
             self._recognition.leave_out(path, item.format.unsupported or CONFIG_WITHOUT_RUN)
             return
-        host = self._host(item.group)
+        host = self._host(item)
         if host is None and item.followed is None:
             self._recognition.leave_out(path, TEXT_WITHOUT_RUN)
             item.followed = self._by_path[path] = self._new_followed(item.member, -1, item.file, item.format)
@@ -229,14 +250,25 @@ class RunAssembly:
             item.host = host
             yield from self._announce(item.followed)
 
-    def _host(self, group: RunGroup) -> int | None:
-        """Id of the run with which text is shown: the one below that was written last, or the nearest one above."""
-        inside = f"{group.path.rstrip('/')}/"
-        runs = {self.runs[path] for path in self._with_metrics if path.startswith(inside)}
-        times = [(max(f.since.modified, f.modified), f.found.run) for f in self.streams if f.found.run in runs]
+    def _host(self, item: UnassignedFile) -> int | None:
+        """Id of the run with which text is shown: the one below that it names, the one below that was written last, or
+        the nearest one above."""
+        inside = f"{item.group.path.rstrip('/')}/"
+        runs = {self.runs[path]: path for path in self._with_metrics if path.startswith(inside)}
+        texts = [other for other in self.unassigned.values() if other.group.path == item.group.path and other.is_text]
+        if len(runs) > 1 and len(texts) > 1:
+            named = [run for run, path in runs.items() if item.names(os.path.basename(path))]
+            if len(named) == 1:
+                return named[0]
+        shown = {id(other.followed) for other in texts}
+        times = [
+            (max(f.since.modified, f.modified), f.found.run)
+            for f in self.streams
+            if f.found.run in runs and id(f) not in shown
+        ]
         if times:
             return max(times)[1]
-        above = group.path
+        above = item.group.path
         while above != (above := os.path.dirname(above)):
             if above in self._with_metrics:
                 return self.runs[above]
