@@ -25,6 +25,7 @@ from tuimon.remote.mirror import Mirror
 from tuimon.remote.sources import over
 from tuimon.remote.ssh import Transport
 from tuimon.remote.targets import Target, parse
+from tuimon.remote.texts import WantedTexts
 from tuimon.store import Snapshot
 
 
@@ -198,8 +199,11 @@ class Counted:
     def close(self) -> None:
         self.closed.set()
 
+    def wake(self) -> None:
+        pass
 
-def _counted(mirror: Mirror, max_bytes: int) -> Connection:
+
+def _counted(mirror: Mirror, max_bytes: int, wanted: WantedTexts) -> Connection:
     return Counted()
 
 
