@@ -44,6 +44,7 @@ def test_files_are_written_only_on_request() -> None:
         "commands/_stdin.py",
         "remote/expiry.py",
         "remote/mirror.py",
+        "remote/places.py",
         "sources/sqlite_copy.py",
         "tui/actions/copying.py",
         "tui/actions/general.py",

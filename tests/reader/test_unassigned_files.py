@@ -80,7 +80,7 @@ def test_texts_of_several_runs_are_shown_with_the_runs_they_name(tmp_path: Path)
         metrics(tmp_path / "wandb" / name / "metrics.jsonl", 0, age=60 - age)
     for number, name in enumerate((first, second)):
         write(tmp_path / f"console{number}.log", f"Run data is saved locally in /data/wandb/{name}", "done")
-    write(tmp_path / "other.log", f"no path: {first}", f"also none: /data/{first}-copy")
+    write(tmp_path / "train.log", f"no path: {first}", f"also none: /data/{first}-copy")
     watched = Watched(tmp_path)
     assert {name: lines[-1:] for name, lines in watched.text.items()} == {
         first: ["done"],
