@@ -90,6 +90,52 @@ def test_texts_of_several_runs_are_shown_with_the_runs_they_name(tmp_path: Path)
     assert not watched.collector.skipped
 
 
+def test_texts_with_points_are_logs_of_the_runs_they_name(tmp_path: Path) -> None:
+    names = "run-20261121_013717-7f3mn2nk", "run-20261121_013750-2cwy8zz8"
+    for name in names:
+        metrics(tmp_path / "swanlog" / name / "metrics.jsonl", 0, 1)
+    for number, name in enumerate(names):
+        write(
+            tmp_path / f"console{number}.log", f"Run data saved at /data/swanlog/{name}", f"step:7 - score:{number}.5"
+        )
+    watched = Watched(tmp_path)
+    assert {name: run.curve("score").values.tolist() for name, run in watched.runs.items()} == {
+        names[0]: [0.5],
+        names[1]: [1.5],
+    }
+    write(tmp_path / "console0.log", "step:8 - score:2.5")
+    write(tmp_path / "other.log", "step:1 - score:9")
+    watched.look()
+    assert watched.runs[names[0]].curve("score").values.tolist() == [0.5, 2.5]
+    assert watched.runs[tmp_path.name].curve("score").values.tolist() == [9.0]
+    assert len(watched.runs) == 3
+    assert not watched.collector.skipped
+
+
+def test_text_with_a_point_joins_the_older_run_that_it_names(tmp_path: Path) -> None:
+    metrics(tmp_path / "runs" / "ppo_seed1" / "metrics.jsonl", 0, age=600)
+    metrics(tmp_path / "runs" / "ppo_seed2" / "metrics.jsonl", 0, age=5)
+    write(tmp_path / "console.log", "writing to /data/runs/ppo_seed1")
+    watched = Watched(tmp_path)
+    assert watched.text == {"ppo_seed1": [], "ppo_seed2": ["writing to /data/runs/ppo_seed1"]}
+    write(tmp_path / "console.log", POINT)
+    watched.look()
+    assert set(watched.runs) == {"ppo_seed1", "ppo_seed2"}
+    assert watched.runs["ppo_seed1"].curve("critic/score/mean").steps.tolist() == [7]
+    assert watched.text["ppo_seed1"] == ["writing to /data/runs/ppo_seed1", POINT]
+
+
+def test_text_whose_points_come_with_its_last_record_becomes_a_run_with_them(tmp_path: Path) -> None:
+    for seed in (0, 1):
+        metrics(tmp_path / f"seed{seed}" / "metrics.jsonl", 0)
+    bar = "\rEpoch 0:  {}%|█     | {}/50 [00:00<00:00, 502.64it/s, v_num=0, train_loss={}]"
+    bars = bar.format(20, 10, 1.5), bar.format(40, 20, 1.25), bar.format(60, 30, 0.75)
+    (tmp_path / "console.log").write_text("".join(("Seed set to 0\n", *bars, "\n")))
+    watched = Watched(tmp_path)
+    curve = watched.runs[tmp_path.name].curve("train_loss")
+    assert list(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))[:2] == [(10, 1.5), (20, 1.25)]
+
+
 def test_text_with_a_point_becomes_a_run_with_all_its_text(tmp_path: Path) -> None:
     metrics(tmp_path / "seed0" / "metrics.jsonl", 0)
     metrics(tmp_path / "seed1" / "metrics.jsonl", 0, age=600)

@@ -9,7 +9,8 @@ of empty runs would be useless) unless there are no metrics at all. They are kep
   run.
 - Console text below a run is shown with that run.
 - Console text that is neither above nor below a run is read without being reported.
-- If such text contains a point it becomes a run, from its beginning.
+- If such text contains a point it becomes a run, from its beginning. But text that names the directory of a single run
+  below it is a log of this run, with its points.
 - A config, and a log that cannot be read, waits for metrics to appear in its directory.
 """
 
@@ -95,6 +96,8 @@ class RunAssembly:
         self._groups: tuple[RunGroup, ...] = ()
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""
+        self._joined: set[str] = set()
+        """Paths of texts that are logs of the runs whose directories they name."""
         self._run_names: dict[int, str] = {}
         self._mounts = filesystem.Mounts()
         self._swanlab_names = SwanLabNames()
@@ -153,16 +156,35 @@ class RunAssembly:
             yield from self._place(item)
 
     def promote(self, path: str) -> Generator[Event, None, list[Followed]]:
-        """Make an unassigned text that contains a point a run, with the other unassigned files of its group.
+        """Make an unassigned text that contains a point a run, with the other unassigned files of its group, or a log
+        of the run whose directory it names.
 
-        Returns the logs of the run, none of which has been read as part of it."""
-        group = self.unassigned[path].group
+        Returns the logs that are to be read from their beginnings. A text that was shown with the run that it names
+        already is followed further instead."""
+        item = self.unassigned[path]
+        if (owner := self._run_named(item)) is not None:
+            return (yield from self._join(item, owner))
+        group = item.group
         yield from self._announce_run(group)
         self._with_metrics.add(group.path)
         items = [item for item in self.unassigned.values() if item.group is group]
         for item in items:
             yield from self._follow(group, item.member, item.file, item.format)
         return [self._by_path[item.member.path] for item in items if item.member.path in self._by_path]
+
+    def _join(self, item: UnassignedFile, run: int) -> Generator[Event, None, list[Followed]]:
+        """Make a text a log of a run. Returns it if it has to be read from its beginning."""
+        path = item.member.path
+        self.unassigned.pop(path)
+        self._recognition.forgive(path)
+        self._joined.add(path)
+        if item.followed is not None and item.host == run:
+            return []
+        if item.followed is not None and item.followed.found.stream >= 0:
+            yield from _retire(item.followed, f"in run {self._run_names[run]} now")
+        followed = self._new_followed(item.member, run, item.file, item.format)
+        yield from self._announce(followed)
+        return [followed]
 
     def is_followed(self, followed: Followed) -> bool:
         """Is it still the log that is followed at its path?"""
@@ -177,7 +199,7 @@ class RunAssembly:
     def _was_elsewhere(self, member: Member, group: RunGroup) -> bool:
         """Return whether a file is followed as part of another run than that of its group."""
         followed = self._by_path.get(member.path)
-        if followed is None or followed.retired or member.path in self.unassigned:
+        if followed is None or followed.retired or member.path in self.unassigned or member.path in self._joined:
             return False
         return self._is_run_path(group.path) and followed.found.run not in (-1, self.runs.get(group.path))
 
@@ -253,13 +275,10 @@ class RunAssembly:
     def _host(self, item: UnassignedFile) -> int | None:
         """Id of the run with which text is shown: the one below that it names, the one below that was written last, or
         the nearest one above."""
-        inside = f"{item.group.path.rstrip('/')}/"
-        runs = {self.runs[path]: path for path in self._with_metrics if path.startswith(inside)}
+        runs = self._runs_below(item)
         texts = [other for other in self.unassigned.values() if other.group.path == item.group.path and other.is_text]
-        if len(runs) > 1 and len(texts) > 1:
-            named = [run for run, path in runs.items() if item.names(os.path.basename(path))]
-            if len(named) == 1:
-                return named[0]
+        if len(texts) > 1 and (named := self._run_named(item)) is not None:
+            return named
         shown = {id(other.followed) for other in texts}
         times = [
             (max(f.since.modified, f.modified), f.found.run)
@@ -273,6 +292,19 @@ class RunAssembly:
             if above in self._with_metrics:
                 return self.runs[above]
         return None
+
+    def _runs_below(self, item: UnassignedFile) -> Mapping[int, str]:
+        """Paths of the runs with metrics below the directory of a text, by id."""
+        inside = f"{item.group.path.rstrip('/')}/"
+        return {self.runs[path]: path for path in self._with_metrics if path.startswith(inside)}
+
+    def _run_named(self, item: UnassignedFile) -> int | None:
+        """Id of the run whose directory a text names; None unless there are several below and it names one of them."""
+        runs = self._runs_below(item)
+        if len(runs) < 2:
+            return None
+        named = [run for run, path in runs.items() if item.names(os.path.basename(path))]
+        return named[0] if len(named) == 1 else None
 
 
 def _retire(followed: Followed, message: str) -> Iterator[Event]:

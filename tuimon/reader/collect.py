@@ -150,8 +150,13 @@ class Collector:
 
     def flush(self) -> Iterator[Event]:
         """Yield last records without their ends, where they can be decoded. To be called after a pause."""
-        for followed in list(self._assembly.live()):
+        before = list(self._assembly.live())
+        for followed in before:
             yield from self._events(followed, followed.flush())
+        known = {id(followed) for followed in before}
+        for followed in list(self._assembly.live()):  # of texts whose first point is in such a record
+            if id(followed) not in known and not followed.behind:
+                yield from self._events(followed, followed.flush())
 
     def find_writers(self) -> Iterator[Event]:
         """Yield the status of silent logs for which it has become known whether a process holds them open."""
@@ -171,14 +176,16 @@ class Collector:
             yield status
 
     def _events(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
-        """The items of a log as events. An unassigned text with a point in it becomes a run and is read again."""
+        """The items of a log as events. An unassigned text with a point in it is read again, as a run or as a log of
+        the run that it names."""
         if followed.path in self._assembly.unassigned:
             items = list(items)
             if any(isinstance(item, Points) for item in items):
                 for log in (yield from self._assembly.promote(followed.path)):
                     yield from self._read(log)
-                return
-            if followed.found.stream < 0:
+                if not self._assembly.is_followed(followed):
+                    return
+            elif followed.found.stream < 0:
                 return
         yield from followed.encoder.events(items)
 
