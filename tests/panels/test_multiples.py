@@ -7,9 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.model.views import Size
+from tuimon.draw import FrameCache
+from tuimon.draw.window import Window
+from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.multiples import LEAST, common_metrics, first_metric, grid, limits_of, name_in, with_metric
+from tuimon.panels.lists.multiples import (
+    LEAST,
+    chart,
+    common_limits,
+    common_metrics,
+    first_metric,
+    grid,
+    limits_of,
+    name_in,
+    steps_of,
+    with_metric,
+)
+from tuimon.panels.lists.runs import Listing
 
 
 def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Path) -> None:
@@ -28,11 +42,31 @@ def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Pat
     assert limits_of(runs, "train/loss") == (-2.0, 3.0)
     assert limits_of(runs, "train/reward") == (0.0, 4.0)
     assert limits_of(runs, "elsewhere") is None
+    assert steps_of(runs, "elsewhere") is None
     assert common_metrics(runs)[-1] == "accuracy", "that of one run comes last"
     assert len(common_metrics(runs)) == 3
     assert first_metric(runs[2:], runs[2]) == "accuracy"
     assert first_metric(runs, runs[2]) in ("train/reward", "reward"), "that of most runs"
     assert first_metric(runs, None) in ("train/reward", "reward")
+
+
+def test_charts_have_common_steps_and_values_with_units(tmp_path: Path) -> None:
+    for name, first, last in (("a", 0, 120), ("b", 100, 159)):
+        (tmp_path / name).mkdir()
+        rows = [{"step": step, "response_length/mean": 150.0 - step / 10} for step in range(first, last)]
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    runs = sorted(open_run(tmp_path).runs, key=lambda run: run.name)
+    limits = common_limits(runs, "response_length/mean")
+    assert limits.x == Window(160.0, 160.0), "steps 0 to 158, their end rounded up to an eighth"
+    listing = Listing(0.0, Symbols.BRAILLE)
+    for width, trend in ((40, False), (80, True)):
+        rows_of = [chart(run, "response_length/mean", limits, listing, Size(width, 8), FrameCache()) for run in runs]
+        heads = ["".join(text for text, _ in rows[0]) for rows in rows_of]
+        assert "138.1 tokens" in heads[0]
+        assert "134.2 tokens" in heads[1]
+        assert all(("↓" in head) == trend for head in heads), "a change without room for its value means nothing"
+        ticks = ["".join(text for text, _ in rows[-1]).split() for rows in rows_of]
+        assert ticks[0] == ticks[1]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 12, 2000])
@@ -44,4 +78,5 @@ def test_a_page_has_room_for_its_charts(count: int, size: Size) -> None:
     assert chart.width >= min(LEAST.width, size.width)
     assert chart.height >= LEAST.height
     assert columns * (rows - 1) < count, "no empty row"
+    assert columns * rows < count or rows * (chart.height + 1) > size.height, "few charts use all rows"
     assert columns * rows >= count or rows == size.height // LEAST.height, "a page is filled before there is another"

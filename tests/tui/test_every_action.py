@@ -432,6 +432,11 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
             return table.run_selected.name.rpartition("/")[2]
 
         assert listed() == names
+        await t.press("run_hparams")
+        await t.on(HparamsScreen)
+        await t.press("runs")
+        screen = await t.on(RunListScreen)
+        table = screen.table
         await t.press("run_last")
         assert selected() == names[-1]
         await t.press("run_up")
@@ -747,13 +752,14 @@ async def test_small_multiples(tmp_path: Path) -> None:
         await t.press("multiples_open")
         assert t.app.run_shown is not None
         assert t.app.run_shown.name.endswith("seed01")
+        assert len(t.app.screen_stack) == 1, "the run list is closed, too"
 
 
 async def test_hyperparameters(tmp_path: Path) -> None:
     async with tour(tmp_path, (80, 24), 5, "Hyperparameters") as t:
         await t.press("hparams")
         screen = await t.on(HparamsScreen)
-        shown = await until(t.app, t.pilot, lambda s: "1 settings differ, 3 are equal" in s)
+        shown = await until(t.app, t.pilot, lambda s: "1 setting differs, 3 are equal" in s)
         assert "5 runs" in shown
 
         def seeds() -> list[int]:
@@ -777,7 +783,7 @@ async def test_hyperparameters(tmp_path: Path) -> None:
         assert screen.table.HEADS == 1
         await t.press("hparams_filter")
         await t.type("seed03")
-        await until(t.app, t.pilot, lambda s: "1 runs" in s)
+        await until(t.app, t.pilot, lambda s: "1 run " in s)
         await t.press("hparams_open")
         assert t.app.run_shown is not None
         assert t.app.run_shown.name.endswith("seed03")

@@ -21,6 +21,9 @@ from tuimon.store import Store
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import LIST_EXPECTED_FOR, is_list_expected
+from tuimon.tui.screens.hparams import HparamsScreen
+from tuimon.tui.screens.media_view import MediaScreen
+from tuimon.tui.screens.metric_browser import MetricBrowser
 from tuimon.tui.screens.run_list import RunListScreen
 
 STEPS = {"a_lr1": 30, "b_lr2": 20, "c_lr3": 40}
@@ -240,6 +243,51 @@ async def test_general_keys_work_in_the_list_and_the_dashboards_do_not(runs: Pat
         await pilot.press("escape", "t", "r")
         await until(app, pilot, lambda s: "of 3" in s)
         assert app.state.theme == "light"
+
+
+async def test_keys_of_screens_work_on_other_screens_and_keep_the_selected_run(runs: Path) -> None:
+    async with opened(runs, (120, 40)) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.press("g", "j", "D")
+        assert isinstance(app.screen, MediaScreen)
+        assert app.run_shown is not None
+        assert app.run_shown.name == "b_lr2", "the run that was selected in the list"
+        await pilot.press("M")
+        assert isinstance(app.screen, MetricBrowser)
+        await pilot.press("r", "v", "E")
+        assert isinstance(app.screen, HparamsScreen)
+        await pilot.press("slash", "M", "escape")
+        assert isinstance(app.screen, HparamsScreen), "M was typed"
+        await pilot.press("escape", "H")
+        assert isinstance(app.screen, HparamsScreen)
+        assert len(app.screen_stack) == 2, "one screen replaces another"
+        await pilot.press("E")
+        await until(app, pilot, lambda s: "run 2 of 3" in s)
+        assert len(app.screen_stack) == 1
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) -> None:
+    async with opened(runs, (width, 24)) as (app, pilot):
+        await listed(app, pilot)
+        footer = text(app).splitlines()[-1]
+        keys = ["q quit", "? keys", "r back", "⏎ show", "space mark", "/ filter", "> sort", "o group", "a alerts"]
+        keys += [
+            "v grid",
+            "d compare",
+            "E hparams",
+            "P pin",
+            "H hide",
+            "R flip",
+            "C config",
+            "O overlay",
+            "u seeds",
+            "B base",
+        ]
+        whole = [key for key in keys if f" {key} " in f"{footer} "]
+        assert footer.split() == " ".join(whole).split()
+        assert whole == keys[: len(whole)]
+        assert len(whole) == {40: 4, 80: 8, 120: 13, 200: 19}[width]
 
 
 async def test_thousand_runs_are_listed_and_only_visible_rows_are_rendered(tmp_path: Path) -> None:

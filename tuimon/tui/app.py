@@ -325,9 +325,12 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def show_run(self, run: Run) -> None:
         self.state.run = run.id
-        if isinstance(self.screen, WorkScreen):
-            self.pop_screen()
+        self._close_screens()
         self.redraw()
+
+    def _close_screens(self) -> None:
+        while len(self.screen_stack) > 1:
+            self.pop_screen()
 
     def show_alert(self, alert: Alert) -> None:
         opening.show_alert(self, alert)
@@ -337,8 +340,7 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def show_metrics(self, names: tuple[str, ...], first: str) -> None:
         self.state.query, self.state.chosen = "", names
-        if isinstance(self.screen, WorkScreen):
-            self.pop_screen()
+        self._close_screens()
         self.draw()
         self.board.open(names.index(first))
         self.redraw()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.draw import FrameCache, render
-from tuimon.model.views import ChartView, Rows, Size
+from tuimon.draw.window import Window
+from tuimon.model.views import Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
-from tuimon.panels._metrics import by_relevance, reading_of
+from tuimon.panels._metrics import by_relevance, drawn_curve, reading_of
 from tuimon.panels._run_facts import main_of
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
@@ -21,8 +23,17 @@ from tuimon.vocabulary import merge_key
 
 LEAST = Size(26, 6)
 """Minimum size of a chart."""
-_HIGHEST = 9
-"""Maximum number of rows of a chart, which keep more runs on the screen."""
+_CHANGE_FROM = 60
+"""Columns of a chart from which it shows the recent change beside the last value."""
+
+
+class Limits(Struct, frozen=True):
+    """Limits that all charts share."""
+
+    y: tuple[float, float] | None = None
+    """Lowest and highest value in the unit of the charts; None for those of each curve."""
+    x: Window | None = None
+    """Steps; None for those of each curve."""
 
 
 def grid(size: Size, count: int) -> tuple[int, int, Size]:
@@ -32,7 +43,7 @@ def grid(size: Size, count: int) -> tuple[int, int, Size]:
         columns -= 1
     wanted = -(-max(count, 1) // columns)
     rows = max(1, min(size.height // LEAST.height, wanted))
-    return columns, rows, Size(size.width // columns, min(size.height // rows, _HIGHEST * 2 if rows == 1 else _HIGHEST))
+    return columns, rows, Size(size.width // columns, size.height // rows)
 
 
 def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
@@ -82,17 +93,33 @@ def limits_of(runs: Iterable[Run], metric: str) -> tuple[float, float] | None:
     return (low, high) if low <= high else None
 
 
-def chart(
-    run: Run, metric: str, limits: tuple[float, float] | None, listing: Listing, size: Size, frames: FrameCache
-) -> Rows:
-    """Return the chart of a run as rows, each exactly as wide as `size`. limits: of y; None: those of the curve."""
+def steps_of(runs: Iterable[Run], metric: str) -> Window | None:
+    """Return the steps from the first to the last of a metric in any of the runs; None with fewer than two steps. Their
+    end moves in parts of their number, so that the charts of other runs are seldom drawn again."""
+    curves = [curve for run in runs if (curve := drawn_curve(run, name_in(run, metric))) is not None and len(curve)]
+    first = min((int(curve.steps[0]) for curve in curves), default=0)
+    last = max((int(curve.steps[-1]) for curve in curves), default=0)
+    if first >= last:
+        return None
+    end = Window(float(last - first)).limits(float(last), "step")[1]
+    return Window(end - first, end)
+
+
+def common_limits(runs: Sequence[Run], metric: str) -> Limits:
+    """Return the limits of y and of the steps that charts of all these runs share."""
+    return Limits(limits_of(runs, metric), steps_of(runs, metric))
+
+
+def chart(run: Run, metric: str, limits: Limits, listing: Listing, size: Size, frames: FrameCache) -> Rows:
+    """Return the chart of a run as rows, each exactly as wide as `size`."""
     sign = "!" if run.id in listing.alerts else " "
     name = f" {sign}" + fit(clean(run.name[listing.shared :]), max(size.width - 13, 8), "ends").rstrip()
     panel = metric_panel(name_in(run, metric) or metric)
-    fixed = () if limits is None or limits[0] == limits[1] else ((panel.id, *limits),)
-    view = panel.view(run, size, listing.now, listing.symbols, ChartOptions(y_fixed=fixed, axis_named=True))
-    if isinstance(view, ChartView):
-        view = replace(view, title=name, note="")
+    fixed = () if limits.y is None or limits.y[0] == limits.y[1] else ((panel.id, *limits.y),)
+    options = ChartOptions(y_fixed=fixed, window=limits.x, axis_named=True)
+    view = panel.view(run, size, listing.now, listing.symbols, options)
+    headline = view.headline if size.width >= _CHANGE_FROM else view.headline[:1]
+    view = replace(view, title=name, note="", headline=headline)
     return render(view, size, listing.symbols, frames)
 
 

@@ -43,6 +43,7 @@ ACTIONS = (
         _toggle,
         section="Panels",
         where=("dashboard", "runs", "config"),
+        opens="config",
         footer=16,
         also="settings hyperparameters git commit host program arguments",
     ),

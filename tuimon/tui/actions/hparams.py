@@ -21,11 +21,10 @@ def _toggle(app: Dashboard) -> None:
 
 
 def _open(app: Dashboard) -> None:
-    run = topmost(app, screens.HparamsScreen).selected
+    run = app.run_selected
     if run is None:
         app.say("No run is selected")
     else:
-        app.pop_screen()
         app.show_run(run)
 
 
@@ -44,12 +43,24 @@ def _reverse(app: Dashboard) -> None:
 ACTIONS = (
     Action(
         "hparams",
-        "H",
+        "H,E",
         "hparams",
         "Hyperparameters of all runs that differ, with reward and loss, as a sortable table; again: back",
         _toggle,
         section="Runs",
         where=("dashboard", "hparams"),
+        opens="hparams",
+        also="settings table sweep search",
+    ),
+    Action(
+        "run_hparams",
+        "E",
+        "hparams",
+        "Hyperparameters of all runs, as H and E on the dashboard",
+        _toggle,
+        section="Run list",
+        where=("runs", "multiples"),
+        footer=10,
         also="settings table sweep search",
     ),
     _action("hparams_open", "enter", "open", "Show the dashboard of the selected run", _open, 3),

@@ -66,6 +66,7 @@ ACTIONS = (
         footer=9,
         section="Panels",
         where=("dashboard", "log"),
+        opens="log",
         also="console output stdout text",
     ),
     _action("log_search", "slash", "search", "Search; case matters if you type capitals", begin_filter, 3),

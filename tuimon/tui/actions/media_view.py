@@ -35,6 +35,7 @@ ACTIONS = (
         _toggle,
         section="Panels",
         where=("dashboard", "media"),
+        opens="media",
         also="distributions pictures summaries weights gradients",
     ),
     _action("media_filter", "slash", "filter", "List the tags that match", begin_filter, 3),

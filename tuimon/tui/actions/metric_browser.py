@@ -52,6 +52,7 @@ ACTIONS = (
         _toggle,
         section="Panels",
         where=("dashboard", "metrics"),
+        opens="metrics",
     ),
     _action("metric_open", "enter", "chart", "Show the chart of the metric, zoomed", _open, 3),
     _action("metric_filter", "slash", "filter", "List the metrics that match", begin_filter, 4),

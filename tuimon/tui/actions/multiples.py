@@ -50,6 +50,7 @@ ACTIONS = (
         _toggle,
         section="Run list",
         where=("runs", "multiples"),
+        opens="multiples",
         footer=8,
         also="small multiples compare",
     ),

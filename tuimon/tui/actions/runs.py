@@ -96,6 +96,7 @@ ACTIONS = (
         "runs",
         "Every run as a row: sort, filter, mark, compare; again: back",
         _toggle,
+        opens="runs",
         footer=7,
         also="list table experiments",
     ),

@@ -75,6 +75,7 @@ ACTIONS = (
         footer=10,
         section="Panels",
         where=("dashboard", "texts"),
+        opens="texts",
     ),
     _action("text_next_step", "n,right", "step", "The next step with texts", _on(lambda s: s.move_step(1)), 3),
     _action("text_previous_step", "p,left", "before", "The step before", _on(lambda s: s.move_step(-1)), 4),

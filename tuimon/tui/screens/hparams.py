@@ -6,6 +6,7 @@ from typing import Any
 
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row
+from tuimon.panels import plural
 from tuimon.panels.lists.hparam_rows import (
     HparamTable,
     cell_text,
@@ -83,8 +84,8 @@ class HparamsScreen(TableScreen):
         self._source = HparamTable((), ())
 
     @property
-    def selected(self) -> Run | None:
-        """Selected run, or None if no run is listed."""
+    def run_selected(self) -> Run | None:
+        """Run that keys apply to, or None if no run is listed."""
         table = self.table
         return table.runs[table.cursor][0] if table.cursor < table.count else None
 
@@ -103,8 +104,14 @@ class HparamsScreen(TableScreen):
     def _head(self) -> Row:
         source = self._source
         settings = sum(name not in ("run", "reward", "loss") for name in source.columns)
-        what = f"{settings} settings" + (f" differ, {source.equal} are equal" if len(source.rows) > 1 else "")
-        head: Row = ((" Hyperparameters ", Role.TITLE), (f" {self.table.count} runs  {what}", Role.MUTED))
+        what = plural(settings, "setting")
+        if len(source.rows) > 1:
+            what += (
+                f" differ{'s' if settings == 1 else ''}, {source.equal} {'is' if source.equal == 1 else 'are'} equal"
+            )
+        elif not settings:
+            what = "no settings in the logs of this run; a tracker, Hydra or config.yaml adds them"
+        head: Row = ((" Hyperparameters ", Role.TITLE), (f" {plural(self.table.count, 'run')}  {what}", Role.MUTED))
         if source.columns:
             head += (("  by ", Role.MUTED), (cell_text(source.columns[self.table.sort]), Role.ACCENT))
         return head

@@ -76,23 +76,25 @@ class RunGrid(CellGrid):
         if self._listing is None or width < 1 or height < 1:
             return
         self.columns, self.lines, size = multiples.grid(Size(width, height), len(self.runs))
+        gap = int(self.columns > 1)
+        inside, blank = Size(size.width - gap, size.height), (" " * gap, Role.TEXT)
         first = self.cursor // self.room * self.room
-        limits = multiples.limits_of(self.runs, self.metric) if self.same_limits else None
+        limits = multiples.common_limits(self.runs, self.metric) if self.same_limits else multiples.Limits()
         rows: list[Row] = []
         for start in range(first, min(first + self.room, len(self.runs)), self.columns):
-            charts = [self._chart(run, limits, size) for run in self.runs[start : start + self.columns]]
+            charts = [self._chart(run, limits, inside) for run in self.runs[start : start + self.columns]]
             for line in range(size.height):
                 spans = [
                     span
                     for chart in charts
-                    for span in (chart[line] if line < len(chart) else ((" " * size.width, Role.TEXT),))
+                    for span in (*(chart[line] if line < len(chart) else ((" " * inside.width, Role.TEXT),)), blank)
                 ]
                 rows.append(fit_row(spans, width))
         if not self.runs:
             rows.append(fit_row(((" no run is listed", Role.MUTED),), width))
         self.paint_filled(rows, self._theme)
 
-    def _chart(self, run: Run, limits: tuple[float, float] | None, size: Size) -> Rows:
+    def _chart(self, run: Run, limits: multiples.Limits, size: Size) -> Rows:
         assert self._listing is not None
         listing = self._listing
         inputs = (run, self.metric, limits, size, listing.symbols, run.id in listing.alerts, listing.shared)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import cast
 
+from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.events import Key
 from textual.screen import ModalScreen
@@ -18,13 +20,16 @@ from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.bars import FilterBar, Line, key_spans
 from tuimon.tui.state import ViewState
 
+_BACK = 2
+"""Position in the footer of the key that closes the screen: after that of the help, which is sorted before it."""
 _KEYS_WHILE_TYPING = frozenset({"escape", "up", "down", "pageup", "pagedown"})
 """Keys that an input line does not use."""
 
 
 class WorkScreen(ModalScreen[None]):
     """A head line, a body, a filter line, a message and the keys. It is drawn from each snapshot, and its keys are
-    those of the actions whose `where` names it; other keys do nothing."""
+    those of the actions whose `where` names it. Of the keys that it does not use, those that open a screen from the
+    dashboard open that screen instead of this one; others do nothing."""
 
     AUTO_FOCUS = ""
     WHERE = ""
@@ -37,7 +42,13 @@ class WorkScreen(ModalScreen[None]):
     def __init__(self, actions: tuple[Action, ...], body: Widget) -> None:
         super().__init__()
         self.actions = tuple(action for action in actions if self.WHERE in action.where)
-        self._by_key = {key: action for action in self.actions for key in action.keys.split(",") if key}
+        self._by_key = _by_key(self.actions)
+        self._others = _by_key(action for action in actions if action.opens and "dashboard" in action.where)
+        """Actions that open another screen, by the keys on the dashboard."""
+        self._footer = tuple(
+            replace(action, footer=_BACK, label="back") if action.opens == self.WHERE and action.footer else action
+            for action in self.actions
+        )
         self._body, self._message = body, ""
         self._head_line, self._message_line, self._key_line = Line(), Line(), Line()
         self._message_line.display = False
@@ -70,7 +81,7 @@ class WorkScreen(ModalScreen[None]):
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
-        self._key_line.draw(key_spans(self.actions, self._key_line.size.width), theme)
+        self._key_line.draw(key_spans(self._footer, self._key_line.size.width), theme)
 
     def say(self, message: str) -> None:
         """Display a message until the next key."""
@@ -113,6 +124,10 @@ class WorkScreen(ModalScreen[None]):
         if action is not None and (not typing or event.key in _KEYS_WHILE_TYPING):
             event.stop()
             action.do(self.dashboard)
+        elif not typing and event.key in self._others and (run := self.run_selected) is not None:
+            event.stop()
+            self.dashboard.show_run(run)
+            self._others[event.key].do(self.dashboard)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.resized)
@@ -120,3 +135,7 @@ class WorkScreen(ModalScreen[None]):
     def resized(self) -> None:
         """Draw for the new size."""
         self.dashboard.redraw()
+
+
+def _by_key(actions: Iterable[Action]) -> dict[str, Action]:
+    return {key: action for action in actions for key in action.keys.split(",") if key}
