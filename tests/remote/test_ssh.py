@@ -22,6 +22,7 @@ from support.written_texts import write_run
 from tuimon.model.links import RemotePath
 from tuimon.remote import session as sessions
 from tuimon.remote.link import Keeper
+from tuimon.remote.protocol import AgentPeer
 from tuimon.remote.sources import connector
 from tuimon.remote.targets import parse
 
@@ -280,7 +281,7 @@ def test_killed_link_comes_back(host: Sshd, logs: Path, keeper: Keeper, victim: 
 def test_link_that_resets_and_stalls_comes_back(
     host: Sshd, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "SILENCE", 3.0)
+    monkeypatch.setattr(AgentPeer, "silence", 3.0)
     monkeypatch.setattr(sessions, "PING_EVERY", 0.2)
     with SlowLink(host.port, delay=0.01) as link:
         host.write_config(link.port)

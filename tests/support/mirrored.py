@@ -25,16 +25,31 @@ def until(condition: Callable[[], object], what: str = "") -> None:
         time.sleep(0.01)
 
 
+def by_python() -> Transport:
+    """Return what runs the agent in Python."""
+    return Transport(("/bin/sh", "-c", boot.script(sys.executable)))
+
+
+def by_shell(*shell: str) -> Transport:
+    """Return what runs the agent for hosts without Python. shell: the words of its command."""
+    return Transport((*shell, "-c", boot.script().replace(boot.PYTHONS, "/nonexistent")))
+
+
 class Mirrored:
     """Context manager: a keeper of the mirror of a directory."""
+
+    transport: Callable[[], Transport] = staticmethod(by_python)
+    """Returns what runs the agent unless a test names something else."""
 
     def __init__(self, path: str | Path, where: Path, transport: Transport | None = None, **options: int) -> None:
         """path: of the logs. where: the directory of all mirrors."""
         (target,) = parse(f"gpu01:{path}", lambda word: False)
-        shell = Transport(("/bin/sh", "-c", boot.script(sys.executable)))
         self.source = Path(path)
         self.keeper = Keeper(
-            target, over(transport or shell, target.path), where=str(where), max_bytes=options.get("max_bytes", 1 << 30)
+            target,
+            over(transport or Mirrored.transport(), target.path),
+            where=str(where),
+            max_bytes=options.get("max_bytes", 1 << 30),
         )
         self.here = Path(self.keeper.path)
         self.hints: list[str] = []

@@ -11,6 +11,8 @@ import zlib
 from functools import cache
 from importlib.resources import files
 
+from tuimon.remote import shell
+
 PYTHONS = " ".join(
     (
         *("/usr/bin/python3", "python3", "/usr/local/bin/python3", "/opt/conda/bin/python3", "/opt/*/bin/python3"),
@@ -20,14 +22,19 @@ PYTHONS = " ".join(
     )
 )
 NO_PYTHON = b"tuimon-no-python"
-"""Line that is printed if there is no Python on the host."""
+"""Line that is printed if the interpreter that the user has named is not there."""
+SHELL = b"tuimon-shell"
+"""Line that is printed if there is no Python on the host; the script of shell.py is read and executed then."""
 READY = "tuimon-ready"
 """Line that is printed before the agent's source is read, for a shell that gets the command on its stdin."""
 _TEMPLATE = (
     'for p in {pythons}; do "$p" -c "import sys,zlib,json;sys.exit(sys.version_info<(3,6))" </dev/null >/dev/null 2>&1 '
     '&& {ready}exec "$p" -ISB -c "import sys,zlib;exec(zlib.decompress(sys.stdin.buffer.read({size})))"; done; '
-    "echo {no_python}; exit 127"
+    "{otherwise}"
 )
+_WITHOUT = "echo {line}; exit 127"
+# dd with blocks of one byte and `read` take no byte more than they need from a pipe
+_FALLBACK = 'echo {line}; {skip}s=$(dd bs=1 count={size} 2>/dev/null); eval "$s"; exit 127'
 
 
 @cache
@@ -47,9 +54,14 @@ def script(python: str = "", ready: bool = False) -> str:
     """
     if python and (not python.isascii() or set(python) & set("'\"!\\\n`$;&|<>()")):
         raise ValueError(f"not a plain path: {python!r}")
+    if python:
+        otherwise = _WITHOUT.format(line=NO_PYTHON.decode())
+    else:
+        skip = "" if ready else f"dd bs=1 count={len(agent())} of=/dev/null 2>/dev/null; read -r s; "
+        otherwise = _FALLBACK.format(line=SHELL.decode(), skip=skip, size=len(shell.script()))
     words = f'"{python}"' if python else PYTHONS
     announce = f"echo {READY} && " if ready else ""
-    return _TEMPLATE.format(pythons=words, ready=announce, size=len(agent()), no_python=NO_PYTHON.decode())
+    return _TEMPLATE.format(pythons=words, ready=announce, size=len(agent()), otherwise=otherwise)
 
 
 def command(python: str = "") -> str:

@@ -182,9 +182,28 @@ class Decoder:
         del self._buffer[:start]
 
 
-def command(**words: Any) -> bytes:
-    """Return a command to the agent as a line."""
-    return json.dumps(words, separators=(",", ":")).encode("ascii") + b"\n"
+class AgentPeer:
+    """The agent in Python, at the other end of a connection."""
+
+    silence = 15.0
+    """Seconds without a word after which the link is lost; the agent answers every ping."""
+    turn = 0.5
+    """Seconds between two calls of `due`."""
+
+    def __init__(self) -> None:
+        self._decoder = Decoder()
+
+    def encode(self, **command: Any) -> bytes:
+        """Return a command to the agent as a line."""
+        return json.dumps(command, separators=(",", ":")).encode("ascii") + b"\n"
+
+    def due(self, now: float) -> bytes:
+        """Return what is to be sent without a command: nothing."""
+        return b""
+
+    def feed(self, data: bytes) -> Iterator[tuple[Frame, bytes]]:
+        """Yield the frames that the bytes complete. Raise LinkError."""
+        return self._decoder.feed(data)
 
 
 def name_of(text: str) -> str:

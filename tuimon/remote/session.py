@@ -8,23 +8,22 @@ import select
 import subprocess
 import time
 from collections.abc import Callable
+from typing import Any
 
 from tuimon.remote import boot
 from tuimon.remote.connection import Ended, Received
 from tuimon.remote.following import rules
-from tuimon.remote.protocol import Decoder, Hello, LinkError, Pong, command, name_to
+from tuimon.remote.protocol import AgentPeer, Hello, LinkError, Pong, name_to
 from tuimon.remote.receiver import Receiver
+from tuimon.remote.shell import ShellPeer
 from tuimon.remote.ssh import Transport, needs_login
 from tuimon.text import clean
 
 MAX_NOISE = 4 << 20
 """Bytes that a login shell may print before the agent answers."""
 PING_EVERY = 5.0
-SILENCE = 15.0
-"""Seconds without a word of the agent, which answers every ping, after which the link is lost."""
 PATIENCE = 60.0
 """Seconds within which the agent must answer for the first time, without the time that the user is asked."""
-_TURN = 0.5
 _CHUNK = 1 << 18
 _MAX_ERRORS = 4096
 
@@ -39,11 +38,16 @@ class Session:
         """Seconds from a ping to its answer."""
         self._transport = transport
         self._nonce = os.urandom(8).hex()
-        self._first = {"nonce": self._nonce, "roots": [name_to(path)], "rules": rules(), "interval": interval}
+        self._first: dict[str, Any] = {
+            "nonce": self._nonce,
+            "roots": [name_to(path)],
+            "rules": rules(),
+            "interval": interval,
+        }
         self._out = bytearray()
         self._errors = b""
         self._noise = b""
-        self._decoder: Decoder | None = None
+        self._peer: AgentPeer | ShellPeer | None = None
         self._pinged_at = self._heard_at = time.monotonic()
         self._ping = 0
         self._pong = 0
@@ -96,7 +100,7 @@ class Session:
 
     def _send_agent(self) -> None:
         self._out += boot.agent()
-        self._out += command(**self._first)
+        self._out += AgentPeer().encode(**self._first)
 
     def _serve(self, process: subprocess.Popen[bytes], batch: bool, on_progress: Callable[[], None]) -> None:
         assert process.stdin is not None
@@ -107,7 +111,8 @@ class Session:
         started = time.monotonic()
         while True:
             reading = [source, self._wake_read, *([errors] if open_errors else [])]
-            ready, writable, _ = select.select(reading, [sink] if self._out else [], [], _TURN)
+            turn = self._peer.turn if self._peer else AgentPeer.turn
+            ready, writable, _ = select.select(reading, [sink] if self._out else [], [], turn)
             if self._wake_read in ready:
                 if b"!" in os.read(self._wake_read, 64):
                     return
@@ -133,23 +138,24 @@ class Session:
             self._keep_alive(time.monotonic(), started, batch)
 
     def _keep_alive(self, now: float, started: float, batch: bool) -> None:
-        if self._decoder is None:
+        if self._peer is None:
             if batch and now - started > PATIENCE:
                 raise Ended("no answer")
             return
-        if now - self._heard_at > SILENCE:
+        if now - self._heard_at > self._peer.silence:
             raise Ended("no answer")
         if self._ping == self._pong and now - self._pinged_at >= (PING_EVERY if self._ping else 0.0):
             self._ping += 1
             self._pinged_at = now
-            self._out += command(ping=self._ping)
+            self._out += self._peer.encode(ping=self._ping)
+        self._out += self._peer.due(now)
 
     def _take(self, data: bytes) -> None:
-        if self._decoder is None:
+        if self._peer is None:
             data = self._after_marker(data)
-            if self._decoder is None:
+            if self._peer is None:
                 return
-        for frame, payload in self._decoder.feed(data):
+        for frame, payload in self._peer.feed(data):
             if isinstance(frame, Pong):
                 if frame.n == self._ping != self._pong:
                     self._pong, self.delay = frame.n, time.monotonic() - self._pinged_at
@@ -160,8 +166,8 @@ class Session:
         self._ask()
 
     def _ask(self) -> None:
-        if self._decoder is not None and (wanted := self.receiver.commands()):
-            self._out += command(**wanted)
+        if self._peer is not None and (wanted := self.receiver.commands()):
+            self._out += self._peer.encode(**wanted)
 
     def _after_marker(self, data: bytes) -> bytes:
         """Return what follows the line by which the agent answers; a login shell may print anything before it."""
@@ -171,8 +177,11 @@ class Session:
         if at >= 0:
             rest = self._noise[at + len(marker) :]
             self._noise = b""
-            self._decoder = Decoder()
+            self._peer = AgentPeer()
             return rest
+        if b"\n" + boot.SHELL + b"\n" in b"\n" + self._noise:
+            self._peer = ShellPeer(self._nonce, self._first["roots"][0], 4 * self._first["interval"])
+            return b""
         if self._transport.shell and self._out == b"" and boot.READY.encode() + b"\n" in self._noise:
             self._noise = b""
             self._send_agent()
@@ -190,13 +199,15 @@ class Session:
                 break
             self._errors = (self._errors + data)[-_MAX_ERRORS:]
         if boot.NO_PYTHON in self._noise:
-            raise Ended("no Python 3.6 or newer there", final=True)
+            raise Ended("there is no Python 3.6 or newer at the given path", final=True)
         lines = [line.strip() for line in self._errors.decode("utf-8", "replace").splitlines() if line.strip()]
-        if not lines and self._decoder is None:
+        if isinstance(self._peer, ShellPeer) and not lines and not self.answered:
+            raise Ended("no Python 3.6 or newer there, and no find, stat, dd and cksum", final=True)
+        if not lines and self._peer is None:
             lines = [line.strip() for line in self._noise.decode("utf-8", "replace").splitlines() if line.strip()]
         try:
             status = process.wait(timeout=1.0)
         except subprocess.TimeoutExpired:
             status = 0
         reason = clean(lines[-1], 200) if lines else f"the connection has ended (status {status})"
-        raise Ended(reason, login=self._decoder is None and needs_login(self._errors))
+        raise Ended(reason, login=self._peer is None and needs_login(self._errors))
