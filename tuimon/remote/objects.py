@@ -3,8 +3,9 @@
 A round lists all keys below the prefix (one request for 1,000 keys with S3). Of an object that is new, the first bytes
 are read; by them its format is recognised. An object whose ETag or time and size are those of the last round is not
 read. A log that grew is read from 4 KiB before the end of what is here: if those bytes are the same, the rest is
-appended, otherwise the log is another one and is read as a whole. Documents and databases are read as a whole. What was
-known of each object is stored with the mirror, so that the next start reads nothing that is here.
+appended, otherwise the log is another one and is read as a whole. Documents and databases are read as a whole.
+Generated texts are read when their step is wanted. What was known of each object is stored with the mirror, so that
+the next start reads nothing that is here.
 
 fsspec is an extra; each store needs a package of its own (s3fs for s3://, gcsfs for gs://), which reads the
 credentials.
@@ -30,6 +31,8 @@ from tuimon.reader.supersession import Supersession
 from tuimon.remote.connection import MAX_DOCUMENT, MAX_FILES, Ended, Received, TooLarge
 from tuimon.remote.following import HEAD, mode_of, newest, remove_others
 from tuimon.remote.mirror import SAMPLE, Mirror, MirrorError
+from tuimon.remote.texts import DIRECTORIES, NO_LOGS, SUFFIXES, TextFiles, WantedTexts, is_text
+from tuimon.remote.texts import mode_of as mode_of_text
 from tuimon.sources.listing import JSON, OF_A_MODEL, SAVED, Place, place
 from tuimon.sources.scan import FoundFile
 from tuimon.text import clean
@@ -46,6 +49,8 @@ _PIECE = 8 << 20
 _PARTS = ("", "-wal", "-journal")
 _VERSIONS = ("ETag", "etag", "md5Hash", "content_md5", "checksum", "generation")
 _TIMES = ("LastModified", "last_modified", "updated", "mtime", "modified", "modifiedTime", "created")
+_UNREAD = ("none", "text", "stored")
+"""Modes of an object of which at most the beginning is here: no log, generated texts, a format without content."""
 _MEMORY = "objects"
 """Key of this module in what the mirror remembers."""
 
@@ -66,14 +71,20 @@ class _Object(Struct):
 class Objects:
     """A connection to an object store."""
 
-    def __init__(self, url: str, mirror: Mirror, max_bytes: int) -> None:
-        """url: of a prefix, an object, or a pattern. Raise Ended if fsspec or the package of the store is missing."""
+    def __init__(self, url: str, mirror: Mirror, max_bytes: int, wanted_texts: WantedTexts | None = None) -> None:
+        """url: of a prefix, an object, or a pattern. wanted_texts: steps whose generated texts are copied, which may
+        change; none if None. Raise Ended if fsspec or the package of the store is missing."""
         self.delay = math.nan
         self.received = Received()
         self.answered = False
         self._mirror = mirror
         self._max_bytes = max_bytes
-        self._closing = threading.Event()
+        self._closing = False
+        self._woken = threading.Event()
+        self._wanted_texts = WantedTexts() if wanted_texts is None else wanted_texts
+        self._texts = TextFiles(mirror)
+        self._text_ids: dict[str, int] = {}
+        """Number of each object that may contain generated texts, by key."""
         self._known: dict[str, tuple[str, str]] = {
             key: (str(known[0]), str(known[1]))
             for key, known in mirror.stored.memory.get(_MEMORY, {}).items()
@@ -84,15 +95,18 @@ class Objects:
 
     def close(self) -> None:
         """End `run` in another thread, soon."""
-        self._closing.set()
+        self._closing = True
+        self._woken.set()
 
     def wake(self) -> None:
-        """Do nothing: texts in object stores are not copied."""
+        """Begin the next round of `run` in another thread at once."""
+        self._woken.set()
 
     def run(self, batch: bool, on_progress: Callable[[], None]) -> None:
         """Keep the mirror up to date until `close`. Raise Ended, MirrorError or OSError."""
         pause = FASTEST
-        while not self._closing.is_set():
+        while not self._closing:
+            self._woken.clear()
             try:
                 changed, count = self._round(on_progress)
             except (TuimonError, OSError) as error:
@@ -103,7 +117,7 @@ class Objects:
                 raise Ended(_reason(error), final="credential" in str(error).lower()) from error
             on_progress()
             pause = FASTEST if changed else min(pause * _SLOWER, SLOWEST)
-            self._closing.wait(pause * max(1, count // _KEYS_OF_A_REQUEST))
+            self._woken.wait(pause * max(1, count // _KEYS_OF_A_REQUEST))
 
     # ------------------------------------------------------------------ a round
 
@@ -116,19 +130,29 @@ class Objects:
         self.answered = True
         received.missing = not listed
         kept: set[str] = set()
-        objects = list(self._wanted(listed, kept))
+        objects: list[_Object] = []
+        texts: list[_Object] = []
+        for found in self._wanted(listed, kept):
+            (texts if found.key in self._text_ids else objects).append(found)
         received.total = sum(found.size for found in objects)
         received.here = 0
         databases = {name: facts for name, facts in listed.items() if name.endswith(_PARTS[1:])}
         changed = False
         for found in objects:
-            if self._closing.is_set():
+            if self._closing:
                 return changed, len(listed)
             changed |= self._read(found, databases)
-            received.here += self._mirror.size(found.path) or 0
-            if received.here > self._max_bytes:
-                raise TooLarge(f"more than {self._max_bytes >> 20} MiB", "--max-bytes allows more.")
+            self._count(found)
             on_progress()
+        for _ in self._texts.take_wanted(self._wanted_texts):
+            pass  # `asked` has them now
+        for found in [*texts, *(found for found in objects if found.key in self._text_ids)]:
+            if self._closing:
+                return changed, len(listed)
+            if self._text_ids[found.key] in self._texts.asked:
+                changed |= self._read(found, databases, is_wanted_text=True)
+                self._count(found)
+                on_progress()
         gone = set(self._known) - set(listed)
         for key in gone:
             del self._known[key]
@@ -141,6 +165,11 @@ class Objects:
             self._mirror.save()
         received.complete = True
         return changed, len(listed)
+
+    def _count(self, found: _Object) -> None:
+        self.received.here += self._mirror.size(found.path) or 0
+        if self.received.here > self._max_bytes:
+            raise TooLarge(f"more than {self._max_bytes >> 20} MiB", "--max-bytes allows more.")
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         """Return the facts of all objects, by key below the root; that of the root itself is ""."""
@@ -166,7 +195,12 @@ class Objects:
             except MirrorError as error:
                 self.received.problem = error.message
                 continue
-            if searched is Place.CLOSED:
+            found = _Object(key, path, int(facts.get("size") or 0), *_version(facts))
+            if self._is_text_name(found, searched):
+                kept.add(path)
+                yield found
+                continue
+            if searched is None or searched is Place.CLOSED:
                 continue
             if searched is Place.CHECKPOINT:
                 kept.add(os.path.dirname(path))
@@ -177,7 +211,6 @@ class Objects:
                     kept.add(path)
                     self._mirror.placeholder(path)
                 continue
-            found = _Object(key, path, int(facts.get("size") or 0), *_version(facts))
             kept.add(path)
             if searched is Place.CHECKPOINT:
                 dated[path] = found
@@ -188,22 +221,42 @@ class Objects:
         for file in newest(files, Supersession()):
             yield dated[file.path]
 
+    def _is_text_name(self, found: _Object, searched: Place | None) -> bool:
+        """Return whether an object contains generated texts by its name alone, and note it."""
+        if found.key in self._text_ids:
+            return True
+        if searched is None:
+            is_text_name = found.path.endswith(SUFFIXES)
+        else:
+            is_text_name = searched not in (Place.CLOSED, Place.CHECKPOINT) and found.path.endswith(NO_LOGS)
+        if is_text_name:
+            self._text_ids[found.key] = len(self._text_ids)
+            self._texts.add_name(self._text_ids[found.key], found.path)
+        return is_text_name
+
     # ------------------------------------------------------------------ an object
 
-    def _read(self, found: _Object, databases: dict[str, dict[str, Any]]) -> bool:
+    def _read(self, found: _Object, databases: dict[str, dict[str, Any]], is_wanted_text: bool = False) -> bool:
         """Read what is new of an object; return whether anything was."""
         version, mode = self._known.get(found.key, ("", ""))
+        if is_wanted_text and mode in _UNREAD:
+            version = mode = ""
         names = [found.key + part for part in _PARTS[1:]]
         beside = [(name, databases[name]) for name in names if name in databases]
         facts_of_parts = [(found.version, found.size), *((_version(f)[1], int(f.get("size") or 0)) for _, f in beside)]
         now = "|".join(f"{tag}:{size}" for tag, size in facts_of_parts)
         here = self._mirror.size(found.path)
-        if version == now and found.version and (mode in ("none", "stored") or here is not None):
+        if version == now and found.version and (mode in _UNREAD or here is not None):
+            if mode == "text":
+                self._note_text(found)
             return False
         first = b""
-        if mode in ("", "none", "stored") or here is None:
+        if mode in ("", *_UNREAD) or here is None:
             first = self._fetch(found.key, 0, min(found.size, _FIRST))
-            mode = mode_of(found.path, first[:HEAD]) or "none"
+            mode = mode_of_text(found.path) if is_wanted_text else mode_of(found.path, first[:HEAD]) or "none"
+        if mode == "none" and is_text(found.path, first[:HEAD]):
+            mode = "text"
+            self._note_text(found)
         if mode == "grow":
             self._grow(found, here, first)
         elif mode in ("whole", "unit"):
@@ -213,11 +266,15 @@ class Objects:
         elif here is not None:
             self._mirror.remove(found.path)
         self._known[found.key] = now, mode
-        if mode == "none" and here is None:
+        if mode in ("none", "text") and here is None:
             return True
         self.received.changed.add(found.path)
         self.received.names_changed = self.received.names_changed or here is None or mode != "grow"
         return True
+
+    def _note_text(self, found: _Object) -> None:
+        """Note an object with generated texts, which is read when its step is wanted."""
+        self._texts.add(self._text_ids.setdefault(found.key, len(self._text_ids)), found.path)
 
     def _grow(self, found: _Object, here: int | None, first: bytes) -> None:
         """Append what a log has more than here, or read it as a whole if it is another one."""
@@ -235,7 +292,7 @@ class Objects:
             first = first or self._fetch(found.key, 0, min(found.size, _PIECE))
             self._mirror.append(found.path, 0, first, found.modified, truncate=True, new=True)
             position = len(first)
-        while position < found.size and not self._closing.is_set():
+        while position < found.size and not self._closing:
             data = self._fetch(found.key, position, min(found.size, position + _PIECE))
             if not data:
                 break
@@ -308,10 +365,12 @@ def _has_pattern(path: str) -> bool:
     return any(character in path for character in "*?[")
 
 
-def _place(folders: list[str]) -> Place:
-    """Return how a directory below the root is searched."""
+def _place(folders: list[str]) -> Place | None:
+    """Return how a directory below the root is searched; None if it holds generated texts."""
     result = Place.OPEN
-    for index in range(len(folders)):
+    for index, name in enumerate(folders):
+        if name in DIRECTORIES:
+            return None
         result = place("/" + "/".join(folders[: index + 1]), result)
         if result is Place.CLOSED:
             break

@@ -36,6 +36,6 @@ def _to_objects(target: Target) -> Connect:
     def connect(mirror: Mirror, max_bytes: int, texts: WantedTexts) -> Connection:
         from tuimon.remote.objects import Objects
 
-        return Objects(target.path, mirror, max_bytes)
+        return Objects(target.path, mirror, max_bytes, texts)
 
     return connect

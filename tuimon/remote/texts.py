@@ -19,7 +19,8 @@ SUFFIXES = (".jsonl", ".ndjson", ".json", ".parquet", ".db", ".eval")
 NEWEST = 8
 """Number of steps that are copied when the texts of a run are shown."""
 _MAX_FILES = 50_000
-_NO_LOGS = (".parquet", ".eval")
+NO_LOGS = (".parquet", ".eval")
+"""Suffixes of files that contain texts in any directory, as no log has them."""
 _TABLE = re.compile(r"_(\d{1,12})_[0-9a-f]+\.table\.json$")
 _KEYS = re.compile(
     rb'"(?:output|responses?|completions?|output_response|generat\w+|predict(?:ion)?|model_response|response_text'
@@ -75,7 +76,7 @@ class TextFiles:
         """Note a file by its name alone; return whether it is one for texts."""
         folders = path[len(self._mirror.root) :].split("/")[:-1]
         is_in_directory = any(name in DIRECTORIES for name in folders)
-        if not path.endswith(SUFFIXES if is_in_directory else _NO_LOGS) or len(self._steps) >= _MAX_FILES:
+        if not path.endswith(SUFFIXES if is_in_directory else NO_LOGS) or len(self._steps) >= _MAX_FILES:
             return is_in_directory
         if is_in_directory:
             self._mirror.placeholder(path)
