@@ -28,6 +28,7 @@ from tuimon.model.events import (
     Watching,
 )
 from tuimon.model.points import Fact
+from tuimon.monitor.local import open_run
 from tuimon.store import Store
 from tuimon.store.store import CONSOLE_FACTS
 from tuimon.vocabulary import merge_key
@@ -507,3 +508,10 @@ def test_console_facts_are_limited():
     now = [fact.value["lines"][0] for fact in store.snapshot().runs[0].facts("console")]
     assert now[-CONSOLE_FACTS:] == [str(number) for number in range(4 * CONSOLE_FACTS, 5 * CONSOLE_FACTS)]
     assert len(now) <= 2 * CONSOLE_FACTS
+
+
+def test_the_last_step_is_that_of_the_longest_of_many_files_with_one_metric_each() -> None:
+    run = open_run(Path(__file__).parent.parent / "data" / "csv" / "dvclive").runs[0]
+    assert len(run.curve("eval/score")) < len(run.curve("train/loss"))
+    assert run.curve("eval/score").steps[-1] == 100
+    assert run.last_step == 119

@@ -40,7 +40,8 @@ class StepGroups(Struct, frozen=True, eq=False):
     def main(self, lengths: Indices) -> int:
         """Return the group that represents the run, given the points of each series; 0 if there is no group.
 
-        It is the group with the best source among those with a considerable part of the metrics.
+        It is the group with the best source among those with a considerable part of the metrics; of groups of as many
+        metrics, such as those of trackers that write a file for each metric, the one with the longest series.
         """
         if not len(self.ranks):
             return 0
@@ -51,7 +52,10 @@ class StepGroups(Struct, frozen=True, eq=False):
             if metrics.any():
                 break
         eligible = (metrics > 0) & (metrics * _MINOR >= metrics.max())
-        return max(np.flatnonzero(eligible).tolist(), key=lambda group: (self.ranks[group], metrics[group]), default=0)
+        longest = np.zeros(len(self.ranks), np.int64)
+        np.maximum.at(longest, self.group, points)
+        order = np.lexsort((longest, metrics, self.ranks))
+        return int(next((group for group in order[::-1] if eligible[group]), 0))
 
 
 def group_sources(series: Sequence[tuple[str, int, str]]) -> StepGroups:
