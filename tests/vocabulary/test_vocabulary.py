@@ -53,6 +53,19 @@ def roll_names(devices: int, infix: str = "{}") -> Iterator[str]:
                 yield line.replace("{metric_infix}", infix.format(phase)).replace("{device_id}", str(device))
 
 
+@pytest.mark.parametrize(
+    ("name", "concept", "unit", "scale"),
+    [
+        ("elapsed time per iteration (ms)", "time.step", "s", 0.001),
+        ("throughput per GPU (TFLOP/s/GPU)", "throughput.mfu", "TFLOP/s", 1.0),
+        ("eval_runtime", "known.other", "s", 1.0),
+    ],
+)
+def test_units_of_names(name: str, concept: str, unit: str, scale: float) -> None:
+    meaning = classify(name)
+    assert (meaning.concept, meaning.unit, meaning.scale) == (concept, unit, scale)
+
+
 @pytest.mark.parametrize(("name", "concept"), CONCEPTS.items())
 def test_concept_of_name(name: str, concept: str) -> None:
     assert classify(name).concept == concept
