@@ -366,3 +366,17 @@ def test_the_number_of_columns_of_an_envelope() -> None:
     assert plot_cells(Size(66, 14)) == (58, 11)
     assert plot_cells(Size(66, 14), note=True) == (58, 10)
     assert plot_columns(0) == 1
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (60, "2 sources disagree; from step 0 0.52 here, +1 metric"),
+        (50, "2 sources disagree; from step 0 0.52 here"),
+        (40, "2 sources disagree"),
+    ],
+)
+def test_a_note_is_cut_between_its_parts(width: int, shown: str) -> None:
+    note = "2 sources disagree; from step 0 0.52 here, +1 metric"
+    view = chart(Line("", RED, envelope([0.0, 1.0, 2.0])), note=note)
+    assert picture(view, width, 10).splitlines()[-1].strip() == shown

@@ -286,11 +286,21 @@ def test_a_disagreement_between_sources_is_in_the_note() -> None:
     store = store_of({"loss": (steps, [0.51 for _ in steps])})
     add_source(store, 7, "logs/metrics.jsonl", 30, {"loss": (steps, [0.53 if s >= 40 else 0.51 for s in steps])})
     note = chart(store.snapshot().runs[0], "loss").note
-    assert note == "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
+    assert note == "2 sources disagree; from step 40 0.51 here and 0.53 in metrics.jsonl"
     once = store_of({"clipfrac": (steps, [s / 7 for s in steps])})
     add_source(once, 7, "other.csv", 20, {"clipfrac": (steps, [s / 7 + (s == 9) * 1e-5 for s in steps])})
     view = metric_panel("clipfrac").view(once.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE)
-    assert view.note.startswith("2 sources disagree at step 9: 1.28571 here, 1.28572 in other.csv")
+    assert view.note.startswith("2 sources disagree; at step 9 1.28571 here and 1.28572 in other.csv")
+
+
+def test_a_line_of_another_concept_does_not_flatten_the_leading_one() -> None:
+    steps = range(50)
+    policy = [0.05 * (s % 3) for s in steps]
+    for level, drawn in ((0.5, 2), (2.5, 1)):
+        run = run_of({"actor/total_loss": (steps, policy), "actor/sft_loss": (steps, [level for _ in steps])})
+        view = chart(run, "loss")
+        assert len(view.lines) == drawn
+        assert ("+1 metric" in view.note) == (drawn == 1)
 
 
 def test_points_of_another_source_are_counted() -> None:

@@ -7,6 +7,7 @@ sparkline.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -77,11 +78,19 @@ def render_chart(view: ChartView, size: Size, symbols: Symbols, frames: FrameCac
 
     body, labels = frames.row_cache.body(view, (size.width, framed), draw)
     head = [_head(view, size.width, symbols, "" if note_below else view.note, labels)] if size.height >= 2 else []
-    note = fit(" " * (size.width - cells) + clean(view.note), size.width)
+    note = fit(" " * (size.width - cells) + _whole_parts(clean(view.note), cells), size.width)
     foot: list[Row] = [((note, Role.MUTED),)] if note_below else []
     foot += [clean_row(row) for row in view.table[: _table_rows(size, len(view.table))]]
     drawn = (*head, *body)
     return (*drawn, *fit_rows(foot, size.width, size.height - len(drawn)))
+
+
+def _whole_parts(note: str, width: int) -> str:
+    """Return as many parts of a note ("a, b; c") as fit; all of it if not even the first one fits."""
+    if cell_width(note) <= width:
+        return note
+    ends = [match.start() for match in re.finditer(r"[,;] ", note)]
+    return next((note[:end] for end in reversed(ends) if cell_width(note[:end]) <= width), note)
 
 
 def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:

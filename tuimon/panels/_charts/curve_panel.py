@@ -18,6 +18,7 @@ from tuimon.panels._metrics import (
     by_concept,
     curve_or_none,
     drawn_curve,
+    factor_of,
     is_total,
     lines_of,
     reading_of,
@@ -35,6 +36,9 @@ _METRIC = "metric:"
 _ROWS_PER_LINE = 4
 _COLUMNS_PER_LINE = 25
 """Size of a chart per line; two lines are always drawn."""
+
+_MOST_FLATTENED = 8
+"""Height of a chart in that of its leading line up to which a line of another concept is drawn beside it."""
 
 _Series = tuple[str, Meaning, Curve]
 _MEASURE = "success.accuracy"
@@ -101,7 +105,9 @@ class CurvePanel(Struct, frozen=True):
                 left += len(curves) == most
                 continue
             series = (name, meaning_in(run.metrics, name), curve)
-            if any(_incompatible(series, other) or _repeats(series, other) for other in curves):
+            if any(_incompatible(series, other) or _repeats(series, other) for other in curves) or (
+                curves and _dwarfs(series, curves[0])
+            ):
                 left += 1
             else:
                 curves.append(series)
@@ -156,6 +162,18 @@ def _incompatible(series: _Series, other: _Series) -> bool:
     if meaning.unit != drawn.unit or meaning.renamed != drawn.renamed:
         return True
     return len(curve) == 1 and len(line) > FEW_POINTS and meaning.split == drawn.split
+
+
+def _dwarfs(series: _Series, leading: _Series) -> bool:
+    """Whether the leading line would be flat beside a series of another concept: the loss of a policy beside that of a
+    supervised step."""
+    (_, meaning, curve), (_, drawn, line) = series, leading
+    if meaning.concept == drawn.concept or not (curve.min and curve.max and line.min and line.max):
+        return False
+    factor, own = factor_of(meaning, curve), factor_of(drawn, line)
+    low, high = sorted((line.min.value * own, line.max.value * own))
+    values = low, high, curve.min.value * factor, curve.max.value * factor
+    return low < high and max(values) - min(values) > _MOST_FLATTENED * (high - low)
 
 
 def _repeats(series: _Series, other: _Series) -> bool:
