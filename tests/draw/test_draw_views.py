@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tuimon import draw
 from tuimon.draw.bars import stacked_bar
 from tuimon.draw.heat import level
-from tuimon.draw.rows import title_row
+from tuimon.draw.rows import title_row, wrap_row
 from tuimon.model.views import (
     HEAT_ROLES,
     SERIES_ROLES,
@@ -133,6 +133,16 @@ a   0 12 25 38 56▲69 81 94
 
 """
     )
+
+
+def test_a_path_longer_than_a_row_is_wrapped_after_its_parts() -> None:
+    rows = wrap_row((("the log logs/grpo-1.5b/swanlab/run-20261121_015410 grows a/b", Role.TEXT),), 24, 9)
+    assert ["".join(text for text, _ in row) for row in rows] == [
+        "the log logs/grpo-1.5b/",
+        "swanlab/",
+        "run-20261121_015410",
+        "grows a/b",
+    ]
 
 
 def test_levels_begin_at_their_threshold() -> None:

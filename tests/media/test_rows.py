@@ -40,6 +40,17 @@ def test_steps_go_right_and_values_up(view: str, plain: bool) -> None:
     assert not plain or "".join(shown).isascii()
 
 
+@pytest.mark.parametrize("view", [HEAT, BANDS])
+def test_levels_are_shades_of_one_colour(view: str) -> None:
+    tag = Tag(Kind.HISTOGRAM, "w")
+    tag.add(Item(Kind.HISTOGRAM, "w", 0, 8, "", Distribution((0.0, 1.0, 2.0, 3.0, 4.0), (1.0, 5.0, 10.0, 3.0))))
+    rows = detail_rows(tag, 50, 22, view, 0, None, False)[:20]
+    roles = {role for row in rows for text, role in row if set(text) & set("░▒▓█")}
+    shades = {text[0] for row in rows for text, _ in row if set(text) & set("░▒▓█")}
+    assert len(shades) > 1
+    assert len(roles) == 1, "several colours would have no order"
+
+
 def test_one_step_against_another() -> None:
     shown = lines(detail_rows(moving(), 50, 5, COMPARE, 19, 18, True))
     assert "step 18" in shown[0]

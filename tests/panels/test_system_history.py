@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.made_run import START, run_of, text
+from support.made_run import START, run_of, store_of, text
 
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.model.points import Fact
@@ -136,3 +136,16 @@ def test_a_value_of_two_nodes_is_not_mixed() -> None:
     rows = drawn(run_of(series, [Fact("metrics", {name: {"system": True} for name in series})]))
     assert "90 %" in row_of(rows, "a gpu 0")
     assert "10 %" in row_of(rows, "b gpu 0")
+
+
+def test_times_of_a_minute_have_seconds() -> None:
+    names = ["system/cpu", "system/memory_percent"]
+    for seconds, length in ((1.0, 8), (60.0, 5)):
+        store = store_of(
+            {name: (range(20), [50.0] * 20) for name in names},
+            [Fact("metrics", {name: {"system": True} for name in names})],
+            seconds,
+        )
+        axis = drawn(store.snapshot().runs[0])[0].split()
+        assert [len(time) for time in axis] == [length, length]
+        assert axis[0] != axis[1]

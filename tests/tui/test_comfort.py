@@ -13,8 +13,11 @@ from textual.events import MouseScrollDown
 
 from tuimon.config import Settings
 from tuimon.errors import UsageError
+from tuimon.model.events import RunFound, StreamFound, StreamStatus
+from tuimon.store import Store
 from tuimon.text import cell_width
 from tuimon.tui.actions import with_user_keys
+from tuimon.tui.screens.notes import note_entries
 
 SETTINGS = Settings(theme="dark", symbols="braille")
 
@@ -126,3 +129,18 @@ async def test_wide_names_leave_every_row_as_wide_as_the_screen(run: Path, size:
             await until(app, pilot, lambda s, wanted=wanted: wanted in s)  # type: ignore[misc]
             lines = app.screen._compositor.render_strips(app.size)
             assert {cell_width(line.text) for line in lines} == {size[0]}
+
+
+def test_the_files_of_a_source_are_one_row() -> None:
+    store = Store()
+    store.apply(RunFound(0, "run", "/logs/run"))
+    for stream in range(3):
+        source, log_format = ("swanlog/logs", "swanlab-log") if stream else ("train.log", "console")
+        store.apply(StreamFound(stream, 0, source, f"/logs/run/{stream}", log_format, 10, "", stream))
+        store.apply(StreamStatus(stream, "current", "", 1024, 1024, 0.0, 0))
+    run = store.snapshot().runs[0]
+    rows = ["".join(text for text, _ in entry.row).split() for entry in note_entries(store.snapshot(), run)]
+    assert rows[-2:] == [
+        ["console", "0", "points", "1.0", "KiB", "train.log"],
+        ["swanlab-log", "0", "points", "2.0", "KiB", "swanlog/logs", "2", "files"],
+    ]

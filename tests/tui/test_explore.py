@@ -258,10 +258,10 @@ async def test_the_first_sections_of_many_metrics_are_open(tmp_path: Path) -> No
     sizes = {"a": 5, "b": 6, "c": 2, "d": 90}
     values = {f"{section}/m{i}": float(i) for section, size in sizes.items() for i in range(size)}
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps({"step": s, **values}) + "\n" for s in range(3)))
-    async with opened(tmp_path, (120, 60)) as (app, pilot):
+    async with opened(tmp_path, (120, 90)) as (app, pilot):
         await until(app, pilot, lambda s: "a/m0" in s)
         await pilot.press("m")
-        await until(app, pilot, lambda s: "▾ a/  5" in s and "▾ b/  6" in s and "▸ c/  2" in s and "▸ d/  90" in s)
+        await until(app, pilot, lambda s: "▾ a/  5" in s and "▾ b/  6" in s and "▾ c/  2" in s and "▸ d/  90" in s)
         await pilot.press("f")
         await until(app, pilot, lambda s: "▸ a/  5" in s and "▾ b/  6" in s)
         await pilot.press("F")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tuimon.model.views import HEAT_ROLES, Role, Row, Rows, Span
 from tuimon.text import cell_width, clean, fit
@@ -57,12 +57,13 @@ def fit_row(row: Iterable[Span], width: int) -> Row:
 
 
 def wrap_row(row: Iterable[Span], width: int, most: int) -> list[Row]:
-    """Wrap a row at blanks into at most `most` rows of `width` cells; the last row has the rest, even if too long."""
+    """Wrap a row at blanks, and longer words after a /, into at most `most` rows of `width` cells; the last row has the
+    rest, even if too long."""
     words: list[list[Span]] = [[]]
     for text, role in clean_row(row):
-        for piece in re.findall(r"\S+\s*|\s+", text):
+        for piece in _pieces(text, width):
             words[-1].append((piece, role))
-            if piece[-1].isspace():
+            if piece[-1].isspace() or piece[-1] == "/":
                 words.append([])
     lines: list[list[Span]] = [[]]
     used = 0
@@ -75,6 +76,14 @@ def wrap_row(row: Iterable[Span], width: int, most: int) -> list[Row]:
         used += wide
     stripped = [[*line[:-1], (line[-1][0].rstrip(), line[-1][1])] for line in lines if line]
     return [join(line) for line in stripped][: max(most, 0)]
+
+
+def _pieces(text: str, width: int) -> Iterator[str]:
+    for word in re.findall(r"\S+\s*|\s+", text):
+        if cell_width(word.rstrip()) <= width:
+            yield word
+        else:
+            yield from re.findall(r"[^/]+/?\s*|/\s*", word)
 
 
 def _ellipsis(kept: list[Span]) -> str:

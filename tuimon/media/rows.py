@@ -10,7 +10,7 @@ from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag
 from tuimon.media.shape import area_under, normalized, quantile, rebucket
 from tuimon.media.tables import read_table
-from tuimon.model.views import HEAT_ROLES, Role, Row
+from tuimon.model.views import Role, Row
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, fit
 
@@ -98,7 +98,7 @@ def _heat_column(shape: Distribution, low: float, high: float, tall: int, plain:
     spans = []
     for part in reversed(normalized(rebucket(shape, low, high, tall))):
         level = 0 if part <= 0 else 1 + min(int(part * (len(levels) - 1)), len(levels) - 2)
-        spans.append((levels[level], HEAT_ROLES[level + 1] if level else Role.FAINT))
+        spans.append((levels[level], Role.SERIES_0))
     return tuple(spans)
 
 
@@ -113,7 +113,7 @@ def _band_column(shape: Distribution, low: float, high: float, tall: int, plain:
         if bottom <= median < top or (row == 0 and median >= top):
             spans.append(("-" if plain else "━", Role.ACCENT))
         else:
-            spans.append((levels[level], HEAT_ROLES[level] if level else Role.FAINT))
+            spans.append((levels[level], Role.SERIES_0))
     return tuple(spans)
 
 

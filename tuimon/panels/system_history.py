@@ -244,7 +244,9 @@ def _fitting(cells: list[list[int]], width: int) -> list[int]:
 
 
 def _axis(begin: float, end: float, indent: int, columns: int) -> Row:
-    first, last = time_of_day(begin)[:5], time_of_day(end)[:5]
+    first, last = time_of_day(begin), time_of_day(end)
+    if first[:5] != last[:5]:
+        first, last = first[:5], last[:5]
     gap = columns - len(first) - len(last)
     return ((" " * indent + first + (" " * gap + last if gap > 0 else ""), Role.MUTED),)
 

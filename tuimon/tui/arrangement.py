@@ -23,7 +23,9 @@ MANY = 60
 """Number of metrics above which sections begin folded, and above which a section is divided: headings give a better
 overview than the first of many pages."""
 _OPEN = 12
-"""Number of charts in the first sections, which are not folded: about a page."""
+"""Number of charts from which no further section begins unfolded: about a page."""
+_LARGEST_OPEN = 30
+"""Number of metrics above which a section begins folded."""
 ORDERS = ("relevance", "name")
 NO_SECTION = "without a section"
 _NUMBER = re.compile(r"(\d+)")
@@ -106,13 +108,13 @@ def sectioned(metrics: tuple[str, ...], order: str, folded: bool | None, turned:
 
 
 def _first_sections(names: Sequence[str]) -> set[str]:
-    """Return the titles of the first sections that have at most _OPEN metrics together."""
-    titles, left = set[str](), _OPEN
+    """Return the titles of the first sections, as many as fill about a page."""
+    titles, count = set[str](), 0
     for section, members in _divided(names, "").items():
-        left -= len(members)
-        if left < 0:
+        if count >= _OPEN or len(members) > _LARGEST_OPEN:
             break
         titles.add(section or NO_SECTION)
+        count += len(members)
     return titles
 
 

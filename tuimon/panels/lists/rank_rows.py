@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.model.ranks import RankRow
 from tuimon.model.views import Role, Row, Span
@@ -30,10 +31,12 @@ _STATE_ROLES = {
 _LOUD = ("failed", "nan", "silent", "slow")
 _COLUMNS = (("own", 6), ("wait", 6), ("mem", 5), ("temp", 5), ("loss", 9))
 """Columns of the table after the step, with widths."""
+_HEADS = {"own": "own s", "wait": "wait s", "temp": "°C"}
 _LINE_HEAD = re.compile(
     r"\A(?:\[[^\]]{1,40}\]:?\s*|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]+Z?\s*|(?:DEBUG|INFO|WARNING|ERROR)\b:?\s*|- )+(?=\S)"
 )
 """Time stamp, process and level before the message of a log line: other columns have them."""
+_LONGEST_LOSS = 8
 LABEL = 9
 """Width of the names of nodes and GPUs in front of cells."""
 
@@ -45,12 +48,20 @@ def seconds(value: float | None) -> str:
     return f"{value:.3f}".lstrip("0")[:5] if value < 1 else f"{value:.2f}"[:5] if value < 100 else f"{value:.0f}"[:5]
 
 
+def loss_text(written: str) -> str:
+    """Return a loss as it was written if it is short, or else rounded (3.404520E+00: 3.405)."""
+    try:
+        return written if len(written) <= _LONGEST_LOSS else format_value(float(written))
+    except ValueError:
+        return written[:_LONGEST_LOSS]
+
+
 def table_head(rows: Sequence[RankRow], width: int) -> Row:
     """Return the headings of the table of ranks."""
     role, node = _widths(rows)
     text = f"  {'role':{role}} " if role else "  "
     text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':{_state_width(rows)}} {'step':>8}"
-    text += "".join(f" {name:>{cells}}" for name, cells in _shown_columns(rows))
+    text += "".join(f" {_HEADS.get(name, name):>{cells}}" for name, cells in _shown_columns(rows))
     return fit_row(((text + "  last line", Role.MUTED),), width)
 
 
@@ -71,7 +82,7 @@ def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int)
         "wait": seconds(row.wait),
         "mem": "" if row.memory is None else f"{row.memory:.0%}",
         "temp": "" if row.temperature is None else f"{row.temperature:.0f}",
-        "loss": row.loss[:9],
+        "loss": loss_text(row.loss),
     }
     spans += [(f" {cells[name]:>{cells_wide}}", usual) for name, cells_wide in _shown_columns(rows)]
     spans.append((f"  {_LINE_HEAD.sub('', row.line, count=1)}", Role.MUTED))

@@ -8,7 +8,7 @@ from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
-from tuimon.store import Run, Snapshot
+from tuimon.store import Run, Snapshot, StreamView
 from tuimon.text import clean, fit, shown_path
 from tuimon.tui.action import Action
 from tuimon.tui.screens.lines import Entry, LinesScreen
@@ -101,24 +101,31 @@ def _alert(alert: Alert, names: Mapping[int, str]) -> Iterator[Entry[Alert]]:
 
 
 def _files(run: Run) -> list[Row]:
-    """Return a row for each stream of a run: format, source, state, points and problems."""
-    rows: list[Row] = []
+    """Return a row for each source of a run: format, points, size, source, number of files and problems."""
+    groups: dict[tuple[str, ...], list[StreamView]] = {}
     for stream in run.streams:
         status = stream.status
-        state = status.state if status is not None else "waiting"
-        bad = state in ("gone", "unreadable", "unsupported") or bool(status and status.damaged)
-        facts = [state, f"{format_count(stream.point_count)} points"]
-        if status is not None:
-            facts.append(format_bytes(status.size))
-            if status.damaged:
-                facts.append(f"{status.damaged} damaged records skipped")
-            if status.message:
-                facts.append(clean(status.message))
-        rows.append(
-            (
-                (f"  {fit(clean(stream.info.format), 14)}", Role.MUTED),
-                (f"{clean(stream.info.source)}  ", Role.TEXT),
-                (", ".join(facts), Role.WARNING if bad else Role.MUTED),
-            )
-        )
-    return rows
+        problems = [] if status is None or status.state == "current" else [status.state]
+        if status is not None and status.damaged:
+            problems.append(f"{status.damaged} damaged records skipped")
+        if status is not None and status.message:
+            problems.append(clean(status.message))
+        if status is None:
+            problems.append("waiting")
+        groups.setdefault((clean(stream.info.format), clean(stream.info.source), *problems), []).append(stream)
+    return [_source(streams, *facts) for facts, streams in groups.items()]
+
+
+def _source(streams: list[StreamView], log_format: str, source: str, *problems: str) -> Row:
+    known = [stream.status for stream in streams if stream.status is not None]
+    points = sum(stream.point_count for stream in streams)
+    count = f"{format_count(points)} point{'' if points == 1 else 's'}"
+    size = format_bytes(sum(status.size for status in known)) if known else ""
+    bad = any(status.state in ("gone", "unreadable", "unsupported") or status.damaged for status in known)
+    more = [f"{len(streams)} files"] if len(streams) > 1 else []
+    return (
+        (f"  {fit(log_format, 14)}", Role.MUTED),
+        (f"{count:>14} {size:>10}  ", Role.MUTED),
+        (f"{source}  ", Role.TEXT),
+        (", ".join([*more, *problems]), Role.WARNING if bad else Role.MUTED),
+    )

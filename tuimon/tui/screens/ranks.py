@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
-from tuimon.draw.numbers import format_bytes
+from tuimon.draw.numbers import format_bytes, format_duration
 from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels.lists import rank_rows
@@ -176,7 +176,11 @@ class RanksPane(CellGrid):
         head: list[Span] = [(f" {row.role + ' ' if row.role else ''}rank {row.rank}", Role.TITLE)]
         head.append((f" ({where or 'node unknown'})  {row.state}", Role.TEXT))
         head.append((f"  step {row.step}" if row.step is not None else "  no step known", Role.TEXT))
-        facts = {"own": rank_rows.seconds(row.own), "waits": rank_rows.seconds(row.wait), "loss": row.loss}
+        facts = {
+            name: "" if value is None else format_duration(value)
+            for name, value in (("own", row.own), ("waits", row.wait))
+        }
+        facts["loss"] = row.loss
         facts["mem"] = "" if row.memory is None else f"{row.memory:.0%}"
         facts["temp"] = "" if row.temperature is None else f"{row.temperature:.0f} °C"
         facts["clock"] = "" if row.clock is None else f"{row.clock:.0f} MHz"
