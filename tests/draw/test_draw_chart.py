@@ -380,3 +380,11 @@ def test_a_note_is_cut_between_its_parts(width: int, shown: str) -> None:
     note = "2 sources disagree; from step 0 0.52 here, +1 metric"
     view = chart(Line("", RED, envelope([0.0, 1.0, 2.0])), note=note)
     assert picture(view, width, 10).splitlines()[-1].strip() == shown
+
+
+@pytest.mark.parametrize(("second", "labels"), [(240.0, 1), (360.0, 2)])
+def test_the_label_of_a_mark_is_whole_or_left_out(second: float, labels: int) -> None:
+    marks = Mark(200.0, "alert", "nonfinite"), Mark(second, "alert", "nonfinite")
+    rows = picture(chart(Line("", RED, envelope([0.0] * 50)), marks=marks), 70, 8).splitlines()
+    row = next(row for row in rows if "⚑" in row)
+    assert [part.strip() for part in row.split("⚑")[1:]] == [["", "nonfinite"], ["nonfinite", "nonfinite"]][labels - 1]

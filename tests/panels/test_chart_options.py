@@ -19,6 +19,7 @@ from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
 from tuimon.panels import ChartOptions, metric_panel, with_alert_marks
+from tuimon.panels._text import change_span
 from tuimon.store import Run, Store
 from tuimon.store.aggregates import MeanVariance
 from tuimon.text import cell_width
@@ -335,3 +336,9 @@ def test_charts_of_one_run_follow_to_the_same_end() -> None:
     run = store.snapshot().runs[0]
     options = ChartOptions(window=Window(40.0))
     assert chart(run, options, "often").x == chart(run, options, "seldom").x
+
+
+def test_a_change_is_no_sign_in_ascii() -> None:
+    assert change_span(-0.5, 0.1, "down", Symbols.ASCII)[0] == "v 0.5000"
+    assert change_span(0.5, 0.1, "down", Symbols.ASCII)[0] == "^ 0.5000"
+    assert change_span(0.05, 0.1, "down", Symbols.ASCII)[0] == "="

@@ -43,6 +43,15 @@ async def test_the_palette_finds_an_action_and_does_it(run: Path) -> None:
         await until(app, pilot, lambda s: "6 metrics" in s)
 
 
+async def test_the_palette_has_the_colours_of_the_terminal(run: Path) -> None:
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("ctrl+p")
+        await until(app, pilot, lambda s: "quit (q)" in s)
+        for selector in ("#--container", "#--input", "CommandInput", "CommandList"):
+            assert app.screen.query_one(selector).styles.background.ansi == -1, selector
+
+
 @pytest.mark.parametrize(
     ("typed", "first"),
     [

@@ -15,6 +15,7 @@ from tuimon import config
 from tuimon.errors import UsageError
 from tuimon.model.views import HEAT_ROLES, SERIES_ROLES, Role
 from tuimon.tui import themes
+from tuimon.tui.box import segments
 
 BACKGROUNDS = {
     "dark": ("#000000", "#1e1e1e"),
@@ -115,6 +116,15 @@ def test_curves_can_be_distinguished(theme: str, vision: str) -> None:
 @pytest.mark.parametrize("theme", BACKGROUNDS)
 def test_levels_of_heat_differ(theme: str) -> None:
     assert len({themes.style(theme, role) for role in HEAT_ROLES}) == len(HEAT_ROLES)
+
+
+@pytest.mark.parametrize("theme", BACKGROUNDS)
+def test_a_blank_is_never_reversed(theme: str) -> None:
+    blank, cursor = segments(((" ", Role.ACCENT), ("▌", Role.ACCENT)), theme)
+    assert blank.style is not None
+    assert not blank.style.reverse
+    assert blank.style.bgcolor is None or blank.style.bgcolor.is_default
+    assert cursor.style == themes.style(theme, Role.ACCENT)
 
 
 def test_there_is_a_test_for_each_theme() -> None:

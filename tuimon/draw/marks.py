@@ -97,6 +97,7 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
     """
     height, width = canvas.codes.shape
     present = {mark.kind for mark in view.marks}
+    labels: list[tuple[int, int, str, Role]] = []
     for kind, (glyph, plain, role) in _GLYPHS.items():
         if kind not in present:
             continue
@@ -113,7 +114,9 @@ def draw_marks(canvas: Canvas, view: ChartView, symbols: Symbols) -> None:
                 if kind not in _UNOBTRUSIVE or canvas.codes[row, cell] == _BLANK:
                     canvas.put(row, cell, shown, role)
             if label and width >= 40:
-                _write_label(canvas, row, cell, label, Role.MUTED if role is Role.FAINT else role)
+                labels.append((row, cell, label, Role.MUTED if role is Role.FAINT else role))
+    for row, cell, label, role in labels:  # after all marks, which are more important
+        _write_label(canvas, row, cell, label, role)
 
 
 def draw_cursor(canvas: Canvas, view: ChartView, x: float, symbols: Symbols) -> None:

@@ -51,7 +51,7 @@ def change_span(change: float, unchanged: float, direction: str, symbols: Symbol
 
     unchanged: changes up to this size are displayed as a level arrow.
     """
-    up, down, level = "+-=" if symbols is Symbols.ASCII else "↑↓→"
+    up, down, level = "^v=" if symbols is Symbols.ASCII else "↑↓→"
     if abs(change) <= unchanged:
         return level, Role.MUTED
     rising = change > 0

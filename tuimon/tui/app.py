@@ -73,6 +73,19 @@ class TuimonApp(App[None], inherit_bindings=False):
     FilterBar { height: 1; }
     FilterBar Static { width: auto; color: ansi_bright_blue; }
     FilterBar Input { height: 1; width: 1fr; border: none; padding: 0; background: ansi_default; color: ansi_default; }
+    CommandPalette { background: transparent; color: ansi_default; }
+    CommandPalette > Vertical, CommandPalette > Vertical:dark { background: ansi_default; margin-top: 2; }
+    CommandPalette #--input { background: ansi_default; border: hkey ansi_bright_blue; }
+    CommandPalette SearchIcon { display: none; }
+    CommandPalette > .command-palette--help-text { color: transparent; text-style: not bold; }
+    CommandInput, CommandInput:focus { color: ansi_default; background: ansi_default; padding-left: 1; }
+    CommandList, CommandList:focus {
+        background: ansi_default; color: ansi_default; border: none; border-bottom: hkey ansi_bright_blue;
+    }
+    CommandList > .option-list--option { color: ansi_default; background: ansi_default; }
+    CommandList > .option-list--option-highlighted {
+        color: ansi_black; background: ansi_cyan; text-style: bold;
+    }
     """
 
     def __init__(

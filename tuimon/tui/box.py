@@ -32,7 +32,12 @@ def strip(row: Row, theme: str) -> Strip:
 
 def segments(row: Row, theme: str) -> list[Segment]:
     """Convert a row to segments of rich."""
-    return [Segment(text, themes.style(theme, role)) for text, role in row]
+    return [Segment(text, themes.style(theme, _role(text, role))) for text, role in row]
+
+
+def _role(text: str, role: Role) -> Role:
+    """Return the role that a text is drawn in: the place of a cursor that is elsewhere is not reversed."""
+    return Role.TEXT if role is Role.ACCENT and text.isspace() else role
 
 
 class CellGrid(Widget):

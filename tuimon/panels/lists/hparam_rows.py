@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tuimon.analysis.comparing import MISSING, compared_settings
 from tuimon.draw.numbers import format_value
-from tuimon.model.views import Role, Row, Symbols
+from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._run_facts import loss_of, reward_of
 from tuimon.redact import redacted
 from tuimon.store import Run
@@ -18,6 +18,7 @@ from tuimon.text import cell_width, clean, fit
 
 _MOST_SETTINGS = 60
 _WIDEST, _WIDEST_NAME = 16, 28
+_GAP = "  "
 NAME, METRICS = "run", ("reward", "loss")
 
 
@@ -112,19 +113,26 @@ def _head(name: str) -> str:
 def head_row(table: HparamTable, widths: dict[int, int], sort: int, reverse: bool, symbols: Symbols) -> Row:
     """Return the heads of the columns; a sign marks the one that is sorted by."""
     down, up = ("v", "^") if symbols is Symbols.ASCII else ("▾", "▴")
-    spans = []
+    spans: list[Span] = []
     for index, width in widths.items():
         name = clean(table.columns[index].rpartition(".")[2]) + (f" {down if reverse else up}" if index == sort else "")
         text = fit(name, width, keep="start") if index == 0 else fit(name, width, keep="end").strip().rjust(width)
-        spans.append((text + "  ", Role.ACCENT if index == sort else Role.MUTED))
-    return (" ", Role.MUTED), *spans
+        spans.append((_GAP + text, Role.ACCENT if index == sort else Role.MUTED))
+    return _joined((" ", Role.MUTED), spans)
 
 
 def table_row(values: tuple[Any, ...], widths: dict[int, int], selected: bool, names: tuple[str, ...]) -> Row:
     """Return the row of a run."""
-    spans = []
+    spans: list[Span] = []
     for index, width in widths.items():
         text = fit(cell_text(values[index]), width, keep="ends")
         role = Role.TEXT if index == 0 else Role.VALUE if names[index] in METRICS else Role.MUTED
-        spans.append(((text if index == 0 else text.strip().rjust(width)) + "  ", Role.ACCENT if selected else role))
-    return ("▌" if selected else " ", Role.ACCENT), *spans
+        text = text if index == 0 else text.strip().rjust(width)
+        spans.append((_GAP + text, Role.ACCENT if selected else role))
+    return _joined(("▌" if selected else " ", Role.ACCENT), spans)
+
+
+def _joined(sign: Span, spans: list[Span]) -> Row:
+    """Return the cells of a row with blanks between them, but not before the first one."""
+    (first, role), *others = spans
+    return sign, (first.removeprefix(_GAP), role), *others

@@ -109,8 +109,9 @@ class HparamsScreen(TableScreen):
             what += (
                 f" differ{'s' if settings == 1 else ''}, {source.equal} {'is' if source.equal == 1 else 'are'} equal"
             )
-        elif not settings:
-            what = "no settings in the logs of this run; a tracker, Hydra or config.yaml adds them"
+        if not settings and not source.equal:
+            whose = "this run" if len(source.rows) == 1 else "these runs"
+            what = f"no settings in the logs of {whose}; a tracker, Hydra or config.yaml adds them"
         head: Row = ((" Hyperparameters ", Role.TITLE), (f" {plural(self.table.count, 'run')}  {what}", Role.MUTED))
         if source.columns:
             head += (("  by ", Role.MUTED), (cell_text(source.columns[self.table.sort]), Role.ACCENT))
