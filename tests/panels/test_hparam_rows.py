@@ -32,6 +32,17 @@ def test_columns_are_metrics_and_the_settings_that_differ() -> None:
     assert "aaaa" not in str([values for _, values in table.rows])
 
 
+def test_a_later_table_has_new_points_runs_and_settings() -> None:
+    runs = run(0.5, lr=1e-5, seed=1), run(0.1, lr=0.003, seed=1)
+    table = hparam_table(runs)
+    later = runs[0], run(0.7, lr=0.003, seed=1)
+    assert hparam_table(later, table) == hparam_table(later)
+    assert hparam_table(later, table).rows[1][1][1] == 0.7
+    assert hparam_table(later, table).different is table.different, "no settings are compared again"
+    for changed in ((*later, run(1.0, lr=1)), (later[0], run(0.7, lr=0.003, seed=2)), later[::-1]):
+        assert hparam_table(changed, table) == hparam_table(changed)
+
+
 def test_numbers_sort_as_numbers_and_unknown_values_come_last() -> None:
     table = hparam_table(RUNS)
     for name, order in (("lr", [0, 1, 2]), ("reward", [2, 0, 1])):

@@ -92,7 +92,7 @@ class HparamsScreen(TableScreen):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         runs = tuple(snapshot.runs)
         if len(runs) != len(self._shown_runs) or any(a is not b for a, b in zip(runs, self._shown_runs, strict=True)):
-            self._shown_runs, self._source = runs, hparam_table(runs)
+            self._shown_runs, self._source = runs, hparam_table(runs, self._source)
         table = self.table
         table.sort = min(table.sort, max(len(self._source.columns) - 1, 0))
         words = self.query_text.lower().split()
