@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,8 @@ async def listed(app: TuimonApp, pilot: Pilot[None]) -> RunListScreen:
 
 
 def order(app: TuimonApp) -> list[str]:
-    """Return the names of the runs in the order of the screen."""
-    rows = [line for line in text(app).splitlines()[2:] if not line.startswith(" i ")]
+    """Return the names of the runs in the order of the screen; a blank line is above the chart below them."""
+    rows = [line for line in takewhile(str.strip, text(app).splitlines()[2:]) if not line.startswith(" i ")]
     return [word for line in rows for word in line.split() if word in STEPS]
 
 
@@ -264,6 +265,18 @@ async def test_keys_of_screens_work_on_other_screens_and_keep_the_selected_run(r
         await pilot.press("E")
         await until(app, pilot, lambda s: "run 2 of 3" in s)
         assert len(app.screen_stack) == 1
+
+
+async def test_chart_below_the_list_follows_the_runs(runs: Path) -> None:
+    async with opened(runs, (120, 40)) as (app, pilot):
+        await listed(app, pilot)
+        await until(app, pilot, lambda s: "a_lr1 0.0290" in s and "c_lr3 0.1170" in s)
+        with (runs / "a_lr1" / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 35, "reward": 0.5, "loss": 0.25}\n')
+        await until(app, pilot, lambda s: "a_lr1 0.5000" in s)
+        await pilot.press("slash", *"c_lr3", "enter")
+        await until(app, pilot, lambda s: "1 listed" in s and "a_lr1" not in s)
+        assert "└" not in text(app), "one run has no chart"
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])

@@ -25,15 +25,16 @@ def check_sentence(run: Run, entries: Sequence[Entry], step: int | None) -> str:
     mean, _ = mean_and_std(rewards)
     if step is None or not rewards:
         return ""
+    texts = "1 text" if len(rewards) == 1 else f"{len(rewards)} texts"
     readings = [reading for concept in concepts for reading in _readings(run, concept, step)]
     if not readings:
-        return f"mean reward of {len(rewards)} texts {format_value(mean)}; no reward curve has a point at step {step}"
+        return f"mean reward of {texts} {format_value(mean)}; no reward curve has a point at step {step}"
     name, value = min(readings, key=lambda reading: abs(reading[1] - mean))
     if abs(value - mean) <= _EQUAL * max(1.0, abs(value)):
         return f"mean reward of the texts {format_value(mean)} = {clean(name)}"
     name, value = readings[0]
     return (
-        f"mean reward of {len(rewards)} texts {format_value(mean)}, but {clean(name)} is {format_value(value)}: "
+        f"mean reward of {texts} {format_value(mean)}, but {clean(name)} is {format_value(value)}: "
         "a subset of the samples, or another reward"
     )
 

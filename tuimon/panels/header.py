@@ -116,7 +116,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
-    yield ((f"{thousands(run.point_count)} points", Role.MUTED),)
+    yield ((plural(run.point_count, "point"), Role.MUTED),)
 
 
 def _values(run: Run, patterns: tuple[str, ...]) -> Iterator[Row]:

@@ -10,7 +10,7 @@ from tuimon.store import Run
 from tuimon.text import cell_width, fit
 
 _LEAST_NAME, _NARROW_NAME, _MOST_NAME = 10, 20, 32
-_MOST_TREND = 40
+_MOST_TREND = 120
 Widths = tuple[tuple[Column, int], ...]
 SIGNS = 5
 """Width of the signs before the first column: cursor, overlay marker, flag (hidden, base, pinned), blanks."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from tuimon.panels import CurvePanel
+from tuimon.panels import CurvePanel, plural
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard
@@ -44,7 +44,7 @@ def _series(app: Dashboard) -> None:
         return
     rows = (f"{step}\t{value!r}\n" for step, value in zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
     text = f"step\t{clean(curve.metric)}\n" + "".join(rows)
-    copy(app, text, f"{len(curve)} points of {clean(curve.metric)}, tab-separated")
+    copy(app, text, f"{plural(len(curve), 'point')} of {clean(curve.metric)}, tab-separated")
 
 
 def _command(app: Dashboard) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from tuimon.panels import plural
 from tuimon.panels.lists.run_groups import RunGroup, groupings
 from tuimon.panels.lists.runs import SORTS
 from tuimon.text import clean
@@ -73,7 +74,7 @@ def _mark_all(app: Dashboard) -> None:
         app.say("No run is marked")
     else:
         app.state.runs = replace(choice, marked=tuple(run.path for run in listed), over=True)
-        app.say(f"Marked {len(listed)} runs")
+        app.say(f"Marked {plural(len(listed), 'run')}")
 
 
 def _pin(app: Dashboard) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.analysis.comparing import seed_groups
-from tuimon.panels import seed_group_key
+from tuimon.panels import plural, seed_group_key
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
@@ -57,7 +57,9 @@ def _over(app: Dashboard) -> None:
         app.say("No run is marked" + ("" if in_list else ": r lists them") + "; space marks the selected one")
         return
     app.state.runs = replace(choice, over=not choice.over)
-    app.say(f"{len(choice.marked)} marked runs are {'no longer ' if choice.over else ''}overlaid")
+    count = len(choice.marked)
+    runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
+    app.say(f"{runs} {'no longer ' if choice.over else ''}overlaid")
 
 
 def _seeds(app: Dashboard) -> None:
@@ -70,7 +72,7 @@ def _seeds(app: Dashboard) -> None:
     if choice.grouped:
         app.say("Each run is drawn separately")
     else:
-        app.say(f"Runs that differ only in their seed are merged into mean and range ({len(groups)} groups)")
+        app.say(f"Runs that differ only in their seed are merged into mean and range ({plural(len(groups), 'group')})")
 
 
 def _compare(app: Dashboard) -> None:

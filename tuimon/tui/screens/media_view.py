@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Role, Row, Symbols
+from tuimon.panels import plural
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, fit
 from tuimon.tui.action import Action
@@ -132,7 +133,10 @@ class MediaScreen(TableScreen):
 
     def _head(self) -> Row:
         found, tag = self._found, self.table.tag
-        head: Row = ((f" {clean(self._run_name)} ", Role.TITLE), (f" {len(self.table.tags)} tags", Role.MUTED))
+        head: Row = (
+            (f" {clean(self._run_name)} ", Role.TITLE),
+            (f" {plural(len(self.table.tags), 'tag')}", Role.MUTED),
+        )
         if found is not None and found.problems:
             head += ((f"  {len(found.problems)} not readable", Role.WARNING),)
         if tag is not None:

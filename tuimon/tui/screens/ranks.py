@@ -9,6 +9,7 @@ from textual.events import Click, MouseScrollDown, MouseScrollUp
 from tuimon.draw.numbers import format_bytes, format_duration
 from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.views import Role, Row, Span
+from tuimon.panels import plural
 from tuimon.panels.lists import rank_rows
 from tuimon.panels.lists.rank_grid import QUANTITIES, Grid
 from tuimon.store import Snapshot
@@ -225,7 +226,7 @@ class RanksScreen(WorkScreen):
         self.pane.show(job, state.theme)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
-            head.append((f"  {len(job.rows)} ranks", Role.TEXT))
+            head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))
             if nodes := len({row.node for row in job.rows if row.node}):
                 head.append((f"  {nodes} node{'s' if nodes > 1 else ''}", Role.TEXT))
             if job.unreachable:

@@ -7,8 +7,11 @@ from dataclasses import replace
 from textual.events import Click
 from textual.message import Message
 
-from tuimon.model.views import Role, Row, Span
+from tuimon.draw import FrameCache
+from tuimon.draw.rows import blank
+from tuimon.model.views import Role, Row, Rows, Size, Span
 from tuimon.panels import plural
+from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.run_groups import Entry, RunGroup, entries, group_row
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
 from tuimon.panels.lists.runs import Listing, totals, useful_columns
@@ -40,6 +43,10 @@ class RunTable(Table):
         self.entries: tuple[Entry, ...] = ()
         self._selected = ""
         """Path of the selected run, or title of the selected group, which stays selected when the order changes."""
+        self._frames = FrameCache()
+        self._chart_inputs: tuple[object, ...] = ()
+        """What the chart below the list was drawn from."""
+        self._chart_rows: Rows = ()
         self._useful: frozenset[str] = frozenset()
         self._widths: Widths = ()
         self._shown: tuple[Listing, RunChoice, str] | None = None
@@ -108,7 +115,20 @@ class RunTable(Table):
             self._widths = widths
             self.cache.clear()
         head = head_row(self._widths, choice.sort, choice.reverse, listing.symbols, width)
-        self.paint_filled([head, *(self._row(self.entries[index], listing, width) for index in rows)], theme)
+        listed = [head, *(self._row(self.entries[index], listing, width) for index in rows)]
+        self.paint_filled([*listed, *self._chart(visible, listing, choice, len(listed))], theme)
+
+    def _chart(self, visible: list[Run], listing: Listing, choice: RunChoice, taken: int) -> Rows:
+        """Return the chart below the list, drawn only after a change, with a blank row above it. taken: rows above."""
+        size = Size(self.size.width, self.size.height - taken - 1)
+        if len(visible) < 2 or size.height < run_overview.LEAST.height:
+            return ()
+        inputs = (tuple(visible[: run_overview.MOST_RUNS]), choice.grouped, size, listing.symbols)
+        if self._chart_inputs != inputs:
+            self._chart_inputs = inputs
+            chart = run_overview.overview(visible, listing, choice.grouped, size, self._frames)
+            self._chart_rows = (blank(size.width), *chart) if chart else ()
+        return self._chart_rows
 
     def _row(self, entry: Entry, listing: Listing, width: int) -> Row:
         selected = entry is self._entry

@@ -13,6 +13,7 @@ from sys import intern
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Role, Row, Span
+from tuimon.panels import plural
 from tuimon.rollouts.searching import TooSlow
 from tuimon.rollouts.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
@@ -353,7 +354,7 @@ class TextsScreen(TextReader):
                 write(path, "".join(as_json(sample, self.paths[0]) for sample in samples if sample is not None))
             except OSError as error:
                 return f"Cannot be saved: {error}"
-            return f"Saved {len(listed)} texts: {path}"
+            return f"Saved {plural(len(listed), 'text')}: {path}"
 
         async def work() -> None:
             async with self.reading:

@@ -1,0 +1,76 @@
+"""Test the chart below a short run list: which metric and runs it shows, and in which colours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tuimon.draw import FrameCache
+from tuimon.draw.rows import row_width
+from tuimon.model.views import Rows, Size, Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels._charts.overlay_lines import marker_of
+from tuimon.panels.lists.run_overview import LEAST, MOST_RUNS, overview
+from tuimon.panels.lists.runs import Listing
+from tuimon.store import Run
+
+SIZE = Size(120, 16)
+
+
+def runs_of(root: Path, **metrics: dict[str, list[float]]) -> list[Run]:
+    for name, series in metrics.items():
+        (root / name).mkdir(parents=True)
+        steps = range(len(next(iter(series.values()))))
+        rows = [{"step": step} | {metric: values[step] for metric, values in series.items()} for step in steps]
+        (root / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return sorted(open_run(root).runs, key=lambda run: run.name)
+
+
+def drawn(runs: list[Run], size: Size = SIZE, grouped: bool = False) -> Rows:
+    return overview(runs, Listing(0.0, Symbols.BRAILLE), grouped, size, FrameCache())
+
+
+def text(rows: Rows) -> str:
+    return "\n".join("".join(text for text, _ in row) for row in rows)
+
+
+def test_it_shows_the_reward_of_each_run_in_the_colour_of_the_list(tmp_path: Path) -> None:
+    runs = runs_of(
+        tmp_path, **{name: {"reward": [0.0, last], "loss": [1.0, 0.5]} for name, last in (("a", 0.25), ("b", 0.75))}
+    )
+    rows = drawn(runs)
+    assert len(rows) == SIZE.height
+    assert {row_width(row) for row in rows} == {SIZE.width}
+    assert text(rows).startswith("reward")
+    legend = {part.strip(): role for part, role in rows[0]}
+    for run, last in zip(runs, ("0.2500", "0.7500"), strict=True):
+        marker, role = marker_of(run, Symbols.BRAILLE)
+        assert legend[f"{marker} {run.name} {last}"] is role
+
+
+def test_it_shows_the_metric_that_most_runs_have(tmp_path: Path) -> None:
+    loss, reward = {"loss": [2.0, 1.0]}, {"loss": [2.0, 1.0], "reward": [0.0, 1.0]}
+    assert text(drawn(runs_of(tmp_path / "few", a=loss, b=loss, c=reward, d=loss))).startswith("loss")
+    assert text(drawn(runs_of(tmp_path / "half", a=loss, b=reward))).startswith("reward")
+    other = {"accuracy_on_my_test": [0.5, 0.75]}
+    assert "0.7500" in text(drawn(runs_of(tmp_path / "other", a=other, b=other)))
+
+
+def test_a_value_far_from_the_others_does_not_set_the_limits(tmp_path: Path) -> None:
+    values = [1.0 + step % 7 / 10 for step in range(60)]
+    runs = runs_of(tmp_path, a={"loss": values}, b={"loss": [*values[:30], 4e6, *values[31:]]})
+    assert "M" not in text(drawn(runs))
+
+
+def test_there_is_no_chart_for_one_run_or_in_little_room(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, **{f"run{i:02}": {"loss": [2.0, 1.0]} for i in range(MOST_RUNS + 2)})
+    assert drawn(runs[:1]) == ()
+    assert drawn(runs, Size(LEAST.width - 1, 20)) == ()
+    assert drawn(runs, Size(120, LEAST.height - 1)) == ()
+    legend = drawn(runs, Size(300, 20))[0]
+    assert sum("run0" in part for part, _ in legend) == MOST_RUNS
+
+
+def test_runs_that_differ_in_their_seed_are_one_line_if_they_are_merged(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, ppo_seed0={"reward": [0.0, 1.0]}, ppo_seed1={"reward": [0.0, 3.0]})
+    assert "ppo ×2 2" in text(drawn(runs, grouped=True))

@@ -1,0 +1,38 @@
+"""Chart below a short run list: the main metric of the listed runs, in the colours of their curves in the list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tuimon.draw import FrameCache, render
+from tuimon.model.views import Rows, Size
+from tuimon.panels._charts.curve_panel import metric_panel
+from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.overlay_lines import overlay_lines
+from tuimon.panels._run_facts import loss_of, main_of, reward_of
+from tuimon.panels.curves import LOSS, REWARD
+from tuimon.panels.lists.runs import Listing
+from tuimon.store import Run
+
+LEAST = Size(100, 10)
+"""Minimum size of the chart."""
+MOST_RUNS = 8
+"""Maximum number of runs: more could not be distinguished."""
+
+
+def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, frames: FrameCache) -> Rows:
+    """Return the chart as rows, without values that are far from the others; () for fewer than two runs with a metric.
+
+    grouped: draw runs that differ only in their seed as one line.
+    """
+    known = [run for run in runs if main_of(run) is not None][:MOST_RUNS]
+    lines = overlay_lines(known, known if grouped else (), grouped, listing.symbols)
+    if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:
+        return ()
+    rewards, losses = (sum(fact(run) is not None for run in known) for fact in (reward_of, loss_of))
+    if not rewards and not losses and (main := main_of(known[0])) is not None:
+        panel = metric_panel(main.metric)
+    else:
+        panel = REWARD if rewards >= losses or rewards * 2 >= len(known) else LOSS
+    options = ChartOptions(overlay=lines, y_range="robust")
+    return render(panel.view(known[0], size, listing.now, listing.symbols, options), size, listing.symbols, frames)
