@@ -10,9 +10,10 @@ import pytest
 from support.made_run import START, run_of
 
 from tuimon.analysis.forecast import growth
+from tuimon.draw import FrameCache, render
 from tuimon.model.points import Fact
-from tuimon.model.views import ChartView, HeatView, Role, Size, Symbols
-from tuimon.panels import all_panels
+from tuimon.model.views import HEAT_ROLES, ChartView, HeatView, Role, Size, Symbols, TextView
+from tuimon.panels import all_panels, arrange
 from tuimon.store import Run
 
 CARD = 80.0
@@ -201,3 +202,23 @@ def test_the_peak_is_a_line_for_the_fullest_device_of_each_phase() -> None:
     verl = view_of(run_of({"perf/max_memory_reserved_gb": (range(30), [70.0] * 30)}), "gpu_peak")
     assert isinstance(verl, ChartView)
     assert [line.label for line in verl.lines] == ["whole step"]
+
+
+@pytest.mark.parametrize("names", [["memory(GiB)"], ["perf/max_memory_allocated_gb", "perf/max_memory_reserved_gb"]])
+def test_the_panel_asks_for_the_rows_that_it_fills(names: list[str]) -> None:
+    steps = range(10)
+    run = run_of({name: (steps, [62.0] * 10) for name in ["loss", *names]})
+    panel = next(panel for panel in arrange(run) if panel.id == "gpu_memory")
+    view = panel.view(run, Size(120, 20), START, Symbols.BRAILLE)
+    rows = render(view, Size(120, 20), Symbols.BRAILLE, FrameCache())
+    filled = sum(bool("".join(text for text, _ in row).strip()) for row in rows)
+    assert filled <= panel.rows <= filled + 2
+    assert isinstance(view, TextView)
+    roles = {role for row in view.rows for text, role in row if "62" in text}
+    assert roles <= set(HEAT_ROLES[:3]), "the highest value is not shown like a full device"
+
+
+def test_the_panel_of_many_devices_keeps_its_rows() -> None:
+    devices = of_devices({device: filling(20, 0.0) for device in range(8)})
+    panel = next(panel for panel in arrange(devices) if panel.id == "gpu_memory")
+    assert 6 <= panel.rows <= 12

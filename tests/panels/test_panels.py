@@ -820,3 +820,25 @@ def test_every_panel_at_every_size(content: str, symbols: Symbols) -> None:
             view = panel.view(run, size, START + 100, symbols)
             rows = draw.render(view, size, symbols)
             assert len(rows) == size.height, panel.id
+
+
+def test_metrics_that_other_tasks_repeat_have_no_lines_on_the_dashboard() -> None:
+    steps = range(20)
+    names = [
+        "loss",
+        "default0/loss",
+        "default1/loss",
+        "memory(%)",
+        "default1/memory(%)",
+        "rank3/only_here",
+        "agent1/loss",
+    ]
+    run = run_of({name: (steps, [float(s) for s in steps]) for name in names})
+    panels = arrange(run)
+    drawn = {
+        line.metric
+        for panel in panels
+        if panel.kind == "chart"
+        for line in panel.view(run, Size(200, 20), START, Symbols.BRAILLE).lines
+    }
+    assert drawn & set(names) == {"loss", "memory(%)", "rank3/only_here", "agent1/loss"}

@@ -148,7 +148,11 @@ def test_the_files_of_a_source_are_one_row() -> None:
         store.apply(StreamFound(stream, 0, source, f"/logs/run/{stream}", log_format, 10, "", stream))
         store.apply(StreamStatus(stream, "current", "", 1024, 1024, 0.0, 0))
     run = store.snapshot().runs[0]
+    store.apply(StreamFound(3, 0, "old.json", "/logs/run/old.json", "trainer_state", 10, "", 3))
+    store.apply(StreamStatus(3, "superseded", "superseded by new.json", 0, 0, 0.0, 0))
+    run = store.snapshot().runs[0]
     rows = ["".join(text for text, _ in entry.row).split() for entry in note_entries(store.snapshot(), run)]
+    assert rows.pop()[-4:] == ["old.json", "superseded", "by", "new.json"]
     assert rows[-2:] == [
         ["console", "0", "points", "1.0", "KiB", "train.log"],
         ["swanlab-log", "0", "points", "2.0", "KiB", "swanlog/logs", "2", "files"],

@@ -21,6 +21,8 @@ _SIDES = frozenset({"max", "min", "std", "diff", "worst", "p50", "p99", "thresho
 """Statistics that are not drawn as lines of their own beside a mean."""
 _NO_CHART = frozenset({"hidden", "machine", "progress", "memory"})
 """Panels of metrics without a chart of their own in an arrangement."""
+_TASK = re.compile(r"(?:default|(?:local_)?rank|worker|node|proc(?:ess)?)[-_]?\d+/")
+"""Labels of the tasks of a job: those of torchrun, and usual ones."""
 _TOTAL = re.compile(r"(?:^|[_/. ])(?:total|num|n)[_/. ]|_(?:params|parameters|flops|size)$", re.IGNORECASE)
 FEW_POINTS = 8
 """Every point of a curve with at most this many is drawn as a dot."""
@@ -28,10 +30,20 @@ _NO_CHART_CONCEPTS = frozenset({"reward.range", "throughput.runtime"})
 
 
 @lru_cache(maxsize=128)
+def of_other_tasks(metrics: tuple[str, ...]) -> frozenset[str]:
+    """Return the metrics of the tasks of a job, such as "default4/loss", that repeat a metric of the run ("loss")."""
+    known = frozenset(metrics)
+    return frozenset(name for name in metrics if (task := _TASK.match(name)) and name[task.end() :] in known)
+
+
+@lru_cache(maxsize=128)
 def by_concept(metrics: tuple[str, ...]) -> Mapping[str, tuple[str, ...]]:
-    """Map each concept to its metrics, the preferred first."""
+    """Map each concept to its metrics, the preferred first, without those that other tasks repeat."""
     groups: dict[str, list[tuple[int, int, str]]] = {}
+    repeated = of_other_tasks(metrics)
     for position, (name, meaning) in enumerate(meanings(metrics).items()):
+        if name in repeated:
+            continue
         groups.setdefault(meaning.concept, []).append((meaning.preference, position, name))
     return MappingProxyType({concept: tuple(name for *_, name in sorted(group)) for concept, group in groups.items()})
 
@@ -70,8 +82,9 @@ def leftovers(metrics: tuple[str, ...], shown: frozenset[str]) -> tuple[str, ...
     """Return the metrics outside the concepts `shown` that are worth a chart, the unclassified ones first."""
     hidden = shown | _NO_CHART_CONCEPTS
     names: list[tuple[bool, int, str]] = []
+    repeated = of_other_tasks(metrics)
     for position, (name, meaning) in enumerate(meanings(metrics).items()):
-        if meaning.concept not in hidden and meaning.panel not in _NO_CHART:
+        if name not in repeated and meaning.concept not in hidden and meaning.panel not in _NO_CHART:
             names.append((meaning.concept == "known.other", position, name))
     return tuple(name for *_, name in sorted(names))
 

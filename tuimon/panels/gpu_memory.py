@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.heat import level
@@ -35,6 +36,12 @@ _OUTLIER_POINTS = 0.05
 _FEWEST_DEVICES = 3
 _ROLL_NOTE = "means over ranks, by each process's own device index"
 
+_AROUND, _AROUND_FRACTIONS = 4, 8
+"""Rows besides those of the phases: title, headings, note; with fractions also the scale, a sentence, longer notes."""
+
+_UNALARMING = 0.69
+"""Fraction of the device whose colour the highest amount of memory has if the size of the device is not known."""
+
 Cells = list[list[float | None]]
 
 
@@ -50,6 +57,14 @@ class GpuMemory(Struct, frozen=True):
         """Whether the run has memory tags, or is a ROLL run, which could log them."""
         known = by_concept(run.metrics)
         return any(concept in known for concept in self.concepts) or is_roll(run)
+
+    def fitted(self, run: Run) -> GpuMemory:
+        """Return the panel with the rows that its table, its sentence and its notes take."""
+        table = gpu_table(run.metrics)
+        if table.has(*FRACTIONS):
+            return replace(self, rows=min(len(table.phases) + _AROUND_FRACTIONS, self.rows))
+        lines = {(phase, kind) for phase, _, kind in table.metric_of if kind in _GIB}
+        return replace(self, rows=min(len(lines) + _AROUND, self.rows))
 
     def view(
         self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS
@@ -173,7 +188,8 @@ def outlier_device(values: np.ndarray) -> tuple[int, int, float] | None:
 
 
 def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
-    """Return a row for each phase and kind, a number for each device, coloured relative to the highest number."""
+    """Return a row for each phase and kind, a number for each device, coloured relative to the highest number, but not
+    like a device that is nearly full."""
     lines: list[tuple[str, list[float | None]]] = []
     for phase in table.phases:
         for kind in _GIB:
@@ -194,7 +210,10 @@ def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
         for number in numbers:
             text = "-" if number is None else format_value(number)
             cells.append(
-                (f"{text:>9}", Role.FAINT if number is None else level(number / highest if highest > 0 else 0))
+                (
+                    f"{text:>9}",
+                    Role.FAINT if number is None else level(number / highest * _UNALARMING if highest > 0 else 0),
+                )
             )
         rows.append(tuple(cells))
     headline: Row = ((format_value(highest, "GiB"), Role.VALUE), (" peak", Role.MUTED))

@@ -109,6 +109,8 @@ def _files(run: Run) -> list[Row]:
         if status is not None and status.damaged:
             problems.append(f"{status.damaged} damaged records skipped")
         if status is not None and status.message:
+            if status.message.startswith(status.state):
+                problems = problems[1:]
             problems.append(clean(status.message))
         if status is None:
             problems.append("waiting")
