@@ -388,3 +388,10 @@ def test_the_label_of_a_mark_is_whole_or_left_out(second: float, labels: int) ->
     rows = picture(chart(Line("", RED, envelope([0.0] * 50)), marks=marks), 70, 8).splitlines()
     row = next(row for row in rows if "⚑" in row)
     assert [part.strip() for part in row.split("⚑")[1:]] == [["", "nonfinite"], ["nonfinite", "nonfinite"]][labels - 1]
+
+
+@pytest.mark.parametrize(("width", "value"), [(45, "4.698 samples/s ↑ 0.1"), (36, "4.698 samples/s"), (30, "4.698")])
+def test_a_narrow_chart_shows_its_value_without_the_unit(width: int, value: str) -> None:
+    headline = ("4.698 samples/s", Role.VALUE), (" ", Role.MUTED), ("↑ 0.1", Role.GOOD)
+    view = chart(Line("", RED, envelope([0.0, 1.0])), title="samples per second", headline=headline)
+    assert picture(view, width, 8).splitlines()[1].split("second")[1].strip() == value

@@ -248,6 +248,7 @@ def test_ascii_is_ascii(view: View) -> None:
         ("actor/training/actor/ratio_abs", 20, "…actor/ratio_abs"),
         ("one_very_long_name_without_parts", 12, "…thout_parts"),
         ("a/one_very_long_name_without_parts", 12, "…thout_parts"),
+        ("Train/Samples/elapsed_time_ms_backward", 20, "…time_ms_backward"),
         ("x", 1, "x"),
     ],
 )

@@ -59,6 +59,9 @@ def roll_names(devices: int, infix: str = "{}") -> Iterator[str]:
         ("elapsed time per iteration (ms)", "time.step", "s", 0.001),
         ("throughput per GPU (TFLOP/s/GPU)", "throughput.mfu", "TFLOP/s", 1.0),
         ("eval_runtime", "known.other", "s", 1.0),
+        ("Train/Samples/elapsed_time_ms_forward", "known.other", "ms", 1.0),
+        ("elapsed_time_ms_backward_inner", "known.other", "ms", 1.0),
+        ("elapsed", "progress.elapsed", "s", 1.0),
     ],
 )
 def test_units_of_names(name: str, concept: str, unit: str, scale: float) -> None:
@@ -484,3 +487,18 @@ def test_names_of_a_run_are_not_hashed_for_each_of_them() -> None:
     found = [meaning_in(names, name) for name in names]
     assert found == [meaning_in(tuple(names), name) for name in names]
     assert Names.hashed <= 2
+
+
+def test_counters_of_composer_are_no_timers() -> None:
+    counters = ("time/batch", "time/batch_in_epoch", "time/sample", "time/sample_in_epoch", "time/epoch")
+    meant = meanings((*counters, "time/train", "loss/train/total"))
+    assert [meant[name].concept for name in counters] == [
+        "progress.step",
+        "drop",
+        "progress.samples",
+        "drop",
+        "progress.epoch",
+    ]
+    assert meant["time/train"].concept == "time.phase"
+    alone = ("time/batch", "time/epoch", "time/rollout")
+    assert {meanings(alone)[name].concept for name in alone} == {"time.phase"}

@@ -18,7 +18,7 @@ from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
 from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
 from tuimon.draw.raster import glyphs, masks, points, spans
 from tuimon.draw.rows import clean_row, fit_row, fit_rows, join, row_width, title_row
-from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Symbols
+from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
 
 _GUTTER_FROM = 24
@@ -118,9 +118,17 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     needed = cell_width(clean(view.title)) + sum(row_width(clean_row(entry)) + 2 for entry in legend) + 2
     if legend and needed + row_width(headline) > width >= needed + row_width(headline[:1]):
         headline = headline[:1]
+    elif headline and not legend and cell_width(clean(view.title)) + 2 + row_width(headline[:1]) > width:
+        headline = _without_unit(headline[0])
     beside = sum(row_width(row) + 2 for row in (headline, small[0]) if row)
     legend = _few(legend, width - cell_width(clean(view.title)) - beside)
     return title_row(view.title, headline, width, [small[0], *legend, small[1]])
+
+
+def _without_unit(value: Span) -> Row:
+    """Return a value alone, without its unit, which the title of a narrow chart often names."""
+    number, _, unit = value[0].rpartition(" ")
+    return ((number, value[1]),) if number and " " not in number and not unit[:1].isdigit() else (value,)
 
 
 def _few(legend: list[Row], room: int) -> list[Row]:

@@ -12,6 +12,7 @@ _FILLED = frozenset((Role.WARNING, Role.CRITICAL, Role.ACCENT, *HEAT_ROLES))
 """Roles to which a theme may give a background, which ends where their text ends."""
 
 _SEPARATOR = re.compile(r"\s*[/.:]\s*|\s+")
+_WORD_END = re.compile(r"[_. -]")
 """Separators of the parts of a metric's name."""
 
 
@@ -121,6 +122,10 @@ def _cut_title(title: str, room: int) -> str:
     for separator in _SEPARATOR.finditer(title):
         tail = title[separator.end() :]
         if room // 3 <= cell_width(tail) < room:
+            return f"…{tail}"
+    for separator in _WORD_END.finditer(title):
+        tail = title[separator.end() :]
+        if room * 2 // 3 <= cell_width(tail) < room:
             return f"…{tail}"
     return fit(title, room, keep="end")
 

@@ -14,6 +14,15 @@ from tuimon.vocabulary.words import words_of
 
 _HIDDEN = Meaning("drop", "hidden", "", "1", "neutral")
 _IMAGE_PARTS = (".width", ".height", ".size")
+_IN_EPOCH = "_in_epoch"
+_COUNTED = {
+    "batch": "global_step",
+    "iteration": "iteration",
+    "epoch": "epoch",
+    "sample": "num_samples",
+    "token": "num_tokens",
+}
+"""Last parts of the names of Composer's counters, and names of the same meaning."""
 _OTHER_AXES = ("time", "iter")
 """Last parts of the names of series that repeat another one along the wall time or the iterations."""
 
@@ -29,7 +38,8 @@ def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     The loss of a run with rewards has no direction: it is a surrogate that need not fall. An accuracy is of preferences
     if a preference margin is logged. A return is the reward if nothing else is, and a mean reward is of the training
     unless its name says otherwise. An unknown eval/… is a score only in a run with rewards. Sizes of images, and series
-    along another axis than the steps (`repeats_along_other_axis`), are hidden.
+    along another axis than the steps (`repeats_along_other_axis`), are hidden. time/batch counts batches if
+    time/batch_in_epoch is logged, too.
     """
     kept = _by_identity.get(id(metrics))
     if kept is not None and kept[0] is metrics:
@@ -47,6 +57,7 @@ def _meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     concepts = {meaning.concept for meaning in known.values()}
     known |= _drawn_along_steps(known)
     known |= dict.fromkeys((*_image_sizes(known), *repeats_along_other_axis(metrics)), _HIDDEN)
+    known |= _counters(known)
     by_words = {name: _trained(name) for name, meaning in known.items() if meaning.concept == "reward.val"}
     known |= {name: meaning for name, meaning in by_words.items() if meaning}
     if concepts.isdisjoint(("reward.train", "value.estimate")) and not any(by_words.values()):
@@ -88,6 +99,24 @@ def _drawn_along_steps(known: Mapping[str, Meaning]) -> dict[str, Meaning]:
     """Return the meaning of series such as rewards/step, if the same is also logged along other axes."""
     bases = (name.removesuffix("/step") for name in known if name.endswith("/step"))
     return {f"{base}/step": classify(base) for base in bases if any(f"{base}/{axis}" in known for axis in _OTHER_AXES)}
+
+
+def _counters(known: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    """Return the meanings of Composer's counters: time/batch, time/sample and time/epoch, which are no timers.
+
+    Source: composer 0.32.1, composer/trainer/trainer.py, `logger.log_metrics({"time/batch": …})`.
+    """
+    found: dict[str, Meaning] = {}
+    for name in known:
+        base = name.removesuffix(_IN_EPOCH)
+        if base == name or base not in known:
+            continue
+        prefix = base.rpartition("/")[0]
+        found[name] = _HIDDEN
+        for counted, meant in _COUNTED.items():
+            if (counter := f"{prefix}/{counted}") in known:
+                found[counter] = classify(meant)
+    return found
 
 
 def _is_twin(base: str, names: frozenset[str]) -> bool:
