@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from support.dashboard import copied, opened, text, until
 from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, write_run, write_step
 
+from tuimon.tui.screens.text_list import component_head
 from tuimon.tui.screens.texts_view import TextsScreen
 
 
@@ -179,3 +181,18 @@ async def test_a_run_without_texts_names_the_option(tmp_path: Path) -> None:
         assert "is a pickle" in shown
         write_step(run, 5)
         await until(app, pilot, lambda s: "step 5: is it 0" in s)
+
+
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("accuracy_reward", "accuracy"),
+        ("format_reward_func", "  format"),
+        ("reward_length", "  length"),
+        ("rewards/cosine_scaled_reward", "cosine_…"),
+        ("reward", "  reward"),
+        ("奖励_score", "    奖励"),
+    ],
+)
+def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head: str) -> None:
+    assert component_head(name) == head

@@ -14,7 +14,7 @@ from tuimon.panels.curves import LOSS, REWARD
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 
-LEAST = Size(100, 10)
+LEAST = Size(60, 10)
 """Minimum size of the chart."""
 MOST_RUNS = 8
 """Maximum number of runs: more could not be distinguished."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from tuimon.draw.numbers import format_value
@@ -13,9 +14,10 @@ from tuimon.rollouts.flags import NAMES
 from tuimon.rollouts.library import Entry
 from tuimon.rollouts.overview import Bin, StepNumbers
 from tuimon.rollouts.selection import Group, finite
-from tuimon.text import clean
+from tuimon.text import cell_width, clean, fit
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 
+_REWARD_WORD = re.compile(r"^(?:rewards?|scores?)[_ ]|[_ ](?:rewards?|scores?)(?:_func)?$")
 _REWARD, _LENGTH, _ADVANTAGE, _GROUP, _COMPONENT = 9, 8, 9, 5, 9
 _WORDS = 24
 """Cells that the first words of a text get before further columns are shown."""
@@ -46,8 +48,16 @@ def head_row(columns: Columns, unit: str, width: int) -> Row:
     text = f" {'reward':>{_REWARD - 1}}{unit:>{_LENGTH}}    "
     text += "group".rjust(_GROUP + 1) if columns.groups else ""
     text += "advantage".rjust(_ADVANTAGE + 1) if columns.advantage else ""
-    text += "".join(clean(name)[-_COMPONENT + 1 :].rjust(_COMPONENT) for name in columns.components)
+    text += "".join(f" {component_head(name)}" for name in columns.components)
     return fit_row(((text + "  text", Role.MUTED),), width)
+
+
+def component_head(name: str) -> str:
+    """Return the head of a part of the reward, as wide as its column: the words that tell it from other parts."""
+    name = clean(name).rpartition("/")[2]
+    name = _REWARD_WORD.sub("", name) or name
+    shown = fit(name, _COMPONENT - 1).strip()
+    return " " * (_COMPONENT - 1 - cell_width(shown)) + shown
 
 
 def sample_row(entry: Entry, columns: Columns, selected: bool, width: int) -> Row:
