@@ -706,7 +706,7 @@ async def test_media(tmp_path: Path) -> None:
         assert screen.table.cursor == 6
         await t.press("media_first", "media_filter")
         await t.type("note")
-        await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tags" in s)
+        await until(t.app, t.pilot, lambda s: "it is step 4" in s and "1 tag " in s)
         newer = tmp_path / "sweep" / "seed00" / "events.out.tfevents.2.host.1.0"
         newer.write_bytes(event_points.file_of(event_points.event(5, event_points.text("note", "it is step 5"))))
         await until(t.app, t.pilot, lambda s: "it is step 5" in s)
