@@ -1,9 +1,10 @@
-"""For every test: no settings of whoever runs them, no terminal of theirs, a fixed locale."""
+"""For every test: no settings and no terminal of the developer, a fixed locale."""
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -27,12 +28,17 @@ sys.dont_write_bytecode = False
 DATA = Path(__file__).parent / "data"
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("h")
+
+
 @pytest.fixture(autouse=True)
-def own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def own_surroundings(monkeypatch: pytest.MonkeyPatch, homes: Path) -> None:
     """The user's config file and TUIMON_* variables must not decide a test."""
-    home = tmp_path_factory.mktemp("home")
+    home = Path(tempfile.mkdtemp("", "", homes))  # mktemp lists the directories of all earlier tests: 2 ms
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
-        monkeypatch.setenv(name, str(home / name.lower()))
+        monkeypatch.setenv(name, str(home / name[4:-5].lower()))  # short: a screen of 120 columns shows it
     for name in [name for name in os.environ if name.startswith("TUIMON_")] + ["NO_COLOR", "COLORFGBG"]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")

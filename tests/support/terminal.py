@@ -17,8 +17,6 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-import psutil
-
 TUIMON = (sys.executable, "-m", "tuimon")
 
 
@@ -107,15 +105,12 @@ class Terminal:
 
     def _is_busy(self) -> bool:
         """Return whether a thread of the program or of its children runs, waits for a processor or for a disk."""
-        try:
-            program = psutil.Process(self.process.pid)
-            processes = [program, *program.children(recursive=True)]
-        except psutil.NoSuchProcess:
-            return False
-        for process in processes:
-            for file in Path(f"/proc/{process.pid}/task").glob("*/stat"):
+        processes = [self.process.pid]
+        for process in processes:  # grows by the children
+            for task in Path(f"/proc/{process}/task").glob("*"):
                 try:
-                    state = file.read_text().rpartition(")")[2].split()[0]
+                    state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+                    processes += map(int, (task / "children").read_text().split())
                 except OSError:  # it has ended
                     continue
                 if state in "RD":
