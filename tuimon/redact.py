@@ -85,7 +85,7 @@ _HOOK = _expression(
 )
 _ASSIGN = _expression(r"\\?[\"']?\]?\s{0,3}(?:=>|:=|=|:)\s{0,3}|\\?[\"']\s{0,3},\s{0,3}(?=\\?[\"'])|(?P<blank>\s+)")
 _PLAIN_BLANK = _expression(r"\s{1,3}[\w(<-]|[,.)/]")
-"""What follows names in prose: nothing is assigned to them."""
+"""Text that follows a name in prose, where nothing is assigned to it."""
 _QUOTED = _expression(r"[bBrRuUfF]{0,2}(?P<quote>\\?[\"'])")
 _VALUE = _expression(r"[^\s\"',;&}\])]+")
 _WORD_VALUE = _expression(r"[^\s\"']*[^\s\"',;)}\]]")

@@ -152,7 +152,7 @@ def write_run(directory: Path, names: Sequence[str], steps: int) -> Path:
 
 
 def write_runs(directory: Path, count: int, names: Sequence[str], steps: int) -> None:
-    """So many runs, alike but for their names."""
+    """Write `count` runs that differ only in their names."""
     first = write_run(directory / "run0000", names, steps).read_bytes()
     for number in range(1, count):
         path = directory / f"run{number:04}" / "events.out.tfevents.1795226051.host"

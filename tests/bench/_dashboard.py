@@ -55,7 +55,7 @@ class Dashboard:
         return len(self.terminal.output)
 
     def pump(self, seconds: float) -> None:
-        """Lets the terminal take what comes within some seconds."""
+        """Read the output of the dashboard for some seconds."""
         end = time.monotonic() + seconds
         while True:
             self.terminal.read(max(0.0, min(0.002, end - time.monotonic())))

@@ -27,5 +27,5 @@ def wall(code: str) -> float:
 
 
 def of_python() -> float:
-    """Of processes that do nothing but Python: imports, drawing, waking. Taken anew each time."""
+    """Return the relative speed of processes that run only Python: imports, drawing, waking. Measured at each call."""
     return SECONDS / min(wall(IMPORTS) for _ in range(3))

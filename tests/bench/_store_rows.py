@@ -77,7 +77,7 @@ class Feed:
         self.grow(points)
 
     def grow(self, points: int) -> None:
-        """So many points more of each metric."""
+        """Append points to each metric."""
         while points:
             count = min(points, _BLOCK)
             metrics = len(self.names)

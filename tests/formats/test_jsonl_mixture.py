@@ -130,7 +130,7 @@ def test_rows_give_the_same_points_as_each_row_alone(rng: random.Random) -> None
     log = Log(rng)
     data = b"".join(log.line() + rng.choice([b"\n", b"\n", b"\r\n"]) for _ in range(rng.choice([1, 20, 150])))
     cuts = [rng.randrange(len(data)) for _ in range(rng.choice([0, 1, 5, 50]))]
-    with pytest.MonkeyPatch.context() as patch:  # small files go the ways of large ones
+    with pytest.MonkeyPatch.context() as patch:  # small files take the code paths of large ones
         patch.setattr(_lines, "_PIECE", rng.choice([100, 1000, 1 << 20]))
         patch.setattr(_row_reader, "_MAX_LAYOUTS", rng.choice([1, 3, 1024]))
         items = feed(jsonl.decoder(), data, cuts)

@@ -105,7 +105,7 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
             wanted += points
             data += record
     cuts = [chance.randrange(len(data)) for _ in range(chance.choice([0, 1, 5, 50]))]
-    with pytest.MonkeyPatch.context() as patch:  # small files go the ways of large ones
+    with pytest.MonkeyPatch.context() as patch:  # small files take the code paths of large ones
         patch.setattr(tensorboard, "_BULK", chance.choice([1000, 20_000, 1 << 20]))
         patch.setattr(tensorboard, "_SEAM", chance.choice([10, 1000, 1 << 16]))
         patch.setattr(_template_pool, "_WORTH", chance.choice([5, 150]))

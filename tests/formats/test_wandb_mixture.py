@@ -145,7 +145,7 @@ def test_whole_records_yield_their_points_whatever_surrounds_them(chance: random
             damaged += 1
         else:
             wanted += points
-    with pytest.MonkeyPatch.context() as patch:  # small files go the ways of large ones
+    with pytest.MonkeyPatch.context() as patch:  # small files take the code paths of large ones
         patch.setattr(_wandb_history, "_BATCH_BYTES", chance.choice([200, 20_000, 1 << 21]))
         patch.setattr(_wandb_history, "_LEARN", chance.choice([1, 16]))
         patch.setattr(_wandb_history, "_FEW", chance.choice([1, 16]))

@@ -1,4 +1,4 @@
-"""What agents do with logs on a host, as real processes: the one in Python, and the one for hosts without Python."""
+"""Agents follow logs on a host, as real processes: the one in Python, and the one for hosts without Python."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_host_is_only_read(tmp_path: Path) -> None:
 
 
 def test_followed_file_is_a_stream_for_the_reader(tmp_path: Path) -> None:
-    """What the reader's Tail reads of a mirror is what it reads of the original, over growth and truncation."""
+    """The reader's Tail reads the same of a mirror as of the original, over growth and truncation."""
     logs = tmp_path / "logs"
     logs.mkdir()
     log = logs / "log.jsonl"

@@ -85,7 +85,7 @@ KINDS: dict[str, Callable[[bytes, random.Random], Damaged]] = {
 
 
 class Reading(NamedTuple):
-    """What tuimon gives for a log."""
+    """Points that tuimon reads from a log, and whether it reports damage."""
 
     points: Counter[Key]
     reported: bool
@@ -115,7 +115,7 @@ def placed(folder: Path, sample: Sample, data: bytes, *, compressed: bool = Fals
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     if compressed:
-        os.utime(path, (1.7e9, 1.7e9))  # nobody is writing it any more
+        os.utime(path, (1.7e9, 1.7e9))  # old, so that no writer is expected
     return folder
 
 

@@ -39,7 +39,7 @@ class Stop:
         return bool(self.reason)
 
     def wait(self, seconds: float) -> None:
-        """Sleeps, but for no longer than a moment once the process is to end."""
+        """Sleep; return within 0.05 s once the process is asked to end."""
         until = time.monotonic() + seconds
         while not self and (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 0.05))

@@ -49,7 +49,7 @@ class Tag:
 
 
 class Found:
-    """What was found at or below a path."""
+    """Media that were found at or below a path."""
 
     def __init__(self) -> None:
         self._tags: dict[tuple[Kind, str], Tag] = {}

@@ -24,7 +24,7 @@ _LEVELS = {False: " ░▒▓█", True: " .:*#"}
 _WIDEST_STEP = 12
 _TEXT_LINES = 500
 _WIDEST_CELL = 40
-"""Maximum width of a column of a table, but for the last one."""
+"""Maximum width of a column of a table, except the last one."""
 
 
 def detail_rows(tag: Tag, width: int, height: int, view: str, step: int, marked: int | None, plain: bool) -> list[Row]:

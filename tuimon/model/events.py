@@ -151,7 +151,7 @@ class Progress(Struct, frozen=True):
 
 
 class Watching(Struct, frozen=True):
-    """The way in which the reader notices growth."""
+    """How the reader notices growth."""
 
     mode: str
     """events | poll."""

@@ -32,7 +32,7 @@ _MAX_SEPARATE = 3
 
 
 class Channel(Protocol):
-    """A way to send messages."""
+    """Channel that sends messages."""
 
     @property
     def name(self) -> str: ...

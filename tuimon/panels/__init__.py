@@ -143,7 +143,7 @@ def preload() -> None:
 def arrange(run: Run) -> tuple[Panel, ...]:
     """Return the panels for this run without the header, in order, then charts of metrics that no panel displays.
 
-    In a run of which no panel shows the quality of the model, the charts of telling metrics come before the panels
+    In a run of which no panel shows the quality of the model, the charts of informative metrics come before the panels
     about details, such as the learning rate.
     """
     fitted = tuple(_fitted(panel, run) for panel in all_panels() if panel.id != HEADER and panel.relevant(run))
@@ -159,11 +159,10 @@ def arrange(run: Run) -> tuple[Panel, ...]:
 
 
 def _charts(run: Run) -> tuple[list[tuple[str, ...]], int]:
-    """Return the metrics of the charts after the panels, and how many of the charts are telling.
+    """Return the metrics of the charts after the panels, and how many of the charts are informative.
 
-    A training metric shares the chart of its validation metric. Times, sizes, counters and constants are not telling
-    and come last. What was logged once, long ago, and is no result, has no
-    chart.
+    A training metric shares the chart of its validation metric. Times, sizes, counters and constants are not
+    informative and come last. A metric that was logged once, long ago, and is no result, has no chart.
     """
     known = meanings(run.metrics)
     names = [name for name in unshown_metrics(run) if not is_total(run, name, known[name])]

@@ -17,7 +17,7 @@ from tuimon.text import clean
 
 
 class Topic(Struct, frozen=True):
-    """Something that a person looks for in a log."""
+    """Something that users look for in a log."""
 
     name: str
     words: frozenset[str]
@@ -25,7 +25,7 @@ class Topic(Struct, frozen=True):
     concepts: tuple[str, ...]
     """Beginnings of the concepts that contain it."""
     remedy: str
-    """What makes a trainer log it."""
+    """Setting or call that makes a trainer log it."""
     panels: frozenset[str] = frozenset()
     """Ids of the panels that display it."""
 

@@ -1,4 +1,4 @@
-"""What NCCL's watchdog and torch's reports say about collectives: the work of a rank, timeouts, and lagging ranks.
+"""Parse the reports of NCCL's watchdog and of torch about collectives: the work of a rank, timeouts, and lagging ranks.
 
     [PG ID 0 PG GUID 0(default_pg) Rank 3] … PG status: last enqueued work: 364, last completed work: 360
     WorkNCCL(SeqNum=361, OpType=ALLREDUCE, NumelIn=8, NumelOut=8, Timeout(ms)=600000) ran for 600057 milliseconds

@@ -48,8 +48,8 @@ class GzipStream:
         self._rest = b""
         self._offset = 0
         self._searching = self._found_again = 0 in without
-        """Whether a search for the next member is under way, and whether the present one was found by a search, so that
-        it may be none."""
+        """Whether the next member is being searched for, and whether the present one was found by a search, so that it
+        may not be a member."""
         self._given = 0
         self._taken = 0
         self.damage: list[Damage] = []

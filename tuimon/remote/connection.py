@@ -1,4 +1,4 @@
-"""What a connection to a source of logs offers to the thread that keeps a mirror up to date."""
+"""Interface that a connection to a source of logs offers to the thread that keeps a mirror up to date."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Ended(Exception):
 
 
 class Received:
-    """What has been received on a connection."""
+    """Progress and results received on a connection."""
 
     def __init__(self) -> None:
         self.complete = False

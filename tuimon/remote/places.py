@@ -144,7 +144,7 @@ def _label(text: str) -> str:
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Return names of directories; those of a host that occurs again are host+2, host+3, …"""
+    """Return unique names of directories: the second one of a host is host+2, the third one host+3."""
     seen: Counter[str] = Counter()
     result = []
     for name in names:

@@ -186,7 +186,7 @@ class AgentPeer:
     """The agent in Python, at the other end of a connection."""
 
     silence = 15.0
-    """Seconds without a word after which the link is lost; the agent answers every ping."""
+    """Seconds without data after which the link counts as lost; the agent answers every ping."""
     turn = 0.5
     """Seconds between two calls of `due`."""
 

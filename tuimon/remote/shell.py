@@ -90,7 +90,7 @@ class ShellPeer:
     """Answers like an agent, by means of agent.sh."""
 
     silence = 300.0
-    """Seconds without a word after which the link is lost: `find` may take that long. ssh notices a dead network."""
+    """Seconds without data after which the link is lost: `find` may take that long. ssh notices a dead network."""
     turn = 0.1
     """Seconds between two calls of `due`."""
 

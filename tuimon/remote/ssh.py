@@ -31,7 +31,7 @@ _LOGIN = re.compile(
 
 
 class Transport(Struct, frozen=True):
-    """A way to run the agent on a host."""
+    """Command that runs the agent on a host."""
 
     words: tuple[str, ...]
     """The command; it runs the agent, or a shell if `shell` is not empty."""
@@ -50,9 +50,9 @@ class Transport(Struct, frozen=True):
 
 
 def transport(target: Target, via: str = "", python: str = "") -> Transport:
-    """Return the way to a target. via: the user's command, which runs a shell on the host on stdin and stdout.
+    """Return the transport for a target. via: the user's command, which runs a shell on the host on stdin and stdout.
 
-    python: the interpreter on the host; "": $TUIMON_REMOTE_PYTHON, or whatever there is. Raise UsageError.
+    python: the interpreter on the host; "": $TUIMON_REMOTE_PYTHON, or the first interpreter found. Raise UsageError.
     """
     python = python or os.environ.get("TUIMON_REMOTE_PYTHON", "")
     try:

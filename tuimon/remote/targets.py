@@ -68,7 +68,7 @@ class Target(Struct, frozen=True):
 
     @property
     def prefix(self) -> str:
-        """What the user sees in front of a path on the host: "gpu01:" or "gpu01:/"."""
+        """Prefix that is displayed in front of a path on the host: "gpu01:" or "gpu01:/"."""
         if self.scheme == "objects":
             return ""
         return self.shown[: len(self.shown) - len(self.path)] + ("/" if self.path.startswith("/") else "")

@@ -1,6 +1,6 @@
 """Files with generated texts on a host: their names are known, and those of the steps that are wanted are copied.
 
-Trainers leave gigabytes of texts, of which a person reads a few steps. In the directories `rollouts` and `media` of the
+Trainers leave gigabytes of texts, of which users read a few steps. In the directories `rollouts` and `media` of the
 mirror, a file that was not copied yet is empty, so that the texts view knows its step.
 """
 

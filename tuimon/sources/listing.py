@@ -24,7 +24,7 @@ from tuimon.sources.files import explain, fresh, kind_name
 
 
 class Place(Enum):
-    """The way in which a directory is searched."""
+    """How a directory is searched."""
 
     OPEN = 1
     """Search everything below it."""

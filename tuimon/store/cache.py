@@ -32,7 +32,7 @@ class CachedSlices(Struct, frozen=True, eq=False):
     lengths: Indices
     all: list[SeriesSlice]
     present: tuple[SeriesSlice, ...]
-    """Those with points."""
+    """The slices of `all` that have points."""
 
 
 class CachedCurve(Struct, frozen=True, eq=False):

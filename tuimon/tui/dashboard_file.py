@@ -1,6 +1,6 @@
 """Files with the user's dashboard: config.toml, or a `.tuimon.toml` found upward from the path.
 
-A project file has `[dashboard]` only. It may come with logs that somebody else made, so it cannot set commands,
+A project file has `[dashboard]` only. It may come with logs of unknown origin, so it cannot set commands,
 webhooks or keys, and one that tries is ignored with a sentence.
 """
 

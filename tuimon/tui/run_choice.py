@@ -32,7 +32,7 @@ class RunChoice:
     grouped: bool = False
     """Whether runs that differ only in their seed are merged."""
     sort: str = "found"
-    """One of panels.lists.runs.SORTS."""
+    """Id of the sort order, from panels.lists.runs.SORTS."""
     reverse: bool = False
     group: str = ""
     """By what the list is grouped: "directory", the name of a setting, or "" for no groups."""

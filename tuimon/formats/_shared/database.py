@@ -11,7 +11,7 @@ from tuimon.errors import FormatError
 from tuimon.model.points import Damage, Item
 
 ROWS = 50_000
-"""Rows returned at once: bounds the memory of their Python values."""
+"""Rows returned per batch: bounds the memory of their Python values."""
 _DAMAGED = "page of the database not readable"
 
 

@@ -1,4 +1,4 @@
-"""JSON as trainers write it: orjson for valid JSON, a tolerant parser for what is nearly JSON.
+"""JSON as trainers write it: orjson for valid JSON, a tolerant parser for text that is nearly JSON.
 
 orjson follows RFC 8259 and rejects what Python's `json.dumps` writes when a run diverges: bare NaN, Infinity and
 -Infinity. It also rejects a byte order mark, invalid UTF-8, lone surrogates, control characters in strings, numbers

@@ -59,7 +59,7 @@ _PROBES: tuple[tuple[Callable[[int], int], Callable[[int], str]], ...] = (
     (lambda index: 12 + index, lambda index: f"-{index + 1}.5E+07"),
     (lambda index: 345_678, lambda index: f"0.00{1_234_567_890_123_456 + index}"),
 )
-"""(integer, real number) by index of the slot. Only the first tells the slots apart."""
+"""(integer, real number) by index of the slot. Only the first distinguishes the slots."""
 
 
 class _Template:

@@ -79,7 +79,7 @@ _EVERY, _SHARE = 2.0, 0.05
 
 
 class MediaScreen(TableScreen):
-    """What a run has logged besides scalars."""
+    """Values other than scalars that a run has logged, such as images and tables."""
 
     WHERE = "media"
     PROMPT = "tags"

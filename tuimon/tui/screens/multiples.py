@@ -35,7 +35,7 @@ class RunGrid(CellGrid):
         self._listing: Listing | None = None
         self._theme = ""
         self._drawn: dict[str, tuple[tuple[object, ...], Rows, FrameCache]] = {}
-        """What a chart was drawn from, its rows and its frames, by the path of its run."""
+        """Path of a run -> inputs of its chart, the drawn rows, and the cached frames."""
 
     @property
     def room(self) -> int:

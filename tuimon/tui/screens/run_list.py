@@ -45,7 +45,7 @@ class RunTable(Table):
         """Path of the selected run, or title of the selected group, which stays selected when the order changes."""
         self._frames = FrameCache()
         self._chart_inputs: tuple[object, ...] = ()
-        """What the chart below the list was drawn from."""
+        """Inputs from which the chart below the list was drawn."""
         self._chart_rows: Rows = ()
         self._useful: frozenset[str] = frozenset()
         self._widths: Widths = ()

@@ -53,7 +53,7 @@ def head_row(columns: Columns, unit: str, width: int) -> Row:
 
 
 def component_head(name: str) -> str:
-    """Return the head of a part of the reward, as wide as its column: the words that tell it from other parts."""
+    """Return the head of a part of the reward, as wide as its column: the words that distinguish it from others."""
     name = clean(name).rpartition("/")[2]
     name = _REWARD_WORD.sub("", name) or name
     shown = fit(name, _COMPONENT - 1).strip()
