@@ -14,7 +14,7 @@ from tuimon.formats.wandb.run_file import SYSTEM  # its metrics have millisecond
 from tuimon.vocabulary import merge_key
 
 SECONDS = {"training_log": 4.0}
-"""Duration of a replay (s), 2 by default; the runs took 1 to 30. Documents that change between any two looks are read
+"""Duration of a replay (s), 1 by default; the runs took 1 to 30. Documents that change between any two looks are read
 at every eighth look only."""
 SEEN = 3
 """Minimum number of looks at which there was more than before."""
@@ -69,7 +69,7 @@ def test_a_run_grows_as_it_did(case: str, poll: bool, tmp_path: Path) -> None:
     before: Held = {}
     states = 0
     with Live(run, poll=poll) as live:
-        for _ in replay.grow(run, SECONDS.get(case, 2.0)):
+        for _ in replay.grow(run, SECONDS.get(case, 1.0)):
             now = held(live.snapshot)
             # a busy machine would see nothing of it but the end
             grown = states < SEEN and count(points_in(run)) > count(before)

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import cast
-from unittest.mock import patch
 
 from textual.pilot import Pilot
 
@@ -36,15 +35,6 @@ class PatientPilot(Pilot[None]):
             await asyncio.sleep(0.005)
         return waited
 
-    async def wait_for_messages(self, *seconds: float) -> None:
-        """Wait until the messages of a key have passed through the application, the screen and the widgets.
-
-        Textual waits instead until the process uses hardly any CPU time, whichever thread uses it: 0.1 s for each key.
-        """
-        for _ in range(3):
-            await asyncio.sleep(0.001)
-            await self._wait_for_screen()
-
 
 @asynccontextmanager
 async def opened(
@@ -57,12 +47,8 @@ async def opened(
         app = TuimonApp(monitor, settings or Settings(theme="dark", symbols="braille"), views=views)
         async with app.run_test(size=size):
             pilot = PatientPilot(app)
-            with (
-                patch("textual.app.wait_for_idle", pilot.wait_for_messages),
-                patch("textual.pilot.wait_for_idle", pilot.wait_for_messages),
-            ):
-                await pilot.pause()
-                yield app, pilot
+            await pilot.pause()
+            yield app, pilot
     finally:
         monitor.close()
 
@@ -79,7 +65,7 @@ async def until(app: TuimonApp, pilot: Pilot[None], condition: Callable[[str], b
     """Wait until the condition holds for the text of the screen, and return the text."""
     end = asyncio.get_running_loop().time() + seconds
     while True:
-        await pilot.pause(0.02)
+        await pilot.pause(0.05)
         shown = text(app)
         if condition(shown):
             return shown
