@@ -60,6 +60,10 @@ async def test_the_palette_has_the_colours_of_the_terminal(run: Path) -> None:
         ("PgDn", "next page (PgDn space n)"),
         ("8-colour", ""),
         ("16 colours", "theme (t)"),  # a part of what it does
+        ("log", "log (L)"),  # the whole label, before "log in"
+        ("why", "alerts (a)"),
+        ("learning rate", "config (C)"),
+        ("hide", "filter (/)"),
     ],
 )
 async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: str, first: str) -> None:
@@ -68,10 +72,12 @@ async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: 
         await pilot.press("ctrl+p")
         await pilot.pause()
         await pilot.press(*typed)
-        shown = await until(app, pilot, lambda s: first in s if first else "No matches" in s)
-        if first:
-            titles = [line.strip() for line in shown.splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line)]
-            assert titles[0] == first
+
+        def found(screen: str) -> bool:
+            titles = [line.strip() for line in screen.splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line)]
+            return titles[:1] == [first] if first else "No matches" in screen
+
+        await until(app, pilot, found)
 
 
 async def test_user_key_replaces_the_default_key(run: Path) -> None:

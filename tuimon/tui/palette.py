@@ -26,14 +26,15 @@ class ActionProvider(Provider):
             yield DiscoveryHit(title, partial(action.do, self._dashboard), help=action.help)
 
     async def search(self, query: str) -> Hits:
-        """Yield an exact key first, then matches in labels, then matches in descriptions."""
+        """Yield an exact key or label first, then matches in labels, then matches in descriptions."""
         matcher = self.matcher(query)
         text = query.strip()
         for action, title in self._actions():
             by_key = text in (*action.keys.split(","), *key_names(action.keys).split())
             by_help = _BY_HELP * matcher.match(action.help) if text.lower() in action.help.lower() else 0.0
             by_words = _BY_WORDS if text and action.matches(text) else 0.0
-            score = 1000.0 if by_key else max(matcher.match(title), by_help, by_words)
+            exact = by_key or text.lower() == action.label
+            score = 1000.0 if exact else max(matcher.match(title), by_help, by_words)
             if score > 0:
                 yield Hit(score, matcher.highlight(title), partial(action.do, self._dashboard), help=action.help)
 

@@ -109,6 +109,6 @@ ACTIONS = (
     _action(
         "copy_value", "y", "copy", "Copy the last value of the selected chart, in full", _value, also="clipboard yank"
     ),
-    _action("copy_series", "Y", "copy series", _SERIES, _series, also="clipboard csv data"),
+    _action("copy_series", "Y", "copy series", _SERIES, _series, also="clipboard csv data export"),
     _action("copy_command", "", "copy command", "Copy the command that prints this run as text", _command),
 )

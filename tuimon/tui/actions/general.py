@@ -105,7 +105,7 @@ ACTIONS = (
         _notes,
         opens="alerts",
         footer=8,
-        also="warnings errors files problems doctor",
+        also="warnings errors files problems doctor why nan",
     ),
     _action(
         "pause",

@@ -143,7 +143,7 @@ ACTIONS = (
         footer=3,
         also="full screen enlarge maximise",
     ),
-    _action("filter", "slash", "filter", _FILTER, _filter, footer=4, also="search find"),
+    _action("filter", "slash", "filter", _FILTER, _filter, footer=4, also="search find hide"),
     _action(
         "metrics",
         "m",
