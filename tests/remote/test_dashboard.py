@@ -111,6 +111,19 @@ def test_mirror_is_shown_offline(server: Sshd, log: Path, tmp_path: Path) -> Non
         screen.leave()
 
 
+def test_run_list_names_the_state_of_the_link(server: Sshd, log: Path, tmp_path: Path) -> None:
+    other = log.parent.parent / "sft" / "log.jsonl"
+    other.parent.mkdir()
+    other.write_text(_rows(0, 50))
+    with Screen(server, tmp_path, f"gpu01:{log.parent.parent}") as screen:
+        screen.until("2 runs", "gpu01 live")
+        server.stop()
+        assert screen.until("gpu01 lost").lstrip().startswith("gpu01 lost")
+        server.start()
+        screen.until("gpu01 live")
+        screen.leave()
+
+
 def test_login_is_asked_for_with_a_key(server: Sshd, log: Path, tmp_path: Path) -> None:
     target = f"gpu01:{log.parent.parent}"
     with Screen(server, tmp_path, target) as screen:

@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from tuimon.config import Settings
 from tuimon.model.alerts import Alert
+from tuimon.model.links import Link
 from tuimon.panels import ChartOptions
 from tuimon.store import Run, Snapshot
 from tuimon.tui.board import Board
@@ -47,6 +48,10 @@ class Dashboard(Protocol):
     board: Board
     snapshot: Snapshot
     """Snapshot that is displayed. While paused it is not the newest one."""
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Links to the other machines whose logs are shown."""
 
     @property
     def screen(self) -> Screen[Any]:

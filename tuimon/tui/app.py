@@ -18,6 +18,7 @@ from textual.screen import Screen
 
 from tuimon.config import Settings
 from tuimon.model.alerts import Alert
+from tuimon.model.links import Link
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels import ChartOptions, axis_word, header_panel
@@ -182,7 +183,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         if isinstance(self.screen, WorkScreen):
             self.screen.tick()
             self.draw()
-        elif self.alert_bar.expired:
+        elif self.alert_bar.expired or self.list_runs:  # the first drawing may have been the last one with news
             self.draw()
         elif not self.state.paused and time.monotonic() > self.header_at + TICK / 2:
             self._draw_header(self.run_shown, time.time())
@@ -279,8 +280,12 @@ class TuimonApp(App[None], inherit_bindings=False):
         await self._backpressure.finish()
         self.action_suspend_process()
 
+    @property
+    def links(self) -> tuple[Link, ...]:
+        return self._monitor.links
+
     def log_in(self) -> bool:
-        if not any(link.state == "login" for link in self._monitor.links):
+        if not any(link.state == "login" for link in self.links):
             return False
         with self.suspend():
             self._monitor.log_in()

@@ -14,6 +14,8 @@ from tuimon.tui.screens.work_screen import WorkScreen
 
 LIST_EXPECTED_FOR = 3.0
 """Seconds from the start after which the dashboard is shown although several runs are still being read."""
+LINK_EXPECTED_FOR = 30.0
+"""Seconds from the start within which the run list opens when the second run arrives from another machine."""
 
 
 class ListingDashboard(Dashboard, Protocol):
@@ -40,7 +42,8 @@ def open_run_list(app: ListingDashboard) -> None:
         app.list_runs = False
         next(action for action in app.actions if action.id == "runs").do(app)
     elif app.snapshot.progress.caught_up:
-        app.list_runs = False
+        patience = LINK_EXPECTED_FOR if app.links else 0.0
+        app.list_runs = time.monotonic() < app.begun_at + patience
 
 
 def show_alert(app: Dashboard, alert: Alert) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from textual.events import Click
@@ -9,8 +10,9 @@ from textual.message import Message
 
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import blank
+from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows, Size, Span
-from tuimon.panels import plural
+from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.run_groups import Entry, RunGroup, entries, group_row
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
@@ -194,7 +196,8 @@ class RunListScreen(TableScreen):
         problem = choice.filter.problem if self.filter_bar.display else ""
         if not runs and choice.query and not problem:
             problem = _NO_MATCH
-        self.draw_lines(_head(snapshot, state, len(runs), totals(snapshot.runs, listing)), state.theme, problem)
+        head = _head(snapshot, state, len(runs), totals(snapshot.runs, listing))
+        self.draw_lines(_with_links(head, self.dashboard.links, now), state.theme, problem)
 
     def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
         """Return the entries of the list; the same object as before if nothing has changed."""
@@ -212,6 +215,21 @@ class RunListScreen(TableScreen):
         elif event.mark:
             state.runs = state.runs.toggled("marked", event.run.path)
         self.dashboard.redraw()
+
+
+def _with_links(head: Row, links: Sequence[Link], now: float) -> Row:
+    """Add the states of the links to a head: those that are down in front, so that they are never cut."""
+    if not links:
+        return head
+    down = [link for link in links if not link.up]
+    up = len(links) - len(down)
+    for link in down[1::-1]:
+        head = (*link_row(link, now), ("  ", Role.TEXT), *head)
+    if len(down) > 2:
+        head = (*head, (f"  {len(down) - 2} more hosts down", Role.WARNING))
+    if up == 1 == len(links):
+        return (*head, ("  ", Role.TEXT), *link_row(links[0], now))
+    return (*head, (f"  {plural(up, 'host')} live", Role.MUTED)) if up else head
 
 
 def _key(entry: Entry) -> str:
