@@ -110,3 +110,43 @@ def test_histograms_are_chosen_by_their_own_names(tmp_path: Path) -> None:
     assert {"weight" in json.loads(line)["metric"] for line in lines} == {True}
     done = run(*options, "wieght", "-o", f"{tmp_path}/none/", expect=2)
     assert "nothing to write matches wieght" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [("10-12", [10, 11, 12]), ("28-", [28, 29]), ("-1", [0, 1]), ("5-5", [5]), ("0-99", list(range(30)))],
+)
+@pytest.mark.parametrize("options", [(), ("--by-source",), ("--format", "jsonl")])
+def test_points_of_a_range_of_steps(log: str, steps: str, expected: list[int], options: tuple[str, ...]) -> None:
+    done = run("export", log, f"--steps={steps}", "--metric", "train/loss", *options)
+    if "jsonl" in options:
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+    else:
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(int(row["step"]), float(row["value"])) for row in rows] == [(step, step / 10) for step in expected]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--steps", "100-200"), "no point has a step from 100 to 200"),
+        (("--steps", "100-"), "no point has a step from 100 on"),
+        (("--steps", "9-3"), "invalid range of steps: '9-3'"),
+        (("--steps=-",), "invalid range of steps"),
+        (("--steps", "1-2", "-o", "reward.png"), "--steps does not apply to png"),
+    ],
+)
+def test_a_range_without_points_is_an_error(log: str, options: tuple[str, ...], message: str) -> None:
+    assert message in run("export", log, *options, expect=2).stderr
+
+
+def test_the_file_that_was_written_is_named(log: str, tmp_path: Path) -> None:
+    assert f"wrote {tmp_path / 'points.csv'}" in run("export", log, "-o", str(tmp_path / "points.csv")).stderr
+
+
+def test_an_alert_that_lasts_gives_the_last_value_that_is_in_order(tmp_path: Path) -> None:
+    values = [2.0, 1.0, 1.2, 1.6]
+    rows = (json.dumps({"step": step, "reward": value}) + "\n" for step, value in enumerate(values))
+    (tmp_path / "metrics.jsonl").write_text("".join(rows))
+    done = run("check", str(tmp_path), "--only-rules", "--rule", "reward < 1.5", expect=4)
+    assert "reached 1 at step 1, and is 1.6 now, but not for 3 points yet; since step 1" in done.stdout

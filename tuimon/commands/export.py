@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
@@ -48,6 +49,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     by_source = "write every point of every source in file order instead of one merged curve per metric and run"
     parser.add_argument("--by-source", action="store_true", help=by_source)
     add_metrics(parser)
+    steps = "only points of these steps (csv, jsonl, parquet); either end may be left out"
+    parser.add_argument("--steps", type=_steps, metavar="FIRST-LAST", help=steps)
     smooth = "smoothing weight of pictures, from 0 (none) to 0.999 (default: 0.9)"
     parser.add_argument("--smooth", type=_weight, default=0.9, metavar="W", help=smooth)
     size = "columns and rows of the formats text and screen (default: the terminal's)"
@@ -64,6 +67,7 @@ _EXAMPLES = """\
   tuimon export RUN -o points.parquet            every point as Parquet
   tuimon export RUN -o exports/                  tables, points and pictures
   tuimon export RUN -o reward.png --metric reward
+  tuimon export RUN --metric reward --steps 10-20
 """
 
 
@@ -77,6 +81,15 @@ def _weight(text: str) -> float:
     return weight
 
 
+def _steps(text: str) -> tuple[int, int]:
+    """Return the first and the last step of a range."""
+    match = re.fullmatch(r"(\d{0,18})-(\d{0,18})", text)
+    steps = (int(match[1] or 0), int(match[2] or sys.maxsize)) if match and text != "-" else (1, 0)
+    if steps[0] > steps[1]:
+        raise argparse.ArgumentTypeError(f"invalid range of steps: {text!r}; examples are 100-200, 100- and -200")
+    return steps
+
+
 def _cells(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,4})", text)
     if not match or not 1 <= int(match[1]) <= 1000 or not 1 <= int(match[2]) <= 1000:
@@ -87,6 +100,9 @@ def _cells(text: str) -> tuple[int, int]:
 @interruptible("interrupted before the export was complete")
 def _run(options: argparse.Namespace) -> int:
     exports = _formats(options)
+    for export in exports:
+        if options.steps and not export.points_only:
+            raise UsageError(f"--steps does not apply to {export.name}", "It selects points of csv, jsonl and parquet.")
     reading = _Reading(options, exports)
     job = reading.job()
     files = _single(exports, options.output)
@@ -95,6 +111,8 @@ def _run(options: argparse.Namespace) -> int:
             for _, write in files(job):
                 with open_output(options.output, options.force) as stream:
                     write(stream)
+        if options.output != "-":
+            print_status(f"wrote {clean(options.output)}")
     else:
         _write_folder(exports, job, options)
     if reading.partly_read:
@@ -245,7 +263,7 @@ class _Reading:
         wanted = self._wanted if self._options.metric else None
         self._wanted("")
         if not self._options.by_source:
-            return self._curves(self._read().snapshot(), wanted)
+            return self._in_steps(self._curves(self._read().snapshot(), wanted))
         from tuimon.monitor.settings import load as load_settings
         from tuimon.reader import Collector
 
@@ -253,7 +271,21 @@ class _Reading:
         for _ in collector.find():
             pass
         collector.require_something()
-        return self._sources(collector, wanted)
+        return self._in_steps(self._sources(collector, wanted))
+
+    def _in_steps(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Return the batches, or those of the chosen steps. Raise UsageError at once if there is no such step."""
+        if not self._options.steps:
+            return batches
+        from tuimon.exports.points import in_steps
+
+        first, last = self._options.steps
+        chosen = in_steps(batches, first, last)
+        begin = next(chosen, None)
+        if begin is None:
+            end = f" to {last}" if last < sys.maxsize else " on"
+            raise UsageError(f"no point has a step from {first}{end}", "`tuimon summary` shows the steps of a run.")
+        return chain([begin], chosen)
 
     def _sources(self, collector: Collector, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
         from tuimon.exports.points import source_batches

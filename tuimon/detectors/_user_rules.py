@@ -66,6 +66,9 @@ class UserRule(Struct, frozen=True):
                 if self.unit == "points" or _span(curve, incident, self.unit) >= self.count:
                     value, step = extreme(curve, incident, highest=not self.below)
                     message = f"{self.id}: {curve.metric} reached {number(value)} at step {step},"
+                    last = float(curve.values[-1])
+                    if incident.cleared is None and (last > self.limit if self.below else last < self.limit):
+                        message += f" and is {number(last)} now, but not for {clear} points yet;"
                     yield alert(run, curve, incident, self.id, self.severity, message)
 
     def metrics(self, run: Run) -> list[str]:

@@ -81,6 +81,17 @@ def curve_batches(snapshot: Snapshot, wanted: Callable[[str], bool] | None = Non
             yield Batch(run.name, (name,), np.zeros(len(steps), np.uint32), steps, values, wall_times, rates)
 
 
+def in_steps(batches: Iterable[Batch], first: int, last: int) -> Iterator[Batch]:
+    """Yield the points of the batches from step `first` to step `last`."""
+    for batch in batches:
+        rows = np.flatnonzero((batch.steps >= first) & (batch.steps <= last))
+        if len(rows) == len(batch):
+            yield batch
+        elif len(rows):
+            columns = batch.metric[rows], batch.steps[rows], batch.values[rows], batch.wall_times[rows]
+            yield Batch(batch.owner, batch.names, *columns, batch.rates)
+
+
 def _cut(
     owner: str,
     names: Sequence[str],
