@@ -182,7 +182,10 @@ def test_a_hugging_face_row_has_the_step_of_the_next_bar(tmp_path: Path) -> None
     text = bar.format(0) + "".join(f"\n{{'loss': {s}.5}}\n{bar.format(s)}" for s in range(10, 60, 10)) + "\nthe end\n"
     log = put(tmp_path / "hf.log", text)
     assert log.step_of(log.size) == 50
-    assert log.offset_of(30) == text.index("{'loss': 30.5}")
+    for step in range(10, 60, 10):
+        row = text.index(f"{{'loss': {step}.5}}")
+        assert log.offset_of(step) == row
+        assert log.step_of(row) == step
 
 
 def test_steps_of_lines_that_match_a_users_pattern(tmp_path: Path) -> None:

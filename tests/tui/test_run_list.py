@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.dashboard import opened, text, until
+from support.grid import Grid
 from support.programs import write
 from support.terminal import TUIMON, Terminal
 from textual.pilot import Pilot
@@ -231,6 +232,30 @@ def test_a_directory_of_several_runs_opens_the_list_with_alerts_first(runs: Path
     with Terminal([*TUIMON, str(runs / "a_lr1")], size=(80, 24), environment=state) as terminal:
         terminal.until(lambda out: b"reward" in out)
         assert b"alerts first" not in bytes(terminal.output)
+
+
+def test_bar_stays_on_the_first_row_while_runs_arrive(runs: Path, tmp_path: Path) -> None:
+    grid = Grid(80, 24)
+    fed = 0
+
+    def selected() -> str:
+        nonlocal fed
+        grid.feed(bytes(terminal.output[fed:]))
+        fed = len(terminal.output)
+        return next((line for line in str(grid).splitlines() if line.startswith("▌")), "")
+
+    with Terminal([*TUIMON, str(runs)], (80, 24), {"XDG_STATE_HOME": str(tmp_path / "state")}) as terminal:
+        terminal.until(lambda _: "_lr" in selected() and "3 runs" in str(grid))
+        (runs / "late").mkdir()
+        (runs / "late" / "metrics.jsonl").write_text('{"step": 1, "loss": NaN}\n{"step": 2, "loss": NaN}\n')
+        terminal.until(lambda _: "late" in selected() and "4 runs" in str(grid))
+        terminal.type("\x1b[B")  # Down
+        terminal.until(lambda _: "_lr" in selected())
+        chosen = next(word for word in selected().split() if "_lr" in word)
+        (runs / "later").mkdir()
+        (runs / "later" / "metrics.jsonl").write_text('{"step": 1, "loss": NaN}\n{"step": 2, "loss": NaN}\n')
+        terminal.until(lambda _: bool(selected()) and "5 runs" in str(grid))
+        assert chosen in selected().split()
 
 
 async def test_general_keys_work_in_the_list_and_the_dashboards_do_not(runs: Path) -> None:

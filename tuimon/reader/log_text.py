@@ -27,6 +27,8 @@ _WINDOW = 1 << 16
 """Number of bytes read at a time."""
 _STEP_WINDOWS = (1 << 15, 1 << 17, 1 << 20)
 """Bytes before a line in which its step is looked for, in turn."""
+_BAR = 1024
+"""Bytes after a row of metrics in which the progress bar that gives its step is looked for."""
 _STEP_REACH = 1 << 20
 """Bytes after an offset in which a row of metrics is looked for."""
 _HEAD = 256
@@ -226,9 +228,9 @@ class LogText:
         for window in _STEP_WINDOWS:
             start = self._start_of(max(0, end - window))
             steps = LineSteps(self._patterns, within=start > 0)
-            steps.feed(self._read(start, end - start))
-            if steps.rows:
-                return steps.rows[-1][1]
+            steps.feed(self._read(start, end - start + _BAR))
+            if rows := [step for row, step in steps.rows if start + row < end]:
+                return rows[-1]
             if not start:
                 break
         return None

@@ -10,6 +10,7 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
+from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen
 
 LIST_EXPECTED_FOR = 3.0
@@ -40,7 +41,7 @@ def open_run_list(app: ListingDashboard) -> None:
         return
     if sum(run.point_count > 0 for run in app.snapshot.runs) > 1:
         app.list_runs = False
-        next(action for action in app.actions if action.id == "runs").do(app)
+        app.push_screen(RunListScreen(app.actions))  # the bar stays on the first row while runs arrive
     elif app.snapshot.progress.caught_up:
         patience = LINK_EXPECTED_FOR if app.links else 0.0
         app.list_runs = time.monotonic() < app.begun_at + patience

@@ -165,7 +165,7 @@ class RunListScreen(TableScreen):
     PLACEHOLDER = "name or path  running  alerts  lr>1e-5  algo=ppo  -debug  a | b"
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "") -> None:
-        """selected: path of the run that is selected at first."""
+        """selected: path of the run that is selected at first; "": the first row, whichever run it is, until a key."""
         self.table = RunTable()
         super().__init__(actions, self.table)
         self._first = selected
