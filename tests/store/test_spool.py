@@ -180,4 +180,5 @@ def test_an_export_of_curves_shows_progress_of_reading_and_writing(
     pictures = screen.getvalue().split("\r")
     assert any(picture.startswith("reading [") and "100%" in picture for picture in pictures)
     assert any(picture.startswith("writing [") and " points" in picture for picture in pictures)
-    assert pictures[-1] == "\x1b[K"
+    assert pictures[-1].startswith("\x1b[K"), "the progress is erased"
+    assert pictures[-1].endswith(f"wrote {tmp_path / 'points.csv'}\n")

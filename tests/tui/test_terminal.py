@@ -52,7 +52,8 @@ def test_the_first_page_is_sent_once(log: Path) -> None:
     with Terminal([*TUIMON, str(log.parent)], size=(160, 50), environment=exported) as terminal:
         terminal.until(shown)
         terminal.settle(2.0)
-        assert len(terminal.output) < 160 * 50 * 3
+        # 2 bytes a cell for the page, and 1.3 for a blank one before it if the log is read late; two pages are over 4
+        assert len(terminal.output) < 160 * 50 * 4
 
 
 def test_new_point_writes_little(log: Path) -> None:
