@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from support.made_run import run_of, text
 
 from tuimon.model.points import Fact, Topic
@@ -63,3 +64,15 @@ def test_the_sorted_column_is_visible_in_a_narrow_terminal() -> None:
         assert "^" in head
         assert len(head) <= 40
         assert len(text(table_row(table.rows[0][1], widths, False, table.columns))) <= 40
+
+
+@pytest.mark.parametrize("width", range(2, 30))
+@pytest.mark.parametrize("sort", [0, 1, 3])
+def test_the_name_is_shown_at_every_width(width: int, sort: int) -> None:
+    table = hparam_table(RUNS)
+    widths = column_widths(table, width, sort)
+    for row in (
+        head_row(table, widths, sort, False, Symbols.BRAILLE),
+        table_row(table.rows[0][1], widths, True, table.columns),
+    ):
+        assert 1 < len(text(row)) <= width

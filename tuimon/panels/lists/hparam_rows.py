@@ -95,7 +95,7 @@ def cell_text(value: Any) -> str:
 
 def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
     """Return column -> width (cells) of the columns that fit: the name, the metrics, then settings from the one that is
-    sorted by on if it does not fit otherwise."""
+    sorted by on if it does not fit otherwise. The name is shown at every width, cut if need be."""
     widths = [
         min(
             max([cell_width(_head(name)), *(cell_width(cell_text(row[index])) for _, row in table.rows[:200])]),
@@ -103,11 +103,12 @@ def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
         )
         for index, name in enumerate(table.columns)
     ]
+    widths[0] = max(1, min(widths[0], width - 1))
     fixed = [index for index, name in enumerate(table.columns) if index == 0 or name in METRICS]
     first = len(fixed)
     while True:
-        shown, left = {}, width - 1
-        for index in [*fixed, *range(first, len(widths))]:
+        shown, left = {0: widths[0]}, width - widths[0] - 3
+        for index in [*fixed[1:], *range(first, len(widths))]:
             if left < widths[index]:
                 break
             shown[index] = widths[index]

@@ -1,0 +1,45 @@
+"""Every screen at sizes down to one cell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support import rank_jobs, written_media
+from support.dashboard import opened, text, until
+from support.written_texts import write_step
+
+from tuimon.tui.actions import all_actions
+
+SIZES = [(1, 1), (2, 2), (3, 1), (5, 3), (7, 20), (8, 2), (12, 4), (18, 9), (26, 5), (40, 12), (300, 4), (161, 31)]
+KEYS = {action.opens: action.keys.split(",")[0] for action in all_actions() if action.opens}
+
+
+def write_runs(root: Path) -> None:
+    for name, rate in (("fast", 1e-3), ("slow", 1e-5)):
+        run = root / name
+        run.mkdir()
+        rows = [json.dumps({"step": step, "reward": step * rate, "loss": 1 / (step + 1)}) for step in range(30)]
+        (run / "metrics.jsonl").write_text("\n".join(rows) + "\n")
+        (run / "config.json").write_text(json.dumps({"lr": rate, "algorithm": {"clip": rate}}))
+        (run / "train.log").write_text("".join(f"line {line}\n" for line in range(99)))
+        write_step(run, 29)
+    written_media.write_run(root / "fast")
+
+
+@pytest.mark.parametrize("name", ["dashboard", "zoomed", *KEYS])
+async def test_every_screen_at_every_size(tmp_path: Path, name: str) -> None:
+    """An exception while a screen is drawn ends the application, and the test with it."""
+    (rank_jobs.slurm_job if name == "ranks" else write_runs)(tmp_path)
+    keys = {"dashboard": [], "zoomed": ["enter"], "multiples": ["r", KEYS["multiples"]]}
+    async with opened(tmp_path, (80, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: app.run_shown is not None and app.snapshot.progress.caught_up)
+        await pilot.press("escape")
+        await pilot.pause()
+        await pilot.press(*keys.get(name, [KEYS.get(name, "")]))
+        await until(app, pilot, lambda s: (len(app.screen_stack) == 1) == (name in ("dashboard", "zoomed")))
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await pilot.press("down")
+            assert len(text(app).splitlines()) <= size[1]
