@@ -245,6 +245,7 @@ async def test_drawing_while_the_app_closes_is_no_error(log: Path) -> None:
         stack, kept = app._screen_stack, list(app._screen_stack)
         stack.clear()  # as App._close_all does before it cancels the workers
         app.draw()
+        app._tick()
         stack.extend(kept)
 
 

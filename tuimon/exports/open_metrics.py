@@ -17,8 +17,6 @@ from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.vocabulary import meaning_in
 
-CONTENT_TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-
 
 class _Family:
     """A metric family: all its samples must follow one another, and no two may have the same labels."""

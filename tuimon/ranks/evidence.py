@@ -40,7 +40,6 @@ class Rank(Struct):
     """Difference between the newest two steps that it reported."""
     begun_step: int | None = None
     """Newest step that was mentioned without a measurement."""
-    last_time: float | None = None
     last_line: str = ""
     place: Place | None = None
     progress: dict[str, Progress] = field(default_factory=dict)

@@ -137,8 +137,6 @@ class FileReading:
         rank = self._evidence.rank(key)
         if not text.startswith("{") or not rank.last_line or rank.last_line.startswith("{"):
             rank.place, rank.last_line = place, text[:_LONGEST_TEXT]  # a line of text says more than a row of numbers
-        if self._time is not None:
-            rank.last_time = self._time
         if step is not None:
             if step[1]:
                 if rank.last_step is not None and step[0] > rank.last_step:
@@ -181,7 +179,7 @@ class FileReading:
             return
         self._learn(key, span.node, span.local_rank, None)
         rank = self._evidence.rank(key)
-        rank.place, rank.last_line, rank.last_time = place, line[:_LONGEST_TEXT], span.time
+        rank.place, rank.last_line = place, line[:_LONGEST_TEXT]
         if span.name.endswith("_start"):
             rank.begun_step = span.step
         elif span.seconds is not None:

@@ -78,19 +78,14 @@ class ItemSource:
         return iter(())
 
 
-class StreamSource(ItemSource):
-    """Items of a log that grows at its end."""
+class TailSource(ItemSource):
+    """Items of a log whose bytes are read once, from its beginning to its end."""
 
-    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
-        self._tail = Tail(path, remote, by_inode=log_format.rewritten_whole)
+    def __init__(self, path: str, log_format: Format, remote: bool, by_inode: bool) -> None:
+        self._tail = Tail(path, remote, by_inode=by_inode)
         super().__init__(self._tail)
-        self.is_settled = self._tail.is_settled
-        self.last = self._tail.last
         self._format = log_format
         self._text = UTF8Stream()
-        self._decoder = self._new_decoder()
-        self._ended = False
-        """Whether a last line without its newline has been read."""
 
     @property
     def read(self) -> int:
@@ -103,6 +98,18 @@ class StreamSource(ItemSource):
         if self._tail.size == 0:
             return "waiting"
         return "current" if self._tail.offset >= self._tail.size else "reading"
+
+
+class StreamSource(TailSource):
+    """Items of a log that grows at its end."""
+
+    def __init__(self, path: str, log_format: Format, remote: bool) -> None:
+        super().__init__(path, log_format, remote, by_inode=log_format.rewritten_whole)
+        self.is_settled = self._tail.is_settled
+        self.last = self._tail.last
+        self._decoder = self._new_decoder()
+        self._ended = False
+        """Whether a last line without its newline has been read."""
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         head = self._tail.head
@@ -165,31 +172,16 @@ class StreamSource(ItemSource):
         return cast(StreamDecoder, self._format.decoder())
 
 
-class CompressedSource(ItemSource):
+class CompressedSource(TailSource):
     """Items of a log that is compressed by gzip. Sizes and offsets are those of the compressed bytes."""
 
     def __init__(self, path: str, log_format: Format, remote: bool) -> None:
-        self._tail = Tail(path, remote, by_inode=True)
-        super().__init__(self._tail)
-        self._format = log_format
+        super().__init__(path, log_format, remote, by_inode=True)
         self._decoder = cast(StreamDecoder, log_format.decoder())
         self._stream = GzipStream()
         self._without: set[int] = set()
         """Offsets of members that are damaged."""
-        self._text = UTF8Stream()
         self._problem = ""
-
-    @property
-    def read(self) -> int:
-        return self._tail.offset
-
-    @property
-    def state(self) -> str:
-        if self._tail.state != "current":
-            return self._tail.state
-        if self._tail.size == 0:
-            return "waiting"
-        return "current" if self._tail.offset >= self._tail.size else "reading"
 
     @property
     def message(self) -> str:

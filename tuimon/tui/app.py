@@ -180,6 +180,8 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def _tick(self) -> None:
         """Refresh what depends on the wall time: the header (state, ETA), and what a screen reads from a file."""
+        if not self.screen_stack:  # the app is closing, and its timers have not been stopped yet
+            return
         if isinstance(self.screen, WorkScreen):
             self.screen.tick()
             self.draw()

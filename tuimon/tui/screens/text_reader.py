@@ -56,7 +56,6 @@ class TextReader(WorkScreen):
         self.entry: Entry | None = None
         self.other: Sample | None = None
         """Sample that the displayed one is compared with."""
-        self._advice: list[str] = []
         self._check: tuple[object, ...] = ()
         self._note = ""
         self.search_problem = ""
