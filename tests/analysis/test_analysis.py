@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.smoothing import smooth
 from tuimon.analysis.statistics import best, median, quantiles, statistics
-from tuimon.analysis.trend import change, trend
+from tuimon.analysis.trend import change, change_noise, trend
 from tuimon.analysis.words import duration
 
 NAN, INF = float("nan"), float("inf")
@@ -177,3 +177,14 @@ def test_medians_and_quantiles_equal_those_of_numpy(values: list[float], part: f
     assert median(array) == np.median(array)
     near = 1e-12 * float(np.abs(array).max())
     assert quantiles(array, part) == pytest.approx((float(np.quantile(array, part)),), rel=1e-12, abs=near)
+
+
+def test_noise_of_a_change():
+    line = np.arange(40.0)
+    assert change_noise(line, 20) == 0.0, "a steady rise is not noise"
+    noise = np.random.default_rng(3).normal(0.0, 2.0, 4000)
+    expected = 1.2533 * 2.0 * math.sqrt(2 / 2000)
+    assert change_noise(noise, 2000) == pytest.approx(expected, rel=0.1)
+    assert change_noise(noise + np.arange(4000), 2000) == pytest.approx(expected, rel=0.1)
+    assert change_noise(noise[:5], 2) == 0.0, "too few points"
+    assert not change_noise(np.array([1.7e308, -1.7e308] * 9), 9) < math.inf, "no warning"

@@ -98,3 +98,10 @@ def test_short_names_are_distinct_if_the_names_are(names: list[str]) -> None:
     short = comparing.distinct_names(names)
     assert len(set(short)) == len(names)
     assert all(part in name for part, name in zip(short, names, strict=True))
+
+
+def test_telling_settings_come_first() -> None:
+    a = {"out": "/a/1", "name": "x", "steps": 10, "optim": {"lr": 1e-3}, "only_a": 1, "same": 2}
+    b = {"out": "/a/2", "name": "y", "steps": 20, "optim": {"lr": 1e-4}, "same": 2}
+    differences, _ = comparing.compared_settings([a, b])
+    assert [name for name, _ in differences] == ["optim.lr", "steps", "name", "out", "only_a"]

@@ -35,7 +35,7 @@ def test_settings_that_differ_and_metrics_with_their_noise(tmp_path: Path) -> No
     logged(tmp_path, "b", b, optim={"lr": 1e-5, **config["optim"]}, batch=8, extra=True)  # type: ignore[dict-item]
     rows = comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE)
     shown = "\n".join("".join(text for text, _ in row) for row in rows)
-    assert row_of(rows, "optim.lr").split() == ["optim.lr", "0.00100", "1.00e-05"]
+    assert row_of(rows, "optim.lr").split() == ["optim.lr", "0.001", "1e-05"]
     assert row_of(rows, "extra").split() == ["extra", "-", "True"]
     assert row_of(rows, "api_key").split() == ["api_key", "[hidden]", "-"]
     assert "sk-0123" not in shown
@@ -99,7 +99,7 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         await pilot.press("r", "g", "down", "B", "down", "space", "d")
         shown = await until(app, pilot, lambda s: "Settings that differ" in s and "optim.lr" in s)
         [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr")]
-        assert settings.split()[1:] == ["0.00200", "0.00300"], "the base first"
+        assert settings.split()[1:] == ["0.002", "0.003"], "the base first"
         [reward] = [line for line in shown.splitlines() if line.strip().startswith("reward")]
         last = [number * s / 1000 for number in (2, 3) for s in range(15, 20)]
         assert f"{statistics.fmean(last[:5]):.4f}" in reward

@@ -275,3 +275,19 @@ def test_what_was_logged_once_long_ago_has_no_chart() -> None:
     series = {"wobble": (range(20), list(range(20))), "old": ([0], [1.0]), "old_score": ([0], [1.0])}
     ids = [panel.id.removeprefix("metric:") for panel in arrange(run_of(series | {"new": ([19], [1.0])}))]
     assert ids == ["old_score", "wobble", "new"], "a result, and what may go on"
+
+
+def test_relevance_begins_with_the_reward_and_its_mean() -> None:
+    names = (
+        "train/frac_reward_zero_std",
+        "train/reward_std",
+        "train/clip_ratio/low_mean",
+        "train/kl",
+        "train/loss",
+        "critic/rewards/max",
+        "critic/rewards/mean",
+        "own",
+        "epoch",
+    )
+    assert ordered(names, "relevance")[:3] == ("critic/rewards/mean", "train/loss", "train/kl")
+    assert ordered(names, "relevance")[-1] == "epoch"

@@ -26,8 +26,8 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
     assert len(rows) == 24
     texts = ["".join(text for text, _ in row) for row in rows]
     assert texts[0].split() == ["reward", "lr", "algo"]
-    assert texts[1].split() == ["2", "0.1000", "ppo"]
-    assert texts[-1].split() == ["0", "1.00e-05", "grpo"]
+    assert texts[1].split() == ["2", "0.1", "ppo"]
+    assert texts[-1].split() == ["0", "1e-05", "grpo"]
     assert all(len(text) == 100 for text in texts)
     assert symbols is not Symbols.ASCII or "".join(texts).isascii()
     flat = [[(glyph, role) for text, role in row for glyph in text] for row in rows[2:-1]]

@@ -74,3 +74,14 @@ def test_there_is_no_chart_for_one_run_or_in_little_room(tmp_path: Path) -> None
 def test_runs_that_differ_in_their_seed_are_one_line_if_they_are_merged(tmp_path: Path) -> None:
     runs = runs_of(tmp_path, ppo_seed0={"reward": [0.0, 1.0]}, ppo_seed1={"reward": [0.0, 3.0]})
     assert "ppo ×2 2" in text(drawn(runs, grouped=True))
+
+
+def test_marked_runs_are_drawn_alone(tmp_path: Path) -> None:
+    runs = runs_of(tmp_path, **{name: {"reward": [0.0, 1.0]} for name in ("a", "b", "c")})
+    listing = Listing(0.0, Symbols.BRAILLE, marked=frozenset(run.path for run in runs[1:]))
+    title = text(overview(runs, listing, False, SIZE, FrameCache())).splitlines()[0]
+    assert " b " in title
+    assert " c " in title
+    assert " a " not in title
+    one = Listing(0.0, Symbols.BRAILLE, marked=frozenset([runs[0].path]))
+    assert " a " in text(overview(runs, one, False, SIZE, FrameCache())).splitlines()[0]

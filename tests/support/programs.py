@@ -1,15 +1,33 @@
-"""Run the real program in a subprocess."""
+"""Run the program, in this process or in one of its own."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from tuimon.commands import main
 
-def run(*arguments: str, expect: int = 0, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+
+def run(*arguments: str, expect: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run tuimon in this process, with streams that are not terminals: ten times as fast as `run_process`."""
+    out, err = io.BytesIO(), io.StringIO()
+    with io.TextIOWrapper(out, "utf-8", write_through=True) as stdout, redirect_stdout(stdout), redirect_stderr(err):
+        try:
+            code = main(arguments)
+        except SystemExit as end:  # of argparse
+            code = end.code if isinstance(end.code, int) else 1
+        stdout.flush()
+        text = out.getvalue().decode()
+    assert code == expect, err.getvalue()
+    return subprocess.CompletedProcess(arguments, code, text, err.getvalue())
+
+
+def run_process(*arguments: str, expect: int = 0, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
     """Run tuimon in a subprocess whose streams are not terminals."""
     done = subprocess.run(
         [sys.executable, "-m", "tuimon", *arguments], capture_output=True, text=True, timeout=120, input=stdin

@@ -603,7 +603,7 @@ async def test_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         await t.type("clip")
         await t.press("config_last")
         assert screen.setting is not None
-        assert (screen.setting.path[-1], screen.setting.value) == ("clip", "0.2000")
+        assert (screen.setting.path[-1], screen.setting.value) == ("clip", "0.2")
         written: list[str] = []
         monkeypatch.setattr(t.app._driver, "write", written.append)
         await t.press("config_copy")

@@ -26,7 +26,9 @@ OWN = Compositor.render_update
 """Textual's own."""
 KEYS = (
     *("l", "j", "enter", "x", "enter", "question_mark", "escape", "m", "n", "slash", "o", "escape", "t", "t", "r"),
-    *("escape", "G", "escape", "pagedown", "pageup", "S", "ctrl+l", "a", "escape", "p"),
+    *("escape", "G", "escape", "pagedown", "pageup", "S", "ctrl+l", "a", "G", "k", "escape", "p", "question_mark"),
+    *("pagedown", "pagedown", "pageup", "j", "slash", "z", "escape", "escape", "M", "pagedown", "escape", "C", "G"),
+    *("g", "escape", "L", "pageup", "j", "escape", "D", "j", "escape", "T", "escape", "d", "escape"),
 )
 
 
@@ -56,6 +58,14 @@ class Twice(TuimonApp):
         assert (whole is None) == (cells is None)
         assert not compositor._dirty_regions
         return Both((whole, cells)) if whole is not None else None
+
+    def painted_anew(self) -> Grid:
+        """Return a terminal that is sent all cells of the screen."""
+        grid = Grid(*SIZE)
+        update = OWN(self.screen._compositor, True, self._background_screens)
+        assert update is not None
+        grid.feed(update.render_segments(self.console).encode())
+        return grid
 
     def _display(self, screen: Screen[Any], renderable: Any) -> None:
         both = renderable if isinstance(renderable, Both) else (renderable, renderable)
@@ -101,6 +111,7 @@ async def test_changed_cells_give_the_same_screen(tmp_path: Path, monkeypatch: p
                 await pilot.pause(0.05)
                 whole, cells = (grid.cells() for grid in app.grids)
                 assert cells == whole, f"after {key}"
+                assert app.painted_anew().cells() == cells, f"the terminal shows old cells after {key}"
     assert app.grids[0].find("部分") is not None
     assert len(app.parts) > len(KEYS)
     whole, cells = map(sum, zip(*app.parts, strict=True))

@@ -397,6 +397,19 @@ async def test_runs_are_grouped_by_directory_and_by_settings(tmp_path: Path) -> 
         await pilot.press("enter", "o")
         await until(app, pilot, lambda s: "grouped by optim.lr" in s)
         titles = [entry.title for entry in screen.table.entries if isinstance(entry, RunGroup)]
-        assert sorted(titles) == ["optim.lr 0.00100", "optim.lr 0.00200"]
+        assert sorted(titles) == ["optim.lr 0.001", "optim.lr 0.002"]
         await pilot.press("o")
         await until(app, pilot, lambda s: "grouped" not in s and "math/run1" in s)
+
+
+async def test_marked_runs_are_overlaid_by_a_key_of_the_list(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "No run is marked; space marks the selected one" in s)
+        await pilot.press("g", "down", "space", "space", "O")
+        await until(app, pilot, lambda s: "■ c_lr3" in s and "▲ b_lr2" in s and "2 marked runs are overlaid" in s)
+        assert app.run_shown is not None
+        assert app.run_shown.name in ("b_lr2", "c_lr3"), "a marked run"
+        await pilot.press("O")
+        await until(app, pilot, lambda s: "2 marked runs are no longer overlaid" in s and "▲ b_lr2" not in s)

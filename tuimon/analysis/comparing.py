@@ -19,6 +19,7 @@ _DEPTH = 6
 SEED_KEYS = frozenset({"seed", "random_seed", "global_seed", "manual_seed", "rng_seed", "data_seed", "train_seed"})
 """Last parts of the names of settings that seed a random number generator."""
 _SEED_OF_NAME = re.compile(r"(?:^|(?<=[-_./ ]))(?:seed|sd|s)[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE)
+_LEARNING_RATE = re.compile(r"(?:^|[._/-])(?:lr|learning_rate)(?:$|[._/-])", re.IGNORECASE)
 _PARTS = re.compile(r".+?(?:[/_ ]|(?<!\de)-|$)", re.IGNORECASE)
 """Parts of a name, each with the separator after it; the - of 1e-5 is not a separator."""
 
@@ -62,7 +63,11 @@ def flat(settings: Mapping[str, Any], prefix: str = "", depth: int = _DEPTH) -> 
 def compared_settings(
     configs: Sequence[Mapping[str, Any]],
 ) -> tuple[tuple[tuple[str, tuple[Any, ...]], ...], tuple[tuple[str, Any], ...]]:
-    """Return (settings that differ, settings that are equal), in the order of their first occurrence.
+    """Return (settings that differ, settings that are equal).
+
+    Of the settings that differ, those with several values come first, learning rates before other numbers, numbers
+    before texts, paths after other texts; then those that are only missing in some runs. Otherwise the order is that of
+    their first occurrence.
 
     A setting that differs is (name, values in each run or MISSING), an equal one (name, value). 1 equals 1.0, NaN
     equals NaN, 1 does not equal true. Pass configs without secrets (redact.redacted), so that hidden values are equal.
@@ -75,7 +80,18 @@ def compared_settings(
             same.append((name, values[0]))
         else:
             differences.append((name, values))
-    return tuple(differences), tuple(same)
+    return tuple(sorted(differences, key=_importance)), tuple(same)
+
+
+def _importance(setting: tuple[str, tuple[Any, ...]]) -> tuple[bool, int]:
+    name, values = setting
+    known = [value for value in values if value is not MISSING]
+    only_missing = all(_equal(value, known[0]) for value in known)
+    if _LEARNING_RATE.search(name):
+        return only_missing, 0
+    if all(isinstance(value, int | float) or value is None for value in known):
+        return only_missing, 1
+    return only_missing, 3 if any(isinstance(value, str) and "/" in value for value in known) else 2
 
 
 def _equal(a: Any, b: Any) -> bool:

@@ -101,6 +101,22 @@ def change(values: Floats, count: int) -> Change | None:
     return Change(before, after, after - before, ratio, count)
 
 
+def change_noise(values: Floats, count: int) -> float:
+    """Return the standard error of `change(values, count)` from the noise of the values; 0 if it is unknown.
+
+    Noise is the median deviation of the differences of neighbours, so that a steady rise or fall is not noise. The
+    factors are those of normally distributed noise: 1.48 from the median deviation to the standard deviation, 1.25 from
+    the standard error of a mean to that of a median.
+    """
+    finite = values[np.isfinite(values)]
+    if count < 1 or len(finite) <= _FEWEST:
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
+        steps = np.diff(finite)
+        deviation = 1.4826 * median(np.abs(steps - median(steps))) / math.sqrt(2)
+    return 1.2533 * deviation * math.sqrt(2 / count)
+
+
 def _reduced(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Return the medians of at most 128 segments of equal length; the first one also includes the remainder."""
     if len(x) <= _SEGMENTS:

@@ -1,11 +1,21 @@
-"""Durations and times as text."""
+"""Durations, times and settings as text."""
 
 from __future__ import annotations
 
 import math
 import time
 
-from tuimon.draw.numbers import format_duration
+from tuimon.draw.numbers import format_duration, format_exact
+from tuimon.text import clean
+
+
+def setting_text(value: object, limit: int = 160) -> str:
+    """Return the value of a setting as cleaned text of at most `limit` characters: numbers with every digit."""
+    if isinstance(value, float):
+        return format_exact(value, limit)
+    if isinstance(value, (list, tuple)):
+        return clean("[" + ", ".join(setting_text(item, limit) for item in value[:limit]) + "]", limit)
+    return clean(str(value), limit)
 
 
 def duration(seconds: float) -> str:

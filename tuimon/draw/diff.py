@@ -17,7 +17,7 @@ _BACKED = frozenset(role for role in Role if role.startswith("heat"))
 def changed_spans(old: Rows, new: Rows) -> list[tuple[int, int, int]]:
     """Return (row, first cell, end cell) of each range of cells in `new` that differs from `old`.
 
-    A row that is missing in `old`, or has another width there, is a range as a whole. Cells are equal if character and
+    A row that is missing in `old`, or has another width there, is a range as a whole, as wide as the wider one. Cells are equal if character and
     role are; blanks are equal in all roles without a background colour. A wide character is never split.
     """
     changes: list[tuple[int, int, int]] = []
@@ -27,8 +27,7 @@ def changed_spans(old: Rows, new: Rows) -> list[tuple[int, int, int]]:
         cells, roles = _cells(row)
         before, roles_before = _cells(old[y]) if y < len(old) else ("", [])
         if len(before) != len(cells):
-            if len(cells):
-                changes.append((y, 0, len(cells)))
+            changes.append((y, 0, max(len(cells), len(before))))
             continue
         end = -_NEAR
         for x, (cell, role, was, role_was) in enumerate(zip(cells, roles, before, roles_before, strict=True)):

@@ -37,6 +37,16 @@ def _plain(value: float, width: int) -> str:
     return f"{value / 1000.0**group:.{2 - exponent % 3}f}{_SUFFIXES[group]}"
 
 
+def format_exact(value: float, most: int | None = None) -> str:
+    """Format a value with every digit; with `most`, rounded to fit into that many characters."""
+    if not math.isfinite(value):
+        return nonfinite(value)
+    text = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+    if most is None or len(text) <= most:
+        return text
+    return next((short for digits in range(most, 1, -1) if len(short := f"{value:.{digits}g}") <= most), text)
+
+
 def format_count(count: float) -> str:
     """Format a count: 950, 12.3 k, 1.2 M."""
     if not math.isfinite(count):

@@ -11,9 +11,8 @@ from typing import Any
 
 import orjson
 
-from tuimon.draw.numbers import format_value
 from tuimon.redact import redacted
-from tuimon.text import UNSAFE, clean
+from tuimon.text import UNSAFE
 
 # ---------------------------------------------------------------------- JSON
 
@@ -69,13 +68,6 @@ def _text(text: str) -> str:
 def without_secrets(settings: Mapping[str, Any], show_secrets: bool = False) -> Mapping[str, Any]:
     """Return the settings with secrets replaced by "[hidden]", or unchanged with `show_secrets`."""
     return settings if show_secrets else redacted(settings)
-
-
-def setting_text(value: object, limit: int = 160) -> str:
-    """Return a setting as cleaned text of at most `limit` characters."""
-    if isinstance(value, float):
-        return format_value(value)
-    return clean(str(value), limit)
 
 
 # ---------------------------------------------------------------------- file names

@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.words import duration
+from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_value
-from tuimon.exports._shared import setting_text
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows
 from tuimon.exports.summary import label_of
 from tuimon.exports.table import Column, no_room, table, wrapped

@@ -12,8 +12,9 @@ from msgspec import Struct
 from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
 from tuimon.analysis.level import Level, level
 from tuimon.analysis.verdict import ComparedMetric, beyond, verdict
+from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
-from tuimon.exports._shared import setting_text, without_secrets
+from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, summarise
 from tuimon.panels import by_relevance
 from tuimon.store import Curve, Run

@@ -9,9 +9,9 @@ from typing import Any
 
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.words import duration
+from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_count, format_value
-from tuimon.exports._shared import setting_text, without_secrets
+from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import by_relevance

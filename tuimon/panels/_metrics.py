@@ -13,7 +13,7 @@ from tuimon.analysis.aligned_steps import aligned
 from tuimon.analysis.comparing import delta_to
 from tuimon.registry import discover
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, classify, meaning_in, meanings, pair_key
+from tuimon.vocabulary import Meaning, meaning_in, meanings, pair_key
 
 SECONDARY_PANELS = frozenset({"progress", "machine", "hidden"})
 """Panels of metrics that do not measure the quality of a model: they come last."""
@@ -109,13 +109,13 @@ def is_single(run: Run, name: str) -> bool:
 
 
 def by_relevance(metrics: Iterable[str]) -> list[str]:
-    """Sort metrics by relevance: in the order of the panels that display their concepts."""
-    return sorted(metrics, key=_rank)
-
-
-def _rank(name: str) -> tuple[bool, int, int, str]:
-    meaning, ranks = classify(name), _concept_ranks()
-    return (meaning.panel in SECONDARY_PANELS, ranks.get(meaning.concept, len(ranks)), meaning.preference, name)
+    """Sort metrics by relevance: in the order of the panels that display their concepts, means before extremes."""
+    ranks = _concept_ranks()
+    ranked = []
+    for name, meaning in meanings(tuple(metrics)).items():
+        rank = ranks.get(meaning.concept, len(ranks))
+        ranked.append((meaning.panel in SECONDARY_PANELS, rank, is_secondary(meaning), meaning.preference, name))
+    return [name for *_, name in sorted(ranked)]
 
 
 @cache

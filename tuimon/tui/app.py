@@ -85,7 +85,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     }
     CommandList > .option-list--option { color: ansi_default; background: ansi_default; }
     CommandList > .option-list--option-highlighted {
-        color: ansi_black; background: ansi_cyan; text-style: bold;
+        color: ansi_default; background: ansi_default; text-style: reverse;
     }
     """
 

@@ -13,11 +13,10 @@ from msgspec import Struct
 
 from tuimon.analysis.metric_filter import matching
 from tuimon.model.views import Role, Size, Symbols, TextView
-from tuimon.panels import DEFAULTS, ChartOptions, Panel, arrange, is_secondary, metric_panel, metric_panel_by_id
+from tuimon.panels import DEFAULTS, ChartOptions, Panel, arrange, by_relevance, metric_panel, metric_panel_by_id
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.state import ViewState
-from tuimon.vocabulary import meanings
 
 MANY = 60
 """Number of metrics above which sections begin folded, and above which a section is divided: headings give a better
@@ -29,7 +28,6 @@ _LARGEST_OPEN = 30
 ORDERS = ("relevance", "name")
 NO_SECTION = "without a section"
 _NUMBER = re.compile(r"(\d+)")
-_LAST = frozenset({"progress", "hidden", "machine"})
 """Panels whose metrics come last: the vocabulary ranks them high for the header, but their curves say little."""
 _ARROWS = {True: "▸", False: "▾"}
 _ASCII_ARROWS = {True: "+", False: "-"}
@@ -146,13 +144,10 @@ def _divided(names: Sequence[str], above: str) -> dict[str, list[str]]:
 
 @lru_cache(maxsize=8)
 def ordered(metrics: tuple[str, ...], order: str) -> tuple[str, ...]:
-    """Sort metrics by "name" (ignoring case, numbers by their value) or by "relevance" (the vocabulary's ranking)."""
+    """Sort metrics by "name" (ignoring case, numbers by their value) or by "relevance" (see by_relevance)."""
     if order == "name":
         return tuple(sorted(metrics, key=_natural))
-    ranks = []
-    for position, meaning in enumerate(meanings(metrics).values()):
-        ranks.append((meaning.panel in _LAST, meaning.rank, is_secondary(meaning), meaning.preference, position))
-    return tuple(metrics[position] for *_, position in sorted(ranks))
+    return tuple(by_relevance(metrics))
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:

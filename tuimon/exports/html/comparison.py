@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
-from tuimon.exports._shared import setting_text
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows
 from tuimon.exports.html import page
 from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size

@@ -7,8 +7,9 @@ from typing import Any
 
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
-from tuimon.exports._shared import setting_text, without_secrets
+from tuimon.exports._shared import without_secrets
 from tuimon.exports.html import page
 from tuimon.exports.html.figures import TABLE_SIZE, ChartFigure, bar_figure, chart_figure, chart_size
 from tuimon.exports.metrics import metric_summaries

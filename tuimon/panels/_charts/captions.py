@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import numpy as np
 
-from tuimon.analysis.trend import change
-from tuimon.draw.numbers import nonfinite, thousands
+from tuimon.analysis.trend import change, change_noise
+from tuimon.draw.numbers import format_exact, nonfinite, thousands
 from tuimon.model.views import Envelope, Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._text import change_span, plural, unit_text, value_text
@@ -21,6 +21,11 @@ _UNCHANGED = 0.005
 """A change below this fraction of the curve's whole range is displayed as unchanged."""
 _SAMPLES = 128
 """Maximum number of points per tenth of a curve that a median is computed from."""
+_NOISE_POINTS = 20
+"""Minimum number of points that the noise of a short curve is computed from."""
+_ERRORS = 3.0
+"""A change of at most this many standard errors is displayed as unchanged: twelve charts of pure noise then show an
+arrow in one of thirty drawings."""
 _SHORT = 10
 """Characters of a value beside a small chart; the full-screen chart shows more digits."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
@@ -45,34 +50,34 @@ def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols)
 
 def recent_change_row(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols) -> Row:
     """Return the recent change with an arrow, in the unit of the concept; () if it is unknown."""
-    difference = recent_change(curve)
-    if difference is None or curve.min is None or curve.max is None:
+    recent = recent_change(curve)
+    if recent is None or curve.min is None or curve.max is None:
         return ()
-    unchanged = (curve.max.value - curve.min.value) * _UNCHANGED * abs(factor)
-    return (change_span(difference * factor, unchanged, meaning.direction, symbols),)
+    unchanged = max((curve.max.value - curve.min.value) * _UNCHANGED, recent.noise) * abs(factor)
+    return (change_span(recent.difference * factor, unchanged, meaning.direction, symbols),)
 
 
-def recent_change(curve: Curve) -> float | None:
-    """Return the median of the last tenth of the points minus that of the tenth before.
+class RecentChange(NamedTuple):
+    """Change over the last tenth of a curve."""
 
-    Long tenths are sampled evenly. None if there are fewer than two finite points.
-    """
+    difference: float
+    """Median of the last tenth of the points minus that of the tenth before."""
+    noise: float
+    """Differences up to this size are explained by noise: _ERRORS standard errors."""
+
+
+def recent_change(curve: Curve) -> RecentChange | None:
+    """Return the change over the last tenth. Long tenths are sampled evenly. None with fewer than two finite points."""
     tenth = max(len(curve) // 10, 1)
     stride = max(tenth // _SAMPLES, 1)
     recent = curve.values[-2 * tenth :: stride]
     recent = recent[np.isfinite(recent)]
-    trend = change(recent, min(-(-tenth // stride), len(recent) // 2))
-    return trend.difference if trend else None
-
-
-def exact(value: float, most: int | None = None) -> str:
-    """Format a value with every logged digit; with `most`, rounded to fit into that many characters."""
-    if not math.isfinite(value):
-        return nonfinite(value)
-    text = str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
-    if most is None or len(text) <= most:
-        return text
-    return next((short for digits in range(most, 1, -1) if len(short := f"{value:.{digits}g}") <= most), text)
+    count = min(-(-tenth // stride), len(recent) // 2)
+    difference = change(recent, count)
+    if difference is None:
+        return None
+    noise = change_noise(curve.values[-max(2 * tenth, _NOISE_POINTS) :: stride], count)
+    return RecentChange(difference.difference, _ERRORS * noise)
 
 
 def cursor_value(curve: Curve, factor: float, step: int, fullscreen: bool) -> tuple[str, str]:
@@ -83,7 +88,7 @@ def cursor_value(curve: Curve, factor: float, step: int, fullscreen: bool) -> tu
     sample = curve.sample_at(step)
     if sample is None:
         return "-", ""
-    text = exact(sample.value * factor, None if fullscreen else _SHORT)
+    text = format_exact(sample.value * factor, None if fullscreen else _SHORT)
     return text, "" if curve.ordinal or sample.step == step else f" @ {sample.step}"
 
 

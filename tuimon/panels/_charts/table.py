@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tuimon.draw.numbers import format_value, thousands
+from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
-from tuimon.panels._charts.captions import cursor_value, exact
+from tuimon.panels._charts.captions import cursor_value
 from tuimon.store import Curve, Run, Sample
 from tuimon.text import cell_width, clean, fit
 
@@ -91,7 +91,7 @@ def _cells(
 
 
 def _sample(sample: Sample | None, factor: float, digits: int) -> str:
-    return f"{exact(sample.value * factor, digits)} @ {sample.step}" if sample is not None else "-"
+    return f"{format_exact(sample.value * factor, digits)} @ {sample.step}" if sample is not None else "-"
 
 
 def _sources(run: Run, metric: str) -> str:

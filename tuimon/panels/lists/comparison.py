@@ -13,6 +13,7 @@ from tuimon.analysis.comparing import MISSING, aligned, common_step, compared_se
 from tuimon.analysis.level import Level, level
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.verdict import ComparedMetric, beyond, verdict
+from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
@@ -101,7 +102,7 @@ def _same(different: int, same: int) -> str:
 def _setting(value: object) -> Row:
     if value is MISSING:
         return (("-", Role.MUTED),)
-    text = format_value(value) if isinstance(value, float) else clean(str(value), 160)
+    text = setting_text(value)
     return ((fit(text, min(len(text), _VALUE), "ends"), Role.VALUE),)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.comparing import MISSING, compared_settings
-from tuimon.draw.numbers import format_value
+from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._run_facts import loss_of, reward_of, settings_of
 from tuimon.store import Run
@@ -18,6 +18,8 @@ from tuimon.text import cell_width, clean, fit
 
 _MOST_SETTINGS = 60
 _WIDEST, _WIDEST_NAME = 16, 28
+_DIGITS = 12
+"""Maximum characters of a number."""
 _GAP = "  "
 NAME, METRICS = "run", ("reward", "loss")
 
@@ -84,12 +86,12 @@ def _key(value: Any) -> tuple[bool, float, str]:
         return True, 0.0, str(value).lower()
 
 
-def cell_text(value: Any) -> str:
-    """Return a value as cleaned text."""
+def cell_text(value: Any, column: str = "") -> str:
+    """Return a value as cleaned text: settings with every digit that fits, metrics with four."""
     if value is None:
         return "-"
     if isinstance(value, float):
-        return format_value(value)
+        return format_value(value) if column in METRICS else format_exact(value, _DIGITS)
     return clean(str(value), 60)
 
 
@@ -98,7 +100,7 @@ def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
     sorted by on if it does not fit otherwise. The name is shown at every width, cut if need be."""
     widths = [
         min(
-            max([cell_width(_head(name)), *(cell_width(cell_text(row[index])) for _, row in table.rows[:200])]),
+            max([cell_width(_head(name)), *(cell_width(cell_text(row[index], name)) for _, row in table.rows[:200])]),
             _WIDEST if index else min(_WIDEST_NAME, max(width // 3, 8)),
         )
         for index, name in enumerate(table.columns)
@@ -137,7 +139,7 @@ def table_row(values: tuple[Any, ...], widths: dict[int, int], selected: bool, n
     """Return the row of a run."""
     spans: list[Span] = []
     for index, width in widths.items():
-        text = fit(cell_text(values[index]), width, keep="ends")
+        text = fit(cell_text(values[index], names[index]), width, keep="ends")
         role = Role.TEXT if index == 0 else Role.VALUE if names[index] in METRICS else Role.MUTED
         text = text if index == 0 else text.strip().rjust(width)
         spans.append((_GAP + text, Role.ACCENT if selected else role))

@@ -68,7 +68,7 @@ class _Metric(Struct, frozen=True):
     @property
     def change(self) -> float:
         change = recent_change(self.curve)
-        return math.nan if change is None else change * self.factor
+        return math.nan if change is None else change.difference * self.factor
 
 
 class MetricColumn(Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from tuimon.analysis.comparing import compared_settings, flat
 from tuimon.analysis.run_cache import cached_per_run
-from tuimon.draw.numbers import format_value
+from tuimon.analysis.words import setting_text
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._run_facts import settings_of
@@ -88,6 +88,4 @@ def _flat_settings(run: Run) -> Mapping[str, Any]:
 
 
 def _title(value: object) -> str:
-    if isinstance(value, float):
-        return format_value(value)
-    return "not set" if value is None else str(value)[:80]
+    return "not set" if value is None else setting_text(value, 80)

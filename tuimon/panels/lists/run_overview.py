@@ -22,10 +22,12 @@ MOST_RUNS = 8
 
 def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, frames: FrameCache) -> Rows:
     """Return the chart as rows, without values that are far from the others; () for fewer than two runs with a metric.
+    If several runs are marked, only these are drawn.
 
     grouped: draw runs that differ only in their seed as one line.
     """
-    known = [run for run in runs if main_of(run) is not None][:MOST_RUNS]
+    marked = [run for run in runs if run.path in listing.marked]
+    known = [run for run in (runs if len(marked) < 2 else marked) if main_of(run) is not None][:MOST_RUNS]
     lines = overlay_lines(known, known if grouped else (), grouped, listing.symbols)
     if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:
         return ()

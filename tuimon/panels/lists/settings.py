@@ -8,8 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from tuimon.analysis.words import day, time_of_day
-from tuimon.draw.numbers import format_value
+from tuimon.analysis.words import day, setting_text, time_of_day
 from tuimon.model.points import Topic
 from tuimon.redact import redacted
 from tuimon.store import Run
@@ -97,12 +96,4 @@ def _rows(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[Setting]:
             yield Setting(here, "", True)
             yield from _rows({str(index): item for index, item in enumerate(inner)}, here)
         else:
-            yield Setting(here, _shown(inner), False)
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, float):
-        return format_value(value)
-    if isinstance(value, (list, tuple)):
-        return clean("[" + ", ".join(_shown(item) for item in value) + "]", _LONGEST)
-    return clean(str(value), _LONGEST)
+            yield Setting(here, setting_text(inner, _LONGEST), False)

@@ -58,7 +58,7 @@ ACTIONS = (
     _action("multiples_metric", "greater_than_sign", "metric", "The next metric", partial(_metric, by=1), 4),
     _action("multiples_metric_back", "less_than_sign", "metric", "The previous metric", partial(_metric, by=-1)),
     _action("multiples_find", "slash", "find", "Choose the metric by words of its name", begin_filter, 5),
-    _action("multiples_limits", "V", "limits", "The same limits for all charts, or each its own", _limits, 6),
+    _action("multiples_limits", "V", "limits", "The same limits for all charts, or for each its own", _limits, 6),
     _action("multiples_left", "left,h", "left", "Select the chart to the left", partial(_aside, charts=-1)),
     _action("multiples_right", "right,l", "right", "Select the chart to the right", partial(_aside, charts=1)),
     _action("multiples_up", "up,k", "up", "Select the chart above", move(-1)),

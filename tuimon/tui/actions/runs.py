@@ -51,15 +51,17 @@ def _base(app: Dashboard) -> None:
 
 
 def _over(app: Dashboard) -> None:
-    choice = app.state.runs
+    choice, in_list = app.state.runs, isinstance(app.screen, screens.RunListScreen)
     if not choice.marked:
-        in_list = isinstance(app.screen, screens.RunListScreen)
         app.say("No run is marked" + ("" if in_list else ": r lists them") + "; space marks the selected one")
         return
-    app.state.runs = replace(choice, over=not choice.over)
+    app.state.runs = replace(choice, over=in_list or not choice.over)
+    marked = [run for run in app.snapshot.runs if run.path in choice.marked]
+    if in_list and marked:
+        app.show_run(next((run for run in marked if run is app.run_shown), marked[0]))
     count = len(choice.marked)
     runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
-    app.say(f"{runs} {'no longer ' if choice.over else ''}overlaid")
+    app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid")
 
 
 def _seeds(app: Dashboard) -> None:
@@ -106,7 +108,7 @@ ACTIONS = (
         "over",
         "O",
         "overlay",
-        "Overlay the marked runs on the one that is shown; again: undo",
+        "Draw the marked runs over each other, on the dashboard; again: undo",
         _over,
         footer=20,
         also="overlay superimpose",

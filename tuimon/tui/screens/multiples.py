@@ -1,4 +1,4 @@
-"""Small multiples: one metric of every listed run, as a grid of charts with the same limits."""
+"""Small multiples: one metric of every listed run, as a grid of charts with comparable limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ class RunGrid(CellGrid):
         super().__init__()
         self.runs: tuple[Run, ...] = ()
         self.metric = ""
-        self.same_limits = True
+        self.same_limits: bool | None = None
+        """Whether the charts share their limits, as the user has chosen; None: see multiples.comparable."""
+        self._comparable: tuple[str, int, bool] = ("", 0, True)
+        """Metric, number of runs, and whether their charts can be compared."""
         self.cursor = 0
         self.columns, self.lines = 1, 1
         self._listing: Listing | None = None
@@ -41,6 +44,15 @@ class RunGrid(CellGrid):
     def room(self) -> int:
         """Number of charts on a page."""
         return self.columns * self.lines
+
+    @property
+    def shares_limits(self) -> bool:
+        """Whether all charts have the same limits."""
+        if self.same_limits is not None:
+            return self.same_limits
+        if self._comparable[:2] != (self.metric, len(self.runs)):
+            self._comparable = (self.metric, len(self.runs), multiples.comparable(self.runs, self.metric))
+        return self._comparable[2]
 
     @property
     def selected(self) -> Run | None:
@@ -79,7 +91,7 @@ class RunGrid(CellGrid):
         gap = int(self.columns > 1)
         inside, blank = Size(size.width - gap, size.height), (" " * gap, Role.TEXT)
         first = self.cursor // self.room * self.room
-        limits = multiples.common_limits(self.runs, self.metric) if self.same_limits else multiples.Limits()
+        limits = multiples.common_limits(self.runs, self.metric) if self.shares_limits else multiples.Limits()
         rows: list[Row] = []
         for start in range(first, min(first + self.room, len(self.runs)), self.columns):
             charts = [self._chart(run, limits, inside) for run in self.runs[start : start + self.columns]]
@@ -169,7 +181,7 @@ class MultiplesScreen(WorkScreen):
             (f" {clean(self.grid.metric) or 'no metric'}", Role.TITLE),
             (f"  {plural(len(shown), 'run')}", Role.TEXT),
             (f", not in {len(runs) - len(shown)}" if len(shown) < len(runs) else "", Role.MUTED),
-            ("  same limits" if self.grid.same_limits else "  own limits", Role.MUTED),
+            ("  same limits" if self.grid.shares_limits else "  own limits", Role.MUTED),
         ]
         if pages > 1:
             head.append((f"  page {page}/{pages}", Role.MUTED))
@@ -195,8 +207,8 @@ class MultiplesScreen(WorkScreen):
         self.dashboard.redraw()
 
     def next_limits(self) -> None:
-        """Draw all charts with the same limits of y, or each with its own."""
-        self.grid.same_limits = not self.grid.same_limits
+        """Draw all charts with the same limits, or each with its own."""
+        self.grid.same_limits = not self.grid.shares_limits
         self.dashboard.redraw()
 
     def filter_edited(self, text: str) -> None:
