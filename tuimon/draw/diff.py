@@ -17,8 +17,9 @@ _BACKED = frozenset(role for role in Role if role.startswith("heat"))
 def changed_spans(old: Rows, new: Rows) -> list[tuple[int, int, int]]:
     """Return (row, first cell, end cell) of each range of cells in `new` that differs from `old`.
 
-    A row that is missing in `old`, or has another width there, is a range as a whole, as wide as the wider one. Cells are equal if character and
-    role are; blanks are equal in all roles without a background colour. A wide character is never split.
+    A row that is missing in `old`, or has another width there, is a range as a whole, as wide as the wider one. Cells
+    are equal if character and role are; blanks are equal in all roles without a background colour. A wide character is
+    never split.
     """
     changes: list[tuple[int, int, int]] = []
     for y, row in enumerate(new):
