@@ -10,7 +10,7 @@ from tuimon.text import cell_width
 
 _NEAR = 8
 """Ranges with fewer unchanged cells than this between them are merged: moving the cursor costs about 8 bytes."""
-_BACKED = frozenset(role for role in Role if role.startswith("heat"))
+_BACKED = frozenset(role for role in Role if role.startswith("heat") or role is Role.SELECTED)
 """Roles with a background colour."""
 
 

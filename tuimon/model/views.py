@@ -26,6 +26,7 @@ class Role(StrEnum):
     WARNING = "warning"
     CRITICAL = "critical"
     ACCENT = "accent"
+    SELECTED = "selected"
     SERIES_0 = "series-0"
     SERIES_1 = "series-1"
     SERIES_2 = "series-2"

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from tuimon.draw import FrameCache, render
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
-from tuimon.model.views import ChartView, Role, Row, Rows, Size, Symbols
+from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks
 from tuimon.store import Run
 from tuimon.tui import themes
@@ -208,5 +208,9 @@ class PanelBox(CellGrid):
 
 
 def _highlighted(row: Row) -> Row:
-    """Return a title row in the colour of the selected panel."""
-    return tuple((text, Role.ACCENT if role is Role.TITLE else role) for text, role in row)
+    """Return the title row of the selected panel; the blanks after the title are not part of it."""
+    spans: list[Span] = []
+    for text, role in row:
+        title = text.rstrip() if role is Role.TITLE else ""
+        spans += [(title, Role.SELECTED), (text[len(title) :], role)] if title else [(text, role)]
+    return tuple(spans)

@@ -4,8 +4,8 @@ The colours of curves differ in lightness, too: they were chosen by a search for
 L*a*b* of any two of them, as seen with and without each kind of dichromacy. tests/tui/test_themes.py computes that
 distance and the contrasts. Colour is never the only carrier: labels, marks and numbers say the same.
 
-Only heat cells, the selection and warnings in 16 colours have a background; elsewhere the background of the terminal
-shows, which halves the bytes of a repaint.
+Only heat cells, the title of the selected panel and warnings in 16 colours have a background; elsewhere the background
+of the terminal shows, which halves the bytes of a repaint.
 """
 
 from __future__ import annotations
@@ -178,6 +178,8 @@ _STYLES["ansi-light"] = _STYLES["ansi"] | {
     Role.SERIES_6: "bright_red",
     Role.SERIES_7: "bold default",
 }
+for _styles in _STYLES.values():  # text in the colour of the background, on the accent: seen without colours, too
+    _styles[Role.SELECTED] = f"{_styles[Role.ACCENT].replace('reverse ', '')} reverse"
 LIGHT = ("light", "contrast-light", "ansi-light")
 """Themes for a light background."""
 
