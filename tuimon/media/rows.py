@@ -9,8 +9,9 @@ from tuimon.draw.rows import fit_row
 from tuimon.media import Distribution, Item, PrecisionRecall, Setting
 from tuimon.media.library import Tag
 from tuimon.media.shape import area_under, normalized, quantile, rebucket
-from tuimon.media.tables import read_table
-from tuimon.model.views import Role, Row
+from tuimon.media.table_chart import chart_rows
+from tuimon.media.tables import Table, read_table
+from tuimon.model.views import Role, Row, Size, Symbols
 from tuimon.redact import redacted, redacted_text
 from tuimon.text import clean, fit
 
@@ -23,6 +24,8 @@ _LEVELS = {False: " ░▒▓█", True: " .:*#"}
 """Shades by level; True: ASCII. They can be distinguished without colour."""
 _WIDEST_STEP = 12
 _TEXT_LINES = 500
+_CHART_FROM = 12
+"""Rows from which the chart of a table is drawn above its rows."""
 _WIDEST_CELL = 40
 """Maximum width of a column of a table, except the last one."""
 
@@ -53,7 +56,7 @@ def _rows(
         return _text(item, content, width)
     if isinstance(content, dict):
         return _settings(content, width)
-    return _table(item, width, height) if item.file else _list(items, item, width, height)
+    return _table(item, width, height, plain) if item.file else _list(items, item, width, height)
 
 
 def nearest(items: Sequence[Item], step: int) -> Item:
@@ -175,9 +178,15 @@ def _settings(settings: dict[str, Setting], width: int) -> list[Row]:
     ]
 
 
-def _table(item: Item, width: int, height: int) -> list[Row]:
-    """Show the first rows of a table, or why it cannot be read."""
+def _table(item: Item, width: int, height: int, plain: bool) -> list[Row]:
+    """Show the chart of a table if it has one, then its first rows, or why it cannot be read."""
     table = read_table(item.file)
+    symbols = Symbols.ASCII if plain else Symbols.BRAILLE
+    chart = chart_rows(table, Size(width, height * 2 // 3), symbols) if height >= _CHART_FROM else []
+    return [*chart, *_table_rows(table, item, width, height - len(chart))]
+
+
+def _table_rows(table: Table, item: Item, width: int, height: int) -> list[Row]:
     head = f" step {item.step}  {clean(table.problem or item.detail)}"
     if table.problem or not table.columns:
         return [((head, Role.MUTED),)]
