@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -24,6 +25,14 @@ settings.load_profile("tuimon")
 # them would compile tuimon anew: 1.0 s of a core for a `tuimon summary` instead of 0.6 s.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage less often, and not among the collected tests: 1.0 instead of 2.9 s of 44 s of a part of them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
 
 DATA = Path(__file__).parent / "data"
 
