@@ -217,6 +217,37 @@ def test_old_log_is_quiet_unless_it_was_watched():
     assert report(copied, days).state == "quiet", "a copied file does not count as activity"
 
 
+def test_log_that_its_process_has_closed_has_stopped_after_ten_intervals():
+    lost = replace(KNOWN, writer="closed", closed=LAST + 3, watched_since=LAST - 10)
+    assert report(lost, LAST + 19.9).state == "running", "10 intervals of 2 s"
+    result = report(lost, LAST + 21)
+    assert (result.state, result.evidence) == ("stopped", "its log was closed 18 s ago (step 100 of 1000)")
+    assert math.isnan(result.eta_seconds)
+    without_total = report(replace(lost, total=None), LAST + 21)
+    assert (without_total.state, without_total.evidence) == ("ended", "its log was closed 18 s ago")
+    assert report(replace(lost, cadence=None), LAST + 9).state == "running"
+    assert report(replace(lost, cadence=None), LAST + 11).state == "stopped"
+    assert report(replace(lost, closed=NAN), LAST + 119).state == "running", "it may open its log for each line"
+    slow = replace(lost, cadence=cadence(*paced(300.0, count=101)))
+    assert report(slow, LAST + 1199).state == "running"
+    assert report(replace(lost, step=1000), LAST + 21).state == "finished"
+
+
+def test_time_left_does_not_shrink_while_a_step_takes_longer_than_usual():
+    assert report(KNOWN, LAST + 8).eta_seconds == pytest.approx(1800 - 8)
+    assert report(KNOWN, LAST + 60).eta_seconds == pytest.approx(1800 - 8)
+    paused = replace(KNOWN, cadence=cadence(*paced(2.0, count=101, pause=60.0, pause_every=20)))
+    assert report(paused, LAST).eta_seconds - report(paused, LAST + 50).eta_seconds == pytest.approx(50)
+
+
+def test_copied_files_are_not_running_even_if_they_appeared_while_watched():
+    copied = ProgressInputs(points=50, step=50, last_change=1000.0, watched_since=999.0, copied=True)
+    assert report(copied, 1001.0).state == report(replace(copied, watched_since=1000.5), 1001.0).state == "ended"
+    assert report(replace(copied, growth_seen=1000.0), 1001.0).state == "running"
+    old = replace(KNOWN, last_change=LAST + 90 * 86_400, watched_since=LAST + 90 * 86_400 - 1)
+    assert report(old, LAST + 90 * 86_400 + 5).state == "quiet", "the points are old, and the file was not seen to grow"
+
+
 def test_changing_file_counts_as_activity():
     assert report(replace(KNOWN, last_change=LAST + 3000), LAST + 3010).state == "running"
 
@@ -474,7 +505,7 @@ def test_recently_copied_log_is_not_active():
 
 def test_growing_log_with_old_wall_times_is_judged_by_file_times():
     grown_at = LAST + 90 * 86_400
-    replayed = replace(KNOWN, last_wall_time=LAST, last_change=grown_at, watched_since=grown_at - 10)
+    replayed = replace(KNOWN, last_wall_time=LAST, last_change=grown_at, growth_seen=grown_at)
     result = report(replayed, grown_at + 20)
     assert result.state == "running"
     assert result.evidence.startswith(f"files changed at {time_of_day(grown_at)}")

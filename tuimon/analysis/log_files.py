@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from tuimon.model.events import StreamStatus
 from tuimon.model.points import Fact
 from tuimon.store import Run
 from tuimon.store.streams import StreamView
@@ -27,7 +29,7 @@ has written its first row at once, too."""
 
 
 def writer_of(run: Run) -> dict[str, Any]:
-    """Return ProgressInputs' writer, process and reopens.
+    """Return ProgressInputs' writer, process, reopens and closed.
 
     Files of formats that are held open decide, if there are any; else all files of the run, its console text included.
     """
@@ -39,7 +41,30 @@ def writer_of(run: Run) -> dict[str, Any]:
     writer = holding.writer if holding else newest.writer if newest else "unknown"
     if not held and writer == "closed" and any(status.writer == "unknown" for status in statuses):
         writer = "unknown"
-    return {"writer": writer, "process": holding.process if holding else "", "reopens": not held}
+    closed = [status.closed for status in statuses if math.isfinite(status.closed)] if writer == "closed" else []
+    return {
+        "writer": writer,
+        "process": holding.process if holding else "",
+        "reopens": not held and not closed,
+        "closed": max(closed, default=math.nan),
+    }
+
+
+def changed_at(status: StreamStatus) -> float:
+    """Return when a file has changed last, in seconds since the epoch: when it was seen to grow, else its own time."""
+    return status.grown if math.isfinite(status.grown) else status.modified
+
+
+def last_change(run: Run) -> float:
+    """Return the time of the last change of any file of a run; NaN if unknown."""
+    times = [changed_at(view.status) for view in run.streams if view.status]
+    return max((time for time in times if math.isfinite(time)), default=math.nan)
+
+
+def last_growth_seen(run: Run) -> float:
+    """Return when a file of a run was last seen to grow; NaN if none was."""
+    times = [view.status.grown for view in run.streams if view.status]
+    return max((time for time in times if math.isfinite(time)), default=math.nan)
 
 
 def is_copied(run: Run) -> bool:

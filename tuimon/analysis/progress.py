@@ -22,6 +22,9 @@ from tuimon.analysis.words import duration, last_activity, silence
 
 _TOLERATED_INTERVALS = 4.0
 """Usual intervals without a point that are tolerated."""
+_INTERVALS_AFTER_END = 10.0
+_SILENCE_AFTER_END = 10.0
+"""Shortest tolerated silence (s) after the process that held the log open has closed it."""
 _SHORTEST_SILENCE = 120.0
 """Shortest tolerated silence (s): what a writer may buffer (SummaryWriter flushes every 120 s)."""
 _UNKNOWN_SILENCE = 600.0
@@ -94,6 +97,10 @@ class ProgressInputs(Struct, frozen=True):
     """Name and id of the process that holds a log open."""
     reopens: bool = False
     """Whether the logs are of a kind that a writer may open for each line, so that "closed" does not mean its end."""
+    closed: float = math.nan
+    """Time at which a process that had held the log open was found to have closed it; the writer is "closed"."""
+    growth_seen: float = math.nan
+    """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
     copied: bool = False
     """Whether the logs were written at once, by a copy or a checkout: their times of change mean nothing."""
     unread: str = ""
@@ -135,20 +142,20 @@ class ProgressReport(Struct, frozen=True):
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
     """Return the progress at `now`, seconds since the epoch."""
-    if known.copied and known.writer != "open" and not known.last_change > known.watched_since:
+    if known.copied and known.writer != "open" and not math.isfinite(known.growth_seen):
         known = replace(known, last_change=math.nan, last_growth=math.nan)
     if known.last_wall_time > now + _MAX_AHEAD and known.last_change <= now + _MAX_AHEAD:
         known = replace(known, last_wall_time=math.nan)
     if known.last_change > now + _MAX_BEHIND:
         known = replace(known, last_change=math.nan)  # no clock is wrong by days: the file was touched or unpacked
     if known.last_change - known.last_wall_time > _MAX_BEHIND:
-        grown = known.last_change > known.watched_since
+        grown = math.isfinite(known.growth_seen)
         known = replace(known, last_wall_time=math.nan) if grown else replace(known, last_change=math.nan)
     age = now - _last_activity_time(known)
     age = 0.0 if age < 0 else age  # the writer's clock is ahead of ours
     # The last activity may be that of a file touched later (a copy); the evidence names the time without a point.
     since = max(0.0, now - known.last_wall_time) if math.isfinite(known.last_wall_time) else age
-    state, evidence = _state(known, age, since)
+    state, evidence = _state(known, age, since, now)
     total = total_steps(known)
     cadence = known.cadence
     eta, eta_range = math.nan, (math.nan, math.nan)
@@ -156,7 +163,9 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         left = total - known.step
         pauses = cadence.pause * cadence.pauses_ahead(known.step, total)
         expected = left * cadence.seconds_per_step + pauses
-        elapsed = min(age, expected)
+        # A step that takes much longer than usual may never end: until it does, the time left is not known to shrink.
+        longest = max(_TOLERATED_INTERVALS * cadence.interval, cadence.longest_pause)
+        elapsed = min(age, expected, longest)
         eta = expected - elapsed
         eta_range = (
             max(0.0, left * cadence.low + pauses - elapsed),
@@ -191,10 +200,17 @@ def tolerated_silence(cadence: Cadence | None, growing: bool = False) -> float:
     return max(_GROWING * usual, _UNKNOWN_SILENCE) if growing else usual
 
 
-def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
+def silence_after_end(cadence: Cadence | None) -> float:
+    """Return the time (s) without a point after which a run whose log was closed has ended: 10 intervals, 10 s."""
+    return max(_INTERVALS_AFTER_END * cadence.interval if cadence else 0.0, _SILENCE_AFTER_END)
+
+
+def _state(known: ProgressInputs, age: float, since: float, now: float) -> tuple[str, str]:
     """Return (state, evidence). age: seconds since the last activity; since: seconds since the last point."""
     growing = _grows(known, age)
     tolerated = tolerated_silence(known.cadence, growing)
+    if math.isfinite(known.closed):
+        tolerated = min(tolerated, silence_after_end(known.cadence))
     logged = known.logged_state
     if known.points == 0 and logged != "crashed":
         return _state_without_points(known, age)
@@ -229,18 +245,21 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     seen_active = known.watched_since <= _last_activity_time(known)
     recent = seen_active or max(age, since) <= max(_FRESH * tolerated, 3600.0)
     if known.writer == "closed":
+        loss = f"no step for {silence(since)}; {_GONE}"
+        if math.isfinite(known.closed):
+            loss = f"its log was closed {silence(max(0.0, now - known.closed))} ago"
         if known.unclosed and recent:
-            return "stopped", f"no step for {silence(since)}; {_GONE}, and {known.unclosed}{of_total}"
+            return "stopped", f"{loss}, and {known.unclosed}{of_total}"
         epochs = known.total_epochs if math.isfinite(known.total_epochs) else known.configured_epochs
         if total is None and known.epoch >= epochs:
             return "finished", f"epoch {known.epoch:g} of {epochs:g} reached"
         if total is None and _is_before(known.epoch, epochs) and recent:
             reached = f"epoch {known.epoch:g} of {epochs:g}"
-            return "stopped", f"no step for {silence(since)}; {_GONE} ({reached}){_last_output(known, growing)}"
+            return "stopped", f"{loss} ({reached}){_last_output(known, growing)}"
         if total is not None and recent:
-            return "stopped", f"no step for {silence(since)}; {_GONE}{of_total}{_last_output(known, growing)}"
+            return "stopped", f"{loss}{of_total}{_last_output(known, growing)}"
         if not (known.reopens and seen_active and known.cadence):
-            return "ended", f"no new point for {silence(since)}; {_GONE}{of_total}"
+            return "ended", f"{loss.replace('no step', 'no new point')}{of_total}"
     if known.cadence and (recent or known.writer == "open"):
         held = f"; {known.process} still holds its log open" if known.writer == "open" else ""
         usual = f"{_usual(known.cadence)}{of_total}{held}"

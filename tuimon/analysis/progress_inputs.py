@@ -13,7 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
-from tuimon.analysis.log_files import is_copied, tracker_end, unread_reason, unread_whole, writer_of
+from tuimon.analysis.log_files import (
+    changed_at,
+    is_copied,
+    last_change,
+    last_growth_seen,
+    tracker_end,
+    unread_reason,
+    unread_whole,
+    writer_of,
+)
 from tuimon.analysis.progress import ProgressInputs, ProgressReport, report, total_steps
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.system_metrics import system_metrics
@@ -106,7 +115,8 @@ def progress_inputs(run: Run) -> ProgressInputs:
         cadence=position.pace,
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
-        last_growth=run.last_change,
+        last_growth=last_change(run),
+        growth_seen=last_growth_seen(run),
         last_phase=_last_phase(run),
         last_line=_last_line(run),
         logged_state=logged_state,
@@ -197,9 +207,9 @@ def _last_change(run: Run) -> float:
     """
     if len(_busiest(run)) < len(_main(run)) and math.isfinite(_last_wall_time(run)):
         return math.nan
-    times = [s.status.modified for s in run.streams if s.status and s.point_count and s.info.format != "console"]
+    times = [changed_at(s.status) for s in run.streams if s.status and s.point_count and s.info.format != "console"]
     known = [time for time in times if math.isfinite(time)]
-    return max(known) if known else run.last_change
+    return max(known) if known else last_change(run)
 
 
 def _final_metric(run: Run, step: int | None) -> str:

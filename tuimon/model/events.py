@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -139,6 +140,11 @@ class StreamStatus(Struct, frozen=True):
     """Name and id of the process that holds the file open: "python (pid 4711)"."""
     copied: bool = False
     """Whether the whole file was written at once, as by a copy or a checkout: its time says nothing about the run."""
+    grown: float = math.nan
+    """Time at which the reader last saw the file grow, seconds since the epoch; NaN if it has only seen it whole."""
+    closed: float = math.nan
+    """Time at which a process that had held the file open was found to have closed it, seconds since the epoch; NaN if
+    no process was seen to hold it open, or if it has grown since."""
 
 
 class Progress(Struct, frozen=True):

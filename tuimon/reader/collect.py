@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tuimon.model.events import Event
 from tuimon.model.points import Item, Points
@@ -45,6 +45,7 @@ class Collector:
         self._checkpoints = Checkpoints()
         self._notices = Notices()
         self._writers = WriterWatch()
+        self._clock: Callable[[], float] = time.time
         self._closed: set[str] = set()
         """Paths of files that their writers have closed since they were last read."""
         self._previewed = 0
@@ -131,7 +132,7 @@ class Collector:
     def read(self, paths: Iterable[str] | None = None) -> Iterator[Event]:
         """Read a block of each log that has grown, the newest run first. paths: read only these files."""
         if paths is None:
-            now = time.time()
+            now = self._clock()
             logs = self._schedule.next(self._assembly.streams, now)
             logs += self._unreported_schedule.next(list(self._assembly.unreported()), now)
         else:
@@ -158,6 +159,11 @@ class Collector:
             if id(followed) not in known and not followed.behind:
                 yield from self._events(followed, followed.flush())
 
+    def use_clock(self, clock: Callable[[], float]) -> None:
+        """Use another clock (s since the epoch) to judge growth and writers, such as that of a test."""
+        self._clock = clock
+        self._writers = WriterWatch(clock, clock)
+
     def find_writers(self) -> Iterator[Event]:
         """Yield the status of silent logs for which it has become known whether a process holds them open."""
         for followed in self._writers.changed(self._assembly.streams):
@@ -172,6 +178,7 @@ class Collector:
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())
+        followed.note_growth(self._clock())
         if followed.found.stream >= 0 and not followed.retired and (status := followed.changed_status()):
             yield status
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.formats import Format, kind
@@ -24,8 +26,9 @@ from tuimon.reader.item_sources import (
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
 from tuimon.registry import FORMATS, note_failure
+from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
-from tuimon.sources.writers import Writer
+from tuimon.sources.writers import OPEN, Writer
 from tuimon.text import clean
 
 LARGE = 16 << 20
@@ -34,6 +37,22 @@ PREVIEW_BYTES = 192 << 10
 """Bytes at the end of a log that are read for a preview; enough points for several screens."""
 MAX_DAMAGE = 20
 """Maximum number of Damage items that are kept for `tuimon doctor`."""
+
+
+_COPIED_WITHIN = 5.0
+"""Time (s) after a file was read for the first time in which a copy may still write it."""
+
+
+class WriterLook(Struct, frozen=True):
+    """What was found when the writer of a file was looked for."""
+
+    modified: float = math.nan
+    """Time of change of the file at that time."""
+    writer: Writer = Writer()
+    copied: bool = False
+    """Whether the file was written at once, as by a copy."""
+    closed: float = math.nan
+    """As in StreamStatus."""
 
 
 class Followed:
@@ -70,9 +89,14 @@ class Followed:
         self.preview_end = 0
         """Byte offset at which the full read has caught up with the preview; 0 if no preview is active."""
         self.remote = remote
+        self._mirrored = is_mirrored(found.path)
         """The file is on a network file system."""
-        self._writer: tuple[float, Writer, bool] = (0.0, Writer(), False)
-        """Time of change of the file when its writer was looked for, the writer, and whether the file is a copy."""
+        self._look = WriterLook()
+        self._found_at: float | None = None
+        """Time at which all of the file had been read for the first time; None before."""
+        self._looked_at = 0.0
+        self._content = 0
+        self._grown = math.nan
         self._reported: StreamStatus | None = None
         self._database = database
         self._name = metric_name(found.path, log_format, names)
@@ -225,7 +249,7 @@ class Followed:
 
     def status(self) -> StreamStatus:
         source, size, modified = self._source, self.size, self.modified
-        writer, copied, message = self.writer, self.copied, source.message
+        look, message = self.writer_look, source.message
         if not message and self.damage and not self.encoder.metric_count:
             message = clean(self.damage[0].reason)  # why it has no point
         return StreamStatus(
@@ -236,26 +260,39 @@ class Followed:
             source.read,
             modified,
             self.damaged,
-            writer.state,
-            writer.process,
-            copied,
+            look.writer.state,
+            look.writer.process,
+            look.copied,
+            self._grown,
+            look.closed,
         )
 
     @property
-    def writer(self) -> Writer:
-        """Whether a process holds the file open; unknown again once the file has changed."""
-        seen, writer, _ = self._writer
-        return writer if seen == self.modified else Writer()
+    def writer_look(self) -> WriterLook:
+        """What is known about the writer of the file; nothing once the file has changed, unless it is held open."""
+        look = self._look
+        if look.modified == self.modified:
+            return look
+        return WriterLook(writer=look.writer) if look.writer.state == OPEN else WriterLook()
 
-    @property
-    def copied(self) -> bool:
-        """Whether the file was written at once, as by a copy; False again once it has changed."""
-        seen, _, copied = self._writer
-        return copied and seen == self.modified
+    def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan) -> None:
+        """Note the writer of the file as it is now. closed: as in StreamStatus."""
+        self._look = WriterLook(self.modified, writer, copied, closed)
 
-    def set_writer(self, writer: Writer, copied: bool) -> None:
-        """Note the writer of the file as it is now."""
-        self._writer = self.modified, writer, copied
+    def note_growth(self, now: float) -> None:
+        """Note whether the file has grown since the last call. now: seconds since the epoch.
+
+        Growth just after the file was found does not count, as a file may be found while it is copied. The time of
+        growth is that of the file if it lies between the two calls; else a clock is wrong, or the file was touched.
+        """
+        if self.behind or self.in_database or self._mirrored:
+            return
+        content = self._source.content
+        if self._found_at is None:
+            self._found_at = now
+        elif content != self._content and now - self._found_at >= _COPIED_WITHIN:
+            self._grown = self.modified if self._looked_at <= self.modified <= now else now
+        self._content, self._looked_at = content, now
 
     def changed_status(self) -> StreamStatus | None:
         """The status if it differs from the result of the last call, else None."""

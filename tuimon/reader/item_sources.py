@@ -55,6 +55,11 @@ class ItemSource:
         return 0
 
     @property
+    def content(self) -> int:
+        """A number that changes when new content has been read."""
+        return self.read
+
+    @property
     def state(self) -> str:
         """State as in StreamStatus."""
         return self.file.state
@@ -245,10 +250,15 @@ class DocumentSource(ItemSource):
         """Whether the present document cannot become readable by growing."""
         self._loaded = 0
         """Size (bytes) of the document that was decoded last."""
+        self._loads = 0
 
     @property
     def read(self) -> int:
         return self._loaded
+
+    @property
+    def content(self) -> int:
+        return self._loads
 
     @property
     def state(self) -> str:
@@ -292,6 +302,7 @@ class DocumentSource(ItemSource):
             self._problem, self._refused = error.message, True
             items = (Damage(0, len(data), error.message),)
         self._loaded, self._salvaged = len(data), True
+        self._loads += 1
         self._document.loaded()
         yield from items
 

@@ -1,53 +1,124 @@
-"""WriterWatch: find out rarely whether the writers of silent logs still hold them open."""
+"""WriterWatch: find out whether processes hold the logs open, rarely for all logs and often for those that are held."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
 
 from tuimon.formats import kind
 from tuimon.reader.follow import Followed
 from tuimon.sources.copies import is_copy
-from tuimon.sources.writers import CLOSED, Writer, writers
+from tuimon.sources.writers import CLOSED, OPEN, Writer, still_holds, writers
 
 EVERY = 60.0
-"""Least time (s) between two checks of the processes of the machine."""
+"""Least time (s) between two searches for the writer of a log among the processes of the machine."""
+_HELD_EVERY = 1.0
+"""Least time (s) between two checks of the descriptors that are known to be open."""
+_SCAN_EVERY = 2.0
+"""Least time (s) between two searches for the writers of any logs."""
+_SHARE = 0.02
+"""Fraction of the time that the searches may take."""
 _SILENT = 30.0
-"""Time (s) without a change after which the writer of a log is looked for."""
+"""Time (s) without a change after which the writer of a log is looked for in any case."""
 _OLD = 3 * 86400.0
 """Time (s) without a change after which the writer of a log is no longer looked for."""
+_AGAIN = 3.0, EVERY
+"""Times (s) after which the writer of a growing log is looked for again: a writer that opens its log for each line is
+hardly ever found."""
+_REOPENED = 10.0
+"""The same for a log that was held open before, and that grows after it was closed."""
+
+
+class _Search(Struct):
+    """When the writer of a log was looked for."""
+
+    count: int = 0
+    last: float = -math.inf
+    closed_when: float = math.nan
+    """Time of change of the file when it was found to be closed."""
+    held_since: float = math.nan
+    """Time since which the log was seen to be held open; NaN if it is not."""
+    was_held: bool = False
+    """Whether one descriptor was seen to be open twice: the writer does not open the log for each line."""
 
 
 class WriterWatch:
-    """Looks for the writers of logs that have fallen silent. A log whose writer is gone is not checked again."""
+    """Looks for the writers of logs while they grow and when they have fallen silent."""
 
-    def __init__(self) -> None:
-        self._looked_at = float("-inf")
-        self._seen: dict[int, float] = {}
-        """Time of change of a file that was found to be closed, by stream."""
+    def __init__(self, clock: Callable[[], float] = time.time, timer: Callable[[], float] = time.monotonic) -> None:
+        """clock: returns seconds since the epoch. timer: returns seconds that are not affected by the clock."""
+        self._clock = clock
+        self._timer = timer
+        self._next_search = self._next_check = -math.inf
+        self._searches: dict[int, _Search] = {}
+        """By stream."""
+        self._held: dict[int, tuple[Followed, Writer]] = {}
+        """Logs that are held open, by stream."""
+        self._lost: dict[int, Followed] = {}
+        """Logs whose descriptor was found to be closed, and whose writer is to be looked for again."""
 
     def changed(self, streams: Sequence[Followed]) -> Iterator[Followed]:
-        """Set the writers of silent logs and yield the logs; yield nothing if that was done less than EVERY ago."""
-        if time.monotonic() - self._looked_at < EVERY:
+        """Find out what is due, set the writers of the logs concerned, and yield these logs."""
+        timer, now = self._timer(), self._clock()
+        if timer >= self._next_check and self._held:
+            self._next_check = timer + _HELD_EVERY
+            self._check_held(timer)
+        if timer < self._next_search:
             return
-        now = time.time()
-        silent = [followed for followed in streams if self._is_due(followed, now)]
-        if not silent:
+        runs = {followed.found.run for followed in self._lost.values()}
+        due = [f for f in streams if _can_be_found(f) and (f.found.run in runs or self._is_due(f, timer, now))]
+        if not due:
             return
-        found = writers({followed.file for followed in silent})
-        self._looked_at = time.monotonic()
-        for followed in silent:
-            writer = found.get(followed.file, Writer())
-            appended = kind(followed.format.id) == "stream"
-            followed.set_writer(writer, is_copy(followed.file, appended))
-            if writer.state == CLOSED:
-                self._seen[followed.found.stream] = followed.modified
+        started = time.monotonic()
+        found = writers({followed.file for followed in due})
+        self._next_search = timer + max(_SCAN_EVERY, (time.monotonic() - started) / _SHARE)
+        for followed in due:
+            self._note(followed, found.get(followed.file, Writer()), timer, now)
             yield followed
+        self._lost.clear()
 
-    def _is_due(self, followed: Followed, now: float) -> bool:
-        if followed.retired or followed.remote or followed.in_database or followed.format.unsupported:
+    def _check_held(self, timer: float) -> None:
+        """Find the logs whose writers have closed them since the last check."""
+        for stream, (followed, writer) in list(self._held.items()):
+            search = self._searches[stream]
+            if followed.retired:
+                del self._held[stream]
+            elif still_holds(writer, followed.file):
+                search.was_held = search.was_held or timer - search.held_since >= _HELD_EVERY
+            else:
+                del self._held[stream]
+                self._lost[stream] = followed
+
+    def _note(self, followed: Followed, writer: Writer, timer: float, now: float) -> None:
+        """Set the writer of a log. Where its writer is known to be gone, processes that are hidden do not matter."""
+        stream = followed.found.stream
+        search = self._searches.setdefault(stream, _Search())
+        search.count, search.last = search.count + 1, timer
+        closed = now if search.was_held and writer.state != OPEN else math.nan
+        if math.isfinite(closed):
+            known = followed.writer_look.closed
+            writer, closed = Writer(CLOSED), known if math.isfinite(known) else closed
+        if writer.state == OPEN:
+            self._held[stream], search.held_since = (followed, writer), timer
+        elif writer.state == CLOSED:
+            search.closed_when = followed.modified
+        followed.set_writer(writer, is_copy(followed.file, kind(followed.format.id) == "stream"), closed)
+
+    def _is_due(self, followed: Followed, timer: float, now: float) -> bool:
+        stream, modified = followed.found.stream, followed.modified
+        search = self._searches.get(stream, _Search())
+        if stream in self._held or search.closed_when == modified or not now - modified < _OLD:
             return False
-        modified = followed.modified
-        if self._seen.get(followed.found.stream) == modified or not now - modified < _OLD:
-            return False
-        return now - modified >= _SILENT or is_copy(followed.file, kind(followed.format.id) == "stream")
+        waited = timer - search.last
+        if search.was_held:
+            return waited >= _REOPENED
+        if now - modified >= _SILENT:
+            return waited >= EVERY
+        return search.count == 0 or (search.count <= len(_AGAIN) and waited >= _AGAIN[search.count - 1])
+
+
+def _can_be_found(followed: Followed) -> bool:
+    return not (followed.retired or followed.remote or followed.in_database or followed.format.unsupported)

@@ -26,6 +26,8 @@ class Writer(Struct, frozen=True):
     """open | closed | unknown."""
     process: str = ""
     """Name and id of the process, as "python (pid 4711)"; "" unless the state is open."""
+    descriptor: str = ""
+    """Path of the descriptor that is open, as "/proc/4711/fd/3"; "" unless the state is open."""
 
 
 def writers(paths: Iterable[str], proc: str = _PROC) -> Mapping[str, Writer]:
@@ -42,9 +44,9 @@ def writers(paths: Iterable[str], proc: str = _PROC) -> Mapping[str, Writer]:
     inspected, hidden = 0, False
     for process in _processes(proc):
         try:
-            for identity in _open_files(process, by_name):
+            for identity, descriptor in _open_files(process, by_name):
                 for path in by_identity.get(identity, ()):
-                    found[path] = _described(process)
+                    found[path] = _described(process, descriptor)
             inspected += os.path.basename(process) != str(os.getpid())
         except PermissionError:  # a daemon, usually; a trainer can be inspected by its user
             hidden |= _name(process).startswith("python")
@@ -57,6 +59,12 @@ def writers(paths: Iterable[str], proc: str = _PROC) -> Mapping[str, Writer]:
     return found
 
 
+def still_holds(writer: Writer, path: str) -> bool:
+    """Return whether the descriptor of a writer still belongs to the file at `path`. Two calls of stat(), so cheap."""
+    held, status = _status(writer.descriptor), _status(path)
+    return held is not None and (status is None or os.path.samestat(held, status))
+
+
 def _processes(proc: str) -> list[str]:
     """Return the directories of all processes."""
     try:
@@ -65,8 +73,8 @@ def _processes(proc: str) -> list[str]:
         return []
 
 
-def _open_files(process: str, by_name: Container[str]) -> list[tuple[int, int]]:
-    """Return (device, inode) of the files with one of the names that a process holds open for writing.
+def _open_files(process: str, by_name: Container[str]) -> list[tuple[tuple[int, int], str]]:
+    """Return ((device, inode), descriptor) of the files with one of the names that a process holds open for writing.
 
     Raises OSError.
     """
@@ -82,7 +90,7 @@ def _open_files(process: str, by_name: Container[str]) -> list[tuple[int, int]]:
             status = os.stat(link)
         except FileNotFoundError:
             continue  # it was closed meanwhile
-        result.append((status.st_dev, status.st_ino))
+        result.append(((status.st_dev, status.st_ino), link))
     return result
 
 
@@ -95,7 +103,7 @@ def _is_writable(process: str, descriptor: str) -> bool:
     return False
 
 
-def _described(process: str) -> Writer:
+def _described(process: str, descriptor: str) -> Writer:
     """Return the writer that a process is; its state is "unknown" for the kernel of a notebook."""
     try:
         with open(os.path.join(process, "cmdline"), "rb") as file:
@@ -104,7 +112,7 @@ def _described(process: str) -> Writer:
         command = b""
     if any(mark in command for mark in _NOTEBOOKS):
         return Writer()
-    return Writer(OPEN, f"{_name(process) or 'a process'} (pid {os.path.basename(process)})")
+    return Writer(OPEN, f"{_name(process) or 'a process'} (pid {os.path.basename(process)})", descriptor)
 
 
 def _name(process: str) -> str:
