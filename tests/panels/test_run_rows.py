@@ -16,10 +16,12 @@ from support.made_run import run_of
 from tuimon.analysis.run_filter import parse
 from tuimon.draw.rows import row_width
 from tuimon.draw.spark import spark_columns, sparkline
+from tuimon.model.events import RunFound
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.run_rows import column_at, head_row, layout, run_row
 from tuimon.panels.lists.runs import (
+    COLUMNS,
     SORTS,
     Listing,
     age_text,
@@ -29,7 +31,7 @@ from tuimon.panels.lists.runs import (
     totals,
     useful_columns,
 )
-from tuimon.store import Curve, Run
+from tuimon.store import Curve, Run, Store
 
 NOW = 1_700_000_100.0
 WIDE = "名前の長い走行"
@@ -156,6 +158,7 @@ def test_words_find_paths_states_and_alerts(runs: tuple[Run, ...]) -> None:
         (7200, "2 h"),
         (172799, "47 h"),
         (172800, "2 d"),
+        (math.nan, "-"),
     ],
 )
 def test_ages_are_coarse(seconds: float, expected: str) -> None:
@@ -205,3 +208,11 @@ def test_a_sparkline_shows_the_extremes_of_each_column(values: list[float], cell
     if low < high:
         assert dots[0], "the highest value is at the top"
         assert dots[3], "the lowest at the foot"
+
+
+def test_age_of_a_run_without_any_time_is_unknown() -> None:
+    store = Store()
+    store.apply(RunFound(0, "run", "/logs/run"))
+    (run,) = store.snapshot().runs
+    column = next(column for column in COLUMNS if column.id == "age")
+    assert column.cell(run, Listing(NOW, Symbols.BRAILLE), 5)[0][0] == "-"

@@ -114,3 +114,37 @@ def test_file_that_is_touched_keeps_the_time_at_which_it_grew(log: Path, year: i
     assert watched.after(1) == seen
     append(log, range(60, 70), touched)
     assert watched.after(1)[0] == "running"
+
+
+def test_deleted_log_is_the_state_of_the_run(log: Path) -> None:
+    watched = Watched(log)
+    assert watched.after(1)[0] == "running"
+    log.unlink()
+    assert watched.after(1) == ("deleted", "its log was deleted")
+    append(log, range(1, 60), watched.clock.now)
+    assert watched.after(1)[0] == "running"
+
+
+def test_truncated_log_is_named(log: Path) -> None:
+    watched = Watched(log)
+    log.write_text("")
+    append(log, range(1, 5), watched.clock.now)
+    watched.after(1)
+    (run,) = watched.monitor.snapshot().runs
+    assert run.streams[0].status is not None
+    assert run.streams[0].status.message.startswith("truncated at ")
+
+
+def test_log_that_cannot_be_opened_any_more_is_a_notice(log: Path) -> None:
+    watched = Watched(log)
+    aside = log.rename(log.with_name("aside"))
+    log.mkdir()
+    watched.after(1)
+    warning, *more = watched.monitor.snapshot().notices
+    assert (warning.level, warning.message, more) == ("warning", f"{log}: a directory, not a file", [])
+    log.rmdir()
+    aside.rename(log)
+    watched.after(1)
+    assert [notice.message for notice in watched.monitor.snapshot().notices] == [
+        f"{log}: no longer a directory, not a file"
+    ]

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from tuimon.model.events import StreamStatus
 from tuimon.model.points import Fact
 from tuimon.store import Run
 from tuimon.store.streams import StreamView
@@ -50,21 +49,16 @@ def writer_of(run: Run) -> dict[str, Any]:
     }
 
 
-def changed_at(status: StreamStatus) -> float:
-    """Return when a file has changed last, in seconds since the epoch: when it was seen to grow, else its own time."""
-    return status.grown if math.isfinite(status.grown) else status.modified
-
-
-def last_change(run: Run) -> float:
-    """Return the time of the last change of any file of a run; NaN if unknown."""
-    times = [changed_at(view.status) for view in run.streams if view.status]
-    return max((time for time in times if math.isfinite(time)), default=math.nan)
-
-
 def last_growth_seen(run: Run) -> float:
     """Return when a file of a run was last seen to grow; NaN if none was."""
     times = [view.status.grown for view in run.streams if view.status]
     return max((time for time in times if math.isfinite(time)), default=math.nan)
+
+
+def is_deleted(run: Run) -> bool:
+    """Return whether all files with points were deleted; all files if there are no points."""
+    states = [view.status.state for view in run.streams if view.status and (view.point_count or not run.point_count)]
+    return "gone" in states and set(states) <= {"gone", "superseded"}
 
 
 def is_copied(run: Run) -> bool:

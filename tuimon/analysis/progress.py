@@ -101,6 +101,8 @@ class ProgressInputs(Struct, frozen=True):
     """Time at which a process that had held the log open was found to have closed it; the writer is "closed"."""
     growth_seen: float = math.nan
     """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
+    deleted: bool = False
+    """Whether all files with its points were deleted."""
     copied: bool = False
     """Whether the logs were written at once, by a copy or a checkout: their times of change mean nothing."""
     unread: str = ""
@@ -134,8 +136,9 @@ class ProgressReport(Struct, frozen=True):
     """Time since the later of the two."""
     state: str
     """running | stalled | finished | crashed | stopped (its writer is gone before the end) | ended (its writer is gone,
-    the outcome is unknown) | waiting (no point yet) | not understood (no point in files that are complete) | quiet
-    (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time)."""
+    the outcome is unknown) | waiting (no point yet) | not understood (no point in files that are complete) | deleted
+    (its files are gone) | quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no
+    usable time)."""
     evidence: str
     """One sentence with the numbers that the state is based on."""
 
@@ -211,6 +214,8 @@ def _state(known: ProgressInputs, age: float, since: float, now: float) -> tuple
     tolerated = tolerated_silence(known.cadence, growing)
     if math.isfinite(known.closed):
         tolerated = min(tolerated, silence_after_end(known.cadence))
+    if known.deleted:
+        return "deleted", "its log was deleted"
     logged = known.logged_state
     if known.points == 0 and logged != "crashed":
         return _state_without_points(known, age)

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence, cadence
 from tuimon.analysis.log_files import (
-    changed_at,
     is_copied,
-    last_change,
+    is_deleted,
     last_growth_seen,
     tracker_end,
     unread_reason,
@@ -115,7 +114,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         cadence=position.pace,
         last_wall_time=_last_wall_time(run),
         last_change=_last_change(run),
-        last_growth=last_change(run),
+        last_growth=run.last_change,
         growth_seen=last_growth_seen(run),
         last_phase=_last_phase(run),
         last_line=_last_line(run),
@@ -126,6 +125,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         watched_since=run.watched_since,
         input_ended=run.latest_fact(Topic.INPUT) is not None,
         **writer_of(run),
+        deleted=is_deleted(run),
         copied=is_copied(run),
         unclosed=tracker_end(run, state),
         unread=unread_reason(run),
@@ -207,9 +207,9 @@ def _last_change(run: Run) -> float:
     """
     if len(_busiest(run)) < len(_main(run)) and math.isfinite(_last_wall_time(run)):
         return math.nan
-    times = [changed_at(s.status) for s in run.streams if s.status and s.point_count and s.info.format != "console"]
+    times = [s.status.changed for s in run.streams if s.status and s.point_count and s.info.format != "console"]
     known = [time for time in times if math.isfinite(time)]
-    return max(known) if known else last_change(run)
+    return max(known) if known else run.last_change
 
 
 def _final_metric(run: Run, step: int | None) -> str:

@@ -25,7 +25,7 @@ from tuimon.analysis.comparing import flat
 FIELDS = ("name", "state", "step", "age", "reward", "loss", "alerts")
 """Fields of every run; age is in seconds, or has a unit: age<10m."""
 STATES = frozenset(
-    {"running", "finished", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "alert", "alerts"}
+    {"running", "finished", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted", "alert", "alerts"}
 )
 """Words that find runs by their state, too."""
 _SPLIT = re.compile(r'\||(?:[^\s"|]|"[^"]*"?)+')

@@ -103,7 +103,8 @@ class Run(Mapping[str, Metric]):
 
     @property
     def state(self) -> str:
-        """running | stalled | finished | crashed | stopped | ended | waiting | not understood | quiet | unknown."""
+        """running | stalled | finished | crashed | stopped | ended | waiting | not understood | deleted | quiet |
+        unknown."""
         return self.progress.state
 
     @cached_property

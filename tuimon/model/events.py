@@ -146,6 +146,11 @@ class StreamStatus(Struct, frozen=True):
     """Time at which a process that had held the file open was found to have closed it, seconds since the epoch; NaN if
     no process was seen to hold it open, or if it has grown since."""
 
+    @property
+    def changed(self) -> float:
+        """Time of the last change, seconds since the epoch: when it was seen to grow, else that of the file."""
+        return self.grown if math.isfinite(self.grown) else self.modified
+
 
 class Progress(Struct, frozen=True):
     """Progress of the reader through the files that it found."""

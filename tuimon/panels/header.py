@@ -29,6 +29,7 @@ _ROLES = {
     "stalled": Role.WARNING,
     "stopped": Role.WARNING,
     "not understood": Role.WARNING,
+    "deleted": Role.WARNING,
     "crashed": Role.CRITICAL,
 }
 _SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")

@@ -178,6 +178,7 @@ class Collector:
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())
+        yield from self._notices.of_access(followed.path, followed.access_error)
         followed.note_growth(self._clock())
         if followed.found.stream >= 0 and not followed.retired and (status := followed.changed_status()):
             yield status

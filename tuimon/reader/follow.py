@@ -150,6 +150,13 @@ class Followed:
         return self._database is not None
 
     @property
+    def access_error(self) -> str:
+        """Why the file cannot be opened, as "permission denied"; "" if it can, or if it was deleted."""
+        file = self._source.file
+        unread = isinstance(self._source, UnsupportedSource)
+        return clean(file.message) if file.state == "unreadable" and not unread else ""
+
+    @property
     def size(self) -> int:
         return self._source.file.size
 

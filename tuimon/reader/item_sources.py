@@ -9,6 +9,7 @@ UnsupportedSource  a log of a format that is recognised but not read
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import cast
@@ -41,6 +42,14 @@ MAX_DOCUMENT = 256 << 20
 
 WRITTEN_WITHIN = 30.0
 """Seconds after the last change of a document in which it may still be being written, and so is not damaged."""
+
+
+def _time_of_day(when: float) -> str:
+    """Return a time (s since the epoch) as local time of day: "17:42:03"."""
+    try:
+        return time.strftime("%H:%M:%S", time.localtime(when))
+    except (OverflowError, ValueError, OSError):
+        return "an invalid time"
 
 
 class ItemSource:
@@ -95,6 +104,12 @@ class TailSource(ItemSource):
     @property
     def read(self) -> int:
         return self._tail.offset
+
+    @property
+    def message(self) -> str:
+        if self._tail.message or math.isnan(self._tail.shrunk_at):
+            return clean(self._tail.message)
+        return f"truncated at {_time_of_day(self._tail.shrunk_at)}, then read again from its beginning"
 
     @property
     def state(self) -> str:

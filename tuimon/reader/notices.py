@@ -22,6 +22,8 @@ class Notices:
         self._problems: set[Problem] = set()
         self._unread: set[str] = set()
         """Ids of formats and paths of databases that were reported."""
+        self._refused: dict[str, str] = {}
+        """Reason for each file that cannot be opened."""
 
     def of_problems(self, problems: Iterable[Problem]) -> Iterator[Notice]:
         """Notices for new and resolved problems. problems: all that exist now."""
@@ -36,6 +38,18 @@ class Notices:
                 path = clean(problem.path)
                 yield Notice("warning", f"{path}: {problem.reason}", problem.hint, path)
         self._problems = set(now)
+
+    def of_access(self, path: str, reason: str) -> Iterator[Notice]:
+        """Notice for a file that cannot be opened any more, or that can be again. reason: "" if it can be opened."""
+        path = clean(path)
+        before = self._refused.get(path, "")
+        if reason and reason != before:
+            hint = "check its owner and mode" if reason == "permission denied" else ""
+            self._refused[path] = reason
+            yield Notice("warning", f"{path}: {reason}", hint, path)
+        elif before and not reason:
+            del self._refused[path]
+            yield Notice("info", f"{path}: no longer {before}", about=path)
 
     def of_unread(
         self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], databases: Iterable[tuple[str, str]]

@@ -49,6 +49,8 @@ class Tail(FileStatus):
         super().__init__(path, remote)
         self.offset = 0
         """Bytes read or skipped."""
+        self.shrunk_at = float("nan")
+        """Time of change (s since the epoch) at which the file was found to be shorter than what had been read."""
         self._by_inode = by_inode
         self._inode: tuple[int, int] | None = None
         self._head = b""
@@ -163,6 +165,8 @@ class Tail(FileStatus):
             or (self._by_inode and self._inode not in (None, inode))
             or os.pread(descriptor, len(self._head), 0) != self._head
         )
+        if status.st_size < self.offset and self._inode == inode:
+            self.shrunk_at = status.st_mtime
         self._inode = inode
         if restarted:
             self._forget()

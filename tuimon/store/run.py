@@ -109,7 +109,7 @@ class Run:
     @property
     def last_change(self) -> float:
         """Time of the last change of a file (s since the epoch); NaN if unknown."""
-        return max(_finite(view.status.modified for view in self.streams if view.status), default=math.nan)
+        return max(_finite(view.status.changed for view in self.streams if view.status), default=math.nan)
 
     # Steps
 

@@ -35,6 +35,7 @@ _STATES = {
     "crashed": ("✗", "x", Role.CRITICAL),
     "ended": ("✓", "+", Role.MUTED),
     "quiet": ("·", ".", Role.MUTED),
+    "deleted": ("✗", "x", Role.MUTED),
     "waiting": ("○", "o", Role.MUTED),
     "not understood": ("?", "?", Role.WARNING),
     "unknown": ("?", "?", Role.MUTED),
@@ -143,14 +144,16 @@ def _step(run: Run, listing: Listing, width: int) -> Row:
 
 
 def _age(run: Run, listing: Listing) -> float:
-    newest = run.last_wall_time if math.isfinite(run.last_wall_time) else run.last_change
-    return max(0.0, listing.now - newest)
+    """Return the seconds since the last point, or else since the last change of a file; NaN if unknown."""
+    progress = progress_of(run, listing.now)
+    newest = progress.last_wall_time if math.isfinite(progress.last_wall_time) else progress.last_change
+    return math.nan if math.isnan(newest) else max(0.0, listing.now - newest)
 
 
 def age_text(seconds: float) -> str:
-    """Format an age (s) coarsely, so that a list is not redrawn every second: 20 s, 3 m, 5 h, 12 d."""
+    """Format an age (s) coarsely, so that a list is not redrawn every second: 20 s, 3 m, 5 h, 12 d; "-" if unknown."""
     if not math.isfinite(seconds):
-        return ""
+        return "-"
     for size, unit, least in ((365 * _DAY, "y", 2), (_DAY, "d", 2), (3600.0, "h", 2), (60.0, "m", 1)):
         if seconds >= least * size:
             return f"{int(seconds // size)} {unit}"
@@ -246,7 +249,8 @@ def urgency(run: Run, listing: Listing) -> tuple[int, float]:
 
 def _is_running(run: Run, listing: Listing) -> bool:
     """Return whether a run is running; only recent ones are examined, because the states of thousands take too long."""
-    return _age(run, listing) < _RECENT and progress_of(run, listing.now).state == "running"
+    newest = max(run.last_wall_time, run.last_change, key=lambda time: time if math.isfinite(time) else -math.inf)
+    return listing.now - newest < _RECENT and progress_of(run, listing.now).state == "running"
 
 
 def totals(runs: Sequence[Run], listing: Listing) -> str:
