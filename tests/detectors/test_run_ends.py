@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -16,10 +18,11 @@ from support.programs import run
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.demo.event_file import EventFile
-from tuimon.monitor.local import LocalMonitor
+from tuimon.monitor.local import LocalMonitor, open_run
 from tuimon.sources import copies, filesystem
 from tuimon.sources.writers import writers
 
+TRACKIO = Path(__file__).parent.parent / "data" / "trackio" / "tiny-rl.db.gz"
 AGES = (150, 1200, 10800)
 PACE = 0.5
 Hold = Callable[..., "subprocess.Popen[str]"]
@@ -225,3 +228,24 @@ def test_checkout_of_a_document_is_a_copy(tmp_path: Path, monkeypatch: pytest.Mo
     assert outcome(history)[0].state == "ended"
     os.utime(history, (time.time() + 20,) * 2)
     assert copies.is_copy(str(history), appended=False) is False
+
+
+def test_log_of_days_ago_has_ended(tmp_path: Path) -> None:
+    """The word does not depend on how long ago it was, and is that of a dashboard that is open since then."""
+    rows_of(tmp_path / "run", 30 * 86_400)
+    assert outcome(tmp_path / "run")[0].state == "ended"
+
+
+def test_run_in_a_database_that_no_process_holds_open_has_ended(tmp_path: Path, hold: Hold) -> None:
+    database = tmp_path / "trackio" / "tiny-rl.db"
+    database.parent.mkdir()
+    with gzip.open(TRACKIO) as packed, database.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    os.utime(database, (time.time() - 86_400,) * 2)
+    assert states_in(database) == {"ended"}
+    hold(database)
+    assert states_in(database) == {"quiet"}
+
+
+def states_in(path: Path) -> set[str]:
+    return {progress_of(run, time.time()).state for run in open_run(path).runs}

@@ -34,6 +34,8 @@ _GROWING = 2.0
 _FRESH = 20.0
 """An unobserved run counts as stalled up to this multiple of the tolerated silence (minimum 1 h); after that it is
 "quiet"."""
+_STALL = 3600.0
+"""Least time (s) for which a silent run of which nothing else is known counts as stalled."""
 _FEWEST = 5
 """Intervals that an ETA needs."""
 _MAX_AHEAD = 60.0
@@ -248,7 +250,7 @@ def _state(known: ProgressInputs, age: float, since: float, now: float) -> tuple
         last = last_activity(known.last_wall_time, known.last_change)
         return "running", f"{last}, {usual}" if known.cadence else last
     seen_active = known.watched_since <= _last_activity_time(known)
-    recent = seen_active or max(age, since) <= max(_FRESH * tolerated, 3600.0)
+    recent = seen_active or max(age, since) <= max(_FRESH * tolerated, _STALL)
     if known.writer == "closed":
         loss = f"no step for {silence(since)}; {_GONE}"
         if math.isfinite(known.closed):
@@ -263,7 +265,7 @@ def _state(known: ProgressInputs, age: float, since: float, now: float) -> tuple
             return "stopped", f"{loss} ({reached}){_last_output(known, growing)}"
         if total is not None and recent:
             return "stopped", f"{loss}{of_total}{_last_output(known, growing)}"
-        if not (known.reopens and seen_active and known.cadence):
+        if not (known.reopens and seen_active and known.cadence and age <= max(_FRESH * tolerated, _STALL)):
             return "ended", f"{loss.replace('no step', 'no new point')}{of_total}"
     if known.cadence and (recent or known.writer == "open"):
         held = f"; {known.process} still holds its log open" if known.writer == "open" else ""

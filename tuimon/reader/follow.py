@@ -146,7 +146,7 @@ class Followed:
 
     @property
     def in_database(self) -> bool:
-        """Is it a run in a database? Who holds that open, perhaps a server, says nothing about one run."""
+        """Is it a run in a database?"""
         return self._database is not None
 
     @property

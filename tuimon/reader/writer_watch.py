@@ -24,7 +24,7 @@ _SHARE = 0.02
 _SILENT = 30.0
 """Time (s) without a change after which the writer of a log is looked for in any case."""
 _OLD = 3 * 86400.0
-"""Time (s) without a change after which the writer of a log is no longer looked for."""
+"""Time (s) without a change after which the writer of a log is looked for only once."""
 _AGAIN = 3.0, EVERY
 """Times (s) after which the writer of a growing log is looked for again: a writer that opens its log for each line is
 hardly ever found."""
@@ -97,6 +97,8 @@ class WriterWatch:
         stream = followed.found.stream
         search = self._searches.setdefault(stream, _Search())
         search.count, search.last = search.count + 1, timer
+        if followed.in_database and writer.state == OPEN:
+            writer = Writer()  # who holds a database open, perhaps a server, says nothing about one run
         closed = now if search.was_held and writer.state != OPEN else math.nan
         if math.isfinite(closed):
             known = followed.writer_look.closed
@@ -110,15 +112,15 @@ class WriterWatch:
     def _is_due(self, followed: Followed, timer: float, now: float) -> bool:
         stream, modified = followed.found.stream, followed.modified
         search = self._searches.get(stream, _Search())
-        if stream in self._held or search.closed_when == modified or not now - modified < _OLD:
+        if stream in self._held or search.closed_when == modified:
             return False
         waited = timer - search.last
         if search.was_held:
             return waited >= _REOPENED
         if now - modified >= _SILENT:
-            return waited >= EVERY
+            return search.count == 0 or (waited >= EVERY and now - modified < _OLD)
         return search.count == 0 or (search.count <= len(_AGAIN) and waited >= _AGAIN[search.count - 1])
 
 
 def _can_be_found(followed: Followed) -> bool:
-    return not (followed.retired or followed.remote or followed.in_database or followed.format.unsupported)
+    return not (followed.retired or followed.remote or followed.format.unsupported)
