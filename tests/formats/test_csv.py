@@ -740,3 +740,16 @@ def test_columns_of_numbers_without_a_header_do_not_depend_on_how_their_bytes_ar
     assert [step for step, _ in next(iter(whole.values()))] == list(range(1, 30))
     for cut in range(1, len(data)):
         assert series(feed(headerless.HeaderlessDecoder(), data, (cut,))) == whole
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step,reward\n1,0.5\n2,0.6\nstep,reward,loss\n3,0.7,1.5\n4,0.8,1.4\n",
+        "step,reward,loss\n1,0.5\n2,0.6\n3,0.7,1.5\n",
+    ],
+)
+def test_header_that_becomes_longer_after_a_few_rows(text: str) -> None:
+    assert csv_table.matches("log.csv", text.encode())
+    items = [*(decoder := TableDecoder()).feed(text.encode()), *decoder.flush()]
+    assert {"reward", "loss"} <= {name for item in items if isinstance(item, Points) for name in item.names}

@@ -87,6 +87,7 @@ def tail(head: bytes, data: bytes) -> list[Item]:
 def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:
     """Return the cells of the rows; None if most rows do not fit the header, or a cell is long text."""
     rows: list[list[bytes]] = []
+    lines = _of_one_header(header, lines)
     for line in lines:
         row = unquoted(line, header.separator) if b'"' in line else line
         cells = row.split(header.separator) if row is not None else []
@@ -95,6 +96,23 @@ def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:
         if len(cells) == len(header.names):
             rows.append([cell.strip() for cell in cells])
     return rows if 2 * len(rows) >= len(lines) else None
+
+
+def _of_one_header(header: Header, lines: list[bytes]) -> list[bytes]:
+    """Return the rows that belong to the header: a writer that gets a new column writes a longer header after the first
+    rows, or in the place of the first one, so that the first rows are too short."""
+    after = next((i for i, line in enumerate(lines) if i and _continues(header, line)), len(lines))
+    lines = lines[:after]
+    cells = [line.count(header.separator) + 1 for line in lines]
+    short = next((i for i, count in enumerate(cells) if count != cells[0]), 0)
+    longer = short and cells[0] < len(header.names) and cells[short] == len(header.names)
+    return lines[short:] if longer else lines
+
+
+def _continues(header: Header, line: bytes) -> bool:
+    """Return whether a line is a header with all columns of the first one."""
+    other = read_header(line)
+    return other is not None and set(header.names) <= set(other.names)
 
 
 def _plain(row: list[bytes]) -> bool:
