@@ -55,6 +55,12 @@ def last_growth_seen(run: Run) -> float:
     return max((time for time in times if math.isfinite(time)), default=math.nan)
 
 
+def damage_of(run: Run) -> tuple[int, int]:
+    """Return (number of damaged parts, their size in bytes) in the files of a run."""
+    statuses = [view.status for view in run.streams if view.status]
+    return sum(status.damaged for status in statuses), sum(status.damaged_bytes for status in statuses)
+
+
 def is_deleted(run: Run) -> bool:
     """Return whether all files with points were deleted; all files if there are no points."""
     states = [view.status.state for view in run.streams if view.status and (view.point_count or not run.point_count)]

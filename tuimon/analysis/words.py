@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from tuimon.draw.numbers import format_duration, format_exact
+from tuimon.draw.numbers import format_bytes, format_duration, format_exact
 from tuimon.text import clean
 
 
@@ -26,6 +26,11 @@ def duration(seconds: float) -> str:
 def silence(seconds: float) -> str:
     """Format a duration, rounded down to whole minutes from one minute on, so that it does not change every second."""
     return duration(seconds if seconds < 60 else seconds // 60 * 60)
+
+
+def damage_text(parts: int, size: int) -> str:
+    """Return "1 damaged part, 3.0 KiB"."""
+    return f"{parts} damaged part{'s' * (parts != 1)}" + (f", {format_bytes(size)}" if size else "")
 
 
 def time_of_day(when: float) -> str:

@@ -44,7 +44,7 @@ class Source(Struct, frozen=True):
     message: str
     """Reason of the state, or ""."""
     damaged: int
-    """Records lost to damage."""
+    """Damaged parts; consecutive records that could not be read are one part."""
 
 
 class Run(Mapping[str, Metric]):

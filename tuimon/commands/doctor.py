@@ -74,9 +74,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             if status and status.message:
                 print(f"      {clean(status.message)}")
             for gap in damage.get(info.stream, ()):
-                print(
-                    f"      damaged at byte {gap.offset}: {gap.reason}; {gap.records} record(s) lost, all others read"
-                )
+                print(f"      damaged at byte {gap.offset}, {format_bytes(gap.length)}: {gap.reason}; all others read")
             partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
         if run.id in unread:
             print(f"  not understood: {clean(unread[run.id])}")

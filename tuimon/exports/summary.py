@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.comparing import flat
+from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.words import duration, setting_text
+from tuimon.analysis.words import damage_text, duration, setting_text
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
@@ -156,8 +157,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True) -> Iterator[tuple
 
 def _logged(run: Run) -> str:
     sources = list(dict.fromkeys(stream.info.source for stream in run.streams if stream.point_count))
-    damaged = sum(stream.status.damaged for stream in run.streams if stream.status)
-    lost = f"; {damaged} damaged records skipped" if damaged else ""
+    damaged, size = damage_of(run)
+    lost = f"; {damage_text(damaged, size)}" if damaged else ""
     metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"
     of = f"{len(sources)} source{'s' * (len(sources) != 1)}"
     return (

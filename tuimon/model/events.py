@@ -133,7 +133,7 @@ class StreamStatus(Struct, frozen=True):
     modified: float
     """Time of the last change on disk, seconds since the epoch; NaN if unknown."""
     damaged: int
-    """Records lost to damage so far."""
+    """Damaged parts so far; consecutive records that could not be read are one part."""
     writer: str = "unknown"
     """open (a process of this machine holds the file open for writing) | closed (none does) | unknown."""
     process: str = ""
@@ -142,6 +142,8 @@ class StreamStatus(Struct, frozen=True):
     """Whether the whole file was written at once, as by a copy or a checkout: its time says nothing about the run."""
     grown: float = math.nan
     """Time at which the reader last saw the file grow, seconds since the epoch; NaN if it has only seen it whole."""
+    damaged_bytes: int = 0
+    """Size of the damaged parts in bytes."""
     closed: float = math.nan
     """Time at which a process that had held the file open was found to have closed it, seconds since the epoch; NaN if
     no process was seen to hold it open, or if it has grown since."""

@@ -13,6 +13,7 @@ from tuimon.formats import Format, kind
 from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
 from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
 from tuimon.reader.item_sources import (
@@ -35,8 +36,6 @@ LARGE = 16 << 20
 """Size (bytes) above which the end of a log is previewed. A smaller log is read before the first screen is shown."""
 PREVIEW_BYTES = 192 << 10
 """Bytes at the end of a log that are read for a preview; enough points for several screens."""
-MAX_DAMAGE = 20
-"""Maximum number of Damage items that are kept for `tuimon doctor`."""
 
 
 _COPIED_WITHIN = 5.0
@@ -84,8 +83,7 @@ class Followed:
         self.encoder = EventEncoder(found.stream, log_format.shown_names(found.path))
         self.retired = False
         """Another stream has replaced this one."""
-        self._damage: list[Damage] = []
-        self._damaged = 0
+        self._damage = DamageLog()
         self.preview_end = 0
         """Byte offset at which the full read has caught up with the preview; 0 if no preview is active."""
         self.remote = remote
@@ -127,13 +125,13 @@ class Followed:
 
     @property
     def damage(self) -> list[Damage]:
-        """The first MAX_DAMAGE damages."""
-        return [*self._damage, *self._source.damage][:MAX_DAMAGE]
+        """The first MAX_DAMAGE damaged parts."""
+        return [*self._damage.parts, *self._source.damage][:MAX_DAMAGE]
 
     @property
     def damaged(self) -> int:
-        """Number of records lost to damage."""
-        return self._damaged + sum(damage.records for damage in self._source.damage)
+        """Number of damaged parts."""
+        return self._damage.count + len(self._source.damage)
 
     @property
     def path(self) -> str:
@@ -235,13 +233,10 @@ class Followed:
         """The items without Damage, which is counted; points and settings without a name get that of the file."""
         for item in items:
             if isinstance(item, Replaced):
-                self._damaged = 0
-                self._damage.clear()
+                self._damage = DamageLog()
                 yield item
             elif isinstance(item, Damage):
-                self._damaged += item.records
-                if len(self._damage) < MAX_DAMAGE:
-                    self._damage.append(item)
+                self._damage.add(item)
             elif self._name is not None and isinstance(item, Points) and self._is_unnamed(item):
                 yield replace(item, names=self._names)
             elif self._name is not None and isinstance(item, Fact) and "" in item.value:
@@ -271,6 +266,7 @@ class Followed:
             look.writer.process,
             look.copied,
             self._grown,
+            self._damage.size + sum(damage.length for damage in source.damage),
             look.closed,
         )
 

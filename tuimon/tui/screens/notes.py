@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tuimon.analysis.words import damage_text
 from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.model.views import Role, Row
@@ -107,7 +108,7 @@ def _files(run: Run) -> list[Row]:
         status = stream.status
         problems = [] if status is None or status.state == "current" else [status.state]
         if status is not None and status.damaged:
-            problems.append(f"{status.damaged} damaged records skipped")
+            problems.append(damage_text(status.damaged, status.damaged_bytes))
         if status is not None and status.message:
             if status.message.startswith(status.state):
                 problems = problems[1:]

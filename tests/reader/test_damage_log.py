@@ -1,0 +1,32 @@
+"""Damaged parts of a log, as they are counted for the user."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from tuimon.analysis.log_files import damage_of
+from tuimon.analysis.words import damage_text
+from tuimon.model.points import Damage
+from tuimon.monitor.local import open_run
+from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
+
+ROW = b'{"step": %d, "loss": 0.5}\n'
+
+
+def test_noise_between_rows_is_one_part(tmp_path: Path) -> None:
+    noise = random.Random(7).randbytes(3072)
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(b"".join(ROW % step for step in range(5)) + noise + b"\n" + ROW % 5 + b"torn\n" + ROW % 6)
+    (run,) = open_run(path).runs
+    assert damage_of(run) == (2, 3072 + 1 + 5)
+    assert damage_text(*damage_of(run)) == "2 damaged parts, 3.0 KiB"
+
+
+def test_parts_beyond_the_limit_are_counted() -> None:
+    log = DamageLog()
+    for part in range(2 * MAX_DAMAGE):
+        for record in range(3):
+            log.add(Damage(100 * part + 10 * record, 10, "not JSON"))
+    assert (log.count, log.size, len(log.parts)) == (2 * MAX_DAMAGE, 2 * MAX_DAMAGE * 30, MAX_DAMAGE)
+    assert {(damage.length, damage.records) for damage in log.parts} == {(30, 3)}
