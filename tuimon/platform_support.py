@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -31,6 +32,12 @@ def hidden_modules(*names: str) -> Iterator[None]:
     finally:
         for name in hidden:
             del sys.modules[name]
+
+
+def ignore_overflow() -> None:
+    """Hide numpy's warnings about values that overflow: infinity is the result that is wanted then. For processes of
+    tuimon only, as it holds for the whole interpreter."""
+    warnings.filterwarnings("ignore", r".* encountered in ", RuntimeWarning)
 
 
 class HeapTrimmer:

@@ -195,3 +195,15 @@ def test_a_table_of_many_rows_costs_linear_time() -> None:
     start = time.process_time()
     assert len(list(table("t", names, [Column(str(i), names) for i in range(8)], 120))) == 8001
     assert time.process_time() - start < 10  # quadratic: minutes
+
+
+@pytest.mark.parametrize("command", ["summary", "check", "report"])
+def test_values_that_overflow_cause_no_warning(tmp_path: Path, command: str) -> None:
+    log = tmp_path / "metrics.jsonl"
+    big = 1.7e308
+    rows = ({"step": n, "loss": -big if n % 2 else big, "reward": n * 1e306, "kl": -n * 1e300} for n in range(60))
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    words = [sys.executable, "-W", "error", "-m", "tuimon", command, str(log)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, 4), done.stderr
+    assert done.stderr == ""

@@ -15,6 +15,7 @@ from typing import NamedTuple, NoReturn
 
 import tuimon
 from tuimon.errors import ExitCode, TuimonError, UsageError
+from tuimon.platform_support import ignore_overflow
 
 EXAMPLES = """\
   tuimon logs/grpo-1.5b          open the dashboard of every run below that directory
@@ -74,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _open_standard_streams():
             return ExitCode.ERROR
         _exit_on_signals()
+        ignore_overflow()
         # No linear algebra is used; starting OpenBLAS threads costs up to 60 ms on hosts with many cores.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tuimon import wire
 from tuimon.model.events import Event, Notice, Progress, Watching
-from tuimon.platform_support import HeapTrimmer
+from tuimon.platform_support import HeapTrimmer, ignore_overflow
 from tuimon.reader.collect import Collector
 from tuimon.reader.item_sources import ENDED_AFTER
 from tuimon.reader.machine import MachineWatch
@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--interval", type=float, default=1.0)
     parser.add_argument("--console-pattern", action="append", default=[])
     options = parser.parse_args(arguments)
+    ignore_overflow()
     os.nice(5)  # the training comes first
     watcher = Watcher(poll=options.poll, interval=options.interval)
     stop = threading.Event()
