@@ -71,7 +71,7 @@ def test_new_point_writes_little(log: Path) -> None:
 SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM]
 
 
-@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGXCPU, signal.SIGVTALRM, signal.SIGPROF])
+@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGABRT, signal.SIGXCPU, signal.SIGVTALRM, signal.SIGPROF])
 def test_signal_ends_the_program_and_restores_the_terminal(log: Path, number: signal.Signals) -> None:
     with Terminal([*TUIMON, str(log.parent)]) as terminal:
         terminal.until(shown)
@@ -91,6 +91,18 @@ def test_keys_that_quit(log: Path, keys: str) -> None:
         terminal.type(keys)
         assert terminal.wait() == 0
         restored(terminal)
+
+
+def test_view_that_cannot_be_saved_is_named_after_the_screen(log: Path) -> None:
+    with Terminal([*TUIMON, str(log.parent)], environment={"XDG_STATE_HOME": "/proc/none"}) as terminal:
+        terminal.until(shown)
+        terminal.type("}")
+        terminal.until(lambda output: b"smooth" in output)
+        terminal.type("q")
+        assert terminal.wait() == 0
+        after = terminal.output.rpartition(LEAVE_ALTERNATE_SCREEN)[2].decode()
+        assert "was not saved: No such file or directory" in after
+        assert str(log.parent) in after.replace("\r\n", "")
 
 
 def test_program_ends_when_the_terminal_goes_away_without_a_signal(log: Path) -> None:

@@ -130,7 +130,7 @@ def _exit_on_signals() -> None:
     def end(number: int, _: object) -> NoReturn:
         sys.exit(128 + number)
 
-    names = ("TERM", "HUP", "QUIT", "USR1", "USR2", "ALRM", "XCPU")
+    names = ("TERM", "HUP", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "XCPU")
     for number in (getattr(signal, f"SIG{name}") for name in names if hasattr(signal, f"SIG{name}")):
         if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP: leave that
             signal.signal(number, end)

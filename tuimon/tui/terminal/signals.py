@@ -16,10 +16,11 @@ PATIENCE = 5.0
 """Time (s) for which the last bytes may wait for the terminal."""
 
 
-_NAMES = ("TERM", "HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "VTALRM", "PROF", "XCPU", "IO", "STKFLT", "PWR")
+_NAMES = ("TERM", "HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "VTALRM", "PROF", "XCPU", "IO", "STKFLT", "PWR")
 SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in _NAMES if hasattr(signal, f"SIG{name}"))
 """Signals that would otherwise end the process without giving the terminal back. SIGPIPE and SIGXFSZ are ignored by
-Python; those that report a fault of the program (SIGSEGV) are not handled."""
+Python; those that report a fault of the program (SIGSEGV) are not handled. SIGABRT is handled if another process sent
+it; after abort() in this one no Python code runs."""
 
 
 class ExitSignals:
