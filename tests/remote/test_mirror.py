@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.mirrored import Mirrored, until
 
 from tuimon.remote import mirror as mirrors
 from tuimon.remote.expiry import expire
@@ -264,3 +266,21 @@ def test_limit_of_all_mirrors_is_a_setting(tmp_path: Path, monkeypatch: pytest.M
     assert expire(str(tmp_path)) == []
     monkeypatch.setenv("TUIMON_MIRROR_MAX", "10k")
     assert expire(str(tmp_path)) == [mirror.base]
+
+
+def test_mirror_is_never_older_than_what_is_in_it(tmp_path: Path) -> None:
+    """Its time is stored with each change, so that a tuimon that is killed leaves no older one."""
+    log = tmp_path / "logs" / "metrics.jsonl"
+    log.parent.mkdir()
+    log.write_text('{"step": 1, "loss": 0.5}\n')
+    stored: list[float] = []
+    mirrored = Mirrored(log.parent, tmp_path / "mirrors")
+    file = Path(mirrored.keeper.mirror.base) / "link.json"
+    with mirrored:
+        mirrored.until_complete()
+        mirrored.keeper.on_hint = lambda paths, structure: stored.append(json.loads(file.read_text())["heard"])
+        with log.open("a") as growing:
+            growing.write('{"step": 2, "loss": 0.4}\n')
+        changed = log.stat().st_mtime
+        until(lambda: stored)
+    assert stored[-1] >= changed - 0.01, "file times are up to one tick of the kernel late"

@@ -198,6 +198,7 @@ class Keeper:
             self._say(state, received.problem)
         if received.changed:
             paths, received.changed = received.changed, set()
+            self._save()  # if this process is killed, the mirror must not seem older than the points in it
             self.on_hint(paths, received.names_changed)
             received.names_changed = False
         if now - self._linked_at > LINK_EVERY:
