@@ -87,8 +87,10 @@ def test_other_users_cannot_read_the_saved_views(tmp_path: Path, monkeypatch: py
     assert [stat.S_IMODE(path.stat().st_mode) for path in (ours, ours / "views")] == [0o700, 0o700]
 
 
-def test_unwritable_directory_is_ignored() -> None:
-    saved_view.save(replace(BEGUN, order="name"), BEGUN, ["a"], Path("/proc/none"))
+def test_view_that_cannot_be_saved_is_an_error() -> None:
+    with pytest.raises(OSError, match="No such file"):
+        saved_view.save(replace(BEGUN, order="name"), BEGUN, ["a"], Path("/proc/none"))
+    saved_view.save(BEGUN, BEGUN, ["a"], Path("/proc/none"))
 
 
 async def test_dashboard_restores_the_saved_view(log: Path, tmp_path: Path) -> None:

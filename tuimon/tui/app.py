@@ -417,6 +417,6 @@ class TuimonApp(App[None], inherit_bindings=False):
             self.redraw()
 
     def save_view(self) -> None:
-        """Save the view for the next start on the same paths."""
+        """Save the view for the next start on the same paths. Raises OSError."""
         if self._views:
             saved_view.save(self.state, self._default, self._monitor.paths, self._views)

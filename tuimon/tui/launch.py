@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 
 from tuimon.config import Settings, config_path
 from tuimon.monitor.process import ReaderProcess
 from tuimon.notify import Notifier, channels_of
+from tuimon.text import clean, shown_path
 from tuimon.tui import changed_cells, saved_view, themes
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.terminal import capabilities, textual_patches
@@ -41,5 +43,15 @@ def run(
         app.exit_signals.cancel_timer()
         monitor.on_change = lambda: None
         notifier.close()
-        app.save_view()
+        _save_view(app, monitor)
     return app.return_code or 0
+
+
+def _save_view(app: TuimonApp, monitor: ReaderProcess) -> None:
+    """Save the view; if that fails, say so on standard error, as the terminal is restored already."""
+    try:
+        app.save_view()
+    except OSError as error:
+        paths = clean(", ".join(map(shown_path, map(str, monitor.paths))))
+        with suppress(OSError):  # the terminal may be gone
+            print(f"tuimon: the view of {paths} was not saved: {error.strerror}", file=sys.stderr)

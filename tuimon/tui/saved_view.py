@@ -58,20 +58,21 @@ def restored(state: ViewState, paths: Sequence[str], where: Path | None = None) 
 
 
 def save(state: ViewState, default: ViewState, paths: Sequence[str], where: Path | None = None) -> None:
-    """Save the fields that differ from the default view; remove the file if none does. Errors of the file system are
-    ignored."""
+    """Save the fields that differ from the default view; remove the file if none does. Raises OSError if they cannot be
+    saved."""
     import msgspec
 
     file, changed = _file(paths, where), _changed(state, default)
-    with suppress(OSError):
-        if not changed:
+    if not changed:
+        with suppress(OSError):
             file.unlink(missing_ok=True)
-            return
-        if where is None:  # with `parents`, the mode holds for the last directory only
-            file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        view = {"paths": [os.path.abspath(path) for path in paths], "view": changed}
-        replace_content(file, msgspec.json.encode(view))
+        return
+    if where is None:  # with `parents`, the mode holds for the last directory only
+        file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    view = {"paths": [os.path.abspath(path) for path in paths], "view": changed}
+    replace_content(file, msgspec.json.encode(view))
+    with suppress(OSError):
         _remove_oldest(file.parent)
 
 
