@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import re
 import shlex
 import signal
@@ -12,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 from support.terminal import TUIMON, Terminal
+
+from tuimon.tui.terminal.signals import SIGNALS, ExitSignals
 
 LEAVE_ALTERNATE_SCREEN = b"\x1b[?1049l"
 SHOW_CURSOR = b"\x1b[?25h"
@@ -68,10 +72,21 @@ def test_new_point_writes_little(log: Path) -> None:
         assert len(terminal.output) - whole < whole / 4
 
 
-SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM]
+@pytest.mark.parametrize("number", SIGNALS)
+async def test_every_signal_that_ends_a_program_leaves_the_app(number: signal.Signals) -> None:
+    left: asyncio.Queue[int] = asyncio.Queue()
+    signals = ExitSignals(left.put_nowait)
+    before = signal.getsignal(number)
+    signals.install(asyncio.get_running_loop())
+    try:
+        os.kill(os.getpid(), number)
+        assert await asyncio.wait_for(left.get(), 60) == 128 + number
+    finally:
+        signals.uninstall()
+    assert signal.getsignal(number) == before
 
 
-@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGABRT, signal.SIGXCPU, signal.SIGVTALRM, signal.SIGPROF])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGABRT])
 def test_signal_ends_the_program_and_restores_the_terminal(log: Path, number: signal.Signals) -> None:
     with Terminal([*TUIMON, str(log.parent)]) as terminal:
         terminal.until(shown)

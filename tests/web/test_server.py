@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from http.client import IncompleteRead
 from pathlib import Path
@@ -33,6 +33,31 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
+class Standing:
+    """A server that several tests share, and its log."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.last = -1
+        """Last step of the log."""
+        self.grow(10)
+        self.server = WebServer(log.parent)
+
+    def grow(self, steps: int = 1) -> None:
+        append(self.log, *range(self.last + 1, self.last + 1 + steps))
+        self.last += steps
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standing]:
+    """A server for tests that neither end it nor change more than the last step."""
+    path = tmp_path_factory.mktemp("standing") / "grpo" / "metrics.jsonl"
+    path.parent.mkdir()
+    shared = Standing(path)
+    with shared.server:
+        yield shared
+
+
 def has_step(step: int) -> Callable[[Events], Any]:
     """Return a condition: the state of the run has this step."""
     return lambda page: re.search(rf"<dt>step</dt><dd>{step}\b", page.html.get("state", ""))
@@ -41,56 +66,56 @@ def has_step(step: int) -> Callable[[Events], Any]:
 # ---------------------------------------------------------------------- the page and its files
 
 
-def test_the_page_loads_only_files_of_the_server(log: Path) -> None:
-    with WebServer(log.parent) as server:
-        server.run_key()
-        page = server.ask()
-        assert page.status == 200
-        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
-        assert page.headers["Cache-Control"] == "no-store"
-        assert page.headers["Referrer-Policy"] == "no-referrer"
-        assert "style" not in re.sub(r'<link rel="stylesheet" href="\w+\.css">', "", page.text).lower()
-        files = re.findall(r'<(?:link|script)[^>]* (?:href|src)="(.+?)"', page.text)
-        assert len(files) == 5
-        for name in files:
-            assert re.fullmatch(r"\w+\.(css|js|svg)", name)
-            assert server.ask(name).status == 200
-        for name in ("macros.html", "live.html", "..%2fmacros.html", "base.html", "__init__.py", "%2e%2e/x"):
-            assert server.ask(name).status == 404
+def test_the_page_loads_only_files_of_the_server(standing: Standing) -> None:
+    server = standing.server
+    server.run_key()
+    page = server.ask()
+    assert page.status == 200
+    assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert page.headers["Cache-Control"] == "no-store"
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert "style" not in re.sub(r'<link rel="stylesheet" href="\w+\.css">', "", page.text).lower()
+    files = re.findall(r'<(?:link|script)[^>]* (?:href|src)="(.+?)"', page.text)
+    assert len(files) == 5
+    for name in files:
+        assert re.fullmatch(r"\w+\.(css|js|svg)", name)
+        assert server.ask(name).status == 200
+    for name in ("macros.html", "live.html", "..%2fmacros.html", "base.html", "__init__.py", "%2e%2e/x"):
+        assert server.ask(name).status == 404
 
 
-def test_requests_that_only_read_are_answered(log: Path) -> None:
-    with WebServer(log.parent) as server:
-        for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
-            assert server.ask("", method).status == 405
-        assert server.ask("/").status == 404
-        assert server.ask(f"/{'x' * 32}/").status == 404
-        assert server.ask(server.base.rstrip("/")).status == 308
-        assert server.ask(headers={"Host": "evil.example"}).status == 421
-        assert server.ask("events", headers={"Origin": "http://evil.example"}).status == 403
-        for body in ("", "{}", "[", '{"page": 1, "keys": []}', '{"page": "x", "keys": "abc"}'):
-            assert server.ask("view", "POST", body=body).status == 400
-        assert server.ask("view", "POST", body='{"page": "unknown", "keys": []}').status == 404
-        assert server.ask("view", "POST", body=json.dumps({"page": "x" * 100_000, "keys": []})).status == 413
-        assert server.ask("?run=unknown").status == 404
-        assert "evil" not in server.ask("?run=<evil>").text
+def test_requests_that_only_read_are_answered(standing: Standing) -> None:
+    server = standing.server
+    for method in ("POST", "PUT", "DELETE", "PATCH", "OPTIONS"):
+        assert server.ask("", method).status == 405
+    assert server.ask("/").status == 404
+    assert server.ask(f"/{'x' * 32}/").status == 404
+    assert server.ask(server.base.rstrip("/")).status == 308
+    assert server.ask(headers={"Host": "evil.example"}).status == 421
+    assert server.ask("events", headers={"Origin": "http://evil.example"}).status == 403
+    for body in ("", "{}", "[", '{"page": 1, "keys": []}', '{"page": "x", "keys": "abc"}'):
+        assert server.ask("view", "POST", body=body).status == 400
+    assert server.ask("view", "POST", body='{"page": "unknown", "keys": []}').status == 404
+    assert server.ask("view", "POST", body=json.dumps({"page": "x" * 100_000, "keys": []})).status == 413
+    assert server.ask("?run=unknown").status == 404
+    assert "evil" not in server.ask("?run=<evil>").text
 
 
-def test_the_token_is_another_one_each_time(log: Path) -> None:
-    with WebServer(log.parent) as one, WebServer(log.parent) as other:
-        assert len(one.base.strip("/")) >= 32
-        assert one.base != other.base
-        assert other.ask(one.base).status == 404
+def test_the_token_is_another_one_each_time(standing: Standing) -> None:
+    with WebServer(standing.log.parent) as other:
+        assert len(standing.server.base.strip("/")) >= 32
+        assert standing.server.base != other.base
+        assert other.ask(standing.server.base).status == 404
 
 
-def test_the_report_of_the_moment(log: Path) -> None:
-    with WebServer(log.parent) as server:
-        with server.events(server.run_key()) as events:
-            events.until(has_step(9))
-        report = server.ask("report")
-        assert "Provenance" in report.text
-        assert "sha256-" in report.text
-        assert report.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
+def test_the_report_of_the_moment(standing: Standing) -> None:
+    server = standing.server
+    with server.events(server.run_key()) as events:
+        events.until(has_step(standing.last))
+    report = server.ask("report")
+    assert "Provenance" in report.text
+    assert "sha256-" in report.text
+    assert report.headers["Content-Security-Policy"] == "frame-ancestors 'none'"
 
 
 def test_names_with_markup_are_escaped(tmp_path: Path) -> None:
@@ -111,16 +136,17 @@ def test_names_with_markup_are_escaped(tmp_path: Path) -> None:
 # ---------------------------------------------------------------------- events
 
 
-def test_a_point_that_is_written_arrives_and_only_what_changed_is_sent(log: Path) -> None:
-    with WebServer(log.parent) as server, server.events(server.run_key()) as events:
-        events.until(has_step(9))
+def test_a_point_that_is_written_arrives_and_only_what_changed_is_sent(standing: Standing) -> None:
+    server = standing.server
+    with server.events(server.run_key()) as events:
+        events.until(has_step(standing.last))
         events.see_all()
         assert [name for name, keys in events.layout.items() if keys] == [
             *("state", "curves", "texts", "metrics", "sources")
         ]
         chart = events.html[events.layout["curves"][0]]
-        append(log, 10)
-        events.until(has_step(10))
+        standing.grow()
+        events.until(has_step(standing.last))
         events.until(lambda page: page.html[page.layout["curves"][0]] != chart)
         assert "layout" not in events.last
 
@@ -135,16 +161,17 @@ def test_a_new_metric_changes_the_layout(log: Path) -> None:
         assert len(events.layout["curves"]) == len(before["curves"]) + 1
 
 
-def test_what_is_not_in_view_is_not_drawn(log: Path) -> None:
-    with WebServer(log.parent) as server, server.events(server.run_key()) as events:
-        events.until(has_step(9))
+def test_what_is_not_in_view_is_not_drawn(standing: Standing) -> None:
+    server = standing.server
+    with server.events(server.run_key()) as events:
+        events.until(has_step(standing.last))
         events.see_all()
         events.see("state")
-        append(log, 10)
-        events.until(has_step(10))  # what was drawn for the view before has arrived, too
+        standing.grow()
+        events.until(has_step(standing.last))  # what was drawn for the view before has arrived, too
         drawn = dict(events.html)
-        append(log, 11)
-        events.until(has_step(11))
+        standing.grow()
+        events.until(has_step(standing.last))
         assert {key for key, html in events.html.items() if html != drawn[key]} == {"state"}
         events.see("state", "metrics-0")
         events.until(lambda page: page.html["metrics-0"] != drawn["metrics-0"])
@@ -201,19 +228,19 @@ def test_a_page_that_reconnects_loses_nothing(log: Path) -> None:
                 assert again.layout == kept.layout
 
 
-def test_only_an_id_of_this_server_is_continued(log: Path) -> None:
-    with WebServer(log.parent) as server:
-        run = server.run_key()
-        with server.events(run) as kept:
-            kept.until(has_step(9))
-            for since in ("00000000-999999", "nonsense", "00000000-" + "9" * 40):
-                with server.events(run, last_id=since) as events:
-                    events.until(has_step(9))
-                    assert events.layout == kept.layout
-            with server.events(run, last_id=kept.last_id) as events:
-                append(log, 10)
-                events.until(has_step(10))
-                assert events.layout == {}
+def test_only_an_id_of_this_server_is_continued(standing: Standing) -> None:
+    server = standing.server
+    run = server.run_key()
+    with server.events(run) as kept:
+        kept.until(has_step(standing.last))
+        for since in ("00000000-999999", "nonsense", "00000000-" + "9" * 40):
+            with server.events(run, last_id=since) as events:
+                events.until(has_step(standing.last))
+                assert events.layout == kept.layout
+        with server.events(run, last_id=kept.last_id) as events:
+            standing.grow()
+            events.until(has_step(standing.last))
+            assert events.layout == {}
 
 
 def test_a_page_opened_before_the_first_log_is_loaded_again(tmp_path: Path) -> None:
@@ -268,12 +295,12 @@ def test_a_signal_ends_server_reader_and_connections(number: signal.Signals, log
             assert events.response.read() is not None  # the connection ends
 
 
-def test_a_port_in_use_is_an_error(log: Path) -> None:
-    with WebServer(log.parent) as server:
-        command = [sys.executable, "-m", "tuimon", "serve", str(log.parent), "--port", str(server.port)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert done.returncode == 2
-        assert f"cannot listen on 127.0.0.1:{server.port}" in done.stderr
+def test_a_port_in_use_is_an_error(standing: Standing) -> None:
+    server = standing.server
+    command = [sys.executable, "-m", "tuimon", "serve", str(standing.log.parent), "--port", str(server.port)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert f"cannot listen on 127.0.0.1:{server.port}" in done.stderr
 
 
 def test_without_the_extra_the_command_says_what_to_install(log: Path, tmp_path: Path) -> None:
