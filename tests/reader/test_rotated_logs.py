@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import shutil
+import threading
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -13,7 +15,7 @@ from support.event_reading import read_all
 from tuimon.errors import FormatError
 from tuimon.model.events import StreamFound
 from tuimon.model.log_names import log_name
-from tuimon.monitor.local import LocalMonitor, open_run
+from tuimon.monitor.local import LocalMonitor, follow, open_run
 from tuimon.reader import Collector
 from tuimon.reader.assembly import file_order
 from tuimon.reader.compression import GzipStream, decompressed
@@ -61,6 +63,51 @@ def test_log_that_is_rotated_while_it_is_followed(tmp_path: Path) -> None:
         monitor.update()
     [run] = monitor.snapshot().runs
     assert run.curve("loss").steps.tolist() == list(range(200))
+
+
+def rows_without_time(name: str, start: int, stop: int) -> bytes:
+    row = {
+        "log.jsonl": '{{"step": {0}, "loss": {1:.6f}}}\n',
+        "train.log": "step {0} loss {1:.6f} lr 0.001\n",
+        "metrics.csv": "{0},{1:.6f}\n",
+    }[name]
+    return "".join(row.format(step, 1 / (1 + step)) for step in range(start, stop)).encode()
+
+
+@pytest.mark.parametrize("poll", [True, False], ids=["poll", "events"])
+@pytest.mark.parametrize("copied", [False, True], ids=["moved", "copytruncate"])
+@pytest.mark.parametrize("name", ["log.jsonl", "train.log", "metrics.csv"])
+def test_log_without_times_that_is_rotated_while_it_is_followed(
+    tmp_path: Path, name: str, copied: bool, poll: bool
+) -> None:
+    """The file moved aside is found last, but its points come first, as for a reader that starts now."""
+    log, header = tmp_path / name, b"step,loss\n" if name == "metrics.csv" else b""
+    log.write_bytes(header + rows_without_time(name, 0, 50))
+    stop = threading.Event()
+    timer = threading.Timer(20, stop.set)
+    timer.start()
+    steps: list[list[int]] = []
+    for snapshot in follow(tmp_path, interval=0.05, poll=poll, stop=stop):
+        [run] = snapshot.runs
+        steps.append(run.curve("loss").steps.tolist())
+        if steps[-1] == list(range(50)) and not (tmp_path / f"{name}.1").exists():
+            if copied:
+                shutil.copy(log, tmp_path / f"{name}.1")
+                log.write_bytes(b"")
+            else:
+                log.rename(tmp_path / f"{name}.1")
+            log.write_bytes(header + rows_without_time(name, 50, 80))
+        elif steps[-1] == list(range(80)):
+            with log.open("ab") as file:
+                file.write(rows_without_time(name, 80, 90))
+        elif steps[-1] == list(range(90)):
+            break
+    stop.set()
+    timer.cancel()
+    assert steps[-1] == list(range(90))
+    assert run.curve("loss").superseded == 0
+    [fresh] = open_run(tmp_path).runs
+    assert fresh.curve("loss").steps.tolist() == list(range(90))
 
 
 @pytest.mark.parametrize("name", ["train.log", "metrics.csv"])

@@ -22,6 +22,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.formats import Format, kind
 from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
@@ -152,6 +153,7 @@ class RunAssembly:
                 yield from self._announce_run(group)
                 for member in members:
                     yield from self._follow(group, member, *formats[member.path])
+                yield from self._order_rotated(group, members)
         for item in self.unassigned.values():
             yield from self._place(item)
 
@@ -235,6 +237,23 @@ class RunAssembly:
             # A restarted training may write to the older file again, or has done so since the last look.
             del self._by_path[older.path]
             self._reconsider(older.path)
+
+    def _order_rotated(self, group: RunGroup, new: Sequence[Member]) -> Iterator[Event]:
+        """Announce the streams of a rotated log again, in the order of its files, if new ones are among them.
+
+        A file that is moved aside is found after the log that continues it, but began before."""
+        live = {log_name(member.path).live for member in new}
+        followed: dict[str, list[Followed]] = {}
+        for member in group.members:
+            log = self._by_path.get(member.path)
+            if log is not None and not log.retired and log.found.stream >= 0 and log_name(log.path).live in live:
+                followed.setdefault(log_name(log.path).live, []).append(log)
+        for logs in followed.values():
+            logs.sort(key=lambda log: file_order(log.path))
+            for log, order in zip(logs, sorted(log.found.order for log in logs), strict=True):
+                if log.found.order != order:
+                    log.found = replace(log.found, order=order)
+                    yield log.found
 
     def _new_followed(self, member: Member, run: int, file: FoundFile, log_format: Format) -> Followed:
         """run: -1 for text that is not reported."""
