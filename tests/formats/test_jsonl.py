@@ -291,6 +291,68 @@ def test_the_numbers_beside_the_response_of_a_step_are_points(sample: Any) -> No
     }, "too few for two texts: a sample"
 
 
+def rows_with_texts(every: int, text: dict[str, Any], count: int = 20) -> list[dict[str, Any]]:
+    return [
+        {"step": step, "reward": step / 8, "loss": step / 16, **(text if step % every == 0 else {})}
+        for step in range(count)
+    ]
+
+
+TEXTS = [{"text": "x" * 5000}, {"prompt": "2 + 2 =", "response": "4"}, {"response": "4"}, {"note": "x" * 400}]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=["text", "prompt", "response", "note"])
+@pytest.mark.parametrize("every", [1, 5])
+def test_rows_of_metrics_with_a_text_lose_no_number(text: dict[str, Any], every: int) -> None:
+    rows = rows_with_texts(every, text)
+    assert jsonl.matches("metrics.jsonl", lines(*rows)[:4096])
+    wanted = {"reward": [(s, repr(s / 8)) for s in range(20)], "loss": [(s, repr(s / 16)) for s in range(20)]}
+    assert read(*rows) == wanted
+    assert series(feed(jsonl.decoder(), lines(*rows), range(0, len(lines(*rows)), 37))) == wanted
+    wrapped = [{"step": row.pop("step"), "data": row} for row in rows]
+    assert read(*wrapped) == wanted
+
+
+def test_texts_in_rows_without_a_loss_need_rows_without_texts() -> None:
+    def row(step: int, **text: str) -> dict[str, Any]:
+        return {"step": step, "reward": step / 8, **text}
+
+    text = {"response": "4"}
+    rows = [row(step, **({} if step % 5 == 2 else text)) for step in range(20)]
+    assert read(*rows) == {"reward": [(step, repr(step / 8)) for step in range(20)]}
+    assert jsonl.matches("metrics.jsonl", lines(*rows)[:4096])
+    samples = [row(step, **text) for step in range(20)]
+    assert read(*samples) == {}
+    assert not jsonl.matches("metrics.jsonl", lines(*samples)[:4096])
+
+
+def test_samples_beside_rows_of_metrics_are_ignored() -> None:
+    """Several samples to a step, each with its reward and loss, before or after the row of metrics of that step."""
+    sample = {"prompt": "2 + 2 =", "response": "4"}
+    rows: list[dict[str, Any]] = []
+    for step in range(10):
+        samples = [{"step": step, "reward": 1.0, "loss": 0.1 * n, **sample} for n in range(1 + step % 3)]
+        metrics = {"step": step, "reward": step / 8, "loss": step / 16}
+        rows += [metrics, *samples] if step % 2 else [*samples, metrics]
+    assert read(*rows) == {
+        "reward": [(s, repr(s / 8)) for s in range(10)],
+        "loss": [(s, repr(s / 16)) for s in range(10)],
+    }
+    only = [row for row in rows if "prompt" in row and row["step"] % 3]
+    assert read(*only) == {}
+    assert not jsonl.matches("7.jsonl", lines(*only)[:4096])
+
+
+def test_last_row_with_a_text_is_read_once_the_log_rests() -> None:
+    row = {"step": 90, "reward": 0.75, "loss": 1.5, "text": "x" * 5_000_000}
+    decoder = jsonl.decoder()
+    assert decoder.feed(lines({"step": 89, "reward": 0.5, "loss": 1.0}, row)[:-1]) != []
+    assert series(decoder.flush()) == {"reward": [(90, "0.75")], "loss": [(90, "1.5")]}
+    assert not decoder.must_reread
+    decoder.feed(lines({"step": 90, "reward": 0.25, "loss": 1.5, "text": "y"}))
+    assert decoder.must_reread, "two to a step are samples"
+
+
 def test_dump_of_rollouts_is_not_a_log_of_metrics() -> None:
     """The dump of verl for each step: input, output and the results of the reward function."""
     extra = {f"reward_{number}": 0.5 for number in range(12)}

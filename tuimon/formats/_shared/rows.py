@@ -13,7 +13,8 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
   unless the key denotes a name ("run_id", "version", "date"). Booleans, null, lists and other text are not points.
 - Rows that are samples are ignored: rows with a prompt, a completion … (SAMPLE_KEYS), and rows without a step that hold
   a long text or a list of objects. In a row with a step these entries are skipped, as trainers put a note, a command
-  line or a sample beside the numbers. A file is a log of metrics only if such rows have many numbers (NUMBERS_BESIDE).
+  line or a sample beside the numbers. A file is a log of metrics only if such rows have many numbers (NUMBERS_BESIDE),
+  or, as JSON lines, if the rows around them show that they are not samples (json._texts).
 
 The lists of keys are from the trainers named in the modules of tuimon.formats.
 """

@@ -39,6 +39,7 @@ from tuimon.formats._shared.rows import (
     looks_like_metrics,
 )
 from tuimon.formats.json import clearml
+from tuimon.formats.json._texts import OF_TRAINING, TextRows, rows_with_texts_removed
 from tuimon.model.points import Item
 
 _ROWS_EXAMINED = 3
@@ -49,22 +50,40 @@ _NAME_KEYS = ("metric", "metric_name", "key", "tag", "name")
 """Keys of the name of the metric in rows of one metric each."""
 _SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]')
 _TEXT = re.compile(rb'"[^"]{%d}' % (LONG_TEXT + 1))
+_TRAINING = re.compile(rb'"%b"\s*:\s*(?:-?\d|NaN|-?Infinity)' % OF_TRAINING.encode())
 _STEP = re.compile(rb'"(?:' + "|".join(STEP_KEYS).encode() + rb')"\s*:\s*["\d]')
 _NUMBER = re.compile(rb'"\s*:\s*(?:-?\d|NaN|-?Infinity)')
 
 
-def decoder() -> JSONLines:
-    reader = RowReader(Names())
-    read_events = clearml.reader()
+class MetricLines(JSONLines):
+    """StreamDecoder of lines of metrics; what becomes of rows with texts is described in `_texts`."""
 
-    def read(values: list[Any]) -> list[Item]:
+    def __init__(self) -> None:
+        super().__init__(self._points)
+        self._reader = RowReader(Names())
+        self._texts = TextRows()
+        self._read_events = clearml.reader()
+
+    def flush(self) -> list[Item]:
+        items = super().flush()
+        rows = self._texts.flush()
+        return items + self._reader.read(rows) if rows else items
+
+    @property
+    def must_reread(self) -> bool:
+        return self._texts.was_wrong
+
+    def _points(self, values: list[Any]) -> list[Item]:
         rows = [_named(value) for value in values if type(value) is dict]
+        items = self._reader.read(self._texts.read(rows))
         if len(rows) == len(values):
-            return reader.read(rows)
+            return items
         # a ClearML log shares its name with others, and is taken for one of them while it is empty
-        return reader.read(rows) + read_events([value for value in values if type(value) is list])
+        return items + self._read_events([value for value in values if type(value) is list])
 
-    return JSONLines(read)
+
+def decoder() -> MetricLines:
+    return MetricLines()
 
 
 def tail(head: bytes, data: bytes) -> list[Item]:
@@ -92,12 +111,13 @@ def matches(name: str, head: bytes) -> bool:
         return (by_name or name in _LINES_DESPITE_NAME) and _begins_like_metrics(last)
     rows = [_parsed(line) for line in whole[:_ROWS_EXAMINED]]
     if by_name:
-        return all(row is None for row in rows) or (any(map(looks_like_metrics, rows)) and not _of_one_step(rows))
-    return (
-        isinstance(rows[0], dict)
-        and all(isinstance(row, dict) for row in rows)
-        and any(looks_like_metrics(row) and has_step(flatten(row)) for row in rows)
-    )
+        if all(row is None for row in rows) or (any(map(looks_like_metrics, rows)) and not _of_one_step(rows)):
+            return True
+    elif not all(isinstance(row, dict) for row in rows):
+        return False
+    elif any(looks_like_metrics(row) and has_step(flatten(row)) for row in rows):
+        return True
+    return any(map(looks_like_metrics, rows_with_texts_removed(map(_parsed, whole))))
 
 
 def _of_one_step(rows: Sequence[Any]) -> bool:
@@ -116,12 +136,12 @@ def _begins_like_metrics(line: bytes) -> bool:
     if not line or is_utf16(line):  # for UTF-16 JSONLines then reports the reason
         return True
     if line.endswith(b"}") and (row := _parsed(line)) is not None:
-        return looks_like_metrics(row)
+        return looks_like_metrics(row) or any(map(looks_like_metrics, rows_with_texts_removed([row])))
     if not line.startswith(b'{"'):
         return False
     numbers, texts = len(_NUMBER.findall(line)), len(_TEXT.findall(line)) + len(_SAMPLE.findall(line))
     if texts:
-        return bool(_STEP.search(line)) and numbers > NUMBERS_BESIDE * texts
+        return bool(_STEP.search(line)) and (numbers > NUMBERS_BESIDE * texts or bool(_TRAINING.search(line)))
     return len(line) < 64 or numbers > 0
 
 
