@@ -127,3 +127,23 @@ def test_bracket_does_not_always_end_a_line(cuts: list[int]) -> None:
     brackets = [index + 1 for index, byte in enumerate(data) if byte in b"]}"]
     actual = rows(items_read_at_cuts(data, [*(cut for cut in cuts if cut < len(data)), *brackets]))
     assert [(name, step, value) for name, step, value, _ in actual] == wanted
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.randoms(use_true_random=True), st.sampled_from([1, 2, 5, 7]), st.sampled_from([20, 60]))
+def test_bar_that_is_not_drawn_again_after_a_row(rng: random.Random, every: int, total: int) -> None:
+    """The bar of every step is drawn once: before the row of the step, if it has one."""
+
+    def bar(step: int) -> str:
+        return f"\r{step / total:4.0%}|     | {step}/{total} [00:01<05:00,  5.00it/s]"
+
+    text, wanted = f"  Num Epochs = 3\n  Total optimization steps = {total}\n{bar(0)}", list[Point]()
+    for step in range(1, total + 1):
+        text += bar(step)
+        if step % every == 0:
+            row = {"loss": rng.uniform(-1, 1), "epoch": round(3 * step / total, 2)}
+            text += f"\n{row}\n"
+            wanted += [(name, step, repr(value)) for name, value in row.items()]
+    cuts = [rng.randrange(len(text)) for _ in range(rng.choice([0, 5, 50]))]
+    actual = rows(items_read_at_cuts(text.encode(), cuts))
+    assert sorted((name, step, value) for name, step, value, _ in actual) == sorted(wanted)

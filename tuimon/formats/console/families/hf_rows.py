@@ -12,12 +12,16 @@ resumed in the same log. A flush gives held rows a guessed step: the one that th
 unfinished bar; if later lines contradict the guess, it is disproved. A row whose epoch shows that it was logged before
 the bar (standard output is buffered, the bar on standard error is not) has the step of its epoch. Rows of an evaluation
 and the final summary have the step of the training row before them, unless a bar right after them gives a later one.
+Some writers do not draw the bar again after a row: then the bar before it shows its step. Where the bar after the first
+row is one step further than that before it, the row is held back until the second one, which shows whether the steps
+before or after the rows are multiples of the interval at which the trainer logs.
 Source: transformers/trainer_callback.py (ProgressCallback, PrinterCallback).
 """
 
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -52,6 +56,22 @@ class _Held(Struct):
     training: bool
     """False for an evaluation or a summary, which has the step of the row before."""
     epoch: float | None
+    before: int
+    """Steps done by the bar before the row; negative without one."""
+    after: int | None = None
+    """Steps done by the bar after the row, if the row is held until it is known whether that is its step."""
+
+
+class _Known(Struct, frozen=True):
+    """What is known after some rows."""
+
+    last_step: int = 0
+    training_step: int = 0
+    """Step of the last training row."""
+    interval: int | None = None
+    """Steps from one training row to the next."""
+    epoch: float | None = None
+    """Epoch of the last training row."""
 
 
 class HFRowReader(LineReader):
@@ -62,14 +82,11 @@ class HFRowReader(LineReader):
         """Steps with which the first of the held rows were given on a flush."""
         self._bar_step = -1
         """Steps done by the last bar; negative before the first bar."""
+        self._bar_precedes: bool | None = None
+        """Whether the bar before a row shows its step, not the one after it; None until two rows have been compared."""
         self._open_bar: int | None = None
         """Steps done by a bar whose line has not ended: it may still turn out to be nested."""
-        self._last_step = 0
-        self._last_training_step = 0
-        self._interval: int | None = None
-        """Steps from one training row to the next."""
-        self._last_epoch: float | None = None
-        """Epoch of the last training row."""
+        self._known = _Known()
         self._row_lines: list[str] = []
         """First lines of a row that is printed over several."""
 
@@ -109,9 +126,11 @@ class HFRowReader(LineReader):
         epoch = row.get("epoch")
         training = "train_runtime" not in row and not all(_EVALUATION.match(key) or key == "epoch" for key in row)
         self.sink.held_count += 1
-        self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None))
+        self._held.append(_Held(values, line, training, epoch if isinstance(epoch, float) else None, self._bar_step))
         if self._bar_step < 0 or len(self._held) >= _MAX_HELD:
             self._release(None)
+        elif self._bar_precedes and len(self._held) == 1 and self._bar_step > self._known.training_step:
+            self._release(self._bar_step)
         return True
 
     def _read_bar(self, line: Line) -> None:
@@ -125,11 +144,31 @@ class HFRowReader(LineReader):
         if done < self._bar_step:  # another training, or the same one resumed, writes into the same log
             if self._held:
                 self._release(None)
-            self._last_step, self._last_training_step, self._interval, self._last_epoch = 0, 0, None, None
+            self._known = _Known()
         self._bar_step = done
         if self._held:
-            self._release(done)
+            if self._bar_precedes is not None or self._compare(done):
+                self._release(done)
             self.sink.report_progress(done, int(bar["total"]))
+
+    def _compare(self, done: int) -> bool:
+        """Find out from the first two training rows and the bars around each whether the bar before a row has its step.
+        Return whether the steps of the held rows are known now.
+
+        The trainer logs at multiples of an interval. If the bars before the rows show such multiples (5, 10) and those
+        after them show one more (6, 11), the bar is not drawn again after a row."""
+        new = [row for row in self._held if row.after is None]
+        for row in new:
+            row.after = done
+        rows = [row for row in self._held if row.training]
+        if not rows or rows[-1].after != done:
+            return not rows
+        if not all(0 < row.before == row.after - 1 for row in rows if row.after is not None):
+            self._bar_precedes = False
+        elif len(rows) > 1:
+            first, interval = rows[0].before, rows[1].before - rows[0].before
+            self._bar_precedes = interval > 0 and (first == interval or (interval > 1 and first % interval == 0))
+        return self._bar_precedes is not None
 
     def flush(self) -> None:
         known, guessed = len(self._guessed), self._guessed
@@ -141,8 +180,8 @@ class HFRowReader(LineReader):
             self.sink.guess_row(row.values, step, row.line)
 
     def _release(self, done: int | None) -> None:
-        """Add the held rows. The last of them has step `done`, unless that is None (unknown)."""
-        steps, self._last_step, self._last_training_step, self._interval = self._steps_of_held(done)
+        """Add the held rows. The last of them has step `done`, unless that is None (unknown) or its bar is known."""
+        steps, self._known = self._steps_of_held(done)
         known = len(self._guessed)
         if steps[:known] != self._guessed:
             self.sink.disproved = True
@@ -150,49 +189,61 @@ class HFRowReader(LineReader):
             if index < known:
                 self.sink.confirm_row(row.values, step)
             else:
-                self.sink.add_row(row.values, step, row.line, counted=done is None)
-            if row.training:
-                self._last_epoch = row.epoch
+                self.sink.add_row(row.values, step, row.line, counted=done is None and row.after is None)
         self._held, self._guessed = [], []
 
-    def _steps_of_held(self, done: int | None) -> tuple[list[int], int, int, int | None]:
-        """Return the steps of the held rows, and the last step, last training step and interval after them."""
-        last, last_training, interval = self._last_step, self._last_training_step, self._interval
-        training_steps = iter(self._training_steps([row for row in self._held if row.training], done))
+    def _steps_of_held(self, done: int | None) -> tuple[list[int], _Known]:
+        """Return the steps of the held rows, and what is known after them."""
+        before, steps = self._known, list[int]()
+        for after, group in groupby(self._held, key=lambda row: row.after):
+            rows = list(group)
+            if after is not None and self._bar_precedes and rows[0].training:
+                after = rows[0].before
+            part, self._known = self._steps_of_group(rows, done if after is None else after)
+            steps += part
+        known, self._known = self._known, before
+        return steps, known
+
+    def _steps_of_group(self, held: list[_Held], done: int | None) -> tuple[list[int], _Known]:
+        """Return the steps of rows without a bar between them, and what is known after them."""
+        known = self._known
+        last, last_training, interval, epoch = known.last_step, known.training_step, known.interval, known.epoch
+        training_steps = iter(self._training_steps([row for row in held if row.training], done))
         steps: list[int] = []
-        for row in self._held:
+        for row in held:
             if row.training:
                 step = next(training_steps)
                 if last_training and step > last_training:
                     interval = step - last_training
                 last = last_training = step
-            elif row is self._held[-1] or (done is not None and not last):
+                epoch = row.epoch
+            elif row is held[-1] or (done is not None and not last):
                 last = max(last, self._bar_step if done is None else done)
             steps.append(last)
-        return steps, last, last_training, interval
+        return steps, _Known(last, last_training, interval, epoch)
 
     def _training_steps(self, rows: list[_Held], done: int | None) -> list[int]:
         count = len(rows)
-        interval = self._interval or 1
+        interval = self._known.interval or 1
         by_epoch = self._steps_by_epoch(rows)
         if by_epoch and (done is None or by_epoch[-1] <= done):
             return by_epoch
         if done is None and count == 1:
-            return [max(self._last_training_step + interval, self._bar_step)]
+            return [max(self._known.training_step + interval, self._bar_step)]
         if done is None or not rows:
-            return [self._last_training_step + interval * (index + 1) for index in range(count)]
+            return [self._known.training_step + interval * (index + 1) for index in range(count)]
         last_epoch = rows[-1].epoch
-        if self._interval is None and last_epoch and all(row.epoch is not None for row in rows):
+        if self._known.interval is None and last_epoch and all(row.epoch is not None for row in rows):
             return [round(done * (row.epoch or 0.0) / last_epoch) for row in rows]
         return [max(0, done - interval * (count - 1 - index)) for index in range(count)]
 
     def _steps_by_epoch(self, rows: list[_Held]) -> list[int]:
         """Return the steps that the epochs of the rows give at the steps per epoch so far. Empty if the epochs are not
         known, do not rise, or are not whole intervals apart, for example because they are rounded."""
-        step, epoch = self._last_training_step, self._last_epoch
-        if not self._interval or not step or not epoch or epoch <= 0:
+        step, epoch = self._known.training_step, self._known.epoch
+        if not self._known.interval or not step or not epoch or epoch <= 0:
             return []
-        intervals_per_epoch = step / epoch / self._interval
+        intervals_per_epoch = step / epoch / self._known.interval
         steps: list[int] = []
         before = 0
         for row in rows:
@@ -200,7 +251,7 @@ class HFRowReader(LineReader):
             if not before < round(passed) or abs(passed - round(passed)) > _TOLERANCE:
                 return []
             before = round(passed)
-            steps.append(step + before * self._interval)
+            steps.append(step + before * self._known.interval)
         return steps
 
 
