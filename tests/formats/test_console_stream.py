@@ -69,6 +69,27 @@ def test_traceback_at_the_end_is_a_crash() -> None:
     assert state(feed(ConsoleDecoder(), text.encode())) == ("crashed", "ValueError: bad")
 
 
+def bar(step: int) -> str:
+    return f"\r {step:2}%|####      | {step}/80 [00:08<00:10,  4.20it/s]"
+
+
+@pytest.mark.parametrize("name", ["", "Training: "])
+@pytest.mark.parametrize("read_before", [False, True])
+def test_bar_that_is_drawn_again_after_a_traceback_is_no_sign_of_life(name: str, read_before: bool) -> None:
+    """The row is held back until the bar after it, which is on the line of the traceback."""
+    text = f"\r{name}{bar(1)[1:]}\n{{'loss': '0.5', 'epoch': '0.1'}}\n\r{name}{bar(1)[1:]}"
+    text += "".join(f"\r{name}{bar(step)[1:]}" for step in (1, 2)) + "\n{'loss': 'nan', 'epoch': '0.2'}\n"
+    crash = f'\r{name}{bar(2)[1:]}Traceback (most recent call last):\n  File "x.py", line 1\n    f()\n'
+    crash += f"{bar(2)}\nRuntimeError: bad value\nand why it is bad\n" + f"\r{name}{bar(2)[1:]}\n" * 30
+    decoder = ConsoleDecoder()
+    items = [*decoder.feed(text.encode()), *(decoder.flush() if read_before else ())]
+    items += [*decoder.feed(crash.encode()), *decoder.flush()]
+    assert not decoder.must_reread
+    assert state(items) == ("crashed", "RuntimeError: bad value")
+    assert [item.step for item in items if isinstance(item, Fact) and item.topic == "state"] == [2]
+    assert state(decoder.feed(b"step 3 loss 0.5\n")) == ("running", "its log continues")
+
+
 def test_run_that_continues_has_not_crashed() -> None:
     text = b"Traceback (most recent call last):\n  x\nValueError: bad\n"
     decoder = ConsoleDecoder()

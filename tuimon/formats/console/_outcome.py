@@ -2,19 +2,18 @@
 
 The last words of a trainer ("pipeline complete!") are believed at once. A traceback alone is weak evidence, as programs
 also log those of errors that they survive: it counts only if little else follows, and is withdrawn when metrics or
-ordinary lines continue; so do lines such as "Training finished", which may be about one of several trainings. Fatal
-events (out of memory, a signal, a scheduler, a collective that timed out) count until
+ordinary lines continue (a bar that is drawn again is none). So do lines such as "Training finished", which may be about
+one of several trainings. Fatal events (out of memory, a signal, a scheduler, a collective that timed out) count until
 metrics continue, and are reported with their cause.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from math import isnan
 
-from tuimon.formats.console.families import Line, Pair
-from tuimon.formats.console.families._line import plain
+from tuimon.formats.console.families import Line, Sink
+from tuimon.formats.console.families._line import PROGRESS_BAR, plain
 from tuimon.model.points import Fact, Item, Topic
 
 _TRACEBACK = "Traceback (most recent call last)"
@@ -110,6 +109,10 @@ class Outcome:
         self._cause = ""
         self._weak = False
         self._in_traceback = False
+        self._offset = -1
+        """Offset of the line that showed the state."""
+        self._bar: tuple[str, str] | None = None
+        """(steps done, total) of the bar that was last drawn after a traceback."""
         self._lines_after = 0
         self._passing = _PASSING
         """Number of lines after which the state is withdrawn."""
@@ -146,6 +149,11 @@ class Outcome:
         text = plain(raw[:_SCANNED])
         if not text or text[0].isspace() or text.startswith((_TRACEBACK, *_CHAINED)):
             return
+        if bar := PROGRESS_BAR.match(text):
+            count = bar["done"], bar["total"]
+            redrawn, self._bar = self._bar in (None, count), count
+            if self._in_traceback or redrawn:  # tqdm draws its last state again when a program ends
+                return
         if self._in_traceback:
             self._in_traceback = False
             self._evidence = text[:_MAX_EVIDENCE]
@@ -154,9 +162,13 @@ class Outcome:
             if self._lines_after > self._passing:
                 self._clear()
 
-    def row_followed(self, row: Sequence[Pair]) -> None:
-        """Withdraw the state, as metrics were logged after it; those of a final evaluation do not restart a finished
-        run."""
+    def row_followed(self, sink: Sink) -> None:
+        """Withdraw the state, as the last row of a sink was logged after it. A row of a final evaluation does not
+        restart a finished run, and one that was held back was logged before."""
+        row = sink.last_row
+        if sink.last_offset < self._offset:
+            self._step = sink.step
+            return
         if self._state == "crashed" or (
             self._state == "finished" and not all(_EVALUATION.match(name) for name, _ in row)
         ):
@@ -178,6 +190,7 @@ class Outcome:
 
     def _set(self, state: str, line: Line, step: int | None, weak: bool, whole: bytes) -> None:
         self._state, self._step, self._weak, self._cause = state, step, weak, ""
+        self._offset, self._bar = line.offset, None
         self._evidence = (plain(whole[:_SCANNED]) or line.text).strip()[:_MAX_EVIDENCE]
         self._time = None if isnan(line.time) else line.time
         self.watching = self._in_traceback = False

@@ -219,7 +219,7 @@ class ConsoleDecoder(StreamDecoder):
                     task.blocks[index] = reader
                 if task.sink.row_count > rows_before:
                     self._latest_sink = task.sink
-                    self._outcome.row_followed(task.sink.last_row)
+                    self._outcome.row_followed(task.sink)
                 if used:
                     break
         if task.blocks and ended:

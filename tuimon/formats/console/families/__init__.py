@@ -84,6 +84,8 @@ class Sink:
         self.step: int | None = None
         """Step of the last row, from any reader. Lines that name no step belong to it."""
         self.last_row: list[Pair] = []
+        self.last_offset = -1
+        """Offset of the line of the last row."""
         self.row_count = 0
         self.interrupted = False
         """Whether lines are missing since the last row that named its step."""
@@ -120,7 +122,7 @@ class Sink:
         if not counted and not keep_step:
             self.interrupted = False
         self.guess_row(row, step, line)
-        self.confirm_row(row, step)
+        self.confirm_row(row, step, line)
         if keep_step:
             self.step = step_before
         if self.line_steps is not None and not counted:
@@ -135,9 +137,9 @@ class Sink:
         if self.fallback_names and not self.fallback_names.isdisjoint(name for name, _ in row):
             self.disproved = True
 
-    def confirm_row(self, row: list[Pair], step: int) -> None:
+    def confirm_row(self, row: list[Pair], step: int, line: Line) -> None:
         """Record a row whose points were added by `guess_row`."""
-        self.step, self.last_row = step, row
+        self.step, self.last_row, self.last_offset = step, row, line.offset
         self.row_count += 1
 
     def add_fallback(self, row: Iterable[Pair], step: int, time: float) -> None:

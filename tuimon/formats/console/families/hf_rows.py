@@ -187,7 +187,7 @@ class HFRowReader(LineReader):
             self.sink.disproved = True
         for index, (row, step) in enumerate(zip(self._held, steps, strict=True)):
             if index < known:
-                self.sink.confirm_row(row.values, step)
+                self.sink.confirm_row(row.values, step, row.line)
             else:
                 self.sink.add_row(row.values, step, row.line, counted=done is None and row.after is None)
         self._held, self._guessed = [], []
