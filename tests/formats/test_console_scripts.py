@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.json_points import feed, series
+from support.json_points import facts, feed, series
 
 from tuimon.formats.console.text import ConsoleDecoder, matches
 
@@ -293,3 +293,35 @@ def test_tables_of_text(text: str) -> None:
 
 def test_numbers_below_prose_are_no_table() -> None:
     assert read("epoch one  was fine\n5  6\nEpoch  3\n1  2\n") == {}
+
+
+def lightning_fit(first: int, epochs: int) -> str:
+    """Bars of Lightning's TQDMProgressBar: the postfix keeps the results of the last validation and epoch."""
+    text, postfix = "", dict[str, float]()
+
+    def bar(epoch: int, done: int) -> str:
+        inside = "".join(f", {name}={value:#.3g}" for name, value in postfix.items())
+        return f"\rEpoch {epoch}: " + BAR.format(10 * done, done, 10, inside)
+
+    for epoch in range(first, epochs):
+        text += bar(epoch, 0)
+        for done in range(5, 11, 5):
+            text += bar(epoch, done)
+            postfix["loss_step"] = 1 / (1 + epoch * 10 + done)
+            text += bar(epoch, done)
+        text += "\n\rValidation DataLoader 0: 100%|###| 5/5 [00:00<00:00, 9.0it/s]\x1b[A"
+        postfix["val_loss"] = 1 / (2 + epoch)
+        text += bar(epoch, 10)
+        postfix["loss_epoch"] = 1 / (3 + epoch)
+        text += bar(epoch, 10) + ("" if epoch == epochs - 1 else bar(epoch, 0))
+    return f"{text}{bar(epochs - 1, 10)}`Trainer.fit` stopped: `max_epochs={epochs}` reached.\n"
+
+
+@pytest.mark.parametrize("read_each", [0, 50])
+def test_results_that_a_bar_repeats_are_read_when_they_change(read_each: int) -> None:
+    text = (lightning_fit(0, 3) + lightning_fit(3, 6)).encode()
+    items = feed(ConsoleDecoder(), text, range(0, len(text), read_each or len(text)))
+    metrics = {name: [step for step, _ in points] for name, points in series(items).items()}
+    ends = [10, 20, 30, 40, 50, 60]
+    assert metrics == {"loss_step": list(range(5, 61, 5)), "val_loss": ends, "loss_epoch": ends}
+    assert facts(items, "state")[-1]["evidence"] == "`Trainer.fit` stopped: `max_epochs=6` reached."

@@ -130,7 +130,7 @@ class Outcome:
                 self._lines_after, self._passing = 0, _PASSING
         elif match := _FINISHED.search(text):
             weak = match[0].startswith(_WEAKLY_FINISHED)
-            if self._state == "running" or (self._weak and not weak):
+            if self._state == "running" or (not weak and (self._weak or self._state == "finished")):  # the last of fits
                 self._set("finished", line, step, weak, whole)
                 if match[0].startswith(_SUMMARY):
                     self._evidence = "the trainer printed its final summary"
@@ -191,7 +191,10 @@ class Outcome:
     def _set(self, state: str, line: Line, step: int | None, weak: bool, whole: bytes) -> None:
         self._state, self._step, self._weak, self._cause = state, step, weak, ""
         self._offset, self._bar = line.offset, None
-        self._evidence = (plain(whole[:_SCANNED]) or line.text).strip()[:_MAX_EVIDENCE]
+        text = (plain(whole[:_SCANNED]) or line.text).strip()
+        if bar := PROGRESS_BAR.match(text):
+            text = text[bar.end() :].lstrip() or text
+        self._evidence = text[:_MAX_EVIDENCE]
         self._time = None if isnan(line.time) else line.time
         self.watching = self._in_traceback = False
 

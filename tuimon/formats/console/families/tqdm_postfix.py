@@ -6,7 +6,9 @@
 
 Of the states drawn with the same count the last is read, as the postfix is set after the count has risen. If a bar
 starts anew, its counts go on from those of the bar before, unless it names its epoch. Bars of a validation or test
-give val/<name> and test/<name>. A bar needs the name of a result of training, as downloads are bars, too.
+give val/<name> and test/<name>. In the bar of a training, Lightning repeats the results of the last validation and the
+means of the last epoch (val_loss, train_loss_epoch): they are read only when they change, and a bar that is set to 0
+again with all its values is not read. A bar needs the name of a result of training, as downloads are bars, too.
 
 All bars are held back until the log has been read to its end, so that the other lines are known by then. If one of
 them gives a metric later, the log is read again. The last count is held back until it is drawn with the next count,
@@ -24,6 +26,8 @@ from tuimon.formats.console.families._pairs import metric_pairs, names_a_metric
 
 _EPOCH = re.compile(r"\bepochs?\W{0,4}(\d{1,9})(?:\s?/\s?(\d{1,9}))?", re.IGNORECASE | re.ASCII)
 _STAGE = re.compile(r"(?<![a-z])(val(?:id\w{0,6})?|eval\w{0,6}|test(?:ing)?)(?![a-z])", re.IGNORECASE)
+_REPEATED = re.compile(rf"{_STAGE.pattern}|_epoch$", re.IGNORECASE)
+"""Names of metrics that are not logged at each step."""
 _NUMBERS = re.compile(r"[\d.,/:=\s]++|\b(?:nan|inf)\b")
 _MAX_HELD = 200_000
 _MAX_BARS = 200
@@ -39,6 +43,8 @@ class _Bar(Struct):
     epoch: int | None = None
     first_epoch: int = 1
     step: int = 0
+    last: list[Pair] = []
+    """The last state."""
     row: list[Pair] = []
     """The last state of the current count; empty if it has been given."""
     given: list[Pair] = []
@@ -51,6 +57,8 @@ class TqdmPostfixReader(LineReader):
         super().__init__(sink)
         self._bars: dict[str, _Bar] = {}
         self._held: list[tuple[list[Pair], int, float]] = []
+        self._repeated: dict[str, float] = {}
+        """Last value of each metric that bars repeat."""
 
     def interrupt(self) -> None:
         super().interrupt()
@@ -77,7 +85,11 @@ class TqdmPostfixReader(LineReader):
                 return False
             bar = self._bars[key] = _Bar()
         epoch = _EPOCH.search(name)
+        last = bar.last
+        bar.last = row
         self._move(bar, done, total, int(epoch[1]) if epoch else None)
+        if not done and _equal(row, last):
+            return False
         stage = _STAGE.search(name)
         if stage:
             prefix = "test/" if stage[1].lower().startswith("test") else "val/"
@@ -102,10 +114,21 @@ class TqdmPostfixReader(LineReader):
             if bar.given and bar.row != bar.given:
                 self.sink.disproved = True
             elif not bar.given:
-                self._held.append((bar.row, bar.step, bar.time))
+                self._hold(bar)
         bar.row = []
         if len(self._held) >= _MAX_HELD:
             self._release()
+
+    def _hold(self, bar: _Bar) -> None:
+        row = []
+        for name, value in bar.row:
+            if _REPEATED.search(name) and "/" not in name:
+                known = self._repeated.get(name)
+                self._repeated[name] = value
+                if known is not None and _equal([(name, known)], [(name, value)]):
+                    continue
+            row.append((name, value))
+        self._held.append((row, bar.step, bar.time))
 
     def _release(self) -> None:
         for row, step, time in self._held:
@@ -118,9 +141,14 @@ class TqdmPostfixReader(LineReader):
                 if bar.given and bar.row != bar.given:
                     self.sink.disproved = True
                 elif not bar.given:
-                    self._held.append((bar.row, bar.step, bar.time))
+                    self._hold(bar)
                     bar.given = bar.row
         self._release()
+
+
+def _equal(row: list[Pair], other: list[Pair]) -> bool:
+    """Return whether two rows are equal, with NaN equal to NaN."""
+    return repr(row) == repr(other)
 
 
 FAMILY = Family("tqdm-postfix", ("%|",), TqdmPostfixReader, order=8)
