@@ -20,6 +20,10 @@ from tuimon.model.points import Indices, Steps
 from tuimon.store.series import SegmentLayout, Series
 from tuimon.store.streams import StreamView
 
+_FEW = 4
+"""Fewer steps than this, none of which was logged before, may be out of order."""
+_MANY = 4096
+"""Points before a place where the steps go back that are compared with those after it."""
 _ANY_LENGTH = 1 << 62
 """More points than any series has."""
 
@@ -84,8 +88,10 @@ class Arrangement(Struct, frozen=True, eq=False):
 def restarts_within(steps: Steps) -> list[int]:
     """Return the positions at which the steps of one stream start again.
 
-    Steps that go back and then climb through at least two values below the highest step before are a restart: 0 5 2 3.
-    A single point out of order is not: 0 5 2 6.
+    Steps that go back and then climb through at least two values below the highest step before are a restart if one of
+    these was logged before: 0 1 2 3 1 2. If none was, rows are merely out of order, which hides no point: 0 5 2 6 and
+    0 5 2 3 6. But _FEW values that lie between steps logged before are a restart that logs other steps:
+    0 10 20 30 40 14 19 24 29 34.
     """
     back = np.flatnonzero(steps[1:] < steps[:-1]) + 1
     if len(back) == 0:
@@ -97,17 +103,28 @@ def restarts_within(steps: Steps) -> list[int]:
     rise = rises[np.searchsorted(rises, back, "right")]
     climbs = rise < ends
     second = steps[np.where(climbs, rise, 0)]
+    _, first, number = np.unique(steps, return_index=True, return_inverse=True)
+    first_logged = first[number]
     restarts: list[int] = []
-    highest = int(steps[back[0] - 1])
-    for position, climbing, value, last in zip(
-        back.tolist(), climbs.tolist(), second.tolist(), steps[ends - 1].tolist(), strict=True
+    highest, begin = int(steps[back[0] - 1]), 0
+    for position, end, climbing, value, last in zip(
+        back.tolist(), ends.tolist(), climbs.tolist(), second.tolist(), steps[ends - 1].tolist(), strict=True
     ):
         if climbing and value < highest:
-            restarts.append(position)
-            highest = last
-        else:
-            highest = max(highest, last)
+            below = slice(position, position + int(np.searchsorted(steps[position:end], highest)))
+            again = bool((first_logged[below] < position).any())
+            if again or _lies_between(steps[below], steps[max(begin, position - _MANY) : position]):
+                restarts.append(position)
+                highest, begin = last, position
+                continue
+        highest = max(highest, last)
     return restarts
+
+
+def _lies_between(new: Steps, before: Steps) -> bool:
+    """Return whether ascending steps, none of which was logged before, are many and lie between steps before them."""
+    distinct = 1 + int(np.count_nonzero(new[1:] > new[:-1]))
+    return distinct >= _FEW and len(np.unique(before[(before > new[0]) & (before < new[-1])])) > 1
 
 
 def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
