@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.analysis.run_filter import parse
+from tuimon.analysis.run_filter import SYNONYMS, parse, unknown
 
 
 @dataclass
@@ -19,8 +19,14 @@ class Run:
     fields: dict[str, object]
     config: Mapping[str, Any] = field(default_factory=dict)
 
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
     def field(self, name: str) -> object:
-        return self.fields.get(name)
+        value = self.fields.get(name)
+        return (value, *SYNONYMS.get(str(value), ())) if name == "state" else value
+
+    def metric(self, name: str) -> float | None:
+        return self.metrics.get(name)
 
 
 RUNS = {
@@ -31,9 +37,10 @@ RUNS = {
     "grpo_b": Run(
         {"name": "grpo_b", "state": "finished", "step": 200, "reward": math.nan, "age": 7200.0, "alerts": 2},
         {"optim": {"lr": 1e-6}, "algorithm": "GRPO", "model": "Llama", "lr_min": 1},
+        {"val_loss": 0.4},
     ),
     "ppo_debug": Run(
-        {"name": "ppo_debug", "state": "stalled", "step": None, "reward": None, "age": 600.0, "alerts": 0},
+        {"name": "ppo_debug", "state": "crashed", "step": None, "reward": None, "age": 600.0, "alerts": 0},
         {"learning_rate": "0.0005", "algorithm": "PPO"},
     ),
 }
@@ -71,6 +78,11 @@ RUNS = {
         ("model:llama | algo=ppo", "grpo_b ppo_debug"),
         ("| ppo |", "ppo_debug"),
         ("flag=true", "grpo_a"),
+        ("val_loss<0.5", "grpo_b"),
+        ("val_loss>0.5", ""),
+        ("failed", "ppo_debug"),
+        ("state:failed", "ppo_debug"),
+        ("-failed done", "grpo_b"),
         ("flag>0", ""),
         ("seed=1", "grpo_a"),
         ("nothing=1", ""),
@@ -90,6 +102,32 @@ def test_missing_number_matches_all_runs_and_is_reported(text: str) -> None:
     run_filter = parse(text)
     assert "needs a number" in run_filter.problem
     assert run_filter.matches(RUNS["grpo_a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("grpo lr>1e-9 val_loss<1 state:running failed", ""),
+        ("val_los<1", "No setting or metric val_los; did you mean val_loss?"),
+        ("algorithn=PPO", "No setting or metric algorithn; did you mean algorithm?"),
+        ("nosuch<3", "No setting or metric nosuch; fields: name state step age reward loss alerts"),
+        ("-nosuch<3 | grpo", "No setting or metric nosuch; fields: name state step age reward loss alerts"),
+        ("state:runing", "No state runing; did you mean running?"),
+        (
+            "state:xyz",
+            "No state xyz; known: crashed, ended, finished, quiet, running, stalled, stopped, waiting",
+        ),
+        ("state:stalled", "No run is stalled; the states are crashed, finished, running"),
+        ("debog", "No name, path or state debog; states: running"),
+        ("waiting", "No run is waiting; the states are crashed, finished, running"),
+        ("grpo crashed", ""),
+    ],
+)
+def test_unknown_words_are_named_with_the_nearest_known_ones(text: str, expected: str) -> None:
+    wanted, runs = parse(text), list(RUNS.values())
+    problem = unknown(wanted, runs, ["val_loss"], sum(wanted.matches(run) for run in runs))
+    assert problem.startswith(expected)
+    assert bool(problem) == bool(expected)
 
 
 def test_missing_name_or_value_matches_all_runs() -> None:

@@ -27,18 +27,31 @@ def store_of(series: Series, facts: Sequence[Fact] = (), seconds: float = 1.0) -
     return store
 
 
-def feed(store: Store, series: Series, first: int = 0, seconds: float = 1.0) -> None:
-    store.apply(MetricsFound(0, first, tuple(series)))
+def feed(store: Store, series: Series, first: int = 0, seconds: float = 1.0, stream: int = 0) -> None:
+    store.apply(MetricsFound(stream, first, tuple(series)))
     steps = np.array([step for steps, _ in series.values() for step in steps], np.int64)
     values = np.array([value for _, values in series.values() for value in values], np.float64)
     counts = np.array([len(steps) for steps, _ in series.values()], np.uint32)
     if len(steps):
         ids = np.arange(first, first + len(series), dtype=np.uint32)
-        store.apply(Columns(0, ids[counts > 0], counts[counts > 0], steps, values, START + steps * seconds))
+        store.apply(Columns(stream, ids[counts > 0], counts[counts > 0], steps, values, START + steps * seconds))
 
 
 def run_of(series: Series, facts: Sequence[Fact] = ()) -> Run:
     return store_of(series, facts).snapshot().runs[0]
+
+
+def runs_of(*series: Series, configs: Sequence[Mapping[str, object]] = ()) -> tuple[Run, ...]:
+    """Return a run for each of these series, named run0, run1, …, with these settings, if any."""
+    store = Store()
+    for number, own in enumerate(series):
+        path = f"/logs/run{number}"
+        store.apply(RunFound(number, f"run{number}", path))
+        store.apply(StreamFound(number, number, f"run{number}", f"{path}/events", "tensorboard", 40, "", 0))
+        feed(store, own, stream=number)
+        if number < len(configs):
+            store.apply(FactFound(number, Fact("config", dict(configs[number]))))
+    return store.snapshot().runs
 
 
 def text(row: Row) -> str:

@@ -458,6 +458,12 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         assert listed() == [*names[1:], names[0]]
         for _ in range(SORTS.index("step")):
             await t.press("run_sort_back")
+        await t.press("run_metric")
+        await t.type("loss")
+        assert (t.app.state.runs.metric, t.app.state.runs.sort) == ("loss", "metric")
+        await t.press("run_metric")
+        await t.type("")
+        assert (t.app.state.runs.metric, t.app.state.runs.sort) == ("", "found")
         await t.press("run_first", "run_mark")
         assert (t.app.state.runs.marked, selected()) == ((table.runs[0].path,), names[1])
         await t.press("run_mark_all")

@@ -262,7 +262,7 @@ async def test_general_keys_work_in_the_list_and_the_dashboards_do_not(runs: Pat
     async with opened(runs) as (app, pilot):
         await listed(app, pilot)
         panels = app.state.all_metrics
-        await pilot.press("m", "x")
+        await pilot.press("x", "K")
         assert app.state.all_metrics == panels
         await pilot.press("question_mark")
         await until(app, pilot, lambda s: "Run list" in s or "Leave tuimon" in s)
@@ -309,7 +309,18 @@ async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) ->
     async with opened(runs, (width, 24)) as (app, pilot):
         await listed(app, pilot)
         footer = text(app).splitlines()[-1]
-        keys = ["q quit", "? keys", "r back", "⏎ show", "space mark", "/ filter", "> sort", "o group", "a alerts"]
+        keys = [
+            "q quit",
+            "? keys",
+            "r back",
+            "⏎ show",
+            "space mark",
+            "/ filter",
+            "> sort",
+            "m metric",
+            "o group",
+            "a alerts",
+        ]
         keys += [
             "v grid",
             "d compare",
@@ -325,7 +336,7 @@ async def test_footer_has_whole_keys_and_the_way_back(runs: Path, width: int) ->
         whole = [key for key in keys if f" {key} " in f"{footer} "]
         assert footer.split() == " ".join(whole).split()
         assert whole == keys[: len(whole)]
-        assert len(whole) == {40: 4, 80: 8, 120: 13, 200: 19}[width]
+        assert len(whole) == {40: 4, 80: 8, 120: 12, 200: 20}[width]
 
 
 async def test_thousand_runs_are_listed_and_only_visible_rows_are_rendered(tmp_path: Path) -> None:
@@ -413,3 +424,31 @@ async def test_marked_runs_are_overlaid_by_a_key_of_the_list(runs: Path) -> None
         assert app.run_shown.name in ("b_lr2", "c_lr3"), "a marked run"
         await pilot.press("O")
         await until(app, pilot, lambda s: "2 marked runs are no longer overlaid" in s and "▲ b_lr2" not in s)
+
+
+async def test_any_metric_becomes_a_sorted_column(tmp_path: Path) -> None:
+    for name, value in (("a_lr1", 0.3), ("b_lr2", 0.1), ("c_lr3", 0.2)):
+        write(tmp_path / "many", name, 20, 0.001)
+        with (tmp_path / "many" / name / "metrics.jsonl").open("a") as file:
+            file.write(f'{{"step": 20, "{"val_loss" if value > 0.15 else "eval/loss"}": {value}}}\n')
+    async with opened(tmp_path / "many", (110, 24)) as (app, pilot):
+        screen = await listed(app, pilot)
+        await pilot.press("m", *"val", "escape")
+        assert app.state.runs.metric == ""
+        await pilot.press("m", *"val loss", "enter")
+        await until(app, pilot, lambda s: order(app) == ["b_lr2", "c_lr3", "a_lr1"])
+        assert "val_loss▲" in text(app)
+        assert "0.1000" in row_of(app, "b_lr2"), "spelled eval/loss there"
+        await pilot.press("m", *"nosuch", "enter")
+        await until(app, pilot, lambda s: "No metric of these runs matches nosuch" in s)
+        await pilot.press("slash", *"val_los<1", "enter")
+        await until(app, pilot, lambda s: "No setting or metric val_los; did you mean val_loss or eval/loss?" in s)
+        await pilot.press("escape", "m", "enter")
+        await until(app, pilot, lambda s: "val_loss" not in s)
+        assert app.state.runs.sort == "found"
+        seen = []
+        for _ in range(10):
+            await pilot.press(">")
+            seen.append(app.state.runs.sort)
+        assert set(seen) <= set(screen.table.sorts)
+        assert {"base", "metric"}.isdisjoint(seen), "these columns are not displayed"

@@ -5,8 +5,9 @@ must match. A term is a part of the run's name or path (* and ? are wildcards), 
 name, a comparison and a value: `=` and `!=` compare values, `:` searches for a part, `< <= > >=` compare numbers. "-"
 or "!" before a term negates it. A value with blanks is written in double quotes.
 
-A name is a field that every run has (FIELDS), or a setting: its whole name, its end (`lr` is `optim.lr`), or, if none
-matches, a part of its last word (`algo` is `algorithm`). Input is never evaluated as code.
+A name is a field that every run has (FIELDS), or a setting: its whole name or its end (`lr` is `optim.lr`), or a metric
+by its name or concept (`val_loss`, `best(reward)`), or else a part of a setting's last word (`algo` is `algorithm`).
+Input is never evaluated as code.
 """
 
 from __future__ import annotations
@@ -15,18 +16,25 @@ import fnmatch
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
 
 from tuimon.analysis.comparing import flat
+from tuimon.analysis.metric_filter import nearest
+from tuimon.text import clean
 
 FIELDS = ("name", "state", "step", "age", "reward", "loss", "alerts")
 """Fields of every run; age is in seconds, or has a unit: age<10m."""
-STATES = frozenset(
-    {"running", "finished", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted", "alert", "alerts"}
-)
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    "crashed": ("failed",),
+    "stopped": ("failed", "killed"),
+    "finished": ("done", "completed"),
+}
+"""State -> other words that find runs in it."""
+_NAMED_STATES = ("running", "finished", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted")
+STATES = frozenset({*_NAMED_STATES, "alert", "alerts", *(word for words in SYNONYMS.values() for word in words)})
 """Words that find runs by their state, too."""
 _SPLIT = re.compile(r'\||(?:[^\s"|]|"[^"]*"?)+')
 _TERM = re.compile(r"(?P<key>[^=!<>:\s]+)(?P<sign><=|>=|!=|=|<|>|:)(?P<value>.*)", re.DOTALL)
@@ -38,6 +46,8 @@ _ORDER: Mapping[str, Callable[[float, float], bool]] = {
 }
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d*)?)(s|m|min|h|d)")
+_SAMPLE = 200
+"""Maximum number of runs whose names and settings are offered."""
 _ALIASES = {"lr": "learning_rate", "learning_rate": "lr", "bs": "batch_size"}
 
 
@@ -46,6 +56,10 @@ class FilterTarget(Protocol):
 
     def field(self, name: str) -> object:
         """Return the value of one of FIELDS, or a tuple of several; NaN or None if it is unknown."""
+        ...
+
+    def metric(self, name: str) -> float | None:
+        """Return the last value of a metric, or the best one of best(metric); None if the run does not have it."""
         ...
 
     @property
@@ -94,6 +108,37 @@ def parse(text: str) -> RunFilter:
     return RunFilter(tuple(tuple(terms) for terms in alternatives if terms), problem)
 
 
+def unknown(wanted: RunFilter, runs: Sequence[FilterTarget], metrics: Iterable[str], listed: int) -> str:
+    """Return what is wrong with the first term that no run can match, with the nearest names; "" if all are known.
+
+    metrics: names that are offered. listed: number of runs that the filter matches; a word that is in no name or path
+    is reported only if there are none.
+    """
+    for term in (term for terms in wanted.alternatives for term in terms):
+        is_state = (term.key == "state" and term.sign not in _ORDER) or (not term.key and term.value in STATES)
+        if is_state and not any(_compares(state, term) for state in STATES):
+            return _no("state", term.value, STATES, f"known: {', '.join(sorted(_NAMED_STATES))}")
+        if not term.key or is_state:
+            if listed or any(_holds(Term(term.key, ":", term.value), run) for run in runs):
+                continue
+            if is_state:
+                states = {str(_values("state", run)[0]) for run in runs}
+                return f"No run is {clean(term.value)}; the states are {', '.join(sorted(states))}"
+            names = [str(name) for run in runs[:_SAMPLE] for name in _values("name", run)]
+            return _no("name, path or state", term.value, (*STATES, *names), f"states: {' '.join(_NAMED_STATES)}")
+        if term.key not in FIELDS and not any(_values(term.key, run) for run in runs):
+            settings = (name for run in runs[:_SAMPLE] for name, _ in flat(run.config))
+            known = dict.fromkeys((*FIELDS, *metrics, *settings))
+            return _no("setting or metric", term.key, known, f"fields: {' '.join(FIELDS)}")
+    return ""
+
+
+def _no(kind: str, text: str, known: Iterable[str], otherwise: str) -> str:
+    near = nearest(text, known)
+    question = f"did you mean {' or '.join(clean(name) for name in near)}?" if near else otherwise
+    return f"No {kind} {clean(text)}; {question}"
+
+
 def _holds(term: Term, run: FilterTarget) -> bool:
     values = _values(term.key, run)
     if not term.key and term.value in STATES:
@@ -110,6 +155,8 @@ def _values(key: str, run: FilterTarget) -> list[object]:
         values = [value for name, value in settings if wanted and f".{name}".endswith(f".{wanted}")]
         if values:
             return values
+    if (value := run.metric(key)) is not None:
+        return [value]
     return [value for name, value in settings if key in name.rpartition(".")[2]]
 
 

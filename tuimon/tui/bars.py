@@ -131,16 +131,19 @@ class FilterBar(Horizontal):
     ) -> None:
         """on_edit: called with the text after each change; on_submit: called with it after Enter has closed the bar."""
         super().__init__()
-        self._prompt, self._on_edit, self._on_submit = prompt, on_edit, on_submit
+        self._prompt, self._on_edit, self._on_submit = Static(f" {prompt} / ", markup=False), on_edit, on_submit
         self.line = Input(placeholder=placeholder, compact=True)
         self.display = False
 
     def compose(self) -> ComposeResult:
-        yield Static(f" {self._prompt} / ", markup=False)
+        yield self._prompt
         yield self.line
 
-    def open(self, text: str) -> None:
-        """Show the bar with this text and let it take the keys."""
+    def open(self, text: str, prompt: str = "", placeholder: str = "") -> None:
+        """Show the bar with this text and let it take the keys. prompt, placeholder: the texts from now on, if any."""
+        if prompt:
+            self._prompt.update(f" {prompt} / ")
+            self.line.placeholder = placeholder
         self.line.value = text
         self.display = True
         self.line.focus()

@@ -34,6 +34,8 @@ class RunChoice:
     sort: str = "found"
     """Id of the sort order, from panels.lists.runs.SORTS."""
     reverse: bool = False
+    metric: str = ""
+    """Metric that is shown as a column of its own, or ""."""
     group: str = ""
     """By what the list is grouped: "directory", the name of a setting, or "" for no groups."""
     folded: tuple[str, ...] = ()
@@ -74,6 +76,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         shared_directory([run.path for run in snapshot.runs]),
         frozenset(alert.run for alert in snapshot.alerts if alert.severity == "critical"),
         shared_words([run.name for run in snapshot.runs]),
+        choice.metric,
     )
 
 

@@ -8,18 +8,17 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.run_cache import cached_per_run
 from tuimon.draw import FrameCache, render
 from tuimon.draw.window import Window
 from tuimon.model.views import Rows, Size
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
-from tuimon.panels._metrics import by_relevance, drawn_curve, reading_of
+from tuimon.panels._metrics import drawn_curve, reading_of
 from tuimon.panels._run_facts import main_of
+from tuimon.panels.lists.run_metrics import common_metrics, name_in
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 from tuimon.text import clean, fit
-from tuimon.vocabulary import merge_key
 
 LEAST = Size(26, 6)
 """Minimum size of a chart."""
@@ -48,20 +47,6 @@ def grid(size: Size, count: int) -> tuple[int, int, Size]:
     return columns, rows, Size(size.width // columns, size.height // rows)
 
 
-def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
-    """Return the metrics of the runs by relevance, those that most runs have first; of spellings of one, the first."""
-    counts: dict[str, int] = {}
-    names: dict[str, str] = {}
-    for run in runs:
-        for name in run.metrics:
-            key = merge_key(name)
-            counts[key] = counts.get(key, 0) + 1
-            names.setdefault(key, name)
-    ranked = by_relevance(tuple(names.values()))
-    most = max(counts.values(), default=0)
-    return tuple(sorted(ranked, key=lambda name: 2 * counts[merge_key(name)] < most))
-
-
 def first_metric(runs: Sequence[Run], selected: Run | None) -> str:
     """Return the metric that is shown at first: the one that the list draws for the selected run if half of the runs
     have it, or else the one that it draws for most runs."""
@@ -76,11 +61,6 @@ def first_metric(runs: Sequence[Run], selected: Run | None) -> str:
 def with_metric(runs: Iterable[Run], metric: str) -> tuple[Run, ...]:
     """Return the runs that have a metric."""
     return tuple(run for run in runs if name_in(run, metric))
-
-
-def name_in(run: Run, metric: str) -> str:
-    """Return the name of a metric in a run, which may spell it in another way; "" if the run does not have it."""
-    return metric if metric in run.metrics else _by_key(run).get(merge_key(metric), "")
 
 
 def limits_of(runs: Iterable[Run], metric: str) -> tuple[float, float] | None:
@@ -140,11 +120,3 @@ def chart(run: Run, metric: str, limits: Limits, listing: Listing, size: Size, f
     headline = view.headline if size.width >= _CHANGE_FROM else view.headline[:1]
     view = replace(view, title=name, note="", headline=headline)
     return render(view, size, listing.symbols, frames)
-
-
-@cached_per_run
-def _by_key(run: Run) -> dict[str, str]:
-    names: dict[str, str] = {}
-    for name in run.metrics:
-        names.setdefault(merge_key(name), name)
-    return names

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
-from tuimon.panels.lists.runs import COLUMNS, LAST_DROP, LEAST_TREND, Column, Listing
+from tuimon.panels.lists.runs import COLUMNS, LAST_DROP, LEAST_TREND, METRIC, Column, Listing
 from tuimon.store import Run
 from tuimon.text import cell_width, fit
 
@@ -16,13 +16,14 @@ SIGNS = 5
 """Width of the signs before the first column: cursor, overlay marker, flag (hidden, base, pinned), blanks."""
 
 
-def layout(width: int, useful: frozenset[str], longest: int) -> Widths:
-    """Return the columns that fit into `width` cells, with their widths. longest: width of the longest name.
+def layout(width: int, useful: frozenset[str], longest: int, known: tuple[Column, ...] = COLUMNS) -> Widths:
+    """Return the columns that fit into `width` cells, with their widths. longest: width of the longest name. known: all
+    columns.
 
     If not all fit, the curve is left out, long names are cut, the state is reduced to its symbol, then columns are left
     out by `Column.drop`. Name and curve share the remaining cells.
     """
-    columns = [column for column in COLUMNS if column.id in useful]
+    columns = [column for column in known if column.id in useful]
     name = min(max(longest, _LEAST_NAME), _MOST_NAME)
     word = True
     while True:
@@ -54,6 +55,8 @@ def head_row(widths: Widths, sort: str, reverse: bool, symbols: Symbols, width: 
         arrow = (down if column.down != reverse else up) if column.id == sort else ""
         head = "base" if column.id == "base" and symbols is Symbols.ASCII else column.head
         head = (head if cells > 1 else "") + arrow if len(head + arrow) <= cells or cells == 1 else head[:-1] + arrow
+        if column.id == METRIC and cell_width(column.head) + len(arrow) > cells > 1:
+            head = fit(column.head, cells - len(arrow), "ends") + arrow
         text = fit(head, cells) if not column.right else " " * (cells - cell_width(head)) + head
         spans += [(text[-cells:] if cells > 1 else text, Role.ACCENT if arrow else Role.MUTED), (" ", Role.MUTED)]
     return fit_row(spans, width)

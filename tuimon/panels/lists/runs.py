@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.run_filter import RunFilter
+from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
@@ -23,9 +24,11 @@ from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import MetricReading, difference
 from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
+from tuimon.panels.lists.run_metrics import metric_names, metric_of, value_of
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
+from tuimon.vocabulary import classify
 
 _STATES = {
     "running": ("●", "*", Role.GOOD),
@@ -69,6 +72,8 @@ class Listing(Struct, frozen=True):
     """Ids of the runs with an active critical alert."""
     common: int = 0
     """Length of the words that all names begin with; they are cut from names that do not fit."""
+    metric: str = ""
+    """Metric that the user has chosen as a column, or ""."""
 
 
 def shared_directory(names: Sequence[str]) -> int:
@@ -201,7 +206,9 @@ def _alerts(run: Run, listing: Listing, width: int) -> Row:
     return ((str(count), Role.CRITICAL if run.id in listing.critical else Role.WARNING),) if count else ()
 
 
-def _metric_column(id: str, reading: Callable[[Run], MetricReading | None], drop: int, down: bool) -> Column:
+def _metric_column(
+    id: str, reading: Callable[[Run], MetricReading | None], drop: int, down: bool, head: str = "", width: int = 8
+) -> Column:
     def last(run: Run, listing: Listing) -> float | None:
         metric = reading(run)
         return metric.last if metric is not None else None
@@ -209,9 +216,10 @@ def _metric_column(id: str, reading: Callable[[Run], MetricReading | None], drop
     def useful(run: Run, listing: Listing) -> bool:
         return reading(run) is not None
 
-    return Column(
-        id, id, 8, last, lambda run, listing, width: _value(reading(run), width), drop, useful=useful, down=down
-    )
+    def cell(run: Run, listing: Listing, width: int) -> Row:
+        return _value(reading(run), width)
+
+    return Column(id, head or id, width, last, cell, drop, useful=useful, down=down)
 
 
 COLUMNS = (
@@ -225,10 +233,14 @@ COLUMNS = (
     Column("trend", "curve", LEAST_TREND, lambda run, listing: run.point_count, _trend, 7, right=False, down=True),
     Column("alerts", "!", 3, _alert_count, _alerts, 1, useful=lambda run, listing: run.id in listing.alerts, down=True),
 )
+METRIC = "metric"
+"""Id of the column of the chosen metric."""
 LAST_DROP = max(column.drop for column in COLUMNS)
 """`drop` of the columns that are left out first."""
-SORTS = ("found", *(column.id for column in COLUMNS), "urgent")
+SORTS = ("found", *(column.id for column in COLUMNS), METRIC, "urgent")
 """Sort orders: the order in which runs were found, a column, or what needs attention first (`urgency`)."""
+_METRIC_WIDTH = 8, 18
+"""Minimum and maximum width of the column of the chosen metric."""
 _RECENT = 3600.0
 """Age (s) up to which a run can be running, in the order of urgency and in the totals."""
 
@@ -261,6 +273,22 @@ def totals(runs: Sequence[Run], listing: Listing) -> str:
     return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count)
 
 
+def columns_of(listing: Listing) -> tuple[Column, ...]:
+    """Return COLUMNS, with the column of the chosen metric in front of that of the reward."""
+    return _with_metric(listing.metric) if listing.metric else COLUMNS
+
+
+@lru_cache(maxsize=8)
+def _with_metric(metric: str) -> tuple[Column, ...]:
+    least, most = _METRIC_WIDTH
+    head, meaning = clean(metric), classify(metric)
+    width = max(least, min(cell_width(head) + 1, most))
+    falls = meaning.direction == "down" or meaning.concept.startswith("loss")
+    column = _metric_column(METRIC, lambda run: metric_of(run, metric), 1, not falls, head, width)
+    place = next(index for index, other in enumerate(COLUMNS) if other.id == "reward")
+    return (*COLUMNS[:place], column, *COLUMNS[place:])
+
+
 class FilterFields(Struct, frozen=True):
     """The fields of a run that a filter can use."""
 
@@ -273,12 +301,24 @@ class FilterFields(Struct, frozen=True):
             return self.run.name, self.run.path[self.listing.shared_path :]
         if name == "state":
             state = progress_of(self.run, self.listing.now).state
-            return (state, "alerts") if self.run.id in self.listing.alerts else (state,)
+            states = (state, *SYNONYMS.get(state, ()))
+            return (*states, "alerts") if self.run.id in self.listing.alerts else states
         return next(column.by(self.run, self.listing) for column in COLUMNS if column.id == name)
+
+    def metric(self, name: str) -> float | None:
+        """Return the last or best value of a metric, see run_metrics.value_of."""
+        return value_of(self.run, name)
 
     @property
     def config(self) -> Mapping[str, Any]:
         return settings_of(self.run)
+
+
+def filter_problem(runs: Sequence[Run], listing: Listing, wanted: RunFilter, listed: int) -> str:
+    """Return which word of a filter is unknown, see run_filter.unknown. listed: number of runs that match."""
+    if not wanted.alternatives or not runs:
+        return ""
+    return unknown(wanted, [FilterFields(run, listing) for run in runs], metric_names(runs), listed)
 
 
 def list_runs(
@@ -294,7 +334,7 @@ def list_runs(
         runs = [run for run in runs if run.path not in listing.hidden]
     if wanted is not None and wanted.alternatives:
         runs = [run for run in runs if wanted.matches(FilterFields(run, listing))]
-    column = next((column for column in COLUMNS if column.id == sort), None)
+    column = next((column for column in columns_of(listing) if column.id == sort), None)
     if column is not None:
         keys = {run.id: column.by(run, listing) for run in runs}
         known = [run for run in runs if _known(keys[run.id])]
@@ -316,4 +356,4 @@ def _known(key: object) -> bool:
 def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
     """Return the ids of the columns with content for at least one of these runs."""
     shown = list(runs)
-    return frozenset(column.id for column in COLUMNS if any(column.useful(run, listing) for run in shown))
+    return frozenset(column.id for column in columns_of(listing) if any(column.useful(run, listing) for run in shown))

@@ -8,7 +8,6 @@ from functools import partial
 
 from tuimon.panels import plural
 from tuimon.panels.lists.run_groups import RunGroup, groupings
-from tuimon.panels.lists.runs import SORTS
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
@@ -102,12 +101,16 @@ def _show_hidden(app: Dashboard) -> None:
 
 def _sort(step: int) -> Callable[[Dashboard], None]:
     def do(app: Dashboard) -> None:
-        choice = app.state.runs
-        index = SORTS.index(choice.sort) if choice.sort in SORTS else 0
-        app.state.runs = replace(choice, sort=SORTS[(index + step) % len(SORTS)], reverse=False)
+        choice, sorts = app.state.runs, topmost(app, screens.RunListScreen).table.sorts
+        index = sorts.index(choice.sort) if choice.sort in sorts else 0
+        app.state.runs = replace(choice, sort=sorts[(index + step) % len(sorts)], reverse=False)
         app.redraw()
 
     return do
+
+
+def _metric(app: Dashboard) -> None:
+    topmost(app, screens.RunListScreen).begin_metric()
 
 
 def _reverse(app: Dashboard) -> None:
@@ -115,7 +118,7 @@ def _reverse(app: Dashboard) -> None:
     app.redraw()
 
 
-_FILTER = "List the runs that match: lr>1e-5 state:running -debug"
+_FILTER = "List the runs that match: lr>1e-5 val_loss<0.5 state:running -debug"
 ACTIONS = (
     _action("run_show", "enter", "show", "Show the dashboard of the selected run", _show, footer=3),
     _action(
@@ -129,6 +132,15 @@ ACTIONS = (
     ),
     _action("run_filter", "slash", "filter", _FILTER, begin_filter, footer=5, also="search find"),
     _action("run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6, also="order"),
+    _action(
+        "run_metric",
+        "m",
+        "metric",
+        "Show any metric as a column and sort by it: words of its name, or none to remove the column",
+        _metric,
+        footer=6,
+        also="column sort validation loss",
+    ),
     _action("run_sort_back", "less_than_sign", "sort back", "Sort by the previous column", _sort(-1)),
     _action(
         "run_group",

@@ -9,6 +9,7 @@ from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
 from tuimon.panels import plural
 from tuimon.panels.lists import multiples
+from tuimon.panels.lists.run_metrics import common_metrics
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
@@ -200,7 +201,7 @@ class MultiplesScreen(WorkScreen):
 
     def next_metric(self, by: int) -> None:
         """Show the next metric by relevance."""
-        names = multiples.common_metrics(self._listed)
+        names = common_metrics(self._listed)
         if names:
             index = names.index(self.grid.metric) if self.grid.metric in names else -by
             self.grid.metric = names[(index + by) % len(names)]
@@ -214,7 +215,7 @@ class MultiplesScreen(WorkScreen):
     def filter_edited(self, text: str) -> None:
         """Show the first metric whose name contains the words."""
         words = text.lower().split()
-        names = multiples.common_metrics(self._listed)
+        names = common_metrics(self._listed)
         found = next((name for name in names if all(word in name.lower() for word in words)), "") if words else ""
         if found:
             self.grid.metric = found

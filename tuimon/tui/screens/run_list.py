@@ -15,8 +15,9 @@ from tuimon.model.views import Role, Row, Rows, Size, Span
 from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.run_groups import Entry, RunGroup, entries, group_row
+from tuimon.panels.lists.run_metrics import metric_with_words
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
-from tuimon.panels.lists.runs import Listing, totals, useful_columns
+from tuimon.panels.lists.runs import METRIC, Listing, columns_of, filter_problem, totals, useful_columns
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean
 from tuimon.tui.action import Action
@@ -24,8 +25,8 @@ from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
-_NO_MATCH = "No match. Try a name, path, state, or step>9 age<1h reward loss alerts lr=1e-3"
-"""The words that a filter knows, see analysis.run_filter; it fits 80 columns."""
+_NO_MATCH = "No run matches all of these. Esc removes the filter"
+"""Each word of the filter is known, but no run matches all of them."""
 
 
 class RunTable(Table):
@@ -77,6 +78,11 @@ class RunTable(Table):
         return next((entry for entry in reversed(above) if isinstance(entry, RunGroup)), None)
 
     @property
+    def sorts(self) -> tuple[str, ...]:
+        """Sort orders of the displayed columns, and those without a column."""
+        return ("found", *(column.id for column, _ in self._widths), "urgent")
+
+    @property
     def _entry(self) -> Entry | None:
         return self.entries[self.cursor] if self.cursor < len(self.entries) else None
 
@@ -112,7 +118,7 @@ class RunTable(Table):
         self._useful |= useful_columns(visible, listing)
         useful = self._useful if listing.base is not None else self._useful - {"base"}
         longest = max((cell_width(clean(run.name[listing.shared :])) for run in visible), default=0)
-        widths = layout(width, useful, longest)
+        widths = layout(width, useful, longest, columns_of(listing))
         if widths != self._widths:
             self._widths = widths
             self.cache.clear()
@@ -169,6 +175,10 @@ class RunListScreen(TableScreen):
         self.table = RunTable()
         super().__init__(actions, self.table)
         self._first = selected
+        self._asks_metric = False
+        """Whether the input line is for the metric that becomes a column, not for the filter."""
+        self._before: RunChoice | None = None
+        """The choice before the metric was typed."""
 
     def on_mount(self) -> None:
         self.dashboard.redraw()
@@ -188,14 +198,59 @@ class RunListScreen(TableScreen):
     def query_text(self, text: str) -> None:
         self.dashboard.state.runs = replace(self.dashboard.state.runs, query=text)
 
+    def begin_filter(self) -> None:
+        self._asks_metric = False
+        self.filter_bar.open(self.query_text, self.PROMPT, self.PLACEHOLDER)
+
+    def begin_metric(self) -> None:
+        """Open the input line for the metric that becomes a column."""
+        self._asks_metric, self._before = True, self.dashboard.state.runs
+        self.filter_bar.open("", "metric", "words of its name, such as val loss; nothing: no column")
+
+    def go_back(self) -> bool:
+        """Leave the prompt for a metric with the columns as they were, or remove the filter."""
+        if not (self._asks_metric and self.filter_bar.display and self._before is not None):
+            return super().go_back()
+        self.filter_bar.close()
+        self._asks_metric = False
+        self.dashboard.state.runs = self._before
+        self.dashboard.redraw()
+        return True
+
+    def filter_edited(self, text: str) -> None:
+        if not self._asks_metric:
+            super().filter_edited(text)
+        elif metric := metric_with_words(self.dashboard.snapshot.runs, text):
+            self._show_metric(metric)
+
+    def filter_submitted(self, text: str) -> None:
+        """Apply the filter, or show the metric as a column, or remove that column if no word was typed."""
+        if not self._asks_metric:
+            super().filter_submitted(text)
+            return
+        self._asks_metric = False
+        metric = metric_with_words(self.dashboard.snapshot.runs, text)
+        if text.strip() and not metric:
+            self.say(f"No metric of these runs matches {text}")
+        else:
+            self._show_metric(metric)
+
+    def _show_metric(self, metric: str) -> None:
+        """Show a metric as a column and sort by it, best first; "" removes the column."""
+        choice, sort = self.dashboard.state.runs, METRIC
+        if not metric:
+            sort = "found" if choice.sort == METRIC else choice.sort
+        self.dashboard.state.runs = replace(choice, metric=metric, sort=sort, reverse=False)
+        self.dashboard.redraw()
+
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         choice = state.runs
         runs = runs_of(snapshot, choice, now, state.symbols)
         listing = listing_of(snapshot, choice, now, state.symbols)
         self.table.show(self._grouped(runs, listing, choice), listing, choice, state.theme)
-        problem = choice.filter.problem if self.filter_bar.display else ""
-        if not runs and choice.query and not problem:
-            problem = _NO_MATCH
+        problem = choice.filter.problem if self.filter_bar.display and not self._asks_metric else ""
+        if choice.query and not problem:
+            problem = filter_problem(snapshot.runs, listing, choice.filter, len(runs)) or ("" if runs else _NO_MATCH)
         head = _head(snapshot, state, len(runs), totals(snapshot.runs, listing))
         self.draw_lines(_with_links(head, self.dashboard.links, now), state.theme, problem)
 
@@ -249,7 +304,8 @@ def _head(snapshot: Snapshot, state: ViewState, count: int, states: str) -> Row:
     if choice.sort == "urgent":
         spans.append((f"  alerts {'last' if choice.reverse else 'first'}", Role.MUTED))
     elif choice.sort != "found":
-        spans.append((f"  by {choice.sort}{', reversed' if choice.reverse else ''}", Role.MUTED))
+        by = clean(choice.metric) if choice.sort == METRIC else choice.sort
+        spans.append((f"  by {by}{', reversed' if choice.reverse else ''}", Role.MUTED))
     if choice.group:
         spans.append((f"  grouped by {clean(choice.group)}", Role.MUTED))
     hidden = sum(run.path in choice.hidden for run in snapshot.runs) if choice.hidden else 0

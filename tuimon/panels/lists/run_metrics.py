@@ -1,0 +1,132 @@
+"""A metric of many runs, whichever way each of them spells it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from tuimon.analysis.run_cache import cached_per_run
+from tuimon.panels._metrics import MetricReading, by_relevance, is_secondary, reading_of
+from tuimon.store import Run
+from tuimon.vocabulary import classify, concepts, merge_key
+
+_VAGUE = frozenset({"other", "known.other", "hidden", "loss.part"})
+"""Concepts of metrics that measure different things."""
+_BEST = "best_"
+_SAMPLE = 200
+"""Maximum number of runs whose metrics are offered."""
+
+
+def metric_of(run: Run, wanted: str) -> MetricReading | None:
+    """Return the metric of a run that has this name, another spelling of it, the same concept (eval/loss for val_loss),
+    or this concept ("loss.val", "validation loss"); case is ignored. None if it has none."""
+    return reading_of(run, (_name_of(run, wanted),))
+
+
+def best_of(reading: MetricReading) -> float:
+    """Return the lowest value of a metric that should fall, else the highest one; NaN without finite values."""
+    curve, falls = reading.curve, reading.meaning.direction == "down" or reading.meaning.concept.startswith("loss")
+    samples = [sample.value * reading.factor for sample in (curve.min, curve.max) if sample is not None]
+    return (min if falls else max)(samples, default=math.nan)
+
+
+def value_of(run: Run, wanted: str) -> float | None:
+    """Return the last value of a metric (see `metric_of`), or its best value for "best(name)" and "best_name"; None if
+    the run does not have it."""
+    name, best = wanted.strip(), False
+    if name.startswith("best(") and name.endswith(")"):
+        name, best = name[len("best(") : -1], True
+    reading = metric_of(run, name)
+    if reading is None and not best and name.startswith(_BEST):
+        reading, best = metric_of(run, name.removeprefix(_BEST)), True
+    return None if reading is None else best_of(reading) if best else reading.last
+
+
+def metric_with_words(runs: Iterable[Run], text: str) -> str:
+    """Return the most relevant metric of the runs whose name contains all words, or that `metric_of` finds for the
+    text; "" if there is none."""
+    runs, words = list(runs), text.lower().split()
+    if not words:
+        return ""
+    for run in runs[:_SAMPLE]:
+        if name := _name_of(run, text.strip()):
+            return name
+    return next((name for name in common_metrics(runs) if all(word in name.lower() for word in words)), "")
+
+
+def metric_names(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the names of the metrics of (some of) the runs, the most relevant first."""
+    return common_metrics(list(runs)[:_SAMPLE])
+
+
+def name_in(run: Run, metric: str) -> str:
+    """Return the name of a metric in a run, which may spell it in another way; "" if the run does not have it."""
+    return metric if metric in run.metrics else _by_key(run).get(merge_key(metric), "")
+
+
+def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the metrics of the runs by relevance, those that most runs have first; of spellings of one, the first."""
+    counts: dict[str, int] = {}
+    names: dict[str, str] = {}
+    for run in runs:
+        for name in run.metrics:
+            key = merge_key(name)
+            counts[key] = counts.get(key, 0) + 1
+            names.setdefault(key, name)
+    ranked = by_relevance(tuple(names.values()))
+    most = max(counts.values(), default=0)
+    return tuple(sorted(ranked, key=lambda name: 2 * counts[merge_key(name)] < most))
+
+
+def _name_of(run: Run, wanted: str) -> str:
+    """Return the name of a metric in a run, see `metric_of`; "" if the run does not have it."""
+    if name := name_in(run, wanted):
+        return name
+    known, text = _lookup(run), wanted.lower()
+    if found := known.get(text) or known.get(_label(text)):
+        return found
+    meaning = classify(wanted)
+    if meaning.concept in _VAGUE or meaning.renamed or is_secondary(meaning):
+        return ""
+    return known.get(_key(wanted), "")
+
+
+@cached_per_run
+def _lookup(run: Run) -> Mapping[str, str]:
+    """Map names in lower case, keys of concepts, and ids and labels of concepts to the preferred metric."""
+    labels = {concept.id: (concept.id, _label(concept.label)) for concept in concepts()}
+    meanings = {name: classify(name) for name in run.metrics}
+    ranked = sorted(run.metrics, key=lambda name: (is_secondary(meanings[name]), meanings[name].preference))
+    known: dict[str, str] = {name.lower(): name for name in reversed(run.metrics)}
+    for name in ranked:
+        meaning = meanings[name]
+        if meaning.concept not in _VAGUE and not meaning.renamed:
+            known.setdefault(_key(name), name)
+            for label in labels.get(meaning.concept, ()):
+                known.setdefault(label, name)
+    return MappingProxyType(known)
+
+
+def _key(name: str) -> str:
+    """Return a key that names of one quantity share: concept, split and facets."""
+    meaning = classify(name)
+    facets = ",".join(f"{facet}={value}" for facet, value in sorted(meaning.facets.items()))
+    return f"\0{meaning.concept}|{meaning.split}|{facets}"
+
+
+def _label(text: str) -> str:
+    """Return the label of a concept with "validation" in the one spelling that the vocabulary has: "loss (val)"."""
+    text = text.lower()
+    for word in ("validation ", "val ", "eval "):
+        if text.startswith(word):
+            return f"{text.removeprefix(word)} (val)"
+    return text
+
+
+@cached_per_run
+def _by_key(run: Run) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for name in run.metrics:
+        names.setdefault(merge_key(name), name)
+    return names
