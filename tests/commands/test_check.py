@@ -11,9 +11,15 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
+from support.made_run import START, snapshot_of
 from support.programs import run
 
+from tuimon.exports.line import line
+from tuimon.model.alerts import Alert
+
 DATA = Path(__file__).parent.parent / "data"
+NOW = START + 86400
 NAN = str(DATA / "json" / "hf_trainer_nan")
 HEALTHY = (
     "csv/sb3",
@@ -117,11 +123,33 @@ def test_line_prints_what_fits_the_width(tmp_path: Path) -> None:
     assert run("line", path, "--width", "5").stdout.rstrip("\n") == "grpo…"
 
 
+def alert(run: int, severity: str, message: str) -> Alert:
+    return Alert("rule", severity, run, "kl", 3, message)
+
+
+def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
+    series = {"reward": ((1, 2), (0.1, 0.5)), "loss": ((1, 2), (3.0, 2.0))}
+    snapshot = snapshot_of(series, series, series)
+    newest = snapshot.newest_run
+    assert newest is not None
+    others = [run.id for run in snapshot.runs if run.id != newest.id]
+    warning = alert(newest.id, "warning", "kl is above 10 since step 3 (highest 12 at step 4)")
+    found = replace(snapshot, alerts=(warning, alert(others[0], "critical", "x"), alert(others[1], "info", "y")))
+    assert line(found, NOW, 96) == (
+        f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10 since step 3  +2 runs, 1 alert  loss 2"
+    )
+    assert line(found, NOW, 70) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10  +2 runs, 1 alert"
+    assert line(found, NOW, 50) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10"
+    critical = replace(snapshot, alerts=(warning, alert(newest.id, "critical", "kl is NaN since step 2")))
+    assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ quiet  reward 0.5  kl is NaN  +2 runs  loss 2"
+    assert line(critical, NOW, 60, ascii_only=True).startswith(f"x2 {newest.name} 2  x quiet")
+
+
 @pytest.mark.parametrize("width", [40, 66, 80])
 def test_alerts_name_step_and_state_are_on_every_line(width: int) -> None:
-    line = run("line", NAN, "--width", str(width)).stdout.rstrip("\n")
-    assert re.match(r"✗\d+ hf_trainer_nan [\d,/]+( \d+%)?  ● \w+", line)
-    assert len(line) <= width
+    printed = run("line", NAN, "--width", str(width)).stdout.rstrip("\n")
+    assert re.match(r"✗\d+ hf_trainer_nan [\d,/]+( \d+%)?  ✗ \w+", printed)
+    assert len(printed) <= width
 
 
 def test_line_without_a_run_is_an_error(tmp_path: Path) -> None:

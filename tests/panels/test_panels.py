@@ -13,6 +13,7 @@ from support.made_run import START, Series, feed, run_of, store_of, text
 
 from tuimon import draw
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_states import state_sign
 from tuimon.analysis.words import time_of_day
 from tuimon.model.events import Columns, FactFound, MetricsFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
@@ -681,7 +682,7 @@ def test_evidence_that_does_not_fit_is_cut_not_left_out(state: str) -> None:
         view = header_panel().view(run, Size(width, 2), now, Symbols.BRAILLE)
         assert isinstance(view, TextView)
         first = text(view.rows[0])
-        assert f"● {state}  " in first
+        assert f"{state_sign(state, ascii_only=False)} {state}  " in first
         assert len(first) <= width
         assert first.endswith("…") or state == "running"
 

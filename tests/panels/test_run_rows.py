@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.made_run import run_of
 
 from tuimon.analysis.run_filter import parse
+from tuimon.analysis.run_states import SIGNS, state_sign, state_words
 from tuimon.draw.rows import row_width
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.events import RunFound
@@ -95,6 +96,24 @@ def test_headings_are_aligned_with_their_columns(runs: tuple[Run, ...]) -> None:
         if column.head and column.head in head:
             assert column_at(widths, head.index(column.head)) is column
     assert column_at(widths, 0) is None
+
+
+def test_only_finished_runs_have_a_tick_and_critical_alerts_are_a_failure() -> None:
+    assert [sign for state, sign in SIGNS.items() if state not in ("finished",) and sign in (("✓", "+"),)] == []
+    assert state_sign("ended", ascii_only=False) == "–"
+    assert state_sign("ended", ascii_only=True) == "-"
+    assert state_sign("finished", ascii_only=True, critical=1) == "x"
+    assert state_words("ended", 1) == "ended, 1 critical alert"
+
+
+def test_a_run_with_a_critical_alert_looks_failed_in_the_list(runs: tuple[Run, ...]) -> None:
+    state = next(column for column in COLUMNS if column.id == "state")
+    healthy = Listing(NOW + 1e6, Symbols.BRAILLE)
+    alarmed = Listing(NOW + 1e6, Symbols.BRAILLE, critical=frozenset({runs[0].id}))
+    ((text_before, role_before),) = state.cell(runs[0], healthy, 10)
+    ((text_after, role_after),) = state.cell(runs[0], alarmed, 10)
+    assert (text_before[:2], role_before) != ("✗ ", Role.CRITICAL)
+    assert (text_after, role_after) == (f"✗ {text_before[2:]}", Role.CRITICAL)
 
 
 def test_unknown_values_come_last_in_both_sort_directions(runs: tuple[Run, ...]) -> None:

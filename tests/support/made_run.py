@@ -9,7 +9,7 @@ import numpy as np
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import Row
-from tuimon.store import Run, Store
+from tuimon.store import Run, Snapshot, Store
 
 START = 1_795_000_000.0
 Series = Mapping[str, tuple[Sequence[int], Sequence[float]]]
@@ -42,7 +42,12 @@ def run_of(series: Series, facts: Sequence[Fact] = ()) -> Run:
 
 
 def runs_of(*series: Series, configs: Sequence[Mapping[str, object]] = ()) -> tuple[Run, ...]:
-    """Return a run for each of these series, named run0, run1, …, with these settings, if any."""
+    """Return the runs of `snapshot_of`."""
+    return snapshot_of(*series, configs=configs).runs
+
+
+def snapshot_of(*series: Series, configs: Sequence[Mapping[str, object]] = ()) -> Snapshot:
+    """Return a snapshot with a run for each of these series, named run0, run1, …, with these settings, if any."""
     store = Store()
     for number, own in enumerate(series):
         path = f"/logs/run{number}"
@@ -51,7 +56,7 @@ def runs_of(*series: Series, configs: Sequence[Mapping[str, object]] = ()) -> tu
         feed(store, own, stream=number)
         if number < len(configs):
             store.apply(FactFound(number, Fact("config", dict(configs[number]))))
-    return store.snapshot().runs
+    return store.snapshot()
 
 
 def text(row: Row) -> str:

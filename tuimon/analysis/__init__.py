@@ -16,6 +16,7 @@ forecast.py         when a growing share reaches 1
 concepts.py         metrics of a run that belong to a concept
 comparing.py        runs side by side: settings, metrics, seeds
 run_filter.py       filters for runs, as typed by the user
+run_states.py       sign and words for the state of a run
 aligned_steps.py    curves of sources that count steps differently
 run_cache.py        results cached per run
 words.py            durations and times as text

@@ -1,9 +1,10 @@
 """`tuimon line PATH`: print one line for a tmux status bar or a shell prompt.
 
+    set -g status-right-length 70
     set -g status-right '#(tuimon line --follow --width 70 ~/logs/grpo-1.5b)'
 
-tmux shows the last line of a command that is still running. With --follow the log is therefore read once, and then only
-what is appended.
+tmux cuts the line to status-right-length, 40 columns by default, and shows the last line of a command that is still
+running. With --follow the log is therefore read once, and then only what is appended.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def _run(options: argparse.Namespace) -> int:
 
 _EXAMPLES = """\
   tuimon line RUN                                alerts, name, step, state and reward on one line
-  set -g status-right '#(tuimon line ~/run)'     in ~/.tmux.conf
+  set -g status-right '#(tuimon line ~/run)'     in ~/.tmux.conf, with the next line:
+  set -g status-right-length 80                  tmux cuts at 40 columns otherwise
   tuimon line RUN --follow                       a new line after each change
 """
 COMMAND = Command("line", "print one line for a status bar or a prompt", _arguments, _run, _EXAMPLES)

@@ -1,19 +1,20 @@
 """A run as one line of plain text, for a status bar or a prompt.
 
-    ✗2 grpo-1.5b 1,204/4,000 30%  ● running  reward 0.8123  loss 0.0041  nan/plateau  ETA 2 h 5 min
+    !2 grpo-1.5b 1,204/4,000 30%  ● running  reward 0.8123  kl is above 10  +2 runs, 4 alerts  loss 0.0041  ETA 2 h
 
-The most important part comes first; parts that do not fit are left out. Imports nothing heavy, as a status bar runs the
-command every few seconds.
+The number of alerts has ✗ in front of it if one of them is critical, else !. The most important part comes first;
+parts that do not fit are left out. Imports nothing heavy, as a status bar runs the command every few seconds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_states import critical_count, state_sign
 from tuimon.analysis.words import duration
 from tuimon.model.alerts import Alert
 from tuimon.store import Run, Snapshot
@@ -24,6 +25,8 @@ _LOSSES = ("loss.total", "loss.sft", "loss.policy")
 _ENDED = ("finished", "crashed", "stopped", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step, state and reward fit."""
+_LEAST_REASON = 16
+"""Minimum width of the sentence of an alert."""
 
 
 def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -> str:
@@ -33,41 +36,71 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
         return fit("no run yet", min(width, 10))
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
     progress = progress_of(run, now)
-    heads = [list(_head(run, progress, len(alerts), name, ascii_only)) for name in _NAME_WIDTHS]
+    heads = [list(_head(run, progress, alerts, name, ascii_only)) for name in _NAME_WIDTHS]
     head = next((head for head in heads if cell_width("  ".join(head)) <= width), heads[-1])
-    text = ""
-    for part in (*head, *_details(run, progress, alerts)):
+    text = _joined("", head, width)
+    others = _others(snapshot, run)
+    room = width - cell_width(text) - 2
+    reason = _reason(alerts, room - cell_width(others) - 2) or _reason(alerts, room)
+    return _joined(text, (reason, others, *_details(run, progress)), width)
+
+
+def _joined(text: str, parts: Iterable[str], width: int) -> str:
+    """Return the text followed by the parts that fit; without a text the first part is cut."""
+    for part in filter(None, parts):
         longer = f"{text}  {part}" if text else fit(part, min(width, cell_width(part)))
         if cell_width(longer) <= width:
             text = longer
     return text
 
 
-def _head(run: Run, progress: ProgressReport, alerts: int, width: int, ascii_only: bool) -> Iterator[str]:
+def _head(run: Run, progress: ProgressReport, alerts: list[Alert], width: int, ascii_only: bool) -> Iterator[str]:
     """Yield the most important parts, with the name cut to `width` cells."""
     name = clean(run.name)
     words = [fit(name, min(cell_width(name), width), "ends")] if name else []
     if alerts:
-        words.insert(0, f"{'x' if ascii_only else '✗'}{alerts}")
+        critical = critical_count(alerts, run.id)
+        words.insert(0, f"{state_sign('crashed' if critical else 'stalled', ascii_only)}{len(alerts)}")
     if progress.step is not None:
         words.append(f"{progress.step:,}" + (f"/{progress.total:,}" if progress.total else ""))
         if progress.total and width == _NAME_WIDTHS[0]:
             words.append(f"{100 * progress.step // progress.total}%")
     if words:
         yield " ".join(words)
-    yield f"{'*' if ascii_only else '●'} {progress.state}"
+    sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))
+    yield f"{sign} {progress.state}"
     reward = _last(run, _REWARDS)
     if reward is not None:
         yield f"reward {reward:.4g}"
 
 
-def _details(run: Run, progress: ProgressReport, alerts: list[Alert]) -> Iterator[str]:
+def _others(snapshot: Snapshot, run: Run) -> str:
+    """Return the number of the other runs, and of their alerts; "" without other runs."""
+    others = len(snapshot.runs) - 1
+    alerts = sum(alert.run != run.id and alert.severity != "info" for alert in snapshot.alerts)
+    return f"+{_count(others, 'run')}" + (f", {_count(alerts, 'alert')}" if alerts else "") if others else ""
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _reason(alerts: list[Alert], room: int) -> str:
+    """Return the most severe alert as a sentence that fits `room` cells, without its evidence, without its step, or
+    cut; "" without an alert or room."""
+    if not alerts or room < _LEAST_REASON:
+        return ""
+    worst = min(alerts, key=lambda alert: alert.severity != "critical")
+    message = clean(worst.message).partition(" (")[0]
+    short = message.partition(" since ")[0]
+    return next((text for text in (message, short) if cell_width(text) <= room), fit(short, room))
+
+
+def _details(run: Run, progress: ProgressReport) -> Iterator[str]:
     """Yield the parts that only a wide line has."""
     loss = _last(run, _LOSSES)
     if loss is not None:
         yield f"loss {loss:.4g}"
-    if alerts:
-        yield "/".join(dict.fromkeys(clean(alert.rule) for alert in alerts[:2]))
     if math.isfinite(progress.eta_seconds):
         yield f"ETA {duration(max(60.0, round(progress.eta_seconds / 60) * 60))}"
     elif math.isfinite(progress.last_age) and progress.state not in _ENDED:

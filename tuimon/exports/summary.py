@@ -9,7 +9,9 @@ from typing import Any
 
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.log_files import damage_of
+from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import damage_text, duration, setting_text
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
@@ -68,7 +70,7 @@ def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
     progresses = [progress_of(run, now) for run in runs]
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
-        Column("state", [progress.state for progress in progresses], left=True),
+        Column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
         Column("step", ["" if p.step is None else str(p.step) for p in progresses]),
         Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
         Column("points", [format_count(run.point_count) for run in runs], need=4),
@@ -77,6 +79,12 @@ def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
     if any(grave):
         columns.append(Column("alerts", [str(count or "") for count in grave], need=2))
     return columns
+
+
+def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
+    """Return the state of a run, with the sign of a failure if it has a critical alert."""
+    critical = critical_count(snapshot.alerts, run.id)
+    return f"{state_sign(progress.state, False, critical)} {progress.state}"
 
 
 def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
@@ -114,7 +122,7 @@ def label_of(meaning: Meaning) -> str:
 
 def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, width: int | None) -> Iterator[str]:
     yield f"{clean(run.name)}  ({shown_path(run.path)})"
-    for name, text in facts_of(run, now):
+    for name, text in facts_of(run, now, critical=critical_count(snapshot.alerts, run.id)):
         yield from wrapped(f"  {name:<10}  {text}", width, indent=14)
     for alert in snapshot.alerts:
         if alert.run == run.id:
@@ -131,13 +139,14 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     yield from no_room(left_out, width)
 
 
-def facts_of(run: Run, now: float, count_entries: bool = True) -> Iterator[tuple[str, str]]:
+def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0) -> Iterator[tuple[str, str]]:
     """Yield (name, text) of the state of a run and of what it logged; cleaned.
 
-    count_entries: also how many entries it logged, for which the curves of all metrics are needed.
+    count_entries: also how many entries it logged, for which the curves of all metrics are needed. critical: number of
+    active critical alerts.
     """
     progress = progress_of(run, now)
-    yield "state", f"{progress.state}: {clean(progress.evidence)}"
+    yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
     if progress.step is not None:
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""

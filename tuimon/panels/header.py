@@ -11,6 +11,7 @@ from msgspec import Struct
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_states import state_sign, state_words
 from tuimon.analysis.words import damage_text, day, last_activity, time_of_day
 from tuimon.draw.numbers import format_duration, format_fraction, format_value, thousands
 from tuimon.draw.rows import row_width
@@ -82,10 +83,9 @@ class Header(Struct, frozen=True):
 
 def _state(report: ProgressReport, symbols: Symbols, alarms: int) -> Span:
     """Return the state; a run with critical alerts does not look healthy, be it finished or not."""
-    ascii_only = symbols is Symbols.ASCII
-    if alarms:
-        return f"{'x' if ascii_only else '✗'} {report.state}, {plural(alarms, 'critical alert')}", Role.CRITICAL
-    return f"{'*' if ascii_only else '●'} {report.state}", _ROLES.get(report.state, Role.MUTED)
+    sign = state_sign(report.state, symbols is Symbols.ASCII, alarms)
+    role = Role.CRITICAL if alarms else _ROLES.get(report.state, Role.MUTED)
+    return f"{sign} {state_words(report.state, alarms)}", role
 
 
 def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import Protocol
 
+from tuimon.analysis.run_states import critical_count
 from tuimon.model.alerts import Alert
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action, Dashboard, key_names
@@ -78,4 +79,4 @@ def perform(app: Dashboard, action: Action) -> None:
 
 def critical_alerts(snapshot: Snapshot, run: Run | None) -> int:
     """Return the number of active critical alerts of a run."""
-    return sum(run is not None and alert.run == run.id and alert.severity == "critical" for alert in snapshot.alerts)
+    return 0 if run is None else critical_count(snapshot.alerts, run.id)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_states import critical_count, state_sign, state_words
 from tuimon.analysis.words import setting_text
 from tuimon.exports import ranks, texts
 from tuimon.exports._shared import without_secrets
@@ -70,10 +71,13 @@ def state_of(run: Run, snapshot: Snapshot, now: float, count_entries: bool = Tru
     count_entries: see `facts_of`.
     """
     progress = progress_of(run, now)
+    critical = critical_count(snapshot.alerts, run.id)
     return {
         "name": clean(run.name),
         "path": shown_path(run.path),
         "state": progress.state,
+        "state_words": f"{state_sign(progress.state, False, critical)} {state_words(progress.state, critical)}",
+        "critical": critical,
         "evidence": clean(progress.evidence),
         "facts": [(name, text) for name, text in facts_of(run, now, count_entries) if name != "state"],
         "alerts": [alert for alert in snapshot.alerts if alert.run == run.id],

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
+from tuimon.analysis.run_states import SIGNS, state_sign
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
@@ -30,20 +31,15 @@ from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
 from tuimon.vocabulary import classify
 
-_STATES = {
-    "running": ("●", "*", Role.GOOD),
-    "finished": ("✓", "+", Role.TEXT),
-    "stalled": ("!", "!", Role.WARNING),
-    "stopped": ("!", "!", Role.WARNING),
-    "crashed": ("✗", "x", Role.CRITICAL),
-    "ended": ("✓", "+", Role.MUTED),
-    "quiet": ("·", ".", Role.MUTED),
-    "deleted": ("✗", "x", Role.MUTED),
-    "waiting": ("○", "o", Role.MUTED),
-    "not understood": ("?", "?", Role.WARNING),
-    "unknown": ("?", "?", Role.MUTED),
+_ROLES = {
+    "running": Role.GOOD,
+    "finished": Role.TEXT,
+    "stalled": Role.WARNING,
+    "stopped": Role.WARNING,
+    "crashed": Role.CRITICAL,
+    "not understood": Role.WARNING,
 }
-"""State -> (glyph, ASCII glyph, role), in sort order."""
+"""State -> role; others are muted."""
 LEAST_TREND = 12
 """Minimum width of the sparkline."""
 _DAY = 86400.0
@@ -121,13 +117,14 @@ class Column(Struct, frozen=True):
 
 
 def _state_rank(run: Run, listing: Listing) -> int:
-    return list(_STATES).index(progress_of(run, listing.now).state)
+    return list(SIGNS).index(progress_of(run, listing.now).state)
 
 
 def _state(run: Run, listing: Listing, width: int) -> Row:
     state = progress_of(run, listing.now).state
-    glyph, plain, role = _STATES.get(state, _STATES["unknown"])
-    sign = plain if listing.symbols is Symbols.ASCII else glyph
+    critical = run.id in listing.critical
+    sign = state_sign(state, listing.symbols is Symbols.ASCII, critical)
+    role = Role.CRITICAL if critical else _ROLES.get(state, Role.MUTED)
     return ((sign if width < len(state) + 2 else f"{sign} {state}", role),)
 
 
