@@ -17,6 +17,7 @@ def with_known(groups: dict[Home, list[Located]], known: Sequence[RunGroup]) -> 
     places = {member.path: (run.path, member.prefix) for run in known for member in run.members}
     paths = _known_paths(groups, places)
     members: dict[str, list[Member]] = defaultdict(list)
+    roots: dict[str, str] = {}
     for (base, parts), items in groups.items():
         path = paths.get((base, parts)) or posixpath.join(base, *parts)
         is_run = has_metrics(items)
@@ -25,8 +26,9 @@ def with_known(groups: dict[Home, list[Located]], known: Sequence[RunGroup]) -> 
             # the console text of a job may come before the directory of its run, and follows it
             moves = is_run and item.file.companion and layout.job_number(posixpath.basename(item.file.path))
             run, prefix = own if moves else places.get(item.file.path, own)
+            roots.setdefault(run, base)
             members[run].append(Member(item.file.path, item.source, prefix, item.joined))
-    names = run_names(members, {run.path: run.name for run in known})
+    names = run_names(members, {run.path: run.name for run in known}, roots)
     return tuple(
         RunGroup(path, names[path], tuple(sorted(members[path], key=lambda member: (member.source, member.path))))
         for path in sorted(members)

@@ -29,8 +29,11 @@ ROLES = frozenset(
     | {"learn"}  # CatBoost
 )
 GENERIC = (
-    FACETS | ROLES | {"run", "exp", "experiment", "experiments", "data", "tmp", "saves", "models", "default", "out", ""}
-)
+    FACETS
+    | ROLES
+    | {"run", "exp", "experiment", "experiments", "data", "tmp", "saves", "models", "default", "out", ""}
+    | {"vdl_log", "vdl_logs"}  # VisualDL's examples
+) - {"dvclive"}  # its directory is the name of a run only if the run is not the directory above
 """Names (lower case) that do not describe a run."""
 
 _STAMP = (
@@ -54,7 +57,12 @@ _RANK = re.compile(
 )
 _JOB = re.compile(r"(?:.*?[-_.])??[oe]?(\d{3,}(?:[-_]\d{6})?(?:_\d+)?)(?:[-_.].*)?")
 _CHECKPOINT = re.compile(r"checkpoint[-_].*|ckpt[-_]?\d+.*|global_step[-_]?\d+.*|(iter|step|epoch)[-_=]?\d+.*")
-_VAGUE = re.compile(r"version_\d+|(seed|trial|fold|run|exp|rep|job|task)[-_]?\d+|\d+", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"version_\d+|(seed|trial|fold|run|exp|rep|job|task)[-_]?\d+|\d+|dvclive"
+    r"|\d\d([-_]\d\d){3,5}",  # 04_29_20_21_32: month, day, time
+    re.IGNORECASE,
+)
+_WEAK = re.compile(r"\w|trial \d+|(study|journal|optuna)\.(db|log|sqlite3?)", re.IGNORECASE)  # Optuna's usual files
 _FLOAT = re.compile(r"\d{9,10}\.\d+")
 
 
@@ -104,9 +112,14 @@ def job_number(name: str) -> str:
 
 def is_generic(name: str) -> bool:
     """Does the name not describe the run: "run", "logs", "checkpoint-40"?"""
-    return name.lower() in GENERIC or is_facet(name)
+    return name.lower() in GENERIC or bool(_CHECKPOINT.fullmatch(name))
 
 
 def is_vague(name: str) -> bool:
     """Does the name identify a run only with that of its parent: "version_0", "seed1", a time stamp?"""
     return is_session(name) or is_unit(name) or bool(_VAGUE.fullmatch(name))
+
+
+def is_weak(name: str) -> bool:
+    """Is the name better with that of its parent, if that lies below the given path: "a", "trial 9", "study.db"?"""
+    return bool(_WEAK.fullmatch(name))

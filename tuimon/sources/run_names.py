@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from tuimon.sources import layout
 
 
-def run_names(paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
+def run_names(
+    paths: Iterable[str], known: Mapping[str, str], roots: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, str]:
     """A unique name for each path: the shortest tail of the path that is descriptive and unique.
 
     For example "grpo-1.5b" for …/logs/grpo-1.5b, "agentic_sokoban/20261121-014812". known: existing names by path;
-    they are kept.
+    they are kept. roots: the given path that each path is below.
     """
     names = {path: known[path] for path in paths if path in known}
-    candidates = {path: _candidates(path) for path in paths if path not in known}
+    candidates = {path: _candidates(path, roots.get(path, "")) for path in paths if path not in known}
     levels = dict.fromkeys(candidates, 0)
     while True:
         chosen = {path: candidates[path][level] for path, level in levels.items()}
@@ -27,13 +30,18 @@ def run_names(paths: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
             levels[path] += 1
 
 
-def _candidates(path: str) -> list[str]:
+def _candidates(path: str, root: str) -> list[str]:
     """Possible names, from the shortest descriptive tail to the whole path."""
     parts = [part for part in path.split("/") if part]
     descriptive = [index for index, part in enumerate(parts) if not layout.is_generic(part)]
     starts = descriptive[::-1] or [max(0, len(parts) - 1)]
     while len(starts) > 1 and layout.is_vague(parts[starts[0]]):
         del starts[0]
+    below = len([part for part in root.split("/") if part])
+    says = (i for i, start in enumerate(starts) if not (layout.is_vague(parts[start]) or layout.is_weak(parts[start])))
+    first = next(says, 0)
+    if starts[first] >= below:
+        del starts[:first]
     names = []
     for start in starts:
         names.append("/".join(part for part in parts[start:] if not layout.is_generic(part)) or "/".join(parts[start:]))
