@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import mean, stdev
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -10,19 +12,23 @@ from msgspec import Struct
 from tuimon.analysis.comparing import compared_settings, flat
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.words import setting_text
+from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._run_facts import settings_of
+from tuimon.panels._metrics import MetricReading
+from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
-from tuimon.panels.lists.runs import Listing
+from tuimon.panels.lists.run_metrics import best_of, is_falling, metric_of
+from tuimon.panels.lists.runs import Listing, shared_directory
 from tuimon.store import Run
-from tuimon.text import clean
+from tuimon.text import cell_width, clean, fit
 
 NONE, DIRECTORY = "", "directory"
 _MOST_VALUES = 24
 """Maximum number of groups by a setting; a setting with more values, such as a seed or a path, makes no groups."""
 _MOST_SETTINGS = 12
 """Maximum number of settings that the key offers."""
+_LONGEST_NAME = 24
 
 
 class RunGroup(Struct, frozen=True):
@@ -37,11 +43,14 @@ Entry: TypeAlias = "Run | RunGroup"
 
 
 def groupings(runs: Sequence[Run]) -> tuple[str, ...]:
-    """Return by what these runs can be grouped: NONE, DIRECTORY, and the settings that differ between some of them."""
+    """Return by what these runs can be grouped: NONE, DIRECTORY, and the settings that differ between some of them;
+    without groupings that put all runs in one group."""
     different, _ = compared_settings([settings_of(run) for run in runs])
-    few = [name for name, values in different if len({_title(value) for value in values}) <= _MOST_VALUES]
+    few = [name for name, values in different if 1 < len({_title(value) for value in values}) <= _MOST_VALUES]
     few = [name for name in few if not name.startswith("_")][:_MOST_SETTINGS]
-    return (NONE, DIRECTORY, *few) if len(runs) > 1 else (NONE,)
+    shared = shared_directory([run.path for run in runs])
+    directories = [DIRECTORY] if len({_directory(run, shared) for run in runs}) > 1 else []
+    return (NONE, *directories, *few)
 
 
 def entries(runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listing) -> tuple[Entry, ...]:
@@ -60,7 +69,7 @@ def entries(runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listi
 
 
 def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> Row:
-    """Return the row of a heading: its arrow, title, number of runs, and number of runs with alerts."""
+    """Return the row of a heading: its arrow, title, number of runs, number of runs with alerts, and their values."""
     ascii_only = listing.symbols is Symbols.ASCII
     cursor, arrow = (">" if ascii_only else "▌"), ("+-" if ascii_only else "▸▾")[not group.folded]
     alarmed = sum(run.id in listing.alerts for run in group.runs)
@@ -73,12 +82,62 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> 
     ]
     if alarmed:
         spans.append((f"  {alarmed} with alerts", Role.CRITICAL if critical else Role.WARNING))
-    return fit_row(spans, width)
+    return fit_row((*spans, *_values(group.runs, listing)), width)
+
+
+def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
+    """Yield the best value of the chosen metric, the reward or else the loss, with its run, and the mean and standard
+    deviation of the last values."""
+    readings = _readings(runs, listing)
+    if not readings:
+        return
+    label = clean(listing.metric) if listing.metric else _label(readings[0][1])
+    last = [reading.last for _, reading in readings if math.isfinite(reading.last)]
+    spread = f" ± {format_value(stdev(last))}" if len(last) > 1 else ""
+    if len(readings) > 1 and last:
+        sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
+        yield f"  {label} ", Role.MUTED
+        yield f"{format_value(mean(last))}{sign}", Role.VALUE
+    best = [(best_of(reading), run) for run, reading in readings]
+    falls = is_falling(readings[0][1])
+    value, run = min((pair for pair in best if math.isfinite(pair[0])), key=lambda p: p[0] if falls else -p[0])
+    of = "" if len(readings) > 1 else f"{label} "
+    yield f"  {of}{'lowest' if falls else 'best'} ", Role.MUTED
+    yield format_value(value), Role.VALUE
+    if len(readings) > 1:
+        name = clean(run.name[listing.shared :])
+        yield f" ({fit(name, min(cell_width(name), _LONGEST_NAME), 'ends')})", Role.MUTED
+
+
+def _label(reading: MetricReading) -> str:
+    return reading.meaning.panel if reading.meaning.panel in ("reward", "loss") else clean(reading.metric)
+
+
+def _readings(runs: Sequence[Run], listing: Listing) -> list[tuple[Run, MetricReading]]:
+    """Return the runs with a finite value of the metric that a heading shows: the chosen one, or the reward, or, if
+    more runs have it, the loss, or else the main one."""
+
+    def known(reading_of: Callable[[Run], MetricReading | None]) -> list[tuple[Run, MetricReading]]:
+        pairs = ((run, reading_of(run)) for run in runs)
+        return [(run, reading) for run, reading in pairs if reading is not None and reading.curve.min is not None]
+
+    if listing.metric:
+        return known(lambda run: metric_of(run, listing.metric))
+    rewards, losses = known(reward_of), known(loss_of)
+    if not rewards and not losses and (main := next(filter(None, map(main_of, runs)), None)) is not None:
+        return known(lambda run: metric_of(run, main.metric))
+    return rewards if 2 * len(rewards) >= len(losses) and rewards else losses
+
+
+def _directory(run: Run, shared: int) -> str:
+    """Return the directory that a run is in, below the one that is common to all, or its own if it is in that one."""
+    below = run.path[shared:]
+    return below.rpartition("/")[0] or below
 
 
 def _group_of(run: Run, by: str, listing: Listing) -> str:
     if by == DIRECTORY:
-        return run.name[listing.shared :].rpartition("/")[0] or "."
+        return _directory(run, listing.shared_path)
     return f"{by} {_title(_flat_settings(run).get(by))}"
 
 

@@ -26,9 +26,14 @@ def metric_of(run: Run, wanted: str) -> MetricReading | None:
 
 def best_of(reading: MetricReading) -> float:
     """Return the lowest value of a metric that should fall, else the highest one; NaN without finite values."""
-    curve, falls = reading.curve, reading.meaning.direction == "down" or reading.meaning.concept.startswith("loss")
+    curve, falls = reading.curve, is_falling(reading)
     samples = [sample.value * reading.factor for sample in (curve.min, curve.max) if sample is not None]
     return (min if falls else max)(samples, default=math.nan)
+
+
+def is_falling(reading: MetricReading) -> bool:
+    """Return whether lower values of a metric are better."""
+    return reading.meaning.direction == "down" or reading.meaning.concept.startswith("loss")
 
 
 def value_of(run: Run, wanted: str) -> float | None:

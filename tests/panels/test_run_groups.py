@@ -1,0 +1,49 @@
+"""Groups of the run list: by what, which runs, and the values of their headings."""
+
+from __future__ import annotations
+
+from support.made_run import runs_of, text
+
+from tuimon.draw.rows import row_width
+from tuimon.model.views import Symbols
+from tuimon.panels.lists.run_groups import DIRECTORY, RunGroup, entries, group_row, groupings
+from tuimon.panels.lists.runs import Listing
+
+STEPS = (0, 1, 2)
+REWARDS = ([0.1, 0.9, 0.5], [0.1, 0.2, 0.7], [0.1, 0.1, 0.2])
+RUNS = runs_of(
+    *({"reward": (STEPS, values), "val_loss": (STEPS, [1.0 - value for value in values])} for values in REWARDS),
+    configs=[{"lr": 1e-3, "seed": 1}, {"lr": 1e-3, "seed": 1}, {"lr": 1e-4, "seed": 1}],
+)
+LISTING = Listing(0.0, Symbols.BRAILLE, shared_path=len("/logs/"))
+
+
+def headings(by: str, listing: Listing = LISTING) -> list[str]:
+    listed = entries(RUNS, by, frozenset(), listing)
+    return [text(group_row(entry, listing, False, 120)).strip() for entry in listed if isinstance(entry, RunGroup)]
+
+
+def test_headings_have_the_best_reward_with_its_run_and_mean_and_spread() -> None:
+    assert headings("lr") == [
+        "▾ lr 0.001  2 runs  reward 0.6000 ± 0.1414  best 0.9000 (run0)",
+        "▾ lr 0.0001  1 run  reward best 0.2000",
+    ]
+
+
+def test_headings_have_the_chosen_metric() -> None:
+    listing = Listing(0.0, Symbols.ASCII, metric="val_loss")
+    assert headings("lr", listing)[0] == "- lr 0.001  2 runs  val_loss 0.4000 +- 0.1414  lowest 0.100 (run0)"
+
+
+def test_runs_in_directories_of_their_own_are_groups_of_their_own() -> None:
+    assert [heading.split()[1] for heading in headings(DIRECTORY)] == ["run0", "run1", "run2"]
+
+
+def test_groupings_with_a_single_group_are_skipped() -> None:
+    assert groupings(RUNS) == ("", DIRECTORY, "lr")
+    assert groupings(RUNS[:1]) == ("",)
+
+
+def test_headings_fill_any_width() -> None:
+    group = RunGroup("lr 0.001", RUNS, True)
+    assert all(row_width(group_row(group, LISTING, True, width)) == width for width in range(1, 130))
