@@ -16,13 +16,13 @@ from support.terminal import TUIMON, Terminal
 from textual.pilot import Pilot
 
 from tuimon.config import Settings
-from tuimon.model.events import RunFound, StreamFound
+from tuimon.model.events import Progress, RunFound, StreamFound, StreamStatus
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels.lists.run_groups import RunGroup
 from tuimon.store import Store
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
-from tuimon.tui.opening import LIST_EXPECTED_FOR, is_list_expected
+from tuimon.tui.opening import is_list_expected, open_run_list
 from tuimon.tui.screens.hparams import HparamsScreen
 from tuimon.tui.screens.media_view import MediaScreen
 from tuimon.tui.screens.metric_browser import MetricBrowser
@@ -364,6 +364,11 @@ async def test_thousand_runs_are_listed_and_only_visible_rows_are_rendered(tmp_p
         }
 
 
+def found(store: Store, run: int) -> None:
+    store.apply(RunFound(run, f"run{run}", f"/logs/{run}"))
+    store.apply(StreamFound(run, run, "events", f"/logs/{run}/events", "tensorboard", 40, "", 0))
+
+
 def test_the_dashboard_is_not_drawn_before_the_run_list(tmp_path: Path) -> None:
     app = TuimonApp(ReaderProcess([str(tmp_path)]), Settings(theme="dark", symbols="braille"), list_runs=True)
     store = Store()
@@ -374,15 +379,35 @@ def test_the_dashboard_is_not_drawn_before_the_run_list(tmp_path: Path) -> None:
 
     for run in range(2):
         assert not expected(), "one run has its dashboard at once"
-        store.apply(RunFound(run, f"run{run}", f"/logs/{run}"))
-        store.apply(StreamFound(run, run, "events", f"/logs/{run}/events", "tensorboard", 40, "", 0))
-    app.begun_at = time.monotonic() + 3600
+        found(store, run)
+    app.begun_at = time.monotonic() - 3600
+    assert expected(), "however long the start takes"
+    store.apply(StreamStatus(1, "current", "", 10, 10, time.time(), 0))
+    assert not expected(), "it was read to its end and has no point"
+    found(store, 2)
     assert expected()
-    app.begun_at = time.monotonic() - LIST_EXPECTED_FOR
-    assert not expected(), "what is read for long is shown meanwhile"
-    app.begun_at = time.monotonic() + 3600
+    store.apply(Progress(10, 10, True))
+    assert not expected(), "everything has been read"
+    found(store, 3)
     app.list_runs = False
     assert not expected(), "the user has begun to type"
+
+
+async def test_list_opens_over_the_dashboard_when_a_second_run_is_known(tmp_path: Path) -> None:
+    write(tmp_path / "many", "a_lr1", 20, 0.001)
+    async with opened(tmp_path / "many", (100, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "a_lr1" in s and app.snapshot.progress.caught_up)
+        store = Store()
+        found(store, 0)
+        app.snapshot, app.list_runs = store.snapshot(), True
+        open_run_list(app)
+        assert not isinstance(app.screen, RunListScreen)
+        assert app.list_runs, "the search has not been completed"
+        found(store, 1)
+        app.snapshot = store.snapshot()
+        open_run_list(app)
+        await pilot.pause()
+        assert isinstance(app.screen, RunListScreen)
 
 
 async def test_runs_are_grouped_by_directory_and_by_settings(tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen
 
-LIST_EXPECTED_FOR = 3.0
-"""Seconds from the start after which the dashboard is shown although several runs are still being read."""
 LINK_EXPECTED_FOR = 30.0
 """Seconds from the start within which the run list opens when the second run arrives from another machine."""
 
@@ -30,22 +28,31 @@ class ListingDashboard(Dashboard, Protocol):
 
 
 def is_list_expected(app: ListingDashboard) -> bool:
-    """Return whether the run list will probably open at once, so that the dashboard would only flash."""
-    if not app.list_runs or time.monotonic() > app.begun_at + LIST_EXPECTED_FOR:
-        return False
-    return not app.snapshot.progress.caught_up and sum(bool(run.streams) for run in app.snapshot.runs) > 1
+    """Return whether the run list is about to open, so that the dashboard would only flash."""
+    return app.list_runs and _has_several_runs(app.snapshot)
 
 
 def open_run_list(app: ListingDashboard) -> None:
-    """Open the run list once there are several runs; not after a key, or once all runs are known."""
+    """Open the run list as soon as a second run is known, also over a dashboard that has been opened for the first one;
+    not after a key, or once the search has been completed with a single run."""
     if not app.list_runs or isinstance(app.screen, WorkScreen):
         return
-    if sum(run.point_count > 0 for run in app.snapshot.runs) > 1:
+    if _has_several_runs(app.snapshot):
         app.list_runs = False
         app.push_screen(RunListScreen(app.actions))  # the bar stays on the first row while runs arrive
     elif app.snapshot.progress.caught_up:
         patience = LINK_EXPECTED_FOR if app.links else 0.0
         app.list_runs = time.monotonic() < app.begun_at + patience
+
+
+def _has_several_runs(snapshot: Snapshot) -> bool:
+    """Return whether there are several runs with points, or with logs that have not been read yet."""
+    unread = not snapshot.progress.caught_up
+    return sum(run.point_count > 0 or (unread and _is_unread(run)) for run in snapshot.runs) > 1
+
+
+def _is_unread(run: Run) -> bool:
+    return any(stream.status is None or stream.status.state == "reading" for stream in run.streams)
 
 
 def show_alert(app: Dashboard, alert: Alert) -> None:
