@@ -41,6 +41,17 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
     assert any(role is Role.MUTED for role in (row[50][1] for row in flat[8:13])), "1e-3 is in the middle of a log axis"
 
 
+def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
+    for number, lr in enumerate(["3e-6", 1e-5, "1e-4"]):
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "metrics.jsonl").write_text(f'{{"step": 0, "reward": {number}}}\n')
+        (tmp_path / f"run{number}" / "config.json").write_text(json.dumps({"lr": lr}))
+    table = hparam_table(open_run(tmp_path).runs)
+    rows = ["".join(text for text, _ in row) for row in parallel_rows(table, table.rows, 0, 60, 12, Symbols.BRAILLE)]
+    assert rows[1].split() == ["2", "0.0001"]
+    assert rows[-1].split() == ["0", "3e-06"]
+
+
 def test_a_single_column_has_no_picture(tmp_path: Path) -> None:
     for number in range(2):
         (tmp_path / f"run{number}").mkdir()

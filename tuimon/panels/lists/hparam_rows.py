@@ -77,6 +77,16 @@ def _is_known(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
 
 
+def number_of(value: Any) -> float | None:
+    """Return a number, also of a text: YAML reads 1e-5 as text; None for other values."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _key(value: Any) -> tuple[bool, float, str]:
     if isinstance(value, int | float):
         return False, float(value) if abs(value) < 1e300 else math.copysign(math.inf, value), ""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tuimon.draw.raster import glyphs
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels.lists.hparam_rows import HparamTable, cell_text
+from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, number_of
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
@@ -73,9 +73,10 @@ def _columns(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], mo
 
 def _scaled(values: Sequence[Any]) -> tuple[Floats, str, str]:
     """Return the place of each value on its axis (0 to 1; NaN without a value), and the labels of its ends."""
-    numbers = np.array([float(v) if _is_number(v) else math.nan for v in values])
+    found = [number_of(value) for value in values]
+    numbers = np.array([math.nan if number is None else number for number in found])
     known = numbers[np.isfinite(numbers)]
-    if all(value is None or _is_number(value) for value in values) and len(known):
+    if len(known) and all(value is None or number is not None for value, number in zip(values, found, strict=True)):
         low, high = float(known.min()), float(known.max())
         if low > 0 and high / low >= _LOG_RATIO:
             parts = (np.log(np.where(numbers > 0, numbers, np.nan)) - math.log(low)) / math.log(high / low)
