@@ -84,3 +84,56 @@ def test_an_absurd_learning_rate_is_the_cause(tmp_path: Path) -> None:
     lines = run("--once", str(tmp_path)).stdout.splitlines()
     assert "1 critical alert" in lines[0]
     assert sum(line.startswith("! ") for line in lines) == 1
+
+
+def _sudden_collapse(
+    path: Path, *, reward: float = 0.0, kl: float = 2.4, share: float = 1.0, norm: float = 0.0, back: int = 0
+) -> dict[str, Any]:
+    """Check a run of 36 steps, shaped like a GRPO run whose policy collapses from step 30 to 33; NaN at step 36."""
+    rows = []
+    for step in range(1, 37 + back):
+        bad = 30 <= step <= 33
+        row = {
+            "step": step,
+            "train/reward": reward if bad else 0.5 + 0.1 * (step % 3),
+            "train/entropy": [0.46, 0.01, 0.0, 0.0][step - 30] if bad else 3.96 - step / 400,
+            "train/kl": kl if bad else 0.6 if step == 29 and kl > 1 else 0.08,
+            "train/frac_reward_zero_std": share if bad else 0.0,
+            "train/grad_norm": float("nan") if step == 36 and norm == 0 else norm if bad and step > 30 else 0.8,
+            "train/learning_rate": 1e-3,
+        }
+        rows.append(row)
+    (path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for step in (10, 20, 35):
+        (path / f"checkpoint-{step}").mkdir(exist_ok=True)
+        (path / f"checkpoint-{step}" / "config.json").write_text("{}")
+    return json.loads(run("check", str(path), "--past", "--json", expect=0 if back else 4).stdout)
+
+
+def test_a_collapse_of_four_steps_is_one_incident_with_nan_as_its_consequence(tmp_path: Path) -> None:
+    document = _sudden_collapse(tmp_path)
+    assert document["standing"] == 1
+    headline, *others = document["alerts"]
+    assert (headline["rule"], headline["severity"], headline["step"]) == ("policy_collapse", "critical", 29)
+    assert headline["message"] == (
+        "policy collapsed at step 29: KL 30 times higher, entropy 0, reward 0, no group with variance, gradient norm 0;"
+        " train/grad_norm is NaN since step 36 (1 NaN of 36 points)"
+    )
+    assert headline["hint"].startswith("go back to the checkpoint of step 20;")
+    assert {alert["severity"] for alert in others} == {"info"}
+
+
+def test_a_collapse_from_which_the_policy_recovers_is_resolved(tmp_path: Path) -> None:
+    document = _sudden_collapse(tmp_path, norm=1e-9, back=12)
+    assert document["alerts"] == []
+    (collapse,) = [alert for alert in document["past"] if alert["rule"] == "policy_collapse"]
+    assert "the entropy is back since step 34" in collapse["message"]
+
+
+def test_entropy_that_falls_without_two_other_signs_is_no_sudden_collapse(tmp_path: Path) -> None:
+    rows = [
+        {"step": step, "entropy": 2.0 if step < 30 else 0.05, "reward": 0.5, "kl": 0.08, "grad_norm": 0.8}
+        for step in range(36)
+    ]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert json.loads(run("check", str(tmp_path), "--json").stdout)["alerts"] == []

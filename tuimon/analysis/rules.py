@@ -4,6 +4,7 @@ Threshold          beyond a limit for a number of points
 Spike              far above the usual level of the points before
 Runaway            the current level is far above the usual one
 AgainstStart       the current level compared with that of the start
+Plunge             a small part of the level a few points before
 FromBest           the part of the gain that is lost
 Stuck              no new best for a number of points
 Rising             has only risen since the start
@@ -146,6 +147,35 @@ class AgainstStart(Struct, frozen=True):
         if begin < end:
             scores[: end - begin] = np.nan
         return scores, carried
+
+
+class Plunge(Struct, frozen=True):
+    """Score: `part` of the level before, divided by the value; the level is the median of nine of `raise_after` + 1
+    points before.
+
+    While an incident is active, the level is that from before it began. NaN if the level is not above 0.
+    """
+
+    part: float
+    raise_after: int = 3
+    clear_after: int = 10
+    high: float = 1.0
+    low: float = 0.5
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        lag = self.raise_after + 1
+        first = max(0, begin - lag)
+        levels = median_of_nine(values[: max(0, len(values) - lag)], first)
+        levels = np.concatenate((np.full(len(values) - begin - len(levels), np.nan), levels))
+        return self._scores(values[begin:], levels), None
+
+    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
+        row = first - self.raise_after - 1
+        return self._scores(values[begin:], median_of_nine(values[: row + 1], row))
+
+    def _scores(self, values: Floats, levels: Floats) -> Floats:
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.where(levels > 0, self.part * levels / np.maximum(values, _TINY), np.nan)
 
 
 class FromBest(Struct, frozen=True):

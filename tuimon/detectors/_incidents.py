@@ -1,6 +1,7 @@
 """Join the alerts of one failure: one incident with the cause in its message, ordered by onset.
 
-A policy that has collapsed gets an alert of its own. Weights that are NaN make everything NaN that is computed later,
+A policy that has collapsed gets an alert of its own, be it one that the detector of sudden collapses has found
+(policy_collapse.py) or one of several alerts. Weights that are NaN make everything NaN that is computed later,
 so that the first alert names what follows. The alerts that belong to an incident remain as information, so that their
 metrics keep their marks.
 """
@@ -11,26 +12,64 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from tuimon.detectors._checkpoints import checkpoint_before
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
 RULE = "policy_collapse"
+"""Rule of the alert of a collapsed policy, also that of the detector of sudden collapses."""
 _WORDS = {"entropy_collapse": "entropy", "zero_variance": "groups without variance", "learning_rate": "learning rate"}
 _CAUSES = ("entropy_collapse", "zero_variance")
 _ADVICE = {
     "learning_rate": "lower the learning rate and start again: checkpoints after the collapse are of no use",
-    "entropy_collapse": "start again from a checkpoint before this step; lower the learning rate, or explore more",
-    "zero_variance": "start again from a checkpoint before this step; filter such groups, add other prompts",
+    "entropy_collapse": "go back to {checkpoint}; lower the learning rate, or explore more",
+    "zero_variance": "go back to {checkpoint}; filter such groups, add other prompts",
 }
 
 
 _FOLLOWING = frozenset({"nonfinite", "reward_drop", "entropy_collapse", "zero_variance", "divergence", "spikes"})
 """Rules whose alerts follow from weights that are NaN, if they begin later."""
+_OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "vanishing_gradient"}
+"""Rules whose alerts are a part of a collapse of the policy, or follow from it, if they do not begin before it."""
 
 
 def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     """Return the alerts of a run with one alert for each failure."""
-    return _with_one_nan(run, alerts) or _with_collapse(run, alerts)
+    return _with_sudden_collapse(run, alerts) or _with_one_nan(run, alerts) or _with_collapse(run, alerts)
+
+
+def _with_sudden_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
+    """Return the alerts with one for a sudden collapse and what follows from it; None without such a collapse."""
+    collapses = [alert for alert in alerts if alert.active and alert.rule == RULE]
+    if not collapses:
+        return None
+    first = min(collapses, key=_onset)
+    rates = [a for a in alerts if _is_absurd_rate(a)]
+    following = [
+        a
+        for a in alerts
+        if a is not first and a.active and a.rule in (*_OF_COLLAPSE, RULE) and _onset(a) >= _onset(first)
+    ]
+    damaged = sorted((a for a in following if a.rule == "nonfinite"), key=_onset)
+    message = first.message
+    if rates:
+        message += f", {_part(run, rates[0], first.step)}"
+    if damaged:
+        message += f"; {_more_metrics(damaged[0].message, damaged[1:])}"
+    parts = [*rates, *following]
+    return tuple(
+        replace(a, message=message) if a is first else replace(a, severity="info") if a in parts else a for a in alerts
+    )
+
+
+def _more_metrics(message: str, others: Sequence[Alert]) -> str:
+    """Add the number of other metrics that are NaN to the message of the first one."""
+    metrics = {alert.metric for alert in others}
+    if not metrics:
+        return message
+    return message + (
+        ", and so is another metric" if len(metrics) == 1 else f", and so are {len(metrics)} other metrics"
+    )
 
 
 def _with_one_nan(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
@@ -45,13 +84,11 @@ def _with_one_nan(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None
     ]
     if not rates and not following:
         return None
-    metrics = {a.metric for a in following if a.rule == "nonfinite"}
-    message = first.message
-    if metrics:
-        message += ", and so is another metric" if len(metrics) == 1 else f", and so are {len(metrics)} other metrics"
+    message = _more_metrics(first.message, [a for a in following if a.rule == "nonfinite"])
     if rates:
         message += f"; {_part(run, rates[0], first.step)}"
-    hint = "lower the learning rate and go back to an earlier checkpoint" if rates else first.hint
+    back = f"lower the learning rate and go back to {checkpoint_before(run, first.step)}"
+    hint = back if rates else first.hint
     parts = [*rates, *following]
     return tuple(
         replace(a, message=message, hint=hint) if a is first else replace(a, severity="info") if a in parts else a
@@ -79,7 +116,7 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     firsts = {alert.rule: alert for alert in reversed(causes)} | {alert.rule: alert for alert in rates[:1]}
     parts = [_part(run, alert, step) for alert in (firsts[rule] for rule in _WORDS if rule in firsts)]
     parts += [alert.message for alert in members if alert.rule == "reward_drop"][:1]
-    hint = _ADVICE["learning_rate" if rates else causes[0].rule]
+    hint = _ADVICE["learning_rate" if rates else causes[0].rule].format(checkpoint=checkpoint_before(run, step))
     message = f"policy collapsed at step {step}: {', '.join(parts)}"
     whole = Alert(RULE, "critical", run.id, causes[0].metric, step, message, hint)
     inside = [*members, *rates]

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.incidents import Incident
+from tuimon.detectors._checkpoints import checkpoint_before
 from tuimon.detectors._curves import fold_rows, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
@@ -76,7 +77,7 @@ def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Inci
     until = int(curve.steps[incident.last]) if incident.cleared is not None else None
     hint = "look at grad norm and loss at that step"
     if meaning.concept in _CRITICAL:
-        hint = "the weights are NaN from the first such update on: go back to an earlier checkpoint"
+        hint = f"the weights are NaN from the first such update on: go back to {checkpoint_before(run, step)}"
     return Alert("nonfinite", severity, run.id, metric, step, message, hint, until)
 
 

@@ -17,13 +17,14 @@ from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import FromBest
 from tuimon.analysis.windows import NINE
+from tuimon.detectors._checkpoints import checkpoint_before
 from tuimon.detectors._curves import alert, extreme_level, first_level, incidents, number, percent, raised_level, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 _CRITICAL = 0.9
 """Lost part of the gain from which on an alert is critical."""
-_HINT = "go back to an earlier checkpoint; look at KL, entropy, length and the weight sync at that step"
+_HINT = "go back to {checkpoint}; look at KL, entropy, length and the weight sync at that step"
 
 
 class RewardDrop(Struct, frozen=True):
@@ -46,7 +47,8 @@ class RewardDrop(Struct, frozen=True):
                         f" {int(curve.steps[row])} to {number(low)} ({share})"
                     )
                     severity = "critical" if lost >= _CRITICAL else "warning"
-                    yield alert(run, curve, incident, self.id, severity, message, _HINT)
+                    hint = _HINT.format(checkpoint=checkpoint_before(run, int(curve.steps[incident.first])))
+                    yield alert(run, curve, incident, self.id, severity, message, hint)
 
 
 def _from_onset(curve: Curve, incident: Incident) -> Incident:
