@@ -110,6 +110,18 @@ def test_limits(rule: str, metric: str, bad: float, good: float, words: str) -> 
     assert " was " in over.message
 
 
+def test_limit_that_some_values_respect_is_said_to_be_exceeded_mostly() -> None:
+    values = np.full(60, 0.1)
+    values[20:] = 0.9
+    values[50:54] = [0.5, 0.375, 0.4, 0.5]
+    alert = only(run_of(completions__clipped_ratio=values), "truncation")
+    assert alert.message == (
+        "completions/clipped_ratio is mostly above 0.5 (90 % of the points, highest 0.9 at step 210) since step 210"
+    )
+    values[55:57] = 0.2
+    assert "(85 % of the points" in only(run_of(completions__clipped_ratio=values), "truncation").message
+
+
 def test_short_excess_over_a_limit_is_not_reported() -> None:
     values = noisy(0.1, 100)
     values[50:55] = 0.9

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
+from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Threshold
-from tuimon.detectors._curves import alert, extreme, incidents, number, verb
+from tuimon.detectors._curves import alert, extreme, fold_rows, incidents, number, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
@@ -21,11 +23,31 @@ def limit_alerts(
     side, extremum = ("below", "lowest") if threshold.below else ("above", "highest")
     for incident in incidents(curve, threshold):
         value, step = extreme(curve, incident, highest=not threshold.below)
+        share = share_beyond(curve, incident, threshold)
+        often = "" if share == 1 else "mostly " if share > 0.5 else "at times "
+        part = "" if share == 1 else f"{min(99, int(100 * share))} % of the points, "
         message = (
-            f"{curve.metric} {verb(incident, 'is', 'was')} {side} {number(threshold.limit)}"
-            f" ({note}{extremum} {number(value)} at step {step})"
+            f"{curve.metric} {verb(incident, 'is', 'was')} {often}{side} {number(threshold.limit)}"
+            f" ({note}{part}{extremum} {number(value)} at step {step})"
         )
         yield alert(run, curve, incident, rule, severity, message, hint)
+
+
+def share_beyond(curve: Curve, incident: Incident, threshold: Threshold) -> float:
+    """Return the share of the values of an incident that are beyond the limit.
+
+    Of an active incident all values up to the last one count, because its message says "since". Less than 1 where
+    single values are on the other side: an incident is cleared by several good values only.
+    """
+    last = incident.last if incident.cleared is not None else len(curve) - 1
+
+    def fold(known: tuple[int, int] | None, begin: int, end: int) -> tuple[int, int]:
+        values, (bad, all_values) = curve.values[begin:end], known or (0, 0)
+        beyond_limit = values < threshold.limit if threshold.below else values > threshold.limit
+        return bad + int(beyond_limit.sum()), all_values + int((~np.isnan(values)).sum())
+
+    bad, count = fold_rows(curve, ("beyond", threshold.limit, threshold.below), incident.first, last, fold)
+    return bad / count if count else 1.0
 
 
 def beyond(
