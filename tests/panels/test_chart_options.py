@@ -250,9 +250,34 @@ def test_a_full_screen_chart_has_a_table_of_statistics() -> None:
     head, row = (text(cells) for cells in view.table)
     assert re.split(r"  +", head.strip()) == ["step 6", *HEADS]
     finite = np.array([0.1, -2.5, 7.25])
-    for displayed in ("NaN @ 5", "7.25 @ 9", "-2.5 @ 8", f"{finite.mean():.3f}", f"{finite.std():.3f}", "4", "run"):
+    for displayed in (
+        "NaN @ 5",
+        "7.25 @ 9",
+        "-2.5 @ 8",
+        f"{finite.mean():.3f}",
+        f"{finite.std(ddof=1):.3f}",
+        "4",
+        "run",
+    ):
         assert displayed in row, displayed
     assert chart(run_of({"m": (steps, values)}), ChartOptions()).table == ()
+
+
+@pytest.mark.parametrize("axis", ["step", "time"])
+def test_the_table_of_a_window_has_the_statistics_of_its_points(axis: str) -> None:
+    values = np.arange(220.0)
+    run = run_of({"m": (list(range(220)), values.tolist())})
+    low, high = (150.0, 200.0) if axis == "step" else tuple(run.curve("m").wall_times[[150, 200]])
+    view = chart(run, ChartOptions(fullscreen=True, axis=axis, window=Window(high - low, high)), size=Size(120, 30))
+    head, row = (text(cells) for cells in view.table)
+    assert head.startswith("in view")
+    for displayed in ("200 @ 200", "150 @ 150", f"175 ± {values[150:201].std(ddof=1):.2f}", "  51  "):
+        assert displayed in row, (displayed, row)
+
+
+def test_equal_values_in_a_column_of_the_chart_are_all_drawn() -> None:
+    run = run_of({"m": (list(range(220)), [0.5] * 220)})
+    assert chart(run, ChartOptions(fullscreen=True), size=Size(100, 30)).note == ""
 
 
 @pytest.mark.parametrize("width", range(12, 140, 7))
@@ -285,7 +310,7 @@ def test_extended_moments_equal_those_of_all_values(parts: list[list[float]], of
     assert result.count == len(finite)
     if len(finite):
         assert result.mean == pytest.approx(finite.mean(), rel=1e-9, abs=1e-3)
-        assert result.deviation == pytest.approx(finite.std(), rel=1e-6, abs=1e-2)
+        assert result.deviation == pytest.approx(finite.std(ddof=min(1, len(finite) - 1)), rel=1e-6, abs=1e-2)
 
 
 # ---------------------------------------------------------------- windows

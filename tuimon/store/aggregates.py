@@ -102,8 +102,8 @@ class MeanVariance(Struct, frozen=True):
 
     @property
     def deviation(self) -> float:
-        """Population standard deviation (divided by the count); NaN if no value is finite."""
-        return math.sqrt(self.squares / self.count) if self.count else math.nan
+        """Sample standard deviation (divided by count - 1); 0 for one value, NaN if no value is finite."""
+        return math.sqrt(self.squares / max(self.count - 1, 1)) if self.count else math.nan
 
     def extended(self, values: Floats) -> MeanVariance:
         """Return the mean and variance of all of `values`, whose first `length` rows are already included."""

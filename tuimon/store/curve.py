@@ -312,6 +312,31 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         edges = self._edges(low, high, 1, axis)
         return int(edges[-1] - edges[0])
 
+    def count_drawn(self, low: float, high: float, bins: int, axis: str | Scale = "step") -> int:
+        """Return the number of points that an envelope of `bins` bins shows: at most two of each bin."""
+        return int(np.minimum(np.diff(self._edges(low, high, bins, axis)), 2).sum())
+
+    def within(self, low: float, high: float, axis: str | Scale = "step") -> Curve:
+        """Return the points with low <= x <= high as a curve, by ascending step; its other properties are the default.
+
+        It is computed from all of these points at each call.
+        """
+        scale = _scale(axis)
+        if scale.is_time and self._by_time().times is not self.wall_times:
+            x = self.wall_times - self._zero(scale)
+            rows: slice | npt.NDArray[np.bool_] = (low <= x) & (x <= high)
+        else:
+            begin, end = self._edges(low, high, 1, scale).tolist()
+            rows = slice(begin, end)
+        return Curve.from_arrays(
+            self.metric,
+            self.steps[rows],
+            self.values[rows],
+            self.wall_times[rows],
+            sources=self.sources,
+            origin=self.origin,
+        )
+
     def envelope(self, low: float, high: float, bins: int, axis: str | Scale = "step") -> Envelope:
         """Reduce the curve between two x values to bins of equal width, each without its upper border but the last.
 

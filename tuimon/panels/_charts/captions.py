@@ -11,7 +11,7 @@ import numpy as np
 
 from tuimon.analysis.trend import change, change_noise
 from tuimon.draw.numbers import format_exact, nonfinite, thousands
-from tuimon.model.views import Envelope, Role, Row, Span, Symbols
+from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._text import change_span, plural, unit_text, value_text
 from tuimon.store import Curve, Run
@@ -155,12 +155,6 @@ def nonfinite_counts(curves: Sequence[Curve]) -> list[str]:
 def thinned(shown: int, inside: int) -> list[str]:
     """Return "1 200 of 20 000 points" if not all points are drawn."""
     return [f"{thousands(shown)} of {plural(inside, 'point')}"] if shown < inside else []
-
-
-def points_shown(envelope: Envelope) -> int:
-    """Return the number of points in an envelope: the lowest and the highest of each column."""
-    full, distinct = np.isfinite(envelope.low), envelope.low < envelope.high  # False for NaN
-    return int(np.count_nonzero(full) + np.count_nonzero(distinct))
 
 
 def _disagreement(curves: Sequence[Curve], factors: Sequence[float]) -> Iterator[str]:

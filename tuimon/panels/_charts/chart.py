@@ -16,7 +16,6 @@ from tuimon.panels._charts.captions import (
     headline_of,
     labels_of,
     note_of,
-    points_shown,
     thinned,
 )
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones
@@ -26,7 +25,7 @@ from tuimon.panels._charts.thresholds import threshold_lines, thresholds_of, wit
 from tuimon.panels._charts.traces import band_around, scaled, smoothed
 from tuimon.panels._metrics import FEW_POINTS, factor_of
 from tuimon.panels._text import DATE
-from tuimon.store import Curve, Run
+from tuimon.store import Curve, Run, Scale
 from tuimon.vocabulary import Meaning
 
 _COLUMNS_PER_DOT = 6
@@ -99,7 +98,10 @@ def chart_of(
     defaults = labels_of([(series.metric, series.meaning) for series in drawn])
     labels = [label(series.metric) or default for series, default in zip(drawn, defaults, strict=True)]
     # No extreme is lost in a small chart, so only the zoomed one says how many of the points it draws.
-    thinning = thinned(sum(map(points_shown, envelopes)), sum(counts)) if options.fullscreen else []
+    thinning: list[str] = []
+    if options.fullscreen:
+        points_drawn = sum(curve.count_drawn(low, high, columns, axis) for curve in drawn_curves)
+        thinning = thinned(points_drawn, sum(curve.count_within(low, high, axis) for curve in drawn_curves))
     note = note_of(run, drawn_curves, [series.factor for series in drawn], thinning, left)
     if options.window is not None and not sum(counts):
         note = "no point in this window; 0 shows all"
@@ -107,7 +109,8 @@ def chart_of(
     table: tuple[Row, ...] = ()
     if options.fullscreen:
         marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
-        table = _table(run, drawn, labels, options, size, symbols)
+        window = None if options.window is None else (low, high, axis)
+        table = _table(run, drawn, labels, options, size, symbols, window)
     meaning = leading.meaning
     levels = thresholds_of(panel, leading.metric, options)
     y = y_axis(
@@ -182,10 +185,25 @@ def _is_sparse(count: int, counts: Sequence[int], columns: int, options: ChartOp
 
 
 def _table(
-    run: Run, drawn: Sequence[_Series], labels: Sequence[str], options: ChartOptions, size: Size, symbols: Symbols
+    run: Run,
+    drawn: Sequence[_Series],
+    labels: Sequence[str],
+    options: ChartOptions,
+    size: Size,
+    symbols: Symbols,
+    window: tuple[float, float, Scale] | None,
 ) -> tuple[Row, ...]:
+    """Return the statistics of the lines, of their points in the window (low, high, axis) if there is one."""
     lines = [
-        TableLine(run, label, role, series.metric, series.curve, series.factor)
+        TableLine(
+            run,
+            label,
+            role,
+            series.metric,
+            series.curve,
+            series.factor,
+            within=None if window is None else series.curve.within(*window),
+        )
         for series, label, role in zip(drawn, labels, SERIES_ROLES, strict=False)
     ]
     legend = milestone_legend(run, options.cursor, symbols)

@@ -16,7 +16,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import X_KINDS, cursor_x, x_label, y_axis
-from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, points_shown, thinned
+from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinned
 from tuimon.panels._charts.chart import smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import ChartOptions
@@ -111,7 +111,7 @@ def overlay_of(
     for group, label in zip(groups, labels, strict=True):
         envelopes, blocks = zip(*(_envelope(trace, low, high, columns, options) for trace in group.traces), strict=True)
         block = max(block, *blocks)
-        drawn_points += sum(map(points_shown, envelopes))
+        drawn_points += sum(t.reading.curve.count_drawn(low, high, columns, t.scale) for t in group.traces)
         inside += sum(trace.reading.curve.count_within(low, high, trace.scale) for trace in group.traces)
         mean = envelopes[0]
         if len(envelopes) > 1:
@@ -122,6 +122,7 @@ def overlay_of(
     note = _note(groups, left, without, thinning)
     marks, legend = _marks(groups, shown, options, (low, high, columns), concepts, symbols)
     lead = groups[0].traces[0]
+    window = None if options.window is None else (low, high)
     return ChartView(
         title,
         headline,
@@ -141,7 +142,7 @@ def overlay_of(
         columns=columns,
         cursor=cursor_x(shown, lead.scale, lead.reading.curve, options),
         extent=(first, last),
-        table=(*line_table(list(_table_lines(groups)), symbols, options.cursor, size.width), *legend)
+        table=(*line_table(list(_table_lines(groups, window)), symbols, options.cursor, size.width), *legend)
         if options.fullscreen
         else (),
     )
@@ -211,14 +212,17 @@ def _marks(
     return tuple(marks), legend
 
 
-def _table_lines(groups: Sequence[_Group]) -> Iterator[TableLine]:
-    """Yield a row for each run, those of one group below each other."""
+def _table_lines(groups: Sequence[_Group], window: tuple[float, float] | None) -> Iterator[TableLine]:
+    """Yield a row for each run, those of one group below each other. window: x values of the points that count."""
     for group in groups:
         line, runs = group.line, [trace.run for trace in group.traces]
         names = distinct_names([run.name for run in runs]) if len(runs) > 1 else (line.label,)
         for trace, name in zip(group.traces, names, strict=True):
             reading = trace.reading
-            yield TableLine(trace.run, name, line.role, reading.metric, reading.curve, reading.factor, line.marker)
+            within = None if window is None else reading.curve.within(*window, trace.scale)
+            yield TableLine(
+                trace.run, name, line.role, reading.metric, reading.curve, reading.factor, line.marker, within
+            )
 
 
 def _labels(groups: Sequence[_Group], room: int, options: ChartOptions, base: MetricReading | None) -> list[str]:

@@ -30,17 +30,21 @@ class TableLine(NamedTuple):
     factor: float
     glyph: str = ""
     """The marker of the line; "" for a dot."""
+    within: Curve | None = None
+    """The points in the window of the chart, of which the statistics are; None for all points."""
 
 
 def line_table(lines: Sequence[TableLine], symbols: Symbols, cursor: int | None, width: int) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
     Columns: the exact value at the cursor (a step); last, lowest and highest value with their steps; mean and standard
-    deviation; number of points; the sources that hold the metric. Columns that do not fit are left out from the right.
+    deviation; number of points; the sources that hold the metric. With a window the statistics are of the points in
+    view. Columns that do not fit are left out from the right.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     at_cursor = () if cursor is None else (f"step {cursor}",)
-    heads = ("", *at_cursor, "last @ step", "min @ step", "max @ step", f"mean {sign} deviation", "points", "from")
+    in_view = "in view" if any(line.within is not None for line in lines) else ""
+    heads = (in_view, *at_cursor, "last @ step", "min @ step", "max @ step", f"mean {sign} deviation", "points", "from")
     table: list[tuple[str, ...]] = []
     widths: list[int] = []
     for digits in _DIGITS:
@@ -73,7 +77,7 @@ def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) ->
 def _cells(
     line: TableLine, sign: str, symbols: Symbols, cursor: int | None, digits: int, label: int
 ) -> tuple[str, ...]:
-    curve, factor = line.curve, line.factor
+    curve, factor = line.curve if line.within is None else line.within, line.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
     mean = "-"
@@ -82,7 +86,7 @@ def _cells(
     name = clean(line.label) or clean(line.metric)
     return (
         f"{line.glyph or _DOT[symbols]} {fit(name, min(cell_width(name), label), keep='end')}",
-        *(() if cursor is None else ("".join(cursor_value(curve, factor, cursor, True)),)),
+        *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, True)),)),
         *(_sample(sample, factor, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
