@@ -97,6 +97,14 @@ def test_pauses_after_every_other_point():
     assert seconds_with_pauses(result) == pytest.approx(32.0, rel=0.01)
 
 
+def test_reported_pace_is_that_of_the_eta():
+    pace = cadence(*paced(2.0, count=401, pause=60.0, pause_every=20))
+    known = replace(KNOWN, step=400, total=8400, cadence=pace, last_wall_time=LAST)
+    result = report(known, LAST)
+    assert result.seconds_per_step == pytest.approx(5.0)
+    assert result.eta_seconds == pytest.approx(8000 * result.seconds_per_step, rel=0.01)
+
+
 def test_single_outlier_is_not_a_recurring_pause():
     steps, wall_times = paced(2.0)
     wall_times[120:] += 8 * 3600

@@ -326,3 +326,16 @@ def test_areas_share_borders_and_differ_without_colour(symbols: Symbols) -> None
     whole = "\n".join("".join(text for text, _ in row) for row in rows)
     assert " gen " in whole
     assert " update_actor " in whole
+
+
+@pytest.mark.parametrize(("seconds", "noted"), [(1.0, False), (2.0, True)])
+def test_a_step_time_that_contradicts_the_times_of_the_points_is_explained(seconds: float, noted: bool) -> None:
+    half = [seconds / 2] * 40
+    series = {"timing_s/gen": (range(40), half), "timing_s/update_actor": (range(40), half)}
+    run = run_of({**series, "timing_s/step": (range(40), [seconds] * 40)})
+    view = next(panel for panel in all_panels() if panel.id == "phase_latency").view(
+        run, Size(80, 14), START, Symbols.BRAILLE
+    )
+    assert isinstance(view, BarView)
+    expected = "median of the timer of steps 2.0 s, but 1.0 s by the times of the points" if noted else ""
+    assert view.note == expected

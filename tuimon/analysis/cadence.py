@@ -56,6 +56,11 @@ class Cadence(Struct, frozen=True):
     intervals: int
     """Number of intervals that this was computed from."""
 
+    @property
+    def mean_seconds(self) -> float:
+        """Time per step including its share of the recurring pauses, as in an ETA."""
+        return self.seconds_per_step + self.pause * self.pauses_per_step
+
     def pauses_ahead(self, step: float, total: float) -> float:
         """Return the number of pauses expected from `step` until `total` is logged."""
         if self.pause_every:

@@ -124,7 +124,7 @@ class ProgressReport(Struct, frozen=True):
     """Logged steps per training step; 1 if training steps are logged."""
     epoch: float
     seconds_per_step: float
-    """Usual time per step, without pauses."""
+    """Usual time per step including its share of the recurring pauses (evaluations, checkpoints), as in the ETA."""
     eta_seconds: float
     """Time left; only for a running run."""
     eta_range: tuple[float, float]
@@ -181,7 +181,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         total,
         max(known.updates, 1),
         known.epoch,
-        cadence.seconds_per_step if cadence else math.nan,
+        cadence.mean_seconds if cadence else math.nan,
         eta,
         eta_range,
         now + eta,

@@ -9,6 +9,8 @@ from math import isfinite, nan
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.progress_inputs import progress_inputs
+from tuimon.analysis.statistics import median
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
 from tuimon.panels._bottleneck import SLOWER, bottleneck, phase_name, spent
@@ -24,6 +26,8 @@ _UNATTRIBUTED = 0.005
 """Unattributed time below this fraction of a step is ignored as rounding."""
 _OVERLAP = 0.01
 """Phases overlap if their sum exceeds the step by this fraction."""
+_USUAL_STEPS, _SAME_PACE = 100, 1.15
+"""Newest steps whose median is compared with the pace in the header, and the ratio up to which they agree."""
 _FIXED_ROWS = 5
 """Title, bar, table heading, sentence, note."""
 _MORE_ROWS = 2
@@ -64,7 +68,7 @@ class PhaseLatency(Struct, frozen=True):
         headline: Row = ((format_duration(whole), Role.VALUE), (f" at {axis_word(run, 'step')} {step}", Role.MUTED))
         sentence = bottleneck(run, readings, step, whole, step_time > 0)
         columns = ("phase", "now", "share", "drift", *(("last 100",) if hundred else ()), "p50", "p95", "")
-        note = _note(whole, timed, step_time > 0)
+        note = "; ".join(filter(None, (_note(whole, timed, step_time > 0), _other_pace(run, step_time > 0))))
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
 
 
@@ -172,6 +176,20 @@ def _note(whole: float, spent: float, timed: bool) -> str:
     if spent > whole * (1 + _OVERLAP):
         return f"the phases add up to {format_fraction(spent / whole)} of the step: some run at the same time"
     return "" if timed else "no timer of the whole step in the log: shares are of the phases' sum"
+
+
+def _other_pace(run: Run, timed: bool) -> str:
+    """Return a note if the header's time of a step, by the times of the points, differs from that of the timers."""
+    cadence = progress_inputs(run).cadence
+    if cadence is None or not timed:
+        return ""
+    for metric in by_concept(run.metrics).get("time.step", ())[:1]:
+        curve = curve_or_none(run, metric)
+        usual = median(curve.values[-_USUAL_STEPS:]) if curve is not None and curve.finite_count == len(curve) else 0.0
+        if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE:
+            by_times = format_duration(cadence.mean_seconds)
+            return f"median of the timer of steps {format_duration(usual)}, but {by_times} by the times of the points"
+    return ""
 
 
 PANEL = PhaseLatency()
