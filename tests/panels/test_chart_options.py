@@ -263,6 +263,12 @@ def test_a_full_screen_chart_has_a_table_of_statistics() -> None:
     assert chart(run_of({"m": (steps, values)}), ChartOptions()).table == ()
 
 
+def test_a_full_screen_chart_names_the_recent_change() -> None:
+    run = run_of({"m": (list(range(100)), [0.5] * 90 + [0.6] * 10)})
+    assert text(chart(run, ChartOptions()).headline) == "0.6000 ↑ 0.100"
+    assert text(chart(run, ChartOptions(fullscreen=True)).headline) == "0.6000  recent ↑ 0.100"
+
+
 @pytest.mark.parametrize("axis", ["step", "time"])
 def test_the_table_of_a_window_has_the_statistics_of_its_points(axis: str) -> None:
     values = np.arange(220.0)

@@ -34,15 +34,15 @@ _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op
 # ---------------------------------------------------------------------- headline
 
 
-def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols) -> Row:
-    """Return the last value with its unit, and its change over the last tenth of the run."""
+def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols, fullscreen: bool = False) -> Row:
+    """Return the last value with its unit, and its recent change, which a full-screen chart names."""
     last = curve.last
     if last is None:
         return ((nonfinite(curve.values[-1] * factor), Role.CRITICAL),)
     spans: list[Span] = [(value_text(last.value * factor, meaning.unit), Role.VALUE)]
     change_row = recent_change_row(curve, meaning, factor, symbols)
     if change_row:
-        spans += [(" ", Role.MUTED), *change_row]
+        spans += [("  recent " if fullscreen else " ", Role.MUTED), *change_row]
     if not np.isfinite(curve.values[-1]):
         spans.append((f" {nonfinite(curve.values[-1] * factor)} now", Role.CRITICAL))
     return tuple(spans)

@@ -126,7 +126,7 @@ def chart_of(
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     return ChartView(
         title_of(title, panel, options, symbols),
-        headline_of(leading.curve, meaning, leading.factor, symbols)
+        headline_of(leading.curve, meaning, leading.factor, symbols, options.fullscreen)
         if options.cursor is None
         else cursor_headline(leading.curve, meaning, leading.factor, options.cursor, options.fullscreen),
         Axis(low, high, kind=x_kind, label=_own_count(run, drawn) or x_label(axis.name, low, high, options.axis_named)),

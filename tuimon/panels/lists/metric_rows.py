@@ -1,4 +1,4 @@
-"""Every metric of a run as a row: last, lowest and highest value, trend, sparkline, number of points, source.
+"""Every metric of a run as a row: last, lowest and highest value, recent change, sparkline, number of points, source.
 
 A column is an entry of METRIC_COLUMNS.
 """
@@ -86,7 +86,7 @@ class MetricColumn(Struct, frozen=True):
     """Sort in descending order."""
 
 
-def _trend(metric: _Metric, width: int) -> Row:
+def _recent(metric: _Metric, width: int) -> Row:
     if not math.isfinite(metric.change):
         return ()
     return recent_change_row(metric.curve, metric.meaning, metric.factor, metric.symbols)
@@ -116,7 +116,7 @@ def _name(metric: _Metric, width: int) -> Row:
 METRIC_COLUMNS = (
     MetricColumn("metric", 0, lambda m: m.name.lower(), _name, 0, right=False, down=False),
     MetricColumn("last", 12, lambda m: m.last * m.factor, lambda m, width: m.number(m.last, width), 0),
-    MetricColumn("trend", 11, lambda m: m.change, _trend, 3, right=False),
+    MetricColumn("recent", 11, lambda m: m.change, _recent, 3, right=False),
     MetricColumn("min", 10, lambda m: m.least, lambda m, width: m.number(m.least, width), 4, down=False),
     MetricColumn("max", 10, lambda m: m.most, lambda m, width: m.number(m.most, width), 4),
     MetricColumn("curve", 12, lambda m: len(m.curve), _curve, 1, right=False),

@@ -48,7 +48,7 @@ ACTIONS = (
         "metric_list",
         "M",
         "metric list",
-        "Every metric as a row: values, trend, curve, source; again: back",
+        "Every metric as a row: values, recent change, curve, source; again: back",
         _toggle,
         section="Panels",
         where=("dashboard", "metrics"),

@@ -17,6 +17,8 @@ ESSENTIAL = 12
 _MARKS = (
     "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation",
     "⚑ alert   ┊ restart   │ cursor   ▲▼ beyond the limits   ◆ pinned",
+    "↑ ↓ 0.1 after a value: recent change, the median of the last tenth of the points against the tenth before;",
+    "→ within three standard errors of it. The trend in summaries is that of the whole curve",
     "Faint: raw values behind an average, points replaced by a restart, min to max of a mean",
 )
 _NAMES = {"dashboard": "the dashboard", "runs": "the run list", "metrics": "the metric list", "log": "the log"}
