@@ -143,6 +143,12 @@ def test_trend_is_unknown_without_points_or_steps():
     assert trend(np.empty(0, np.int64), np.empty(0)).direction == "unknown"
 
 
+def test_trend_is_unknown_if_so_few_points_cannot_be_significant():
+    """Of n points in ascending order Kendall's p-value is below 0.01 from n = 6 on."""
+    directions = [trend(np.arange(n), np.arange(float(n))).direction for n in (5, 6, 7)]
+    assert directions == ["unknown", "rising", "rising"]
+
+
 def test_window_covers_only_the_last_points():
     steps = np.arange(200)
     values = np.where(steps < 100, steps, 100.0 - steps).astype(float)

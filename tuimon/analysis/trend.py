@@ -20,7 +20,10 @@ from tuimon.analysis.statistics import median
 from tuimon.model.points import Floats, Steps
 
 _SEGMENTS = 128
-_FEWEST = 5
+_FEWEST = 6
+"""Number of points from which a trend can be significant: five that rise have a p-value of 0.027, six of 0.0085."""
+_FEWEST_NOISE = 6
+"""Number of points from which the noise of a change is estimated."""
 SIGNIFICANT = 0.01
 """A trend is significant if its p-value is below this."""
 
@@ -29,7 +32,7 @@ class Trend(Struct, frozen=True):
     """Trend of a curve."""
 
     direction: str
-    """rising | falling | flat (not significant) | unknown (fewer than 5 finite points)."""
+    """rising | falling | flat (not significant) | unknown (fewer than 6 finite points)."""
     slope: float
     """Change per step. This and the numbers below are NaN if unknown."""
     slope_low: float
@@ -109,7 +112,7 @@ def change_noise(values: Floats, count: int) -> float:
     the standard error of a mean to that of a median.
     """
     finite = values[np.isfinite(values)]
-    if count < 1 or len(finite) <= _FEWEST:
+    if count < 1 or len(finite) < _FEWEST_NOISE:
         return 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
         steps = np.diff(finite)
