@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.made_run import feed, run_of, store_of, text
 
-from tuimon.analysis.metric_filter import matching
+from tuimon.analysis.metric_filter import chosen, matching
 from tuimon.draw.layout import PanelRequest, grid_shape, neighbour, pages
 from tuimon.model.views import Symbols
 from tuimon.panels import arrange
@@ -291,3 +291,12 @@ def test_relevance_begins_with_the_reward_and_its_mean() -> None:
     )
     assert ordered(names, "relevance")[:3] == ("critic/rewards/mean", "train/loss", "train/kl")
     assert ordered(names, "relevance")[-1] == "epoch"
+
+
+def test_titles_on_the_screen_are_found_if_no_name_matches() -> None:
+    names = ["completions/clipped_ratio", "eval/success_once", "env/success_once", "loss", "other/thing"]
+    assert matching(names, "truncated") == ["completions/clipped_ratio"]
+    assert chosen(names, ["truncated responses", "success (val)"])[0] == {names[0], names[1]}
+    assert chosen(names, ["success"])[0] == {names[1], names[2]}, "names that match come first"
+    assert chosen(names, ["learning rate"]) == (set(), ["learning rate"])
+    assert chosen(names, ["truncated"], titles=False) == (set(), ["truncated"])

@@ -4,6 +4,8 @@
     time/*_p9?          a word with * or ? is a pattern for the whole name; if none matches, for a part of the name
     re:^val/.*acc       a regular expression that is searched for in the name; /^val.*acc/ is the same
 
+Words that no name contains are searched for in the titles on the screen: "success (val)", "truncated responses".
+
 Case is ignored. An invalid expression, such as the unfinished "re:(", is searched for as plain text. So is an
 expression that could need more than O(n^4) steps for a name of length n, or that has used up its time: names come
 from logs, and the screen must not freeze.
@@ -18,6 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from tuimon.text import clean
+from tuimon.vocabulary import classify
 
 LONGEST_NAME = 256
 """Number of characters of a name that are matched; half of it for regular expressions."""
@@ -43,18 +46,18 @@ def matching(names: Sequence[str], query: str) -> list[str]:
     return [name for spread, _, name in sorted(similar) if spread >= 0]
 
 
-def chosen(names: Iterable[str], patterns: Sequence[str]) -> tuple[set[str], list[str]]:
+def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -> tuple[set[str], list[str]]:
     """Return (names that match one of the patterns, patterns that match no name).
 
     A pattern that is the whole name of a metric means this metric only. Similar names do not match,
-    because a command does not show what it has chosen.
+    because a command does not show what it has chosen. titles: whether titles are searched if no name matches.
     """
     names = tuple(dict.fromkeys(names))
     selected: set[str] = set()
     unmatched = []
     for pattern in patterns:
         query = pattern.strip()[:LONGEST_QUERY].lower()
-        matches = [pattern] if pattern in names else _matching(names, query) if query else ()
+        matches = [pattern] if pattern in names else _matching(names, query, titles) if query else ()
         selected.update(matches)
         if not matches:
             unmatched.append(pattern)
@@ -81,7 +84,7 @@ def nearest(pattern: str, names: Iterable[str], count: int = 2) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _matching(names: tuple[str, ...], query: str) -> Sequence[str]:
+def _matching(names: tuple[str, ...], query: str, titles: bool = True) -> Sequence[str]:
     """Cached: a filter stays while a run grows, and the metrics seldom change."""
     expression = _expression(query)
     if expression is not None:
@@ -91,7 +94,18 @@ def _matching(names: tuple[str, ...], query: str) -> Sequence[str]:
         whole = [name for name in names if fnmatch.fnmatchcase(name[:LONGEST_NAME].lower(), query)]
         if whole:
             return whole
-    return [name for name in names if _contains_all(name[:LONGEST_NAME].lower(), words)]
+    matches = [name for name in names if _contains_all(name[:LONGEST_NAME].lower(), words)]
+    if matches or not titles or not words:
+        return matches
+    return [name for name in names if _contains_all(_titles(name), words)]
+
+
+def _titles(name: str) -> str:
+    """Return the words by which the screen calls a metric: its concept, its panel, and "(val)"; "" if it is unknown."""
+    meaning = classify(name)
+    if not meaning.label:
+        return ""
+    return f"{meaning.label} | {meaning.panel.replace('_', ' ')} ({meaning.split})".lower()
 
 
 def _expression(query: str) -> Matcher | None:

@@ -218,7 +218,7 @@ class _Reading:
             return name in self._selected
         from tuimon.analysis.metric_filter import chosen
 
-        return bool(chosen([name], patterns)[0])
+        return bool(chosen([name], patterns, titles=False)[0])
 
     def job(self) -> Job:
         from tuimon.exports.files import Job
