@@ -256,3 +256,10 @@ def test_a_title_is_cut_between_the_parts_of_a_name(title: str, width: int, show
     row = title_row(title, (), width)
     assert "".join(text for text, _ in row).rstrip() == shown
     assert sum(len(text) for text, _ in row) == width
+
+
+def test_a_cell_with_its_second_value_only_shows_it() -> None:
+    view = HeatView("memory", (), ("train",), ("before", "peak"), ((None, 0.6),), ((0.025, None),), (0, 1))
+    shown = "\n".join("".join(text for text, _ in row) for row in draw.render(view, Size(60, 4)))
+    assert "·/2" in shown
+    assert "▲60" in shown

@@ -608,6 +608,15 @@ def test_memory_without_fractions_is_shown_in_gib() -> None:
     assert view.note.startswith("8.750 GiB reserved but not allocated")
 
 
+def test_a_percentage_beside_gib_is_a_fraction_of_the_device() -> None:
+    view = panel("gpu_memory").view(
+        run_of({"memory(GiB)": constant(62.75), "memory(%)": constant(79.3)}), Size(60, 8), START, Symbols.BRAILLE
+    )
+    assert isinstance(view, HeatView)
+    assert view.cells[0][0] == pytest.approx(0.793)
+    assert view.note == "% of the device in use"
+
+
 def test_percentages_of_torchtitan_are_fractions() -> None:
     run = run_of({"memory/max_reserved(%)": constant(80.0), "memory/max_active(%)": constant(60.0)})
     view = panel("gpu_memory").view(run, Size(80, 10), START, Symbols.BRAILLE)
@@ -829,8 +838,8 @@ def test_metrics_that_other_tasks_repeat_have_no_lines_on_the_dashboard() -> Non
         "loss",
         "default0/loss",
         "default1/loss",
-        "memory(%)",
-        "default1/memory(%)",
+        "power(W)",
+        "default1/power(W)",
         "rank3/only_here",
         "agent1/loss",
     ]
@@ -842,4 +851,4 @@ def test_metrics_that_other_tasks_repeat_have_no_lines_on_the_dashboard() -> Non
         if panel.kind == "chart"
         for line in panel.view(run, Size(200, 20), START, Symbols.BRAILLE).lines
     }
-    assert drawn & set(names) == {"loss", "memory(%)", "rank3/only_here", "agent1/loss"}
+    assert drawn & set(names) == {"loss", "power(W)", "rank3/only_here", "agent1/loss"}

@@ -69,7 +69,14 @@ def _grid(view: HeatView, rows: list[int], width: int, symbols: Symbols, with_he
     gap = 1 if name else 0
     space = max(width - name - gap, 1)
     digits = max(
-        (len(_percent(v)) for r in rows for c in range(count) if (v := _at(view.cells, r, c)) is not None), default=1
+        (
+            len(_percent(v))
+            for numbers in (view.cells, view.second)
+            for r in rows
+            for c in range(count)
+            if (v := _at(numbers, r, c)) is not None
+        ),
+        default=1,
     )
     narrowest = digits + 1  # plus a blank or the mark of the peak
     elided = space // narrowest < count
@@ -108,7 +115,11 @@ def _centred(text: str, width: int) -> str:
 
 
 def _cell(view: HeatView, row: int, column: int, width: int, digits: int, plain: bool) -> Span:
-    value = _at(view.cells, row, column)
+    value, second = _at(view.cells, row, column), _at(view.second, row, column)
+    with_second = second is not None and 2 * digits + 2 <= width
+    if value is None and second is not None and with_second:
+        text = ("-" if plain else "·").rjust(digits + 1) + "/" + _percent(second).ljust(digits)
+        return (text.center(width), level(second))
     if value is None:
         return (fit(("-" if plain else "·").rjust(min(digits + 1, width)).center(width), width), Role.FAINT)
     text, role = _percent(value), level(value)
@@ -116,8 +127,7 @@ def _cell(view: HeatView, row: int, column: int, width: int, digits: int, plain:
         return (text.rjust(width) if len(text) <= width else _LEVELS[plain][HEAT_ROLES.index(role)] * width, role)
     mark = ("^" if plain else "▲") if view.peak == (row, column) else ""
     text = (mark + text).rjust(digits + 1)
-    second = _at(view.second, row, column)
-    if second is not None and 2 * digits + 2 <= width:
+    if second is not None and with_second:
         text += "/" + _percent(second).ljust(digits)
     return (text.center(width), role)
 

@@ -27,7 +27,9 @@ from tuimon.store import Run
 from tuimon.vocabulary import phase_of
 
 TITLE = "GPU memory"
-FRACTIONS = ("max_reserved_frac", "max_allocated_frac")
+FRACTIONS = ("max_reserved_frac", "max_allocated_frac", "used_frac")
+"""Kinds that are fractions of the device, the preferred one first."""
+_FRACTION_WORDS = {FRACTIONS[0]: "reserved at most", FRACTIONS[1]: "allocated at most", FRACTIONS[2]: "in use"}
 _GIB = ("max_reserved", "max_allocated", "reserved", "allocated", "used")
 _MAD_TO_SIGMA = 1.4826
 _OUTLIER_DEVIATIONS = 3.0
@@ -86,7 +88,7 @@ def is_roll(run: Run) -> bool:
 
 
 def _fractions(run: Run, table: MemoryTable, size: Size) -> HeatView:
-    first = FRACTIONS[0] if table.has(FRACTIONS[0]) else FRACTIONS[1]
+    first = next(kind for kind in FRACTIONS if table.has(kind))
     phases = [
         phase
         for phase in table.phases
@@ -95,7 +97,7 @@ def _fractions(run: Run, table: MemoryTable, size: Size) -> HeatView:
     columns = [c for c in table.columns if any((phase, c, k) in table.metric_of for phase in phases for k in FRACTIONS)]
     cells = _cells(run, table, phases, columns, first)
     second = (
-        _cells(run, table, phases, columns, FRACTIONS[1]) if first != FRACTIONS[1] and table.has(FRACTIONS[1]) else []
+        _cells(run, table, phases, columns, FRACTIONS[1]) if first == FRACTIONS[0] and table.has(FRACTIONS[1]) else []
     )
     values = np.array([[np.nan if cell is None else cell for cell in row] for row in cells])
     peak = None
@@ -108,8 +110,7 @@ def _fractions(run: Run, table: MemoryTable, size: Size) -> HeatView:
     if max(map(len, names)) > size.width * 2 // 5:
         names = short_titles(phases)
     forecast = soonest_full(run, table, cells, phases, columns, first, steps_left(run))
-    shown = "reserved" if first == FRACTIONS[0] else "allocated"
-    notes = [f"% of the device {shown} at most" + (" / allocated" if second else "")]
+    notes = [f"% of the device {_FRACTION_WORDS[first]}" + (" / allocated" if second else "")]
     if any(phases):
         notes.append(_ROLL_NOTE)
     return HeatView(
