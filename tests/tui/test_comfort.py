@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 from support.dashboard import opened, text, until
+from textual.command import CommandPalette
 from textual.events import MouseScrollDown
+from textual.widgets import Input
 
 from tuimon.config import Settings
 from tuimon.errors import UsageError
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
 from tuimon.store import Store
 from tuimon.text import cell_width
-from tuimon.tui.actions import with_user_keys
+from tuimon.tui.action import key_names
+from tuimon.tui.actions import all_actions, with_user_keys
 from tuimon.tui.screens.notes import note_entries
 
 SETTINGS = Settings(theme="dark", symbols="braille")
@@ -78,6 +81,27 @@ async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: 
             return titles[:1] == [first] if first else "No matches" in screen
 
         await until(app, pilot, found)
+
+
+def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:
+    keys = {action.id: key_names(action.keys) for action in all_actions()}
+    assert keys["login"] == keys["copy_command"] == "palette"
+    assert [id for id, shown in keys.items() if shown == "Ctrl+p"] == ["palette"]
+
+
+async def test_the_palette_can_have_another_key(run: Path) -> None:
+    async with opened(run, settings=replace(SETTINGS, keys={"palette": "w"})) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        for screen in ("dashboard", "help"):
+            await pilot.press("ctrl+p")
+            await pilot.pause()
+            assert not CommandPalette.is_open(app)
+            await pilot.press("w")
+            await until(app, pilot, lambda s: CommandPalette.is_open(app))
+            await pilot.press("w")
+            assert app.screen.query_one(Input).value == "w", "a letter can be typed into the palette"
+            await pilot.press("escape", *(["question_mark"] if screen == "dashboard" else []))
+            await pilot.pause()
 
 
 async def test_user_key_replaces_the_default_key(run: Path) -> None:

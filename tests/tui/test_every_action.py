@@ -175,6 +175,9 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         t.app.action_do("login")  # it has no key; tests/remote/test_dashboard.py has a host that asks for it
         t.done.add("login")
         await until(t.app, t.pilot, lambda s: "No host waits for a login" in s)
+        await t.press("palette")
+        await until(t.app, t.pilot, lambda s: "zoom (⏎)" in s)
+        await t.pilot.press("escape")
         await t.press("screenshot")
         [picture] = tmp_path.glob("tuimon-*.svg")
         assert "reward" in picture.read_text()
@@ -378,7 +381,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.pilot.press("ctrl+p")
         await t.pilot.pause()
         await t.pilot.press(*"copy command")
-        await until(t.app, t.pilot, lambda s: "copy command (Ctrl+p)" in s)
+        await until(t.app, t.pilot, lambda s: "Copy the command that prints" in s)
         await t.pilot.press("enter")
         await t.until(lambda: "]52;" in "".join(written))
         t.done.add("copy_command")

@@ -87,6 +87,9 @@ class Dashboard(Protocol):
     def want_texts(self, step: int | None) -> None:
         """Copy the generated texts of a step, and of the last steps, if the run is on another machine."""
 
+    def open_palette(self) -> None:
+        """Open the palette, which finds actions, panels and metrics by words."""
+
     def leave(self, code: int) -> None:
         """Exit with this exit code."""
 
@@ -155,7 +158,7 @@ class Action(Struct, frozen=True):
     def matches(self, query: str) -> bool:
         """Return whether each word of the query begins a word that describes the action, or is one of its keys."""
         text = f" {self.label} {self.help} {self.also} {self.id}".lower()
-        keys = (*self.keys.split(","), *key_names(self.keys).split())
+        keys = (*self.keys.split(","), *key_names(self.keys).split()) if self.keys else ()
         return query.strip() in keys or all(re.search(rf"\b{re.escape(word)}", text) for word in query.lower().split())
 
 
@@ -175,5 +178,5 @@ NAMES |= {"left": "←", "right": "→", "up": "↑", "down": "↓"}
 
 
 def key_names(keys: str) -> str:
-    """Return keys as they are displayed, such as "PgDn space n"; for "", the key of the palette."""
-    return " ".join(NAMES.get(key, key.replace("ctrl+", "Ctrl+")) for key in (keys or "ctrl+p").split(","))
+    """Return keys as they are displayed, such as "PgDn space n"; for "", "palette": the action has no key."""
+    return " ".join(NAMES.get(key, key.replace("ctrl+", "Ctrl+")) for key in keys.split(",")) if keys else "palette"

@@ -66,7 +66,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         Binding("ctrl+c", "do('quit')", show=False, priority=True),
         Binding("ctrl+z", "tuimon_suspend", show=False, priority=True),
     ]
-    ENABLE_COMMAND_PALETTE = True
+    ENABLE_COMMAND_PALETTE = False  # or else Textual binds a key of its own; the action "palette" has the key
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {ActionProvider}
     CSS = """
     * { scrollbar-size: 0 0; }
@@ -106,6 +106,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.actions = actions.with_user_keys(settings.keys)
         self._action_of = {action.id: action for action in self.actions}
         super().__init__(ansi_color=True)
+        self.use_command_palette = True
         self.animation_level = "none"
         self._monitor, self.paths = monitor, monitor.paths
         self.settings = settings
@@ -296,6 +297,9 @@ class TuimonApp(App[None], inherit_bindings=False):
 
     def want_texts(self, step: int | None) -> None:
         self._monitor.want_texts(step)
+
+    def open_palette(self) -> None:
+        self.action_command_palette()
 
     def leave(self, code: int) -> None:
         self.run_worker(self._leave(code))

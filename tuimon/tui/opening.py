@@ -81,7 +81,8 @@ def perform(app: Dashboard, action: Action) -> None:
     if where in action.where:
         action.do(app)
     else:
-        app.say(f"{key_names(action.keys)} works on another screen: {', '.join(action.where)}")
+        name = key_names(action.keys) if action.keys else action.label
+        app.say(f"{name} works on another screen: {', '.join(action.where)}")
 
 
 def critical_alerts(snapshot: Snapshot, run: Run | None) -> int:

@@ -30,7 +30,7 @@ class ActionProvider(Provider):
         matcher = self.matcher(query)
         text = query.strip()
         for action, title in self._actions():
-            by_key = text in (*action.keys.split(","), *key_names(action.keys).split())
+            by_key = bool(action.keys) and text in (*action.keys.split(","), *key_names(action.keys).split())
             by_help = _BY_HELP * matcher.match(action.help) if text.lower() in action.help.lower() else 0.0
             by_words = _BY_WORDS if text and action.matches(text) else 0.0
             exact = by_key or text.lower() == action.label
@@ -43,7 +43,7 @@ class ActionProvider(Provider):
         where = self.screen.WHERE if isinstance(self.screen, WorkScreen) else "dashboard"
         for action in self._dashboard.actions:
             if where in action.where:
-                yield action, f"{action.label} ({key_names(action.keys)})"
+                yield action, f"{action.label} ({key_names(action.keys)})" if action.keys else action.label
 
     @property
     def _dashboard(self) -> Dashboard:

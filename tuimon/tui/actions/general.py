@@ -61,6 +61,10 @@ def _theme(app: Dashboard) -> None:
     app.redraw()
 
 
+def _palette(app: Dashboard) -> None:
+    app.open_palette()
+
+
 def _repaint(app: Dashboard) -> None:
     app.repaint()
 
@@ -95,6 +99,14 @@ ACTIONS = (
         footer=2,
         zoomed=(10, "keys"),
         also="help shortcuts bindings",
+    ),
+    _action(
+        "palette",
+        "ctrl+p",
+        "palette",
+        "Find an action by words and do it, also those without a key",
+        _palette,
+        also="command find search",
     ),
     _action("back", "escape", "back", "Leave a zoomed panel, a filter, a screen", _back, zoomed=(1, "back")),
     _action(

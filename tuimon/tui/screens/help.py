@@ -61,7 +61,7 @@ def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterato
         for section, group in groupby(members, key=lambda action: action.section):
             yield from _section(section, group)
     yield Entry(
-        (("Ctrl+p opens the palette with the same actions. Keys can be changed in config.toml: [keys],", Role.MUTED),)
+        (("Actions without a key are in the palette. Keys can be changed in config.toml: [keys],", Role.MUTED),)
     )
     yield Entry(((f"action = key. The actions: {', '.join(action.id for action in actions)}.", Role.MUTED),))
     yield Entry(())
