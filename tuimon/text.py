@@ -7,6 +7,7 @@ characters and lone surrogates become escapes; long sequences of combining marks
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -94,6 +95,13 @@ _OTHER_TAILS = (3, 2, 5, 1)
 def shown_path(path: str) -> str:
     """Return the path of a run as cleaned text; "-" becomes "standard input"."""
     return "standard input" if path == "-" else clean(path)
+
+
+def home_relative(path: str | os.PathLike[str]) -> str:
+    """Return the absolute form of a path as it is displayed, with "~" in place of the home directory."""
+    absolute, home = os.path.abspath(path), os.path.expanduser("~")  # noqa: PTH111  start-up time
+    inside = home != "/" and absolute.startswith(home.rstrip("/") + "/")
+    return clean(f"~{absolute[len(home.rstrip('/')) :]}" if inside else absolute)
 
 
 def fit(text: str, width: int, keep: str = "start") -> str:

@@ -20,6 +20,8 @@ from tuimon.store import Store
 from tuimon.text import cell_width
 from tuimon.tui.action import key_names
 from tuimon.tui.actions import all_actions, with_user_keys
+from tuimon.tui.palette import ActionProvider
+from tuimon.tui.screens.help import help_entries
 from tuimon.tui.screens.notes import note_entries
 
 SETTINGS = Settings(theme="dark", symbols="braille")
@@ -81,6 +83,70 @@ async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: 
             return titles[:1] == [first] if first else "No matches" in screen
 
         await until(app, pilot, found)
+
+
+QUERIES = {
+    "threshold": "thresholds",
+    "horizontal line": "thresholds",
+    "notification": "notifications",
+    "hide chart": "filter",
+    "chart size": "closer",
+    "size": "closer",
+    "bigger": "closer",
+    "smaller": "wider",
+    "png": "screenshot",
+    "export chart": "screenshot",
+    "save chart": "screenshot",
+    "save": "save dashboard",
+    "arrow": "left",
+    "undo": "all",
+    "reset": "all",
+    "palette": "palette",
+    "best run": "runs",
+    "seed": "seeds",
+    "config": "config",
+    "log": "log",
+    "smooth": "smoother",
+    "zoom in": "closer",
+    "learning rate": "show learning rate",
+    "lr": "show actor/lr",
+    "gpu": "show util/gpu",
+    "reward": "show reward",
+    "entropy": "show entropy",
+    "mtrc lst": "metric list",  # letters of a label in their order
+}
+"""Query: title of the expected first entry, without its keys."""
+
+
+async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "metrics.jsonl"
+    path.parent.mkdir()
+    values = {"reward": 1.0, "loss": 2.0, "entropy": 0.5, "actor/lr": 1e-6, "util/gpu": 0.9}
+    path.write_text("".join(json.dumps({"step": step, **values}) + "\n" for step in range(20)))
+    async with opened(path.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        provider = ActionProvider(app.screen)
+        found, helped = {}, {}
+        for query, expected in QUERIES.items():
+            hits = sorted([hit async for hit in provider.search(query)], reverse=True)
+            found[query] = re.sub(r" \(.+\)$", "", str(hits[0].match_display)) if hits else ""
+            if not expected.startswith("show ") and query != "mtrc lst":
+                first = next(entry for entry in help_entries(app.actions, "dashboard", query) if entry.target)
+                helped[query] = first.target.label if first.target else ""
+        assert found == QUERIES
+        assert helped == {query: QUERIES[query] for query in helped}
+        await pilot.press("M", "ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"learning rate")
+        await until(app, pilot, lambda s: "show learning rate" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: app.board.zoomed and "lr" in s)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"thresholds")
+        await until(app, pilot, lambda s: "Horizontal lines" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "[dashboard.thresholds], with lines" in s)
 
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:

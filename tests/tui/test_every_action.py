@@ -175,6 +175,10 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         t.app.action_do("login")  # it has no key; tests/remote/test_dashboard.py has a host that asks for it
         t.done.add("login")
         await until(t.app, t.pilot, lambda s: "No host waits for a login" in s)
+        for id, said in (("thresholds", "[dashboard.thresholds]"), ("notifications", "[notify]")):
+            t.app.action_do(id)  # the palette has them, see test_comfort.py
+            t.done.add(id)
+            await until(t.app, t.pilot, lambda s, said=said: said in s)  # type: ignore[misc]
         await t.press("palette")
         await until(t.app, t.pilot, lambda s: "zoom (⏎)" in s)
         await t.pilot.press("escape")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -155,11 +155,37 @@ class Action(Struct, frozen=True):
     also: str = ""
     """Other words for it, by which the help and the palette find it."""
 
-    def matches(self, query: str) -> bool:
-        """Return whether each word of the query begins a word that describes the action, or is one of its keys."""
-        text = f" {self.label} {self.help} {self.also} {self.id}".lower()
+    def relevance(self, query: str) -> float:
+        """Return how well the action fits the words of a query; 0.0 if a word begins none of its words."""
         keys = (*self.keys.split(","), *key_names(self.keys).split()) if self.keys else ()
-        return query.strip() in keys or all(re.search(rf"\b{re.escape(word)}", text) for word in query.lower().split())
+        if query.strip() in keys or query.strip().lower() == self.label:
+            return _EXACT
+        return relevance(
+            query, ((self.label, 6.0), (self.also, 4.0), (f"{self.id.replace('_', ' ')}", 4.0), (self.help, 2.0))
+        )
+
+
+_EXACT = 100.0
+"""Relevance of a query that is the key or the label."""
+
+
+def relevance(query: str, texts: Sequence[tuple[str, float]]) -> float:
+    """Return the sum, over the words of a query, of the weight of the best text with a word that begins like it.
+
+    A whole word counts more than its beginning. texts: pairs of a text and its weight. 0.0 if a word is in no text.
+    """
+    total = 0.0
+    for word in query.lower().split():
+        begin = rf"(?<!\w){re.escape(word)}"
+        best = 0.0
+        for text, weight in texts:
+            text = text.lower()
+            if re.search(begin, text):
+                best = max(best, weight if re.search(rf"{begin}s?(?!\w)", text) else weight / 2)
+        if not best:
+            return 0.0
+        total += best
+    return total
 
 
 NAMES = {"question_mark": "?", "slash": "/", "enter": "⏎", "right_square_bracket": "]", "left_square_bracket": "["}

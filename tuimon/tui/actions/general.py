@@ -151,7 +151,7 @@ ACTIONS = (
         "screenshot",
         "Save the screen as an SVG file in the current directory",
         _screenshot,
-        also="picture svg image save export",
+        also="picture svg image save export png chart plot figure",
     ),
     _action("login", "", "log in", "Log in again to a host that asks for it; the key of the log does so, too", _login),
 )

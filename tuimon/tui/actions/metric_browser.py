@@ -53,6 +53,7 @@ ACTIONS = (
         section="Panels",
         where=("dashboard", "metrics"),
         opens="metrics",
+        also="values table statistics",
     ),
     _action("metric_open", "enter", "chart", "Show the chart of the metric, zoomed", _open, 3),
     _action("metric_filter", "slash", "filter", "List the metrics that match", begin_filter, 4),

@@ -143,7 +143,7 @@ ACTIONS = (
         footer=3,
         also="full screen enlarge maximise",
     ),
-    _action("filter", "slash", "filter", _FILTER, _filter, footer=4, also="search find hide"),
+    _action("filter", "slash", "filter", _FILTER, _filter, footer=4, also="search find hide chart panel only"),
     _action(
         "metrics",
         "m",
@@ -167,15 +167,17 @@ ACTIONS = (
         "save dashboard",
         "Save the panels and their order as your dashboard: .tuimon.toml if there is one, else config.toml",
         _save,
-        also="write layout arrangement project config",
+        also="write layout arrangement project config arrange",
     ),
     _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
     _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),
     _action("order", "o", "order", "All metrics: sort by relevance or by name", _order, also="sort alphabetical"),
     _action("next_page", "pagedown,space,n", "next page", _NEXT, _turn(1), footer=6),
     _action("previous_page", "pageup,b,N", "previous page", _PREVIOUS, _turn(-1)),
-    _action("left", "left,h", "left", _LEFT, _move("left"), zoomed=(2, "pan")),
-    _action("down", "down,j", "down", "Select the panel below; zoomed: lower values", _move("down")),
-    _action("up", "up,k", "up", "Select the panel above; zoomed: higher values", _move("up")),
-    _action("right", "right,l", "right", "Select the panel to the right; zoomed: later points", _move("right")),
+    _action("left", "left,h", "left", _LEFT, _move("left"), zoomed=(2, "pan"), also="arrow"),
+    _action("down", "down,j", "down", "Select the panel below; zoomed: lower values", _move("down"), also="arrow"),
+    _action("up", "up,k", "up", "Select the panel above; zoomed: higher values", _move("up"), also="arrow"),
+    _action(
+        "right", "right,l", "right", "Select the panel to the right; zoomed: later points", _move("right"), also="arrow"
+    ),
 )

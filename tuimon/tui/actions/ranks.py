@@ -74,6 +74,7 @@ ACTIONS = (
         section="Panels",
         where=("dashboard", "ranks"),
         opens="ranks",
+        also="workers nodes crash hang straggler",
     ),
     _action("ranks_log", "enter", "log", "The log of the rank, at the line that is the evidence", _open_log, 3),
     _action("ranks_quantity", "tab", "quantity", "The next quantity in the cells: own time, memory …", _quantity(1), 4),

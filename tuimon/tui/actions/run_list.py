@@ -131,7 +131,9 @@ ACTIONS = (
         also="select overlay",
     ),
     _action("run_filter", "slash", "filter", _FILTER, begin_filter, footer=5, also="search find"),
-    _action("run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6, also="order"),
+    _action(
+        "run_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), footer=6, also="order best run"
+    ),
     _action(
         "run_metric",
         "m",

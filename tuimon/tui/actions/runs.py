@@ -102,7 +102,7 @@ ACTIONS = (
         _toggle,
         opens="runs",
         footer=7,
-        also="list table experiments",
+        also="list table experiments best run sort rank",
     ),
     _both(
         "over",
@@ -120,7 +120,7 @@ ACTIONS = (
         "Merge runs that differ only in their seed; again: separate",
         _seeds,
         footer=21,
-        also="group mean",
+        also="group mean random repeats",
     ),
     _both(
         "compare",

@@ -76,6 +76,7 @@ ACTIONS = (
         section="Panels",
         where=("dashboard", "texts"),
         opens="texts",
+        also="rollouts samples generations prompts responses",
     ),
     _action("text_next_step", "n,right", "step", "The next step with texts", _on(lambda s: s.move_step(1)), 3),
     _action("text_previous_step", "p,left", "before", "The step before", _on(lambda s: s.move_step(-1)), 4),

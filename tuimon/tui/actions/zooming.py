@@ -49,9 +49,9 @@ ACTIONS = (
         _CLOSER,
         _closer,
         zoomed=(3, "closer"),
-        also="zoom in magnify larger bigger",
+        also="zoom in magnify larger bigger chart size",
     ),
-    _action("wider", "minus", "wider", _WIDER, _wider, zoomed=(4, "wider"), also="zoom out smaller"),
+    _action("wider", "minus", "wider", _WIDER, _wider, zoomed=(4, "wider"), also="zoom out smaller chart size shrink"),
     _action(
         "taller", "K", "taller", "Zoomed: a smaller range of y; j and k move it", _taller, also="zoom in vertically"
     ),

@@ -46,9 +46,12 @@ class HelpScreen(LinesScreen[Action]):
 
 def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterator[Entry[Action]]:
     """Yield the lines of the help. where: the screen whose keys come first. query: words that a line must contain."""
-    found = [action for action in actions if action.matches(query)]
+    found = list(actions)
+    if query.strip():
+        fitness = {action.id: action.relevance(query) for action in actions}
+        found = sorted((action for action in actions if fitness[action.id]), key=lambda action: -fitness[action.id])
     here = [action for action in found if where in action.where]
-    if query:
+    if query.strip():
         if not found:
             yield Entry(((f"No key is described by {query}; Esc shows all keys", Role.MUTED),))
         yield from _section("", here)
