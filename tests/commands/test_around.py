@@ -74,3 +74,29 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["at", str(DATA / "exports"), "--step", "20"]) == 0
     assert capsys.readouterr().out.count("around step 20") == 4
     assert main(["at", str(log)]) == 2
+
+
+def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ([], ["--json"]):
+        assert main(["at", str(log), "--step", "9999", *form]) == 3
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "has no step 9999: it ends at step 49" in captured.err
+
+
+def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = [0.1 + 0.2, 1 / 3, 12345678.123456789]
+    (tmp_path / "metrics.jsonl").write_text("".join(f'{{"step": {i}, "loss": {v!r}}}\n' for i, v in enumerate(values)))
+    assert main(["at", str(tmp_path), "--step", "1"]) == 0
+    printed = capsys.readouterr().out
+    assert all(repr(value) in printed for value in values)
+
+
+@pytest.mark.parametrize("command", ["compare", "export", "doctor", "export --format text"])
+@pytest.mark.parametrize("pattern", ["re:[", "/(/"])
+def test_an_invalid_expression_is_an_error(
+    log: Path, command: str, pattern: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = DATA / "exports" if command == "compare" else log  # at least two runs
+    assert main([*command.split(), str(path), "--metric", pattern]) == 2
+    assert f"invalid expression {pattern}" in capsys.readouterr().err

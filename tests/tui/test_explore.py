@@ -311,3 +311,19 @@ async def test_no_gesture_on_any_panel_breaks_anything(tmp_path: Path) -> None:
             assert "Esc back" in view
         await pilot.press("escape", "m", *gestures, "plus", "minus", "n", "N", "o", "f", "F", "F", "asterisk")
         assert app.is_running
+
+
+async def test_a_step_that_the_run_does_not_have_sets_no_cursor(log: Path) -> None:
+    async with zoomed(log) as (app, pilot):
+        explore.go_to(app, "9999")
+        await until(app, pilot, lambda s: "The run has no step 9999: it has steps 0 to 399" in s)
+        assert app.state.options.cursor is None
+        explore.go_to(app, "150")
+        assert app.state.options.cursor == 150
+
+
+async def test_an_invalid_expression_in_the_filter_is_reported(log: Path) -> None:
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("slash", *"re:[")
+        await until(app, pilot, lambda s: "invalid expression re:[" in s)

@@ -6,9 +6,9 @@
 
 Words that no name contains are searched for in the titles on the screen: "success (val)", "truncated responses".
 
-Case is ignored. An invalid expression, such as the unfinished "re:(", is searched for as plain text. So is an
-expression that could need more than O(n^4) steps for a name of length n, or that has used up its time: names come
-from logs, and the screen must not freeze.
+Case is ignored. An invalid expression, such as the unfinished "re:(", is an error in commands; the screen says so and
+searches for it as plain text. So is an expression that could need more than O(n^4) steps for a name of length n, or
+that has used up its time: names come from logs, and the screen must not freeze.
 """
 
 from __future__ import annotations
@@ -83,6 +83,18 @@ def nearest(pattern: str, names: Iterable[str], count: int = 2) -> list[str]:
     return list(dict.fromkeys(keys[key] for key in get_close_matches(text, keys, count, 0.6)))
 
 
+def expression_error(pattern: str) -> str:
+    """Return why the regular expression of a pattern is invalid, as "invalid expression …"; "" if it is not."""
+    source = _source(pattern.strip())
+    if source is None:
+        return ""
+    try:
+        re.compile(source)
+    except (re.error, OverflowError, RecursionError) as error:
+        return f"invalid expression {clean(pattern)}: {clean(str(error))}"
+    return ""
+
+
 @lru_cache(maxsize=4)
 def _matching(names: tuple[str, ...], query: str, titles: bool = True) -> Sequence[str]:
     """Cached: a filter stays while a run grows, and the metrics seldom change."""
@@ -110,11 +122,8 @@ def _titles(name: str) -> str:
 
 def _expression(query: str) -> Matcher | None:
     """Return a matcher if the query is a regular expression, else None."""
-    if query.startswith("re:"):
-        source = query[3:].strip()
-    elif len(query) > 2 and query.startswith("/") and query.endswith("/"):
-        source = query[1:-1]
-    else:
+    source = _source(query)
+    if source is None:
         return None
     try:
         compiled = re.compile(source)
@@ -130,6 +139,13 @@ def _expression(query: str) -> Matcher | None:
         return compiled.search(name) is not None
 
     return matches
+
+
+def _source(query: str) -> str | None:
+    """Return the regular expression of a query: "re:EXPRESSION" or "/EXPRESSION/"; None for other queries."""
+    if query.startswith("re:"):
+        return query[3:].strip()
+    return query[1:-1] if len(query) > 2 and query.startswith("/") and query.endswith("/") else None
 
 
 def _contains_all(name: str, words: Sequence[str]) -> bool:

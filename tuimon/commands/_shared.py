@@ -52,10 +52,11 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run]) -> set[str]:
     """Return the names of the metrics that match a pattern of --metric.
 
-    Patterns that match nothing are printed to stderr. Raise UsageError if none matches.
+    Patterns that match nothing are printed to stderr. Raise UsageError if none matches, or for an invalid expression.
     """
     from tuimon.analysis.metric_filter import chosen, no_match
 
+    check_patterns(patterns)
     names = list(dict.fromkeys(name for run in runs for name in run.metrics))
     selected, unmatched = chosen(names, patterns)
     messages = [no_match(pattern, names) for pattern in unmatched]
@@ -64,6 +65,15 @@ def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run]) -> set[str]:
     for message in messages:
         print_status(message)
     return selected
+
+
+def check_patterns(patterns: Sequence[str]) -> None:
+    """Raise UsageError if the regular expression of a pattern is invalid."""
+    from tuimon.analysis.metric_filter import expression_error
+
+    for pattern in patterns:
+        if message := expression_error(pattern):
+            raise UsageError(message)
 
 
 def add_interval(parser: argparse.ArgumentParser, default: float, option: str) -> None:

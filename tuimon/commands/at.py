@@ -7,7 +7,9 @@ import sys
 
 from tuimon.commands import Command
 from tuimon.commands._shared import add_json, add_paths, add_samples, checked_paths, samples_of, terminal_width
+from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode
+from tuimon.text import clean
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,11 +25,17 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.monitor.local import open_run
 
     samples = samples_of(options)
-    snapshot = open_run(*checked_paths(options.paths, options=options))
+    runs = open_run(*checked_paths(options.paths, options=options)).runs
+    reaching = tuple(run for run in runs if run.last_step is None or options.step <= run.last_step)
+    for run in runs:
+        if run not in reaching:
+            print_status(f"{clean(run.name)} has no step {options.step}: it ends at step {run.last_step}")
+    if runs and not reaching:
+        return ExitCode.NOTHING_FOUND
     if options.json:
-        sys.stdout.write(as_json(snapshot.runs, options.step, samples) + "\n")
+        sys.stdout.write(as_json(reaching, options.step, samples) + "\n")
         return ExitCode.OK
-    for number, run in enumerate(snapshot.runs):
+    for number, run in enumerate(reaching):
         if number:
             print()
         print("\n".join(as_text(run, options.step, terminal_width(), options.unusual, samples)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, directory, open_output
-from tuimon.commands._shared import add_metrics, add_paths, add_strict, checked_paths, chosen_metrics
+from tuimon.commands._shared import add_metrics, add_paths, add_strict, check_patterns, checked_paths, chosen_metrics
 from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, TuimonError, UsageError
 from tuimon.registry import EXPORTS, note_failure
@@ -218,6 +218,7 @@ class _Reading:
             return name in self._selected
         from tuimon.analysis.metric_filter import chosen
 
+        check_patterns(patterns)
         return bool(chosen([name], patterns, titles=False)[0])
 
     def job(self) -> Job:

@@ -10,7 +10,6 @@ import numpy as np
 from msgspec import Struct, structs
 
 from tuimon.analysis.statistics import statistics
-from tuimon.draw.numbers import format_value
 from tuimon.exports import texts
 from tuimon.exports._shared import dumps
 from tuimon.exports.table import Column, no_room, table
@@ -92,7 +91,7 @@ def _table(entries: list[Around], width: int | None) -> Iterator[str]:
     columns = [
         Column("step", [str(entry.step) for entry in entries]),
         Column("before", [_value_text(entry.before) for entry in entries], need=2),
-        Column("value", [format_value(entry.value) for entry in entries]),
+        Column("value", [_value_text(entry.value) for entry in entries]),
         Column("after", [_value_text(entry.after) for entry in entries], need=4),
         Column("unusual", [_remark(entry) for entry in entries], need=3, left=True),
     ]
@@ -102,7 +101,8 @@ def _table(entries: list[Around], width: int | None) -> Iterator[str]:
 
 
 def _value_text(value: float | None) -> str:
-    return "" if value is None else format_value(value)
+    """Return every digit of a value: the command is for exact values."""
+    return "" if value is None else repr(value).removesuffix(".0")
 
 
 def _remark(entry: Around) -> str:

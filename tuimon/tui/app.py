@@ -16,6 +16,7 @@ from textual.command import Provider
 from textual.events import CursorPosition, Event, Key
 from textual.screen import Screen
 
+from tuimon.analysis.metric_filter import expression_error
 from tuimon.config import Settings
 from tuimon.model.alerts import Alert
 from tuimon.model.links import Link
@@ -138,7 +139,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.waiting = Waiting(monitor.paths, monitor.links)
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
-        self.filter_bar = FilterBar("filter", hint, self._set_filter, self._set_filter)
+        self.filter_bar = FilterBar("filter", hint, self._set_filter, self._submit_filter)
         self.go_to_bar = FilterBar(
             "go to", "a step, or a range: 150-200", lambda text: None, partial(explore.go_to, self)
         )
@@ -380,6 +381,11 @@ class TuimonApp(App[None], inherit_bindings=False):
     def _set_filter(self, query: str) -> None:
         self.state.query = query
         self.draw()
+
+    def _submit_filter(self, query: str) -> None:
+        self._set_filter(query)
+        if error := expression_error(query):
+            self.say(f"{error}; it is searched for as plain text")
 
     def go_back(self) -> None:
         state = self.state

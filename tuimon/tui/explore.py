@@ -131,10 +131,10 @@ def go_to(app: Dashboard, text: str) -> None:
         return
     curve, first = run.curve(run.busiest_metric or ""), int(match[1])
     if match[2] is None:
-        _show(app, cursor=first)
-        sample = curve.sample_at(first)
-        if sample is None or first > (run.last_step or 0):
+        if first > (run.last_step or 0) or curve.sample_at(first) is None:
             app.say(f"The run has no step {first}: it has steps {int(curve.steps[0])} to {run.last_step}")
+        else:
+            _show(app, cursor=first)
         return
     last = int(match[2])
     scale = run.scale(app.options.axis_of(run))

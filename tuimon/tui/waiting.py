@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tuimon.analysis.metric_filter import expression_error
 from tuimon.analysis.progress_inputs import not_understood
 from tuimon.draw.numbers import format_bytes
 from tuimon.draw.rows import fit_rows, wrap_row
@@ -37,7 +38,7 @@ class Waiting(Widget):
     def update(self, snapshot: Snapshot, query: str, theme: str, run: Run | None = None) -> None:
         """query: the filter, if it is the reason that there is nothing to draw. run: the run that it applies to."""
         if query:
-            no_match = f"no metric matches {clean(query)}", Role.TITLE
+            no_match = expression_error(query) or f"no metric matches {clean(query)}", Role.TITLE
             rows: Rows = ((no_match, ("   Esc removes the filter", Role.MUTED)),)
             for sentence in why_no_match(query, run) if run is not None else ():
                 rows += ((), *wrap_row(((sentence, Role.TEXT),), max(self.app.size.width - 4, 20), 8))

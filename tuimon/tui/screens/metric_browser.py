@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual.events import Click
 from textual.message import Message
 
-from tuimon.analysis.metric_filter import matching
+from tuimon.analysis.metric_filter import expression_error, matching
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels import why_no_match
@@ -138,7 +138,8 @@ class MetricBrowser(TableScreen):
             names = matching(ordered(run.metrics, "relevance"), self.query_text)
             selected, self._first = self._first or self.table.selected, ""
             query, why = self.query_text, why_no_match(self.query_text, run) if not names else []
-            empty = " ".join([f"No metric matches {clean(query)}. Esc shows all." if query else "No points yet.", *why])
+            reason = expression_error(query) or f"No metric matches {clean(query)}"
+            empty = " ".join([f"{reason}. Esc shows all." if query else "No points yet.", *why])
             self.table.list(sort_metrics(run, names, self.sort, self.reverse), selected, empty)
         self.table.show(run, self.sort, self.reverse, state.symbols, state.theme)
         self.draw_lines(self._head(run), state.theme)
