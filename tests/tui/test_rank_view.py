@@ -101,3 +101,13 @@ async def test_many_nodes_are_a_map(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "own time: median 0.301 s" in s and ".........X" in s)
         await t.press("ranks_right")
         await until(app, pilot, lambda _: screen.pane.row is not None and screen.pane.row.rank == 85)
+
+
+async def test_the_log_of_a_failed_job_opens_at_the_evidence(tmp_path: Path) -> None:
+    async with opened(_failed_job(tmp_path), (100, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "rank 10 failed" in s)
+        await pilot.press("L")
+        await until(app, pilot, lambda s: "▌" in s and "sequence 71" in s)
+        assert isinstance(app.screen, LogScreen)
+        assert app.screen.page.line is not None
+        assert "sequence 71" in app.screen.page.line.text

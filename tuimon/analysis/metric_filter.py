@@ -7,8 +7,8 @@
 Words that no name contains are searched for in the titles on the screen: "success (val)", "truncated responses".
 
 Case is ignored. An invalid expression, such as the unfinished "re:(", is an error in commands; the screen says so and
-searches for it as plain text. So is an expression that could need more than O(n^4) steps for a name of length n, or
-that has used up its time: names come from logs, and the screen must not freeze.
+searches for it as plain text. An expression that could need more than O(n^4) steps for a name of length n, or that has
+used up its time, is searched for as plain text, too: names come from logs, and the screen must not freeze.
 """
 
 from __future__ import annotations

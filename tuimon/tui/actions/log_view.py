@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from tuimon.store import Run
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
@@ -29,11 +31,24 @@ def _toggle(app: Dashboard) -> None:
         stream for stream in run.streams if stream.info.format == "console" and not stream.info.path.endswith(".gz")
     ]
     known = [stream.info.path for stream in sorted(texts, key=lambda stream: -stream.point_count)]
+    place, step = _failure(run), app.state.options.cursor
+    if place is not None and step is None:
+        known.insert(0, place[0])
     files = text_files(run.directory, known)
     if files:
-        app.push_screen(screens.LogScreen(app.actions, files, app.settings.console_patterns, app.state.options.cursor))
+        offset = place[1] if place is not None and step is None else None
+        app.push_screen(screens.LogScreen(app.actions, files, app.settings.console_patterns, step, offset))
     else:
         app.say("No console text of this run: end the command with 2>&1 | tee DIR/train.log")
+
+
+def _failure(run: Run) -> tuple[str, int] | None:
+    """Return the log of the rank that ended the job and the offset of the line that shows it, or None."""
+    cause = run.ranks.root_cause if run.ranks is not None else None
+    if run.ranks is None or cause is None or cause.resolved or cause.place is None or not cause.place.path:
+        return None
+    path = os.path.join(run.ranks.directory, cause.place.path)
+    return (path, cause.place.offset) if os.path.isfile(path) else None  # noqa: PTH113  False if it may not be read
 
 
 def _on(method: Callable[[screens.LogScreen], None]) -> Callable[[Dashboard], None]:

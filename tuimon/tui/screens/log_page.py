@@ -21,6 +21,12 @@ _ABOVE = 3
 """A line that is jumped to is placed below 1/3 of the page, so that the lines that led to it are visible."""
 
 
+_MOST_COUNTED = 200
+"""Number of matches up to which they are counted."""
+Search = Callable[[int, bool], "SearchResult"]
+"""Finds the next line that matches after an offset, or before it if the second argument is true."""
+
+
 class Page(Struct, frozen=True):
     """The lines that are visible."""
 
@@ -99,13 +105,42 @@ class Pager:
         following = by > 0 and selected == len(lines) - 1 and lines[-1].end >= self.log.size
         return self._show(lines, selected, following)
 
-    def find(self, text: str, backwards: bool, rows: int) -> bool:
-        """Go to the next line that contains `text`. Return False if there is no such line in that direction."""
-        return self._jump(lambda offset: self.log.search(text, offset, backwards), backwards, rows)
+    def find(self, text: str, backwards: bool, rows: int) -> str:
+        """Go to the next line that contains `text`. Return its number among all matches, or why it was not left."""
+        return self._find(lambda offset, back: self.log.search(text, offset, back), "match", backwards, rows)
 
-    def find_error(self, backwards: bool, rows: int) -> bool:
-        """Go to the next line that reports an error. Return False if there is no such line in that direction."""
-        return self._jump(lambda offset: self.log.next_error(offset, backwards), backwards, rows)
+    def find_error(self, backwards: bool, rows: int) -> str:
+        """Go to the next line that reports an error. Return its number among all errors, or why it was not left."""
+        return self._find(self.log.next_error, "error", backwards, rows)
+
+    def _find(self, search: Search, what: str, backwards: bool, rows: int) -> str:
+        """Go to the next line that `search` finds. Without one in this direction stay on a line that matches, or else
+        go to the nearest one in the other direction."""
+        here = self.page.line
+        side, end = ("above", "first") if backwards else ("below", "last")
+        if self._jump(lambda offset: search(offset, backwards), backwards, rows):
+            position = self._position(search)
+            return f"{what} {position}" if position else ""
+        if self._cancelled.is_set():
+            return ""
+        if here is not None and (found := search(here.offset, False).line) is not None and found.offset == here.offset:
+            position = self._position(search)
+            return f"{end} {what}" + (f" ({position})" if position else "")
+        if self._jump(lambda offset: search(offset, not backwards), not backwards, rows):
+            return f"No {what} {side}; this is the {end} one"
+        return "" if self._cancelled.is_set() else f"No {what} in this text"
+
+    def _position(self, search: Search) -> str:
+        """Return the number of the selected line among the lines that match, such as "2 of 5"; "" if there are many."""
+        line, offset, number, total = self.page.line, 0, 0, 0
+        while line is not None and total <= _MOST_COUNTED and not self._cancelled.is_set():
+            result = search(offset, False)
+            if result.line is None:
+                return f"{number} of {total}" if result.done and number else ""
+            total += 1
+            number = total if result.line.offset == line.offset else number
+            offset = result.line.end
+        return ""
 
     def find_step(self, step: int, rows: int) -> bool:
         """Go to the metrics row of the last training step up to `step`. Return False if the log has no steps."""

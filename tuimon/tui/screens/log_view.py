@@ -135,12 +135,17 @@ class LogScreen(WorkScreen):
     def _room(self) -> int:
         return max(1, self.pane.size.height)
 
-    def _with_pager(self, work: Callable[[Pager, int], object], failure: str = "") -> None:
-        """Call `work` with the pager and the number of visible rows; display `failure` if it returns False."""
+    def _with_pager(self, work: Callable[[Pager, int], object]) -> None:
+        """Call `work` with the pager and the number of visible rows."""
         pager = self.pager
         if pager is not None:
             pager.cancel()  # ends a search that is still running
-            self._read(lambda: failure if work(pager, self._room()) is False else "")
+
+            def read() -> str:
+                work(pager, self._room())
+                return ""
+
+            self._read(read)
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         self._with_pager(lambda pager, room: pager.move(rows + pages * max(1, room - 1), room))
@@ -155,13 +160,23 @@ class LogScreen(WorkScreen):
         if not text:
             self.say("Nothing to search for: press / first")
             return
-        failure = f"No match {'above' if backwards else 'below'}: {clean(text, 40)}"
-        self._with_pager(lambda pager, room: pager.find(text, backwards, room), failure)
+        self._search(lambda pager, room: pager.find(text, backwards, room), f": {clean(text, 40)}")
 
     def find_error(self, backwards: bool) -> None:
         """Select the next line that reports an error."""
-        failure = f"No error {'above' if backwards else 'below'}"
-        self._with_pager(lambda pager, room: pager.find_error(backwards, room), failure)
+        self._search(lambda pager, room: pager.find_error(backwards, room))
+
+    def _search(self, work: Callable[[Pager, int], str], what: str = "") -> None:
+        """Call `work` as `_with_pager` does and display the message that it returns, followed by `what`."""
+        pager = self.pager
+        if pager is not None:
+            pager.cancel()
+
+            def search() -> str:
+                message = work(pager, self._room())
+                return f"{message[0].upper()}{message[1:]}{what}" if message else ""
+
+            self._read(search)
 
     def next_file(self) -> None:
         """Show the next text file of the run."""
