@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import rank_jobs as jobs
 from tuimon.ranks.verdict import Verdict
-from tuimon.reader.rank_files import read_verdict
+from tuimon.reader.rank_files import JobReading, read_verdict
 from tuimon.reader.rank_paths import job_directory
 
 
@@ -212,3 +212,32 @@ def test_directory_of_a_job(tmp_path: Path) -> None:
     assert job_directory(paths) == str(tmp_path / "a")
     assert job_directory(paths[:1]) == paths[0]
     assert job_directory([str(tmp_path / "events.out.tfevents.1")]) == ""
+
+
+def _restarted_job(job: Path) -> Path:
+    """Write a job whose rank 13 failed at step 25 and which was resumed after step 20."""
+    jobs.torchrun_job(job, 25)
+    jobs.torchrun_error(job, 13, 50, "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered")
+    return jobs.torchrun_job(job, 36, begin=21, at=100, attempt=1)
+
+
+def test_a_failure_after_which_the_job_was_restarted_is_counted_in_steps(tmp_path: Path) -> None:
+    reading = JobReading(str(_restarted_job(tmp_path)))
+    reading.read(60.0, final=True)
+    report = reading.report()
+    assert report is not None
+    assert report.restart == "restarted once: rank 13 on node02 failed (ECC) at step 25, 5 steps lost"
+    assert report.problems == ()
+    first = report.rows[0]
+    assert (first.rank, first.state, "attempt_0" in first.path) == (13, "recovered", True)
+    assert {row.state for row in report.rows[1:]} == {"run"}
+
+
+def test_ranks_of_a_job_that_another_rank_ended_do_not_run(tmp_path: Path) -> None:
+    jobs.torchrun_job(tmp_path)
+    jobs.torchrun_error(tmp_path, 10, 60, "ValueError: sequence 71 has no tokens")
+    reading = JobReading(str(tmp_path))
+    reading.read(60.0, final=True)
+    report = reading.report()
+    assert report is not None
+    assert [row.state for row in report.rows] == ["failed", *["ended"] * 15]

@@ -9,6 +9,8 @@ from support import rank_jobs as jobs
 from support.dashboard import opened, until
 
 from tests.tui.test_every_action import Tour, ids
+from tuimon.model.ranks import JobRanks, RankRow
+from tuimon.panels.lists.rank_rows import with_end
 from tuimon.tui.screens.log_view import LogScreen
 from tuimon.tui.screens.ranks import RanksScreen
 
@@ -111,3 +113,31 @@ async def test_the_log_of_a_failed_job_opens_at_the_evidence(tmp_path: Path) -> 
         assert isinstance(app.screen, LogScreen)
         assert app.screen.page.line is not None
         assert "sequence 71" in app.screen.page.line.text
+
+
+async def test_a_restart_is_said_everywhere_and_leads_to_its_evidence(tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    jobs.torchrun_job(job, 25)
+    jobs.torchrun_error(job, 13, 50, "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered")
+    jobs.torchrun_job(job, 36, begin=21, at=100, attempt=1)
+    jobs.write(job / "node01.log", "training finished\n")
+    jobs.write_long_ago(job)
+    sentence = "rank 13 on node02 failed (ECC) at step 25, 5 steps lost"
+    async with opened(job, (130, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "restarted once" in s.splitlines()[0])
+        await pilot.press("a")
+        await until(app, pilot, lambda s: f"restarted once: {sentence}" in s)
+        await pilot.press("escape", "R")
+        shown = await until(app, pilot, lambda s: "▌" in s and "recovered" in s)
+        assert f"restarted once: {sentence}" in " ".join(shown.split())
+        assert "uncorrectable ECC error encountered" in " ".join(shown.split()), "the sentence is not cut"
+        assert " 1 recovered, 15 " in shown.splitlines()[0]
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: isinstance(app.screen, LogScreen) and "ECC error" in s)
+
+
+def test_ranks_of_a_run_that_is_over_have_ended() -> None:
+    rows = tuple(RankRow("", rank, "n1", rank, "slow" if rank == 1 else "run", 0.0) for rank in range(3))
+    job = JobRanks("/job", "", "", rows)
+    assert [row.state for row in with_end(job, "finished").rows] == ["ended", "slow", "ended"]
+    assert with_end(job, "running") is job

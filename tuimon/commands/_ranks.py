@@ -18,7 +18,7 @@ def rank_lines(snapshot: Snapshot) -> Iterator[str]:
             continue
         problems = [problem.message for problem in ranks.problems]
         if ranks.root_cause is not None and ranks.root_cause.resolved:
-            problems.append(f"earlier, the job went on: {redacted_text(clean(ranks.root_cause.text))}")
+            problems.append(f"{ranks.restart}: {redacted_text(clean(ranks.root_cause.text))}")
         count = f"{len(ranks.rows)} ranks" if len(ranks.rows) > 1 else "one rank named"
         yield f"{clean(run.name)}: {count}{'' if problems else ', no failure and no straggler'}"
         for message in problems:

@@ -81,6 +81,8 @@ def _ranks(ranks: JobRanks | None) -> dict[str, Any]:
                 "line": (cause.place.line or None) if cause.place else None,
                 "rule": cause.rule or None,
                 "resolved": cause.resolved,
+                "step": cause.step,
+                "steps_lost": cause.steps_lost,
             }
             if cause
             else None,

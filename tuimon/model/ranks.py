@@ -30,6 +30,12 @@ class RootCause(Struct):
     """When it happened (s since the epoch), if a line says so."""
     resolved: bool = False
     """Did the job go on after it?"""
+    step: int | None = None
+    """Newest step that was reported before it, if the job went on after it."""
+    steps_lost: int = 0
+    """Number of steps that were repeated after it; 0 if none or unknown."""
+    count: int = 1
+    """Number of failures after which the job went on or ended, this one included."""
 
 
 class Straggler(Struct, frozen=True):
@@ -76,7 +82,8 @@ class RankRow(Struct, frozen=True):
     gpu: int | None
     """Local rank, which is the index of the GPU where each process uses one."""
     state: str
-    """failed | nan | slow | silent | timeout | ended | unreachable | done | run."""
+    """failed | nan | slow | silent | recovered | timeout | ended | unreachable | done | run. A recovered rank failed
+    before the job was restarted."""
     strangeness: float
     """0 for a rank about which nothing is unusual; rows are sorted by it."""
     step: int | None = None
@@ -130,6 +137,8 @@ class JobRanks(Struct, frozen=True):
     """Cause of the end of the job, or of an earlier attempt of it."""
     stragglers: tuple[Straggler, ...] = ()
     silent: tuple[int, ...] = ()
+    restart: str = ""
+    """Sentence about the last failure after which the job went on; "" if there was none, or a later one ended it."""
     unread: int = 0
     """Bytes between the beginnings and the ends of the files, which were not read."""
     unreachable: tuple[tuple[str, str], ...] = ()

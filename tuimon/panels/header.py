@@ -61,7 +61,12 @@ class Header(Struct, frozen=True):
         state: Row = (_state(report, symbols, options.alarms),)
         if run.ranks is not None and run.ranks.short:
             state = (*state, (f"  {clean(run.ranks.short, _LONGEST_VERDICT)}", Role.CRITICAL))
-        evidence: Row = ((clean(report.evidence), Role.MUTED),) if report.evidence else ()
+        said = [report.evidence] if report.evidence else []
+        if run.ranks is not None and run.ranks.restart:
+            words, _, detail = run.ranks.restart.partition(": ")
+            state = (*state, (f"  {clean(words)}", Role.WARNING))
+            said.insert(0, detail)
+        evidence: Row = ((clean("; ".join(said)), Role.MUTED),) if said else ()
         facts = [*([link_row(run.link, now)] if run.link else []), *_facts(run, report, now)]
         if options.values:
             facts[1:1] = _values(run, options.values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -32,6 +33,7 @@ _ORDER = {
     "nan": 90.0,
     "silent": 80.0,
     "slow": 70.0,
+    "recovered": 60.0,
     "timeout": 20.0,
     "ended": 10.0,
     "unreachable": 1.0,
@@ -56,6 +58,7 @@ def report_of(evidence: Evidence, verdict: Verdict, directory: str, unread: int 
         verdict.root_cause,
         tuple(verdict.stragglers),
         tuple(verdict.silent),
+        restart_sentence(verdict.root_cause),
         unread,
         tuple((clean(host), redacted_text(clean(why))) for host, why in evidence.unreachable.items()),
     )
@@ -84,6 +87,40 @@ def problems_of(evidence: Evidence, verdict: Verdict, rows: list[RankRow]) -> It
         yield RankProblem("rank_nan", "critical", nan[0].step, sentence)
     if verdict.silent and cause is None:
         yield RankProblem("rank_silent", "warning", None, f"silent: rank {', '.join(map(str, verdict.silent[:8]))}")
+
+
+_KINDS = (
+    (re.compile(r"\bECC\b"), "ECC"),
+    (re.compile(r"\bXid\b.*?: (\d+)"), "Xid"),
+    (re.compile(r"OutOfMemory|out of memory", re.IGNORECASE), "out of memory"),
+    (re.compile(r"\btimeout\b|timed out", re.IGNORECASE), "timeout"),
+)
+"""Patterns of failures and the words for them."""
+
+
+def restart_sentence(cause: RootCause | None) -> str:
+    """Return a sentence about a failure after which the job went on, or ""."""
+    if cause is None or not cause.resolved:
+        return ""
+    kind = cause.rule
+    for pattern, word in _KINDS:
+        if match := pattern.search(cause.text):
+            kind = " ".join((word, *match.groups()))
+            break
+    node = f" on {clean(cause.node)}" if cause.node else ""
+    known = cause.rank is not None or bool(cause.node)
+    who = f"rank {cause.rank}{node} failed" if cause.rank is not None else f"a rank{node} failed"
+    if not known:
+        who = {"order": "it was stopped from outside", "common cause": "all ranks failed"}.get(
+            cause.rule, "cause unknown"
+        )
+    why = f" ({clean(kind)})" if kind and known else ""
+    step = f" at step {cause.step}" if cause.step is not None else ""
+    lost = f", {cause.steps_lost} step{'s' if cause.steps_lost > 1 else ''} lost" if cause.steps_lost else ""
+    if not cause.steps_lost:  # no step was repeated, so that only the failure is certain
+        return f"the job went on after a failure: {who}{why}{step}"
+    count = "once" if cause.count == 1 else f"{cause.count} times, the last time"
+    return f"restarted {count}: {who}{why}{step}{lost}"
 
 
 def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[str, list[Straggler]]]:
@@ -129,7 +166,8 @@ def _sentences(
     place = f", step {min(steps)}" + (f" to {max(steps)}" if min(steps) != max(steps) else "") if steps else ""
     own = [row.own for row in rows if row.own]
     spread = f", own times within {max(own) / float(np.median(own)) - 1:.0%} of the median" if len(own) > 2 else ""
-    earlier = f"; earlier, the job went on: {redacted_text(clean(cause.text))}" if cause is not None else ""
+    restart = restart_sentence(cause)
+    earlier = f"; {restart}: {redacted_text(clean(cause.text))}" if cause is not None and restart else ""
     uneven = ""
     if imbalance := find_imbalance(evidence.own_times):
         uneven = f"; the load is uneven: the slowest rank of a step takes {imbalance:.0%} longer, another one each time"
@@ -138,7 +176,8 @@ def _sentences(
         uneven = f"; forward-compute takes {least:.3g} to {most:.3g} s: --timing-log-option all would name the rank"
     hosts = ", ".join(clean(host) for host in evidence.unreachable)
     away = f"; cannot be reached: {hosts}" if hosts else ""
-    return f"{len(rows)} ranks{where}, no failure and no straggler{place}{uneven or spread}{away}{earlier}", ""
+    failure = "no failure since the restart" if restart.startswith("restarted") else "no failure"
+    return f"{len(rows)} ranks{where}, {failure} and no straggler{place}{uneven or spread}{away}{earlier}", ""
 
 
 def _few_words(cause: RootCause) -> str:
@@ -178,6 +217,11 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
         state = "timeout" if failure.kind == lines.TIMEOUT else "ended"
         place = failure.place
         said.append(f"{lines.CAUSES[failure.kind]}: {failure.text}")
+    elif cause is not None and cause.resolved and cause.rank == key[1]:
+        state, place = "recovered", cause.place or place
+        said.append(f"{restart_sentence(cause)}: {cause.text}")
+    elif cause is not None and active and not verdict.silent:
+        state = "ended"
     elif key in evidence.lost:
         state = "unreachable"
         said.append(f"{evidence.lost[key]} cannot be reached: {evidence.unreachable[evidence.lost[key]]}")
@@ -191,7 +235,7 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
         clean(rank.node),
         rank.local_rank,
         state,
-        _ORDER.get(state, 0.0) + (slow.excess if slow else 0.0),
+        (_ORDER.get(state, 0.0) if said else 0.0) + (slow.excess if slow else 0.0),
         rank.last_step,
         _own_time(evidence, key[1], slow),
         lines.wait_of(rank.measured),

@@ -38,7 +38,13 @@ def judge(evidence: Evidence) -> Verdict:
     cause, silent = _root_cause(evidence, [key for key in keys if key not in evidence.lost])
     if cause is not None and cause.time is not None:
         limit = cause.time + _SAME_TIME
-        cause.resolved = sum(last > limit for _, last in evidence.step_times.values()) >= _PROGRESS_STEPS
+        again = [step for step, (_, last) in evidence.step_times.items() if last > limit]
+        cause.resolved = len(again) >= _PROGRESS_STEPS
+        before = [step for step, (first, _) in evidence.step_times.items() if first <= limit]
+        if cause.resolved and before:
+            cause.step = max(before)
+            kept = max((step for step in before if step < min(again)), default=min(again) - 1)
+            cause.steps_lost = max(cause.step - kept, 0)
     return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent)
 
 
@@ -84,15 +90,16 @@ def _at_gpu(evidence: Evidence, node: str, index: int) -> Key | None:
     return keys[index] if index < len(keys) else None
 
 
-def _last_episode(evidence: Evidence) -> list[Failure]:
-    """Return the failures after the last progress that was followed by a failure, and those without a time.
+def _last_episode(evidence: Evidence) -> tuple[list[Failure], int]:
+    """Return the failures after the last progress that was followed by a failure, and those without a time; and the
+    number of episodes, without those whose time is only that of another line.
 
     A new episode begins where several new steps were reported since the failure before. Errors of later attempts that
     made no progress therefore belong to the failure that they follow.
     """
     timed = sorted((f for f in evidence.failures if f.time is not None), key=lambda f: f.time or 0.0)
     steps = sorted((moment, step) for step, times in evidence.step_times.items() for moment in set(times))
-    begin = 0
+    begin, episodes = 0, 1
     for index in range(1, len(timed)):
         first, second = timed[index - 1].time or 0.0, timed[index].time or 0.0
         if timed[index].kind > SIGNAL and timed[index].kind != TIMEOUT:
@@ -100,12 +107,20 @@ def _last_episode(evidence: Evidence) -> list[Failure]:
         if second - first > _SAME_TIME:
             between = {step for moment, step in steps if first + _SAME_TIME < moment < second}
             if len(between) >= _PROGRESS_STEPS:
+                episodes += any(failure.exact for failure in timed[begin:index])
                 begin = index
-    return timed[begin:] + [f for f in evidence.failures if f.time is None]
+    return timed[begin:] + [f for f in evidence.failures if f.time is None], episodes
 
 
 def _root_cause(evidence: Evidence, keys: list[Key]) -> tuple[RootCause | None, list[int]]:
-    failures = _last_episode(evidence)
+    failures, episodes = _last_episode(evidence)
+    cause, silent = _cause_of(evidence, failures, keys)
+    if cause is not None:
+        cause.count = episodes
+    return cause, silent
+
+
+def _cause_of(evidence: Evidence, failures: list[Failure], keys: list[Key]) -> tuple[RootCause | None, list[int]]:
     outside = min((f.time for f in failures if f.kind == OUTSIDE and f.time is not None), default=None)
     candidates = [f for f in failures if f.kind <= SIGNAL and not _is_late(f, outside, failures)]
     if candidates:

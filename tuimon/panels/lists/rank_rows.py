@@ -9,10 +9,11 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec.structs import replace
 
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
-from tuimon.model.ranks import RankRow
+from tuimon.model.ranks import JobRanks, RankRow
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels.lists.rank_grid import QUANTITIES, Grid, Quantity
 from tuimon.text import fit
@@ -23,6 +24,7 @@ _STATE_ROLES = {
     "nan": Role.CRITICAL,
     "silent": Role.WARNING,
     "slow": Role.WARNING,
+    "recovered": Role.WARNING,
     "timeout": Role.ACCENT,
     "ended": Role.ACCENT,
     "unreachable": Role.WARNING,
@@ -54,6 +56,18 @@ def loss_text(written: str) -> str:
         return written if len(written) <= _LONGEST_LOSS else format_value(float(written))
     except ValueError:
         return written[:_LONGEST_LOSS]
+
+
+_OVER = ("finished", "ended", "crashed", "stopped")
+"""States of a run whose processes have ended."""
+
+
+def with_end(job: JobRanks, state: str) -> JobRanks:
+    """Return the ranks of a run in this state: those of a run that is over do not run any more."""
+    if state not in _OVER or all(row.state != "run" for row in job.rows):
+        return job
+    rows = tuple(replace(row, state="ended") if row.state == "run" else row for row in job.rows)
+    return replace(job, rows=rows)
 
 
 def table_head(rows: Sequence[RankRow], width: int) -> Row:
@@ -123,7 +137,8 @@ def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
     if row.state in ("failed", "silent", "nan", "unreachable"):
         return {"failed": "X", "silent": "~", "nan": "N", "unreachable": "u"}[row.state], _STATE_ROLES[row.state]
     if quantity.name == "state":
-        sign = {"slow": "#", "timeout": "t", "ended": "e"}.get(row.state, ".")
+        ended = "e" if row.evidence else "."
+        sign = {"slow": "#", "recovered": "r", "timeout": "t", "ended": ended}.get(row.state, ".")
         return sign, _STATE_ROLES.get(row.state, Role.MUTED)
     value = quantity.of(row)
     if value is None or usual is None:
@@ -135,7 +150,10 @@ def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
 def legend(quantity: Quantity, usual: float | None) -> str:
     """Return what the cells mean."""
     if quantity.name == "state":
-        return ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it  u away"
+        return (
+            ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it  "
+            "r recovered  u away"
+        )
     steps = "  ".join(f"{sign} {text}" for sign, text in zip("-=#X", quantity.limit_texts(), strict=True))
     middle = f"median {quantity.text(usual)}" if usual is not None else "no values"
     return f"{quantity.name}: {middle}  . near it  {steps}  ? unknown"

@@ -36,7 +36,8 @@ class NotesScreen(LinesScreen[Alert]):
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
-        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, len(snapshot.runs), run and run.id)
+        restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
+        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, len(snapshot.runs), run and run.id, restarts)
         if (*source, self.query_text) != self._made_from:
             begins = not self._made_from
             self._made_from = (*source, self.query_text)
@@ -79,6 +80,10 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]
         yield Entry(((f"  {clean(notice.message)}", Role.WARNING if notice.level != "info" else Role.TEXT),))
         if notice.hint:
             yield Entry(((f"    {clean(notice.hint)}", Role.MUTED),))
+    for run in snapshot.runs:
+        if run.ranks is not None and run.ranks.restart:
+            name = f"{names[run.id]}: " if run.id in names else ""
+            yield Entry(((f"  {name}{clean(run.ranks.restart)}", Role.WARNING), ("   R shows the ranks", Role.MUTED)))
     if snapshot.watching is not None:
         yield Entry(((f"  new data is detected by {clean(snapshot.watching.detail)}", Role.TEXT),))
     for number, run in enumerate(snapshot.runs):

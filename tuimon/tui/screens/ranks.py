@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.draw.numbers import format_bytes, format_duration
 from tuimon.draw.rows import fit_row, wrap_row
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
 from tuimon.panels.lists import rank_rows
 from tuimon.panels.lists.rank_grid import QUANTITIES, Grid
-from tuimon.store import Snapshot
+from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.box import CellGrid
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 LAYOUTS = ("table", "nodes", "map")
 _MOST_IN_TABLE, _MOST_IN_NODES = 32, 128
 """Ranks up to which the table and the nodes are the first layout."""
-_VERDICT_ROWS = 2
+_VERDICT_ROWS, _MOST_VERDICT_ROWS = 2, 8
+"""Rows of the verdict at most: in a small window, and where all ranks fit below it."""
 _EVIDENCE_ROWS = 5
 _LEAST_BODY = 6
 _WHEEL = 3
@@ -112,8 +114,9 @@ class RanksPane(CellGrid):
             text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
             self.paint_filled((fit_row(((text, Role.MUTED),), width),), self._theme_shown)
             return
-        role = Role.CRITICAL if job.problems else Role.GOOD
-        top = _wrapped(job.verdict, role, width, _VERDICT_ROWS)
+        role = Role.CRITICAL if job.problems else Role.WARNING if job.restart else Role.GOOD
+        spare = height - len(job.rows) - 1 - _EVIDENCE_ROWS - 2
+        top = _wrapped(job.verdict, role, width, max(_VERDICT_ROWS, min(spare, _MOST_VERDICT_ROWS)))
         hosts = job.unreachable[: max((height - len(top) - _LEAST_BODY) // 2, 1)]
         top += [rank_rows.unreachable_row(host, why, width) for host, why in hosts]
         evidence = self._evidence(width) if height >= len(top) + _LEAST_BODY + 2 else []
@@ -216,13 +219,15 @@ class RanksScreen(WorkScreen):
     def __init__(self, actions: tuple[Action, ...]) -> None:
         self.pane = RanksPane()
         super().__init__(actions, self.pane)
+        self._made_from: tuple[JobRanks | None, str] = (None, "")
+        self._shown_job: JobRanks | None = None
 
     def on_mount(self) -> None:
         self.call_after_refresh(self.resized)
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
-        job = run.ranks if run is not None else None
+        job = self._job(run, now) if run is not None else None
         self.pane.show(job, state.theme)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
@@ -237,6 +242,14 @@ class RanksScreen(WorkScreen):
             if job.unread:
                 head.append((f"  {format_bytes(job.unread)} of history not read", Role.MUTED))
         self.draw_lines(tuple(head), state.theme)
+
+    def _job(self, run: Run, now: float) -> JobRanks | None:
+        """Return the ranks of a run; the same object as long as nothing changes."""
+        state = progress_of(run, now).state
+        if self._made_from != (run.ranks, state):
+            self._made_from = run.ranks, state
+            self._shown_job = rank_rows.with_end(run.ranks, state) if run.ranks is not None else None
+        return self._shown_job
 
     def move(self, rows: int = 0, pages: int = 0) -> None:
         room = max(self.pane.size.height - _EVIDENCE_ROWS - _VERDICT_ROWS - 1, 1)
