@@ -7,7 +7,9 @@ import sys
 import time
 
 from tuimon.commands import Command
+from tuimon.commands._settings import setting_warnings
 from tuimon.commands._shared import add_json, add_paths, add_strict, checked_paths
+from tuimon.commands._stderr import print_status
 from tuimon.errors import ExitCode, NothingFound, UsageError
 from tuimon.text import clean
 
@@ -44,12 +46,16 @@ def _run(options: argparse.Namespace) -> int:
     else:
         settings = load_settings()
         checker = Checker(settings.detectors, (*settings.rules, *options.rule), str(config.config_path()))
-    monitor = LocalMonitor(checked_paths(options.paths, options=options), checker)
+    paths = checked_paths(options.paths, options=options)
+    monitor = LocalMonitor(paths, checker)
     monitor.update()
     monitor.collector.require_something()
     snapshot = monitor.snapshot()
     if any(run.point_count for run in snapshot.runs):
         require_metrics(rules, snapshot.runs, "--rule")
+    if not options.only_rules:
+        for message in setting_warnings(paths, snapshot.runs):
+            print_status(message)
     now = time.time()
     if options.json:
         sys.stdout.write(alerts.as_json(snapshot, options.severity, now) + "\n")

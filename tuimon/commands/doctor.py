@@ -41,6 +41,7 @@ def _run(options: argparse.Namespace) -> int:
     metrics = chosen_metrics([options.metric], monitor.snapshot().runs) if options.metric else set()
     partly_read = _print_runs(monitor, metrics)
     _print_skipped(monitor.collector, options.all)
+    _print_settings(paths, monitor)
     _print_environment(paths, monitor.collector)
     if not monitor.collector.followed:
         return ExitCode.NOTHING_FOUND
@@ -100,6 +101,14 @@ def _print_skipped(collector: Collector, all_files: bool) -> None:
             f"problem: {hide_mirrors(clean(problem.path))}: {problem.reason}"
             + (f"; {problem.hint}" if problem.hint else "")
         )
+
+
+def _print_settings(paths: list[str], monitor: LocalMonitor) -> None:
+    """Print what is probably wrong with the settings."""
+    from tuimon.commands._settings import setting_warnings
+
+    for message in setting_warnings(paths, monitor.snapshot().runs):
+        print(f"settings: {clean(message)}")
 
 
 def _print_environment(paths: list[str], collector: Collector) -> None:

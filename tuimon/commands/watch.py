@@ -199,18 +199,45 @@ def _wait_for_logs(paths: list[str], interval: float) -> None:
             time.sleep(interval)
 
 
+def _check_tables(settings: config.Settings) -> None:
+    """Raise UsageError for what the dashboard would refuse: [keys], [notify], [themes], [detectors], [[rules]]."""
+    where = str(config.config_path())
+    if settings.keys:
+        from tuimon.tui.actions import with_user_keys
+
+        with_user_keys(settings.keys)
+    if settings.notify:
+        from tuimon.notify import channels_of
+
+        channels_of(settings.notify, lambda text: None)
+    if settings.themes:
+        from tuimon.tui.themes import define
+
+        define(settings.themes, where)
+    if settings.detectors or settings.rules:
+        from tuimon.detectors import Checker
+
+        Checker(settings.detectors, settings.rules, where)
+
+
 def _once(paths: list[str], options: argparse.Namespace, settings: config.Settings) -> int:
     from tuimon.exports.dashboard import dashboard
     from tuimon.monitor.local import open_run
     from tuimon.tui.dashboard_file import load_dashboard
     from tuimon.tui.terminal import capabilities as terminal
 
+    _check_tables(settings)
     if options.wait:
         _wait_for_logs(paths, settings.interval)
     own, ignored = load_dashboard(settings, paths)
     if ignored:
         print_status(ignored)
     snapshot = open_run(*paths)
+    if settings.keys or settings.rules or own.entries or own.values or own.thresholds:
+        from tuimon.tui.settings_check import warnings_of
+
+        for message in warnings_of(settings, own, snapshot.runs):
+            print_status(message)
     try:
         columns, lines = os.get_terminal_size(sys.stdout.fileno())
     except OSError:

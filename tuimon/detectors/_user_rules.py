@@ -93,12 +93,21 @@ def _span(curve: Curve, incident: Incident, unit: str) -> float:
 
 def require_metrics(rules: Sequence[UserRule], runs: Sequence[Run], where: str) -> None:
     """Raise UsageError for the first rule whose name matches no metric of any run."""
+    for message in _unmatched(rules, runs):
+        raise UsageError(f"{where} {message}", "`tuimon summary` lists all metrics.")
+
+
+def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[str]:
+    """Return a message for each valid rule of the user whose name matches no metric of any run."""
+    return list(_unmatched([detector_of(table, "[[rules]]") for table in tables], runs))
+
+
+def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[str]:
     for rule in rules:
         if not any(rule.metrics(run) for run in runs):
             names = dict.fromkeys(name for run in runs for name in run.metrics)
             labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
-            message = no_match(rule.name, [*labels, *names])
-            raise UsageError(f"{where} {clean(rule.id)}: {message}", "`tuimon summary` lists all metrics.")
+            yield f"{clean(rule.id)}: {no_match(rule.name, [*labels, *names])}"
 
 
 def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:

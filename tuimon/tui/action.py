@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from tuimon.config import Settings
 from tuimon.model.alerts import Alert
+from tuimon.model.events import Notice
 from tuimon.model.links import Link
 from tuimon.panels import ChartOptions
 from tuimon.store import Run, Snapshot
@@ -74,6 +75,9 @@ class Dashboard(Protocol):
 
     def say(self, message: str) -> None:
         """Display a message that says what an action did, or why it did nothing."""
+
+    def post_notice(self, notice: Notice) -> None:
+        """Display a notice, which stays in the list of notices."""
 
     def redraw(self) -> None:
         """Draw the topmost screen again after a change of `state`."""

@@ -19,6 +19,7 @@ from textual.screen import Screen
 from tuimon.analysis.metric_filter import expression_error
 from tuimon.config import Settings
 from tuimon.model.alerts import Alert
+from tuimon.model.events import Notice
 from tuimon.model.links import Link
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
@@ -144,6 +145,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             "go to", "a step, or a range: 150-200", lambda text: None, partial(explore.go_to, self)
         )
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
+        self._settings_checked = False
         self.header_at = 0.0
         """Time of the last header (time.monotonic())."""
 
@@ -184,6 +186,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         """Refresh what depends on the wall time: the header (state, ETA), and what a screen reads from a file."""
         if not self.screen_stack:  # the app is closing, and its timers have not been stopped yet
             return
+        if self.snapshot.progress.caught_up and not self._settings_checked:
+            self._settings_checked = True
+            opening.check_settings(self)
         if isinstance(self.screen, WorkScreen):
             self.screen.tick()
             self.draw()
@@ -337,6 +342,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         else:
             self.alert_bar.say(message)
             self.draw()
+
+    def post_notice(self, notice: Notice) -> None:
+        self._monitor.post_notice(notice)
 
     def runs_listed(self) -> tuple[Run, ...]:
         inputs = self.snapshot, self.state.runs

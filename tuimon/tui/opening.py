@@ -8,11 +8,13 @@ from typing import Protocol
 
 from tuimon.analysis.run_states import critical_count
 from tuimon.model.alerts import Alert
+from tuimon.model.events import Notice
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.screens.run_list import RunListScreen
 from tuimon.tui.screens.work_screen import WorkScreen
+from tuimon.tui.settings_check import warnings_of
 
 LINK_EXPECTED_FOR = 30.0
 """Seconds from the start within which the run list opens when the second run arrives from another machine."""
@@ -73,6 +75,13 @@ def use_dashboard(app: Dashboard) -> None:
     app.state.own, ignored = load_dashboard(app.settings, app.paths)
     if ignored:
         app.say(ignored)
+        app.post_notice(Notice("warning", ignored))
+
+
+def check_settings(app: Dashboard) -> None:
+    """List names in the settings that mean nothing as notices."""
+    for message in warnings_of(app.settings, app.state.own, app.snapshot.runs):
+        app.post_notice(Notice("warning", message))
 
 
 def perform(app: Dashboard, action: Action) -> None:

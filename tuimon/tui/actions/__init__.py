@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from tuimon.analysis.metric_filter import nearest
 from tuimon.errors import UsageError
 from tuimon.registry import discover
 from tuimon.tui.action import SECTIONS, Action
@@ -30,5 +31,7 @@ def with_user_keys(changes: Mapping[str, str]) -> tuple[Action, ...]:
     known = {action.id for action in actions}
     for name in changes:
         if name not in known:
-            raise UsageError(f"[keys] has no action {name!r}", f"the actions are: {', '.join(sorted(known))}")
+            near = nearest(name, known, 3)
+            question = f"Did you mean {', '.join(near)}? " if near else ""
+            raise UsageError(f"[keys] has no action {name!r}", f"{question}The key ? lists the actions.")
     return tuple(replace(action, keys=changes.get(action.id, action.keys).replace(" ", "")) for action in actions)

@@ -1,0 +1,110 @@
+"""Names in the settings that mean nothing: what the dashboard and the commands say about them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.dashboard import opened, rows, until
+from support.made_run import run_of
+
+from tuimon.commands import main
+from tuimon.config import Settings
+from tuimon.errors import UsageError
+from tuimon.panels import parse_dashboard
+from tuimon.tui.actions import with_user_keys
+from tuimon.tui.settings_check import duplicate_keys, warnings_of
+
+RUN = run_of({name: (range(3), [0.1, 0.2, 0.3]) for name in ("train/reward", "val/acc", "kl")})
+TABLE = {"panels": ["rewrd", "val/*", "kl"], "values": ["vall/acc"], "thresholds": {"rewrd": 0.1, "kl": 0.1}}
+RULES = ({"rule": "rewrd < 0.1"}, {"rule": "kl > 0.5"})
+CONFIG = """
+[keys]
+quit = "m"
+[dashboard]
+panels = ["rewrd", "kl"]
+[[rules]]
+rule = "rewrd < 0.1"
+"""
+
+
+def test_names_with_typos_are_named_with_the_nearest_name() -> None:
+    settings = Settings(theme="dark", rules=RULES)
+    said = list(warnings_of(settings, parse_dashboard(TABLE, ""), [RUN]))
+    assert [message.split(":")[0] for message in said] == [
+        "[dashboard] panels",
+        "[dashboard] values",
+        "[dashboard] thresholds",
+        "[[rules]] rewrd < 0.1",
+    ]
+    assert "no panel or metric matches rewrd; did you mean reward" in said[0]
+    assert "did you mean val/acc" in said[1]
+    assert "no metric matches rewrd; did you mean" in said[3]
+    other_run = parse_dashboard({"panels": ["env/episode_length"]}, "")
+    assert list(warnings_of(Settings(theme="dark"), other_run, [RUN])) == [], "it may belong to another kind of run"
+    assert list(warnings_of(settings, parse_dashboard(TABLE, ""), [run_of({})])) == [], "nothing has been read yet"
+
+
+def test_a_key_of_two_actions_is_named() -> None:
+    [said] = duplicate_keys({"quit": "m"})
+    assert said.startswith("[keys] quit: m is also the key of metrics, ")
+    assert list(duplicate_keys({"quit": "ctrl+x"})) == []
+
+
+def test_an_unknown_action_is_refused_with_the_nearest_ones() -> None:
+    with pytest.raises(UsageError) as error:
+        with_user_keys({"qit": "x"})
+    assert "Did you mean quit" in error.value.hint
+    assert len(error.value.hint) < 100
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "run" / "metrics.jsonl"
+    path.parent.mkdir()
+    path.write_text(rows(*range(20)))
+    config = tmp_path / "config.toml"
+    config.write_text(CONFIG)
+    monkeypatch.setenv("TUIMON_CONFIG", str(config))
+    return path.parent
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["check"], ["watch", "--once"]])
+def test_commands_name_them(log: Path, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    main([*command, str(log)])
+    captured = capsys.readouterr()
+    said = captured.out + captured.err
+    for words in (
+        "[dashboard] panels: no panel",
+        "[[rules]] rewrd < 0.1: no metric matches",
+        "[keys] quit: m is also",
+    ):
+        assert words in said
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ('[keys]\nqit = "m"', "[keys] has no action 'qit'"),
+        ("[notify]\nbeep = true", "beep"),
+        ('[themes.mine]\nbase = "no"', "unknown base"),
+    ],
+)
+def test_once_reports_the_settings_that_the_dashboard_refuses(
+    log: Path, table: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (log.parent / "config.toml").write_text(table)
+    assert main(["watch", "--once", str(log)]) == 2
+    assert words in capsys.readouterr().err
+
+
+async def test_notices_list_them_and_a_project_file_that_is_ignored(log: Path) -> None:
+    (log.parent / ".tuimon.toml").write_text('theme = "dark"\n')
+    settings = Settings(theme="dark", symbols="braille", keys={"quit": "m"}, dashboard={"panels": ["rewrd"]})
+    async with opened(log, settings=settings) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("a")
+        shown = await until(
+            app, pilot, lambda s: "[keys] quit: m is also" in s and "no panel or metric matches rewrd" in s
+        )
+        assert ".tuimon.toml is ignored: it sets theme" in " ".join(shown.split())
