@@ -21,7 +21,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tuimon.model.views import ChartView, Symbols
-from tuimon.panels import ChartOptions, OwnDashboard
+from tuimon.panels import ChartOptions
 from tuimon.panels.lists.metric_rows import METRIC_SORTS
 from tuimon.panels.lists.runs import SORTS
 from tuimon.tui import explore
@@ -246,10 +246,11 @@ async def test_panels(tmp_path: Path) -> None:
         await t.press("up", "right", "pin")
         assert [panel.id for panel in board.panels[:2]] == ["loss", "reward"]
         await t.press("save_dashboard")
-        await until(t.app, t.pilot, lambda s: "Saved as your dashboard" in s)
+        await until(t.app, t.pilot, lambda s: "Saved in " in s)
         await t.press("pin")
         assert [panel.id for panel in board.panels[:2]] == ["loss", "reward"], "as it was saved"
-        t.app.state.own = OwnDashboard()
+        t.app.action_do("reset_dashboard")  # the palette has it
+        t.done.add("reset_dashboard")
         t.app.redraw()
         assert [panel.id for panel in board.panels[:2]] == ["reward", "loss"]
         await t.press("zoom")

@@ -16,7 +16,15 @@ from tuimon.config import Settings
 from tuimon.errors import UsageError
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.panels import ChartOptions, OwnDashboard, arrange, header_panel, parse_dashboard
-from tuimon.tui.dashboard_file import PROJECT_FILE, dashboard_toml, load_dashboard, project_file, save_dashboard
+from tuimon.tui.dashboard_file import (
+    PROJECT_FILE,
+    dashboard_toml,
+    file_to_save,
+    load_dashboard,
+    project_file,
+    reset_dashboard,
+    save_dashboard,
+)
 
 STEPS = range(30)
 NAMES = ("train/reward", "train/loss", "actor/pg_loss", "critic/vf_loss", "val/acc", "val/f1", "kl", "lr")
@@ -168,18 +176,55 @@ async def test_w_saves_the_panels_of_the_screen(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps({"step": s, "reward": s / 10, "loss": 1 / (s + 1)}) + "\n" for s in STEPS))
     project = tmp_path / PROJECT_FILE
     project.write_text('[dashboard]\npanels = ["loss"]\nvalues = ["loss"]\n[dashboard.thresholds]\nloss = 0.5\n')
-    async with opened(path) as (app, pilot):
+    async with opened(path, (300, 40)) as (app, pilot):
         shown = await until(app, pilot, lambda screen: "loss" in screen and "reward" in screen)
         assert [panel.id for panel in app.board.panels][:2] == ["loss", "reward"]
         assert "loss 0.0333" in shown.splitlines()[1]
         await pilot.press("right", "asterisk", "W")
-        await until(app, pilot, lambda screen: "Saved as your dashboard" in screen)
+        await until(app, pilot, lambda screen: f"Saved in {project}" in screen)
         table = tomllib.loads(project.read_text())["dashboard"]
         assert table["panels"] == ["reward", "loss"]
         assert (table["values"], table["thresholds"]) == (["loss"], {"loss": 0.5})
-        project.unlink()
-        project.mkdir()  # neither a file nor writable as one: config.toml is written instead
+        app.action_do("reset_dashboard")
+        await until(app, pilot, lambda screen: f"[dashboard] is removed from {project}" in screen)
+        assert not project.exists(), "it has nothing else"
+        app.action_do("reset_dashboard")
+        await until(app, pilot, lambda screen: "No dashboard is saved" in screen)
         await pilot.press("W")
-        await until(app, pilot, lambda screen: "config.toml" in screen)
-        assert config.load().dashboard["panels"] == ["reward", "loss"]
+        beside = tmp_path / "runs" / PROJECT_FILE
+        await until(app, pilot, lambda screen: f"Saved in {beside} for {beside.parent}" in screen)
+        assert not (path.parent / PROJECT_FILE).exists(), "never below the directory of a run"
+        assert "panels" in tomllib.loads(beside.read_text())["dashboard"]
+        beside.unlink()
+        beside.mkdir()  # neither a file nor writable as one: config.toml is written instead
+        await pilot.press("W")
+        await until(app, pilot, lambda screen: "config.toml for all paths" in screen)
+        assert config.load().dashboard["panels"]
+        app.action_do("reset_dashboard")
+        await until(app, pilot, lambda screen: "config.toml" in screen and "is removed" in screen)
+        assert not config.load().dashboard
         assert "Traceback" not in text(app)
+
+
+def test_a_project_file_is_made_only_in_a_private_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TUIMON_CONFIG", str(tmp_path / "config.toml"))
+    run = run_of({"loss": (STEPS, list(STEPS))})
+    run.directory = str(tmp_path / "shared" / "run")
+    (tmp_path / "shared" / "run" / "deep").mkdir(parents=True)
+    paths = [run.directory + "/deep"]
+    assert file_to_save(paths, [run]) == tmp_path / "shared" / PROJECT_FILE
+    (tmp_path / "shared").chmod(0o777)
+    assert file_to_save(paths, [run]) == tmp_path / "config.toml"
+    (tmp_path / "shared").chmod(0o755)
+    monkeypatch.setenv("HOME", str(tmp_path / "shared"))
+    assert file_to_save(paths, [run]) == tmp_path / "config.toml"
+    assert file_to_save([], [run]) == tmp_path / "config.toml"
+
+
+def test_a_reset_keeps_the_rest_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "config.toml"
+    monkeypatch.setenv("TUIMON_CONFIG", str(file))
+    file.write_text('# mine\ntheme = "light"\n\n[dashboard]\npanels = ["kl"]\n[keys]\nquit = "x"\n')
+    assert reset_dashboard([str(tmp_path / "logs")], ()) == file
+    assert file.read_text() == '# mine\ntheme = "light"\n\n[keys]\nquit = "x"\n'
+    assert reset_dashboard([str(tmp_path / "logs")], ()) is None

@@ -1,5 +1,7 @@
 """Files with the user's dashboard: config.toml, or a `.tuimon.toml` found upward from the path.
 
+A dashboard is saved for the path that is shown, not for all: next to the run, never below its directory.
+
 A project file has `[dashboard]` only. It may come with logs of unknown origin, so it cannot set commands,
 webhooks or keys, and one that tries is ignored with a sentence.
 """
@@ -15,6 +17,8 @@ from typing import Any
 
 from tuimon.config import Settings, config_path
 from tuimon.errors import UsageError
+from tuimon.monitor.piped import StdinPath
+from tuimon.monitor.remote_names import remote_among
 from tuimon.panels import OwnDashboard, parse_dashboard
 from tuimon.store import Run
 from tuimon.text import clean
@@ -83,33 +87,98 @@ def _parsed(text: str) -> dict[str, Any]:
         raise UsageError(f"it is no TOML: {error}") from error
 
 
-def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Iterable[Run]) -> Path:
-    """Write the dashboard to the project file, or else to config.toml, and return the path.
+def file_to_save(paths: Sequence[str], runs: Sequence[Run]) -> Path:
+    """Return the file that a dashboard is saved to: the project file that applies, or else a new one in the nearest
+    directory that belongs to no run, or else config.toml.
+
+    No project file is made for logs on another machine or from standard input, in a home directory, or in a directory
+    that others can write to.
+    """
+    file = project_file(paths)
+    if file is not None:
+        return file
+    if not paths or isinstance(paths[0], StdinPath) or remote_among(paths[:1]) or not os.path.exists(paths[0]):  # noqa: PTH110
+        return config_path()
+    start = Path(os.path.realpath(paths[0]))
+    for directory in (start, *start.parents):
+        new = directory / PROJECT_FILE
+        if directory.is_dir() and not _run_of(new, runs):
+            return new if _is_private(directory) and not os.path.lexists(new) else config_path()
+    return config_path()
+
+
+def _is_private(directory: Path) -> bool:
+    """Return whether a directory belongs to this user alone, and is not the home directory."""
+    if directory in (Path.home(), Path(directory.anchor)):
+        return False
+    status = directory.stat()
+    return (
+        not status.st_mode & 0o002
+        and os.access(directory, os.W_OK)
+        and (not hasattr(os, "getuid") or status.st_uid == os.getuid())
+    )
+
+
+def _run_of(file: Path, runs: Iterable[Run]) -> str:
+    """Return the directory of the run that a file is below, or ""."""
+    real = os.path.realpath(file)
+    directories = (os.path.realpath(run.directory) for run in runs)
+    return next((path for path in directories if real.startswith(path.rstrip("/") + "/")), "")
+
+
+def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Sequence[Run]) -> Path:
+    """Write the dashboard to the file that `file_to_save` names, and return its path.
 
     Other contents of the file are kept. Raises UsageError if the file is below a run's directory, is invalid, or has
     the table in a form that cannot be replaced; OSError if it cannot be written.
     """
-    file = project_file(paths) or config_path()
-    real = os.path.realpath(file)
-    for run in runs:
-        directory = os.path.realpath(run.directory)
-        if real.startswith(directory.rstrip("/") + "/"):
-            raise UsageError(f"{file} is below the directory of a run, where nothing is written")
-    before = _text(file) if file.exists() else ""
+    file = file_to_save(paths, runs)
+    before = _writable(file, runs)
     after = _without_table(before).rstrip("\n")
     after = f"{after}\n\n{dashboard_toml(own)}" if after else dashboard_toml(own)
+    _replace(file, before, after, has_table=True)
+    return file
+
+
+def reset_dashboard(paths: Sequence[str], runs: Sequence[Run]) -> Path | None:
+    """Remove the dashboard from the project file that applies, or else from config.toml; return the path of the file,
+    or None if it has no dashboard. A project file that has nothing else is deleted. Raises as `save_dashboard` does.
+    """
+    file = project_file(paths) or config_path()
+    before = _writable(file, runs)
+    if "dashboard" not in _parsed(before):
+        return None
+    after = _without_table(before).rstrip("\n")
+    if not after.strip() and file.name == PROJECT_FILE:
+        file.unlink()
+    else:
+        _replace(file, before, f"{after}\n" if after else "", has_table=False)
+    return file
+
+
+def _writable(file: Path, runs: Iterable[Run]) -> str:
+    """Return the text of a file that is about to be changed. Raise UsageError if it is below a run's directory."""
+    if _run_of(file, runs):
+        raise UsageError(f"{file} is below the directory of a run, where nothing is written")
+    return _text(file) if file.exists() else ""
+
+
+def _replace(file: Path, before: str, after: str, has_table: bool) -> None:
+    """Write `after` to the file. Raise UsageError if it differs from `before` in more than the dashboard.
+
+    has_table: whether `after` has a dashboard.
+    """
     old = _parsed(before)
     try:
         new = _parsed(after)
     except UsageError:
-        new = {}
+        new = {"": ""}
     old.pop("dashboard", None)
-    if new.pop("dashboard", None) is None or new != old:
+    if (new.pop("dashboard", None) is not None) != has_table or new != old:
         raise UsageError(f"{file} has [dashboard] in a form that cannot be replaced; edit it by hand")
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     mode = file.stat().st_mode & 0o777 if file.exists() else None
     replace_content(Path(os.path.realpath(file)), after.encode(), mode)
-    return file
 
 
 def _without_table(text: str) -> str:

@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.errors import UsageError
-from tuimon.text import clean
+from tuimon.panels import OwnDashboard
+from tuimon.text import clean, home_relative
 from tuimon.tui import explore
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.arrangement import ORDERS, Heading
-from tuimon.tui.dashboard_file import save_dashboard
+from tuimon.tui.dashboard_file import PROJECT_FILE, load_dashboard, reset_dashboard, save_dashboard
 
 _action = partial(Action, section="Panels")
 _NO_SECTIONS = "Sections exist only in the all-metrics view (press m)"
@@ -85,7 +86,26 @@ def _save(app: Dashboard) -> None:
         app.say(clean(f"The dashboard is not saved: {error}"))
     else:
         state.own = own
-        app.say(f"Saved as your dashboard: {clean(str(file))}")
+        scope = "all paths" if file.name != PROJECT_FILE else f"{home_relative(file.parent)} and below"
+        app.say(f'Saved in {home_relative(file)} for {scope}; "reset dashboard" in the palette removes it')
+
+
+def _reset(app: Dashboard) -> None:
+    """Remove the dashboard of the user from its file, and show what applies without it."""
+    try:
+        file = reset_dashboard(app.paths, app.snapshot.runs)
+    except (OSError, UsageError) as error:
+        app.say(clean(f"The dashboard is not removed: {error}"))
+        return
+    if file is None:
+        app.say("No dashboard is saved for this path")
+        return
+    if file.name == PROJECT_FILE:
+        app.state.own, _ = load_dashboard(app.settings, app.paths)
+    else:
+        app.state.own = OwnDashboard()
+    app.board.zoom(False)
+    app.say(f"[dashboard] is removed from {home_relative(file)}")
 
 
 def _filter(app: Dashboard) -> None:
@@ -165,9 +185,17 @@ ACTIONS = (
         "save_dashboard",
         "W",
         "save dashboard",
-        "Save the panels and their order as your dashboard: .tuimon.toml if there is one, else config.toml",
+        "Save the panels and their order as the dashboard of this path: in .tuimon.toml, or else in config.toml",
         _save,
         also="write layout arrangement project config arrange",
+    ),
+    _action(
+        "reset_dashboard",
+        "",
+        "reset dashboard",
+        "Remove the saved dashboard of this path, as before W",
+        _reset,
+        also="undo delete forget layout usual panels default",
     ),
     _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
     _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),
