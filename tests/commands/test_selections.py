@@ -82,6 +82,7 @@ def test_without_matplotlib_a_picture_is_a_sentence(log: str, tmp_path: Path) ->
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
     assert "pictures need matplotlib" in done.stderr
+    assert "--format screen writes the dashboard as SVG" in done.stderr
     assert not path.exists()
 
 

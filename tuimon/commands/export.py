@@ -182,7 +182,10 @@ def _formats(options: argparse.Namespace) -> list[Export]:
     if find_spec("matplotlib"):
         names.append("png")
     else:
-        print_status("matplotlib is not installed, so no pictures are written (pip install 'tuimon[plots]')")
+        print_status(
+            "matplotlib is not installed, so no PNG is written: pip install 'tuimon[plots]';"
+            " --format screen writes the dashboard as SVG"
+        )
     return [exports[name] for name in names]
 
 

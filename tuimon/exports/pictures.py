@@ -50,7 +50,9 @@ def figure_class() -> Any:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UsageError(
-            "pictures need matplotlib", "Run: pip install 'tuimon[plots]'; or use `tuimon report`."
+            "pictures need matplotlib",
+            "Run: pip install 'tuimon[plots]'. Without it, --format screen writes the dashboard as SVG, and"
+            " `tuimon report` a page with charts.",
         ) from error
     return Figure
 

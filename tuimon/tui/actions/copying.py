@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tuimon.panels import CurvePanel, plural
 from tuimon.store import Curve, Run
-from tuimon.text import clean
+from tuimon.text import clean, home_relative
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.terminal import clipboard
 
@@ -78,7 +78,7 @@ def copy(app: Dashboard, text: str, what: str) -> None:
     except OSError as error:
         app.say(clean(f"Too long for the clipboard, and cannot be saved: {error}"))
     else:
-        app.say(f"Too long for the clipboard; saved to {path}: {what}")
+        app.say(f"Too long for the clipboard; saved to {home_relative(path)}: {what}")
 
 
 def write_new(path: Path, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tuimon.model.views import Symbols
-from tuimon.text import clean
+from tuimon.text import clean, home_relative
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.actions._screens import closed
@@ -76,7 +76,7 @@ def _screenshot(app: Dashboard) -> None:
     except OSError as error:
         app.say(clean(f"The screenshot cannot be saved: {error}"))
     else:
-        app.say(f"Screenshot saved: {path}")
+        app.say(f"Screenshot saved: {home_relative(path)}")
 
 
 ACTIONS = (

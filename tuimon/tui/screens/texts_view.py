@@ -17,7 +17,7 @@ from tuimon.panels import plural
 from tuimon.rollouts.searching import TooSlow
 from tuimon.rollouts.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
-from tuimon.text import clean
+from tuimon.text import clean, home_relative
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 from tuimon.tui.screens.text_pane import FOLDS
 from tuimon.tui.screens.text_reader import TextReader
@@ -354,7 +354,7 @@ class TextsScreen(TextReader):
                 write(path, "".join(as_json(sample, self.paths[0]) for sample in samples if sample is not None))
             except OSError as error:
                 return f"Cannot be saved: {error}"
-            return f"Saved {plural(len(listed), 'text')}: {path}"
+            return f"Saved {plural(len(listed), 'text')}: {home_relative(path)}"
 
         async def work() -> None:
             async with self.reading:
