@@ -66,3 +66,8 @@ def test_a_text_that_is_the_reference_is_its_own_answer() -> None:
     assert answer_of("the last is 7", "1 5 5 7") is None
     assert answer_of("so it is 7", "7") == "7"
     assert answer_of("so it is 18", "9 * 2 = 18\n#### 18") == "18"
+
+
+def test_numbers_of_control_sequences_are_no_answers() -> None:
+    assert answer_of("\x1b[31mnine\x1b[0m", "9") is None
+    assert answer_of("\x1b[1;32m7\x1b[0m apples\x1b[K", "7") == "7"

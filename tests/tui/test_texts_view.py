@@ -196,3 +196,37 @@ async def test_a_run_without_texts_names_the_option(tmp_path: Path) -> None:
 )
 def test_heads_of_parts_of_the_reward_begin_with_their_own_words(name: str, head: str) -> None:
     assert component_head(name) == head
+
+
+async def test_the_footer_offers_texts_only_if_the_run_has_some(tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    (bare / "metrics.jsonl").write_text("".join(json.dumps({"step": s, "loss": 1.0}) + "\n" for s in range(9)))
+    async with opened(bare, (160, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "L log" in s.splitlines()[-1])
+        await pilot.pause(2.5)
+        app.redraw()
+        await pilot.pause(1)
+        assert "T texts" not in text(app)
+        write_step(bare / "rollouts", 3)
+        app._text_watch._due.clear()
+        app.redraw()
+        await pilot.pause(2.1)
+        app.redraw()
+        await until(app, pilot, lambda s: "T texts" in s.splitlines()[-1])
+        await pilot.press("T", "question_mark")
+        await until(app, pilot, lambda s: "most important keys" in s)
+        await pilot.press("G")
+        await until(app, pilot, lambda s: "L loop: one piece again" in s)
+
+
+async def test_why_a_file_cannot_be_read_comes_before_options_of_trainers(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "metrics.jsonl").write_text("".join(json.dumps({"step": s, "loss": 1.0}) + "\n" for s in range(9)))
+    (run / "completions.parquet").write_text("no parquet")
+    async with opened(run, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "loss" in s)
+        await pilot.press("T")
+        shown = await until(app, pilot, lambda s: "No generated texts" in s and "log_completions" in s)
+        assert shown.index("cannot read completions.parquet") < shown.index("log_completions")

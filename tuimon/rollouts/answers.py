@@ -7,6 +7,8 @@ from typing import Any
 
 _TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL | re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
+_CONTROL = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])")
+"""Control sequences of a terminal, whose numbers are no answers."""
 _MAX = 200
 _SEARCHED = 20_000
 """Characters at the end of a text in which an answer is searched for."""
@@ -20,7 +22,7 @@ def answer_of(text: str, reference: Any = None) -> str | None:
     words = reference.split() if isinstance(reference, str) and len(reference) <= _MAX else []
     if words and len(text) <= 2 * _MAX and text.split() == words:
         return " ".join(words)
-    text = text[-_SEARCHED:]
+    text = _CONTROL.sub("", text[-_SEARCHED:])
     start = text.rfind("\\boxed{")
     if start >= 0 and (inner := _braced(text, start + len("\\boxed{"))) is not None:
         return inner.strip()

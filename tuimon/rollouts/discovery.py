@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from tuimon.errors import FormatError
 from tuimon.registry import discover
 from tuimon.rollouts import Sample, Shape
 from tuimon.rollouts.fields import sample_of
+from tuimon.sources.files import open_regular
 
 _EXCLUDED = re.compile(
     r"aggregated_results|.*metadata|results_.*|batch_summary|trainer_log.*|trainer_state|logging|metrics|history|config.*"
@@ -26,6 +28,12 @@ _NO_TEXT = (
     "token ids without texts; open-instruct writes such files, and texts only into the W&B table of its evaluations "
     "(--with_tracking)"
 )
+_CONSOLE = re.compile(
+    rb"\[prompt\] |\] Sample: \[|First rollout sample: |Finish rollout: |\xe2\x94\x80 Step \d|\]\[PID \d+\] \[\[\{"
+)
+"""Beginnings of samples in console logs, see shapes/console.py."""
+_PROBED = 1 << 20
+"""Bytes at the beginning and at the end of a console log in which samples are looked for."""
 _UNREADABLE = (".pt", ".pkl", ".pickle")
 
 
@@ -117,6 +125,43 @@ def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
                     yield sample
         except (OSError, FormatError) as error:
             problems.append(f"{below}: {error}")
+
+
+def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
+    """Return whether there are files with samples below the paths, or files that cannot be read and may have some.
+
+    Reads a bounded part of each file. True if the time does not suffice.
+    """
+    end = time.monotonic() + seconds
+    for path in paths:
+        for file, shape in sample_files(path):
+            if time.monotonic() > end:
+                return True
+            try:
+                if shape.id == "parquet" or (
+                    _has_console_sample(file)
+                    if shape.id == "console"
+                    else next(samples_in(file, shape, path_below(file, path)), None) is not None
+                ):
+                    return True
+            except FormatError as error:
+                if str(error) == _NO_TEXT or "pyarrow" in str(error):
+                    return True  # the view says what it needs
+            except OSError:
+                continue
+        if unreadable_files(path):
+            return True
+    return False
+
+
+def _has_console_sample(file: str) -> bool:
+    """Return whether the beginning or the end of a console log has a sample."""
+    descriptor, status = open_regular(file)
+    with open(descriptor, "rb") as log:
+        if _CONSOLE.search(log.read(_PROBED)):
+            return True
+        log.seek(max(status.st_size - _PROBED, 0))
+        return _CONSOLE.search(log.read(_PROBED)) is not None
 
 
 def path_below(file: str, path: str) -> str:

@@ -22,6 +22,7 @@ from tuimon.rollouts import Sample, Shape
 from tuimon.rollouts.discovery import Location, Repeats, path_below, sample_files, samples_in
 from tuimon.rollouts.fields import step_of_path
 from tuimon.rollouts.flags import flags_of
+from tuimon.rollouts.parts import parts_of
 from tuimon.sources.files import Signature, signature
 
 HEAD = 160
@@ -61,6 +62,7 @@ class Entry(Struct, frozen=True, weakref=False, gc=False):
 def entry_of(sample: Sample, location: Location) -> Entry:
     """Return the entry of a sample."""
     prompt = digest(sample.prompt or "")
+    prompt_text, response = parts_of(sample)
     return Entry(
         sample.source,
         location,
@@ -76,8 +78,8 @@ def entry_of(sample: Sample, location: Location) -> Entry:
         bool(sample.error),
         flags_of(sample.response, sample.prompt),
         prompt,
-        " ".join(sample.response[: 4 * HEAD].removeprefix("<think>").split())[:HEAD],
-        " ".join((sample.prompt or "")[: 4 * HEAD].split())[:HEAD],
+        " ".join(response[: 4 * HEAD].removeprefix("<think>").split())[:HEAD],
+        " ".join(prompt_text[: 4 * HEAD].split())[:HEAD],
     )
 
 

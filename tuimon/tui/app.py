@@ -41,6 +41,7 @@ from tuimon.tui.state import ViewState
 from tuimon.tui.terminal import capabilities, textual_patches
 from tuimon.tui.terminal.backpressure import OutputBackpressure
 from tuimon.tui.terminal.signals import ExitSignals
+from tuimon.tui.text_watch import TextWatch
 from tuimon.tui.waiting import Waiting
 
 NOTHING_FOUND = 3
@@ -146,6 +147,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         )
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self._settings_checked = False
+        self._text_watch = TextWatch(self, settings.samples, self.draw)
         self.header_at = 0.0
         """Time of the last header (time.monotonic())."""
 
@@ -235,7 +237,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         options = self.options
         self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts)
         typing, axis = self.filter_bar.display, axis_word(run, options.axis_of(run))
-        self.key_bar.update(self.state, self.board, self._run_number(run), axis, typing, len(options.overlay))
+        number, texts = self._run_number(run), run is None or self._text_watch.has_texts(run)
+        self.key_bar.update(self.state, self.board, number, axis, typing, len(options.overlay), texts)
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()

@@ -171,9 +171,21 @@ class KeyBar(Line):
         super().__init__()
         self._actions = actions
 
-    def update(self, state: ViewState, board: Board, run_number: str, axis: str, typing: bool, over: int = 0) -> None:
+    def update(
+        self,
+        state: ViewState,
+        board: Board,
+        run_number: str,
+        axis: str,
+        typing: bool,
+        over: int = 0,
+        texts: bool = True,
+    ) -> None:
         """run_number: position among several runs; "" if there is one run. axis: name of the x axis. typing: whether
-        the filter line is open, so that the filter need not be shown here. over: number of overlaid lines."""
+        the filter line is open, so that the filter need not be shown here. over: number of overlaid lines.
+
+        texts: whether the run has generated texts.
+        """
         place: list[Span] = []
         if state.query and not typing:
             place.append((f" /{clean(state.query, _LONGEST_QUERY)} ", Role.ACCENT))
@@ -189,7 +201,11 @@ class KeyBar(Line):
         if board.page_count > 1 and not board.zoomed:
             place.append((f" page {board.page + 1}/{board.page_count} ", Role.ACCENT))
         room = self.app.size.width - sum(cell_width(text) for text, _ in place)
-        actions = [action for action in self._actions if run_number or action.section != "Runs"]
+        actions = [
+            action
+            for action in self._actions
+            if (run_number or action.section != "Runs") and (texts or action.id != "texts")
+        ]
         if board.zoomed:
             actions = [
                 replace(action, footer=action.zoomed[0], label=action.zoomed[1]) for action in actions if action.zoomed

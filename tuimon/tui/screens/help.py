@@ -21,6 +21,13 @@ _MARKS = (
     "→ within three standard errors of it. The trend in summaries is that of the whole curve",
     "Faint: raw values behind an average, points replaced by a restart, min to max of a mean",
 )
+_MARKS_OF = {
+    "texts": (
+        "Marks in the list: T truncated   E error   L loop: one piece again and again   G garbled bytes",
+        "S mixed scripts (Latin and another one)   ∅ empty",
+    )
+}
+"""Explanations of other screens than the dashboard."""
 _NAMES = {"dashboard": "the dashboard", "runs": "the run list", "metrics": "the metric list", "log": "the log"}
 
 
@@ -68,7 +75,7 @@ def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterato
     )
     yield Entry(((f"action = key. The actions: {', '.join(action.id for action in actions)}.", Role.MUTED),))
     yield Entry(())
-    yield from (Entry(((note, Role.MUTED),)) for note in _MARKS)
+    yield from (Entry(((note, Role.MUTED),)) for note in _MARKS_OF.get(where, _MARKS))
 
 
 def _section(title: str, actions: Iterable[Action]) -> Iterator[Entry[Action]]:

@@ -14,6 +14,7 @@ from tuimon.rollouts.difference import differences
 from tuimon.rollouts.export import reference_text
 from tuimon.rollouts.flags import NAMES, flags_of
 from tuimon.rollouts.media import without_data_urls
+from tuimon.rollouts.parts import parts_of
 from tuimon.rollouts.searching import Search, Spans
 from tuimon.text import cell_width, clean
 
@@ -113,7 +114,8 @@ def shown_text(text: str) -> str:
 
 def _sections(sample: Sample) -> Iterator[Turn]:
     """Yield the messages, with the thinking inside a message as one of its own."""
-    turns = sample.turns or (Turn("prompt", sample.prompt or ""), Turn("response", sample.response))
+    prompt, response = parts_of(sample)
+    turns = sample.turns or (Turn("prompt", prompt), Turn("response", response))
     for role, text in turns:
         if role not in ("assistant", "response") or "<think" not in text:
             if text or role == "response":
@@ -149,7 +151,7 @@ def _numbers(sample: Sample, width: int) -> Iterator[Row]:
 def _answer(sample: Sample) -> Iterator[Row]:
     if sample.reference is None:
         return
-    answer = answer_of(sample.response, sample.reference)
+    answer = answer_of(parts_of(sample)[1], sample.reference)
     same = agrees(answer, sample.reference)
     reference = clean(redacted_text(reference_text(sample.reference))[:200])
     spans: list[Span] = [(" reference ", Role.MUTED), (reference, Role.TEXT)]

@@ -132,12 +132,12 @@ class TextReader(WorkScreen):
         if run is not None and run.link is not None:
             lines = [f"Texts that are on {run.link.host} are shown when they are here.", *lines]
         assert self.library is not None
-        rows = [(line, Role.TEXT) for line in lines]
-        rows += [(f"cannot read {problem}", Role.WARNING) for problem in self.library.problems.values()]
+        rows = [(f"cannot read {problem}", Role.WARNING) for problem in self.library.problems.values()]
         rows += [
             (f"{path_below(path, self.paths[0])} is a pickle, which is not loaded", Role.WARNING)
             for path in self._pickles[:3]
         ]
+        rows += [(line, Role.TEXT) for line in lines]
         width = self.pane.size.width - 1
         pieces: list[Row] = [((f" {piece}", role),) for line, role in rows for piece in wrap_text(clean(line), width)]
         self.pane.show([((" No generated texts were found for this run.", Role.TITLE),), (), *pieces], self._theme)
