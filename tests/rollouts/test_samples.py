@@ -123,3 +123,47 @@ def test_tables_in_a_trackio_database(tmp_path: Path, capsys: pytest.CaptureFixt
         database.execute("insert into metrics values (1, 'r', 6, ?)", (document,))
     (sample,) = _samples(tmp_path, capsys)
     assert (sample["source"], sample["step"], sample["reward"]) == ("p.db", 6, 1.0)
+
+
+def _verl(path: Path) -> Path:
+    """Write two steps of training and validation; the validation has the lowest rewards."""
+    for folder, low in (("rollout", 0.5), ("validation", 0.0)):
+        for step in (10, 9):
+            rows = [{"input": "q", "output": f"{folder}{step}", "score": low + n / 10, "step": step} for n in range(2)]
+            _write(path / folder / f"{step}.jsonl", *rows)
+    return path
+
+
+def test_the_list_has_a_heading_for_each_step_and_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["samples", str(_verl(tmp_path))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("step")] == [
+        "step 9, train: 2 texts, mean reward 0.55",
+        "step 9, validation: 2 texts, mean reward 0.05",
+        "step 10, train: 2 texts, mean reward 0.55",
+        "step 10, validation: 2 texts, mean reward 0.05",
+    ]
+    assert lines[1].endswith("rollout9")
+    assert len(lines) == 12
+
+
+def test_the_worst_are_those_of_training_unless_another_split_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _verl(tmp_path)
+    assert [sample["reward"] for sample in _samples(path, capsys, "--worst", "3")] == [0.5, 0.5, 0.6]
+    assert {sample["split"] for sample in _samples(path, capsys, "--worst", "3", "--split", "all")} == {"validation"}
+    assert len(_samples(path, capsys, "--split", "validation")) == 4
+    assert [sample["reward"] for sample in _samples(path / "validation", capsys, "--best", "1")] == [0.1]
+
+
+@pytest.mark.parametrize("command", [["summary"], ["watch", "--once"], ["check"]])
+def test_a_directory_with_texts_only_says_which_command_prints_them(
+    tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "completions.parquet"
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    pq.write_table(pa.table({"step": [1], "prompt": ["q"], "completion": ["a"], "acc": [1.0]}), path)
+    assert main([*command, str(tmp_path)]) == 3
+    assert f"{tmp_path} holds generated texts and no metrics: tuimon samples {tmp_path}" in capsys.readouterr().err

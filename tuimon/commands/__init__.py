@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, NoReturn
 
 import tuimon
-from tuimon.errors import ExitCode, TuimonError, UsageError
+from tuimon.errors import ExitCode, NothingFound, TuimonError, UsageError
 from tuimon.platform_support import ignore_overflow
 
 EXAMPLES = """\
@@ -225,10 +225,30 @@ def _run(words: list[str]) -> int:
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
         command.arguments(parser)
     options = parser.parse_args(words)
-    code = command.run(options)
+    try:
+        code = command.run(options)
+    except NothingFound as error:
+        if message := _generated_texts(options):
+            raise NothingFound(message) from error
+        raise
     if code == ExitCode.OK and getattr(options, "strict", False) and _stdin_is_incomplete():
         return ExitCode.PARTLY_READ
     return code
+
+
+def _generated_texts(options: argparse.Namespace) -> str:
+    """Return the command that prints the generated texts of a path without metrics; "" if it has no such texts."""
+    paths = [path for path in getattr(options, "paths", None) or ["."] if os.path.exists(path)]  # noqa: PTH110
+    if hasattr(options, "path") or not paths:
+        return ""
+    from shlex import quote
+
+    from tuimon.rollouts.discovery import read_samples
+    from tuimon.text import clean
+
+    if next(read_samples(paths[0], []), None) is None:
+        return ""
+    return f"{clean(paths[0])} holds generated texts and no metrics: tuimon samples {clean(quote(paths[0]))}"
 
 
 def _stdin_is_incomplete() -> bool:

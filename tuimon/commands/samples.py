@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
@@ -25,6 +26,11 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     order = parser.add_mutually_exclusive_group()
     order.add_argument("--worst", type=int, metavar="K", help="only the K samples with the lowest reward")
     order.add_argument("--best", type=int, metavar="K", help="only the K samples with the highest reward")
+    parser.add_argument(
+        "--split",
+        choices=("train", "validation", "all"),
+        help="only the samples of this split (default: all; with --worst and --best: train, if there are any)",
+    )
     parser.add_argument("--group", metavar="G", help="only the samples of group G")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per sample")
@@ -42,24 +48,30 @@ def _run(options: argparse.Namespace) -> int:
     path = checked_paths([options.path], options=options)[0]
     problems: list[str] = []
     progress = Progress("reading")
-    samples = (
+    samples: Iterator[Sample] = (
         sample
         for sample in progress.counted(read_samples(path, problems), " texts")
         if options.step in (None, sample.step) and options.group in (None, group_of(sample))
     )
+    if options.split in ("train", "validation"):
+        samples = (sample for sample in samples if sample.split == options.split)
     count = options.worst if options.worst is not None else options.best
     if count is not None:
-        import heapq
-
-        rewarded = (sample for sample in samples if sample.reward is not None and not math.isnan(sample.reward))
-        select = heapq.nsmallest if options.worst is not None else heapq.nlargest
-        samples = iter(select(max(0, count), rewarded, key=lambda sample: sample.reward or 0.0))  # type: ignore[assignment]
-    write = (lambda sample: as_json(sample, path)) if options.json else as_markdown if options.markdown else _line
+        samples = iter(_extreme(samples, max(0, count), options.worst is None, options.split is None))
     printed = 0
-    for sample in samples:
+    if options.json or options.markdown:
+        for sample in samples:
+            progress.close()
+            sys.stdout.write(as_json(sample, path) if options.json else as_markdown(sample))
+            printed += 1
+    else:
+        parts: dict[tuple[int | None, str], _Part] = {}
+        for sample in samples:
+            parts.setdefault((sample.step, sample.split), _Part()).add(sample)
+            printed += 1
         progress.close()
-        sys.stdout.write(write(sample))
-        printed += 1
+        for step, split in sorted(parts, key=lambda key: (key[0] is None, key[0] or 0, key[1])):
+            sys.stdout.writelines(parts[step, split].lines(step, split))
     progress.close()
     for problem in problems:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
@@ -72,14 +84,54 @@ def _run(options: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
+def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool) -> list[Sample]:
+    """Return the samples with the lowest or highest rewards. one_split: only those of training, if it has any."""
+    import heapq
+
+    kept: dict[str, list[tuple[float, int, Sample]]] = {}
+    for number, sample in enumerate(samples):
+        if sample.reward is None or math.isnan(sample.reward) or not count:
+            continue
+        heap = kept.setdefault(sample.split if one_split else "", [])
+        entry = (sample.reward if best else -sample.reward, -number, sample)
+        if len(heap) < count:
+            heapq.heappush(heap, entry)
+        else:
+            heapq.heappushpop(heap, entry)
+    heap = kept.get("train") or next(iter(kept.values()), [])
+    return [sample for _, _, sample in sorted(heap, key=lambda entry: entry[:2], reverse=True)]
+
+
+class _Part:
+    """The lines of the samples of a step and a split, as printed, and their rewards."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._sum, self._rewards = 0.0, 0
+
+    def add(self, sample: Sample) -> None:
+        self._lines.append(_line(sample))
+        if sample.reward is not None and math.isfinite(sample.reward):
+            self._sum += sample.reward
+            self._rewards += 1
+
+    def lines(self, step: int | None, split: str) -> Iterator[str]:
+        """Yield a heading, then the lines in the order in which the samples came."""
+        mean = f", mean reward {self._sum / self._rewards:.4g}" if self._rewards else ""
+        count = f"{len(self._lines)} text{'s' if len(self._lines) != 1 else ''}"
+        yield f"{'no step' if step is None else f'step {step}'}, {split}: {count}{mean}\n"
+        yield from self._lines
+
+
 def _line(sample: Sample) -> str:
     from tuimon.redact import redacted_text
+    from tuimon.rollouts.parts import parts_of
     from tuimon.text import clean, fit
 
     step = "-" if sample.step is None else str(sample.step)
     reward = "-" if sample.reward is None else f"{sample.reward:.4g}"
     length = f"{sample.length} {sample.length_unit}"
-    text = fit(clean(" ".join(redacted_text(sample.response[:400]).split())), _WIDTH).rstrip()
+    text = fit(clean(" ".join(redacted_text(parts_of(sample)[1][:400]).split())), _WIDTH).rstrip()
     return f"{step:>8} {reward:>8} {length:>12}  {text}\n"
 
 
