@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 import pytest
 from conftest import DATA
+from support.programs import run
 from support.terminal import TUIMON, Terminal
 
 from tuimon.analysis.progress_inputs import progress_of
@@ -53,7 +54,7 @@ def test_a_pipe_is_read_like_the_file(path: Path, tmp_path: Path) -> None:
         return [(row["metric"], row["step"], str(row["value"])) for row in map(json.loads, text.splitlines())]
 
     ours = piped(path.read_bytes(), "export", "-", "--format", "jsonl", directory=tmp_path)
-    direct = subprocess.run([*TUIMON, "export", str(path), "--format", "jsonl"], capture_output=True, text=True)
+    direct = run("export", str(path), "--format", "jsonl")
     assert points(ours) == points(direct.stdout)
     assert points(ours)
 
