@@ -30,3 +30,20 @@ def test_parts_beyond_the_limit_are_counted() -> None:
             log.add(Damage(100 * part + 10 * record, 10, "not JSON"))
     assert (log.count, log.size, len(log.parts)) == (2 * MAX_DAMAGE, 2 * MAX_DAMAGE * 30, MAX_DAMAGE)
     assert {(damage.length, damage.records) for damage in log.parts} == {(30, 3)}
+
+
+def test_steps_with_a_fraction_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(f'{{"step": {step}, "epoch": {step / 8}, "loss": 0.5}}\n' for step in (1, 2.5, 3, 4.5)))
+    (run,) = open_run(path).runs
+    assert run.curve("loss").steps.tolist() == [1, 1, 3, 3]
+    assert run.streams[0].status is not None
+    assert run.streams[0].status.message.startswith("2 rows have a step that is not a whole number")
+
+
+def test_whole_steps_and_fractional_epochs_are_nothing_special(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(f'{{"step": {step}.0, "epoch": {step / 8}, "loss": 0.5}}\n' for step in range(4)))
+    (run,) = open_run(path).runs
+    assert run.streams[0].status is not None
+    assert run.streams[0].status.message == ""

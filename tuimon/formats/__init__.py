@@ -77,6 +77,11 @@ class StreamDecoder(Protocol):
         return False
 
     @property
+    def remark(self) -> str:
+        """What the user should know about how the log was read so far, beside its damage; "" if nothing."""
+        return ""
+
+    @property
     def must_reread(self) -> bool:
         """Whether an earlier `flush` decoded an incomplete record wrongly, so that all items returned so far are void.
 

@@ -131,6 +131,10 @@ class StreamSource(TailSource):
         self._ended = False
         """Whether a last line without its newline has been read."""
 
+    @property
+    def message(self) -> str:
+        return super().message or clean(self._decoder.remark)
+
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         head = self._tail.head
         for chunk in self._tail.read_new(limit):

@@ -167,8 +167,10 @@ def _too_long(offset: int, length: int) -> Damage:
 class JSONLines(StreamDecoder):
     """StreamDecoder of JSON lines. `read` converts the values of lines, in file order, to items."""
 
-    def __init__(self, read: Callable[[list[Any]], list[Item]]) -> None:
+    def __init__(self, read: Callable[[list[Any]], list[Item]], remark: Callable[[], str] = str) -> None:
+        """remark: returns that of the decoder."""
         self._read = read
+        self._remark = remark
         self._lines = LineSplitter(keep_holes=True)
         self._first_key: str | None = None
 
@@ -180,6 +182,10 @@ class JSONLines(StreamDecoder):
             else:
                 items.extend(self._parse(*part))
         return items
+
+    @property
+    def remark(self) -> str:
+        return self._remark()
 
     def flush(self) -> list[Item]:
         damage = self._lines.hole_at_end()

@@ -7,6 +7,7 @@ The meaning of keys and values is described in `rows`. A row of 20 numbers takes
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -119,6 +120,8 @@ class RowReader:
         self._prefix = prefix
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._missing_steps = MissingSteps(step_before)
+        self._fractions = 0
+        """Number of rows whose step has a fraction."""
         self._total: int | None = None
         self._config: Row | None = None
 
@@ -134,6 +137,14 @@ class RowReader:
             if keys:
                 self._read_group(keys, group, batch)
         return self._points(batch) + facts + self._progress(batch)
+
+    @property
+    def remark(self) -> str:
+        """What is special about the rows, for the user; "" if nothing."""
+        if not self._fractions:
+            return ""
+        rows = "1 row has" if self._fractions == 1 else f"{self._fractions} rows have"
+        return f"{rows} a step that is not a whole number, and the step of the row before instead"
 
     def _read_group(self, keys: tuple[str, ...], group: _Group, batch: _Batch) -> None:
         """Read the points of rows with one layout, and their steps, times and totals."""
@@ -186,8 +197,7 @@ class RowReader:
             )
         return layout
 
-    @staticmethod
-    def _read_steps(key: str, column: list[Any], rows: _Rows, missing: _Mask, batch: _Batch) -> None:
+    def _read_steps(self, key: str, column: list[Any], rows: _Rows, missing: _Mask, batch: _Batch) -> None:
         """Fill in the steps of the `missing` rows from one column."""
         if set(map(type, column)) == {int} and min(column) >= -(2**63) and max(column) < 2**63:
             batch.steps[rows[missing]] = np.array(column, np.int64)[missing]
@@ -200,6 +210,8 @@ class RowReader:
                 batch.has_step[rows[index]] = True
                 if step[1] is not None:
                     batch.totals[rows[index]] = step[1]
+            elif key != "epoch" and type(column[index]) is float and math.isfinite(column[index]):
+                self._fractions += 1
 
     def _points(self, batch: _Batch) -> list[Item]:
         has_points = np.zeros(len(batch.steps), np.bool_)

@@ -59,7 +59,7 @@ class MetricLines(JSONLines):
     """StreamDecoder of lines of metrics; what becomes of rows with texts is described in `_texts`."""
 
     def __init__(self) -> None:
-        super().__init__(self._points)
+        super().__init__(self._points, lambda: self._reader.remark)
         self._reader = RowReader(Names())
         self._texts = TextRows()
         self._read_events = clearml.reader()
