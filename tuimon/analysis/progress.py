@@ -6,8 +6,12 @@ evaluation of unknown length), a longer silence is required. As long as the usua
 a stall: the first step may take any time.
 
 If it is known that no process holds the log open any more, the run has "ended": whether it was complete cannot be
-known without a total. With a total that was not reached it has "stopped", as a killed job has. A log that has been
-silent for long without any of this evidence is "quiet".
+known without a total. With a total that was not reached it has "stopped", as a killed job has. If a process was seen to
+hold the log open and has closed it, 10 usual intervals without a point are enough, at least 10 s; otherwise the writer
+may open its log for each line. A log that has been silent for long without any of this evidence is "quiet".
+
+Files that were written at once, by a copy, are no sign of life, nor is a file that was touched: the time at which the
+reader saw a file grow counts, if it did. A run whose files are gone is "deleted".
 """
 
 from __future__ import annotations

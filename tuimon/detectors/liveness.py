@@ -5,8 +5,9 @@ A crash of a job of many ranks whose cause is known is left to the detector rank
 total is not known and whose log no process holds open any more, is no alert: it cannot be distinguished from a finished
 one.
 Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, 1.5 times the longest pause, or 2
-minutes, whichever is longest, so that slow starts and long evaluations are not stalls. If the last point is more than
-20 times as old, and more than an hour, the log is an old one even if its files are new (they may have been copied).
+minutes, whichever is longest, so that slow starts and long evaluations are not stalls; and 10 intervals, at least 10 s,
+if a process has closed the log that it held open. If the last point is more than 20 times as old, and more than an
+hour, the log is an old one even if its files are new (they may have been copied).
 """
 
 from __future__ import annotations
