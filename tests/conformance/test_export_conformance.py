@@ -6,6 +6,7 @@ import json
 import re
 import resource
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,22 +47,36 @@ def test_it_writes_below_the_directory_and_nothing_twice(export: Export, tmp_pat
     assert {path: path.read_bytes() for path in made_below(tmp_path)}.keys() == before.keys()
 
 
-@each
-def test_a_file_that_cannot_be_finished_is_not_there(export: Export, tmp_path: Path) -> None:
+_LIMITED = """
+import contextlib, io, json, sys
+from tuimon.commands import main
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
+        code = main(words)
+    print(json.dumps([code, errors.getvalue()]))
+"""
+
+
+def test_a_file_that_cannot_be_finished_is_not_there(tmp_path: Path) -> None:
     """The disk is full after a few bytes (simulated by EFBIG instead of ENOSPC)."""
     run = tmp_path / "run"
     run.mkdir()
     rows = "".join(json.dumps({"step": step, "loss": 1 / (step + 1)}) + "\n" for step in range(500))
     (run / "metrics.jsonl").write_text(rows)
-    source = RUN if export.name == "tensors" else run
+    commands = [
+        words(export, RUN if export.name == "tensors" else run, tmp_path / "out" / export.name) for export in EXPORTS
+    ]
     done = subprocess.run(
-        [*TUIMON, *words(export, source, tmp_path / "out")],
+        [sys.executable, "-c", _LIMITED, json.dumps(commands)],
         capture_output=True,
         text=True,
+        check=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300)),
     )
-    assert done.returncode == 1
-    assert re.search("cannot write .*: File too large", done.stderr)
+    for export, line in zip(EXPORTS, done.stdout.splitlines(), strict=True):
+        code, errors = json.loads(line)
+        assert code == 1, export.name
+        assert re.search("cannot write .*: File too large", errors), export.name
     assert "Traceback" not in done.stderr
     assert made_below(tmp_path / "out") == []
 
