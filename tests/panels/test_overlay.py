@@ -146,7 +146,7 @@ def test_a_mean_covers_the_seeds_that_have_reached_the_step(tmp_path: Path) -> N
     view = chart(runs["s1"], overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True))
     _, mean = view.lines
     assert mean.envelope.last[-1] == 5.0
-    assert mean.label.endswith(" 2"), "at step 10, the last that all have reached: (1 + 3) / 2"
+    assert mean.label.endswith(" 5 (1 of 2)"), "at step 20, where the curve ends; one seed has reached it"
     at_cursor = chart(runs["s1"], overlay_options(runs["s1"], among=tuple(runs.values()), grouped=True, cursor=20))
     assert at_cursor.lines[-1].label.endswith(" 5")
 

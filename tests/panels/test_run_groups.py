@@ -6,7 +6,7 @@ from support.made_run import runs_of, text
 
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Symbols
-from tuimon.panels.lists.run_groups import DIRECTORY, RunGroup, entries, group_row, groupings
+from tuimon.panels.lists.run_groups import DIRECTORY, SEEDS, RunGroup, entries, group_row, groupings, seed_titles
 from tuimon.panels.lists.runs import Listing
 
 STEPS = (0, 1, 2)
@@ -47,3 +47,17 @@ def test_groupings_with_a_single_group_are_skipped() -> None:
 def test_headings_fill_any_width() -> None:
     group = RunGroup("lr 0.001", RUNS, True)
     assert all(row_width(group_row(group, LISTING, True, width)) == width for width in range(1, 130))
+
+
+def test_merged_seeds_are_a_heading_and_other_runs_stay() -> None:
+    series = {"reward": (STEPS, REWARDS[0])}
+    runs = runs_of(series, series, series, configs=[{"seed": 1, "lr": 1}, {"seed": 2, "lr": 1}, {"seed": 3, "lr": 2}])
+    runs = tuple(run for run in runs if run.name == "run2") + tuple(run for run in runs if run.name != "run2")
+    titles = seed_titles(runs, LISTING)
+    assert len(titles) in (0, 2)
+    listed = entries(runs, SEEDS, frozenset(titles.values()), LISTING)
+    groups = [entry for entry in listed if isinstance(entry, RunGroup)]
+    assert [[run.name for run in group.runs] for group in groups] == [["run0", "run1"]]
+    assert [entry.name for entry in listed if not isinstance(entry, RunGroup)] == ["run2"]
+    unfolded = entries(runs, SEEDS, frozenset(), LISTING)
+    assert len(unfolded) == 4

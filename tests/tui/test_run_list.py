@@ -477,3 +477,18 @@ async def test_any_metric_becomes_a_sorted_column(tmp_path: Path) -> None:
             seen.append(app.state.runs.sort)
         assert set(seen) <= set(screen.table.sorts)
         assert {"base", "metric"}.isdisjoint(seen), "these columns are not displayed"
+
+
+async def test_merged_seeds_are_seen_in_list_and_grid(tmp_path: Path) -> None:
+    for seed in range(3):
+        write(tmp_path / "many", f"ppo_seed{seed}", 10, 0.1 * (seed + 1), seed=seed, optim={})
+    async with opened(tmp_path / "many", (100, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        await pilot.press("r", "u")
+        await until(app, pilot, lambda s: "▸ ppo  3 runs  reward 1.800 ± 0.900" in s and "ppo ×3 1.800" in s)
+        await pilot.press("v")
+        await until(app, pilot, lambda s: "seeds merged" in s and "ppo ×3 1.800" in s and "ppo_seed1" not in s)
+        await pilot.press("u")
+        await until(app, pilot, lambda s: "seeds merged" not in s and "ppo_seed1" in s)
+        await pilot.press("v")
+        await until(app, pilot, lambda s: "▸" not in s and "ppo_seed0" in s and "ppo_seed1" in s)

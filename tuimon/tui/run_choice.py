@@ -12,6 +12,7 @@ from typing import Any
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
 from tuimon.panels import OverlayLine, overlay_lines, transient
+from tuimon.panels.lists.run_groups import SEEDS
 from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory, shared_words
 from tuimon.store import Run, Snapshot
 
@@ -50,6 +51,11 @@ class RunChoice:
         others = tuple(other for other in before if other != path)
         changes: dict[str, Any] = {field: others if path in before else (*others, path)}
         return replace(self, **changes)
+
+    @property
+    def grouping(self) -> str:
+        """By what the list is grouped: `group`, or the seeds if these are merged."""
+        return self.group or (SEEDS if self.grouped else "")
 
     @property
     def filter(self) -> RunFilter:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.comparing import common_step, distinct_names
+from tuimon.analysis.comparing import distinct_names
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
 from tuimon.draw.numbers import format_value
@@ -33,6 +33,8 @@ MAX_OVERLAY = 32
 _LEGEND_GAP = 4
 """Cells of a legend entry besides its label: the marker and blanks."""
 _LEAST_LABEL = 4
+_NEARLY = 0.01
+"""Fraction of the steps by which a seed may end before the longest one and count at its end: about a column."""
 
 
 class _Trace(Struct, frozen=True):
@@ -53,20 +55,30 @@ class _Group(Struct, frozen=True):
     def value_at(self, step: int | None) -> float:
         """Return the mean of the group's values at a step, over the runs that have one; NaN if none is finite.
 
-        step: None for the last step that all runs have reached, or else their last values.
+        step: None for the end of the mean that is drawn, which the runs in `at_end` have reached.
         """
-        readings = [trace.reading for trace in self.traces]
         if step is None:
-            if len(readings) == 1:
-                return readings[0].last
-            step = common_step([reading.curve for reading in readings])
-        values = [
-            (reading.curve.value_at(step) if step is not None else float(reading.curve.values[-1])) * reading.factor
-            for reading in readings
-            if step is None or reading.curve.steps[0] <= step <= reading.curve.steps[-1]
-        ]
+            values = [reading.last for reading in self.at_end]
+        else:
+            readings = [trace.reading for trace in self.traces]
+            values = [
+                reading.curve.value_at(step) * reading.factor
+                for reading in readings
+                if reading.curve.steps[0] <= step <= reading.curve.steps[-1]
+            ]
         known = [value for value in values if math.isfinite(value)]
         return float(np.mean(known)) if known else math.nan
+
+    @property
+    def at_end(self) -> list[MetricReading]:
+        """The runs that have reached the last step of the longest one, but for _NEARLY of the steps; all runs if steps
+        are not logged."""
+        readings = [trace.reading for trace in self.traces]
+        if any(reading.curve.ordinal for reading in readings):
+            return readings
+        first = min(int(reading.curve.steps[0]) for reading in readings)
+        last = max(int(reading.curve.steps[-1]) for reading in readings)
+        return [reading for reading in readings if last - int(reading.curve.steps[-1]) <= (last - first) * _NEARLY]
 
 
 def overlay_of(
@@ -246,7 +258,9 @@ def _value(group: _Group, options: ChartOptions) -> str:
     if options.cursor is not None and len(group.traces) == 1:
         reading = group.traces[0].reading
         return "".join(cursor_value(reading.curve, reading.factor, options.cursor, False))
-    return format_value(group.value_at(options.cursor))
+    value = format_value(group.value_at(options.cursor))
+    ended = options.cursor is None and len(group.at_end) < len(group.traces)
+    return f"{value} ({len(group.at_end)} of {len(group.traces)})" if ended else value
 
 
 def _difference(group: _Group, options: ChartOptions, base: MetricReading | None) -> str:

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from tuimon.draw import FrameCache, render
 from tuimon.draw.window import Window
-from tuimon.model.views import Rows, Size
+from tuimon.model.views import Rows, Size, Symbols
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
+from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
 from tuimon.panels._metrics import drawn_curve, reading_of
 from tuimon.panels._run_facts import main_of
 from tuimon.panels.lists.run_metrics import common_metrics, name_in
@@ -109,8 +110,24 @@ def common_limits(runs: Sequence[Run], metric: str) -> Limits:
     return Limits(limits_of(runs, metric), steps_of(runs, metric))
 
 
-def chart(run: Run, metric: str, limits: Limits, listing: Listing, size: Size, frames: FrameCache) -> Rows:
-    """Return the chart of a run as rows, each exactly as wide as `size`."""
+def merged(runs: Sequence[Run], symbols: Symbols) -> dict[int, OverlayLine]:
+    """Map the first run of each group of runs that differ only in their seed to the line that all of them share."""
+    lines = overlay_lines(runs, runs, True, symbols)
+    return {line.runs[0].id: line for line in lines if len(line.runs) > 1}
+
+
+def chart(
+    run: Run,
+    metric: str,
+    limits: Limits,
+    listing: Listing,
+    size: Size,
+    frames: FrameCache,
+    line: OverlayLine | None = None,
+) -> Rows:
+    """Return the chart of a run as rows, each exactly as wide as `size`. line: runs that are drawn as their mean."""
+    if line is not None:
+        return _merged_chart(run, metric, limits, listing, size, frames, line)
     sign = "!" if run.id in listing.alerts else " "
     name = f" {sign}" + fit(clean(run.name[listing.shared :]), max(size.width - 13, 8), "ends").rstrip()
     panel = metric_panel(name_in(run, metric) or metric)
@@ -120,3 +137,15 @@ def chart(run: Run, metric: str, limits: Limits, listing: Listing, size: Size, f
     headline = view.headline if size.width >= _CHANGE_FROM else view.headline[:1]
     view = replace(view, title=name, note="", headline=headline)
     return render(view, size, listing.symbols, frames)
+
+
+def _merged_chart(
+    run: Run, metric: str, limits: Limits, listing: Listing, size: Size, frames: FrameCache, line: OverlayLine
+) -> Rows:
+    """Return the chart of runs that differ only in their seed: their mean and range, with name and value as legend."""
+    panel = metric_panel(name_in(run, metric) or metric)
+    fixed = () if limits.y is None or limits.y[0] == limits.y[1] else ((panel.id, *limits.y),)
+    options = ChartOptions(y_fixed=fixed, window=limits.x, axis_named=True, overlay=(line,))
+    view = panel.view(run, size, listing.now, listing.symbols, options)
+    sign = "!" if any(member.id in listing.alerts for member in line.runs) else " "
+    return render(replace(view, title=f" {sign}", note=""), size, listing.symbols, frames)

@@ -9,12 +9,13 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from tuimon.analysis.comparing import compared_settings, flat
+from tuimon.analysis.comparing import compared_settings, flat, seed_groups, seedless_name
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
@@ -23,7 +24,7 @@ from tuimon.panels.lists.runs import Listing, shared_directory
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
-NONE, DIRECTORY = "", "directory"
+NONE, DIRECTORY, SEEDS = "", "directory", "seeds"
 _MOST_VALUES = 24
 """Maximum number of groups by a setting; a setting with more values, such as a seed or a path, makes no groups."""
 _MOST_SETTINGS = 12
@@ -54,9 +55,14 @@ def groupings(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def entries(runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listing) -> tuple[Entry, ...]:
-    """Return headings, each followed by its runs unless it is folded, in the order of the first run of each group."""
+    """Return headings, each followed by its runs unless it is folded, in the order of the first run of each group.
+
+    by: NONE, DIRECTORY, SEEDS (runs without others that differ only in the seed have no heading), or a setting.
+    """
     if not by:
         return tuple(runs)
+    if by == SEEDS:
+        return _merged(runs, folded, listing)
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(_group_of(run, by, listing), []).append(run)
@@ -66,6 +72,33 @@ def entries(runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listi
         if title not in folded:
             listed += members
     return tuple(listed)
+
+
+def _merged(runs: Sequence[Run], folded: frozenset[str], listing: Listing) -> tuple[Entry, ...]:
+    titles = seed_titles(runs, listing)
+    members: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.id in titles:
+            members.setdefault(titles[run.id], []).append(run)
+    listed: dict[Entry, None] = {}
+    for run in runs:
+        title = titles.get(run.id)
+        if title is None:
+            listed[run] = None
+        elif (group := RunGroup(title, tuple(members[title]), title in folded)) not in listed:
+            listed |= dict.fromkeys((group, *(() if group.folded else group.runs)))
+    return tuple(listed)
+
+
+def seed_titles(runs: Sequence[Run], listing: Listing) -> dict[int, str]:
+    """Map the ids of the runs that differ from others only in their seed to the title of their group."""
+    titles: dict[int, str] = {}
+    for positions in seed_groups([seed_group_key(run) for run in runs]):
+        title = seedless_name(runs[positions[0]].name[listing.shared :])
+        while title in titles.values():  # groups that differ only in their settings
+            title += "'"
+        titles |= {runs[position].id: title for position in positions}
+    return titles
 
 
 def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> Row:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from tuimon.analysis.comparing import seed_groups
 from tuimon.panels import plural, seed_group_key
+from tuimon.panels.lists.run_groups import seed_titles
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.actions._screens import closed
-from tuimon.tui.run_choice import base_of
+from tuimon.tui.run_choice import base_of, listing_of
 
 _action = partial(Action, section="Runs")
 _both = partial(_action, where=("dashboard", "runs"))
@@ -70,11 +72,20 @@ def _seeds(app: Dashboard) -> None:
     if not groups and not choice.grouped:
         app.say("No two runs differ only in their seed (a setting called seed, or seed3 in the name)")
         return
-    app.state.runs = replace(choice, grouped=not choice.grouped)
+    titles = () if choice.group else _titles(app)
+    app.state.runs = replace(choice, grouped=not choice.grouped, folded=choice.folded if choice.group else titles)
     if choice.grouped:
         app.say("Each run is drawn separately")
     else:
         app.say(f"Runs that differ only in their seed are merged into mean and range ({plural(len(groups), 'group')})")
+
+
+def _titles(app: Dashboard) -> tuple[str, ...]:
+    """Return the titles of the groups that are folded once seeds are merged: all."""
+    if app.state.runs.grouped:
+        return ()
+    listing = listing_of(app.snapshot, app.state.runs, time.time(), app.state.symbols)
+    return tuple(dict.fromkeys(seed_titles(app.runs_listed(), listing).values()))
 
 
 def _compare(app: Dashboard) -> None:
@@ -113,12 +124,13 @@ ACTIONS = (
         footer=20,
         also="overlay superimpose",
     ),
-    _both(
+    _action(
         "seeds",
         "u",
         "seeds",
         "Merge runs that differ only in their seed; again: separate",
         _seeds,
+        where=("dashboard", "runs", "multiples"),
         footer=21,
         also="group mean random repeats",
     ),

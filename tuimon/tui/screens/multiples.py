@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
-from tuimon.panels import plural
+from tuimon.panels import OverlayLine, plural
 from tuimon.panels.lists import multiples
 from tuimon.panels.lists.run_metrics import common_metrics
 from tuimon.panels.lists.runs import Listing
@@ -38,6 +40,7 @@ class RunGrid(CellGrid):
         self.columns, self.lines = 1, 1
         self._listing: Listing | None = None
         self._theme = ""
+        self._lines: Mapping[int, OverlayLine] = {}
         self._drawn: dict[str, tuple[tuple[object, ...], Rows, FrameCache]] = {}
         """Path of a run -> inputs of its chart, the drawn rows, and the cached frames."""
 
@@ -65,9 +68,17 @@ class RunGrid(CellGrid):
         """(number of this page from 1, number of pages)."""
         return self.cursor // self.room + 1, max(1, -(-len(self.runs) // self.room))
 
-    def show(self, runs: tuple[Run, ...], listing: Listing, theme: str) -> None:
-        """Display these runs in this order; the selected one stays selected."""
+    def show(
+        self, runs: tuple[Run, ...], listing: Listing, theme: str, lines: Mapping[int, OverlayLine] | None = None
+    ) -> None:
+        """Display these runs in this order; the selected one stays selected.
+
+        lines: id of the first run -> runs that are drawn as one chart; the others of them are not displayed.
+        """
         before = self.selected
+        self._lines = lines or {}
+        others = {run.id for line in self._lines.values() for run in line.runs[1:]}
+        runs = tuple(run for run in runs if run.id not in others)
         self.runs, self._listing, self._theme = runs, listing, theme
         if before is not None and (self.selected is None or self.selected.path != before.path):
             places = (index for index, run in enumerate(runs) if run.path == before.path)
@@ -109,14 +120,14 @@ class RunGrid(CellGrid):
 
     def _chart(self, run: Run, limits: multiples.Limits, size: Size) -> Rows:
         assert self._listing is not None
-        listing = self._listing
-        inputs = (run, self.metric, limits, size, listing.symbols, run.id in listing.alerts, listing.shared)
+        listing, line = self._listing, self._lines.get(run.id)
+        inputs = (run, self.metric, limits, size, listing.symbols, run.id in listing.alerts, listing.shared, line)
         drawn = self._drawn.get(run.path)
         if drawn is None or drawn[0] != inputs:
             frames = FrameCache() if drawn is None else drawn[2]
             drawn = self._drawn[run.path] = (
                 inputs,
-                multiples.chart(run, self.metric, limits, listing, size, frames),
+                multiples.chart(run, self.metric, limits, listing, size, frames, line),
                 frames,
             )
         rows = drawn[1]
@@ -176,7 +187,8 @@ class MultiplesScreen(WorkScreen):
             self.grid.metric = multiples.first_metric(runs, selected)
         self._listed = runs
         shown = multiples.with_metric(runs, self.grid.metric)
-        self.grid.show(shown, listing_of(snapshot, state.runs, now, state.symbols), state.theme)
+        lines = multiples.merged(shown, state.symbols) if state.runs.grouped else {}
+        self.grid.show(shown, listing_of(snapshot, state.runs, now, state.symbols), state.theme, lines)
         page, pages = self.grid.page
         head: list[Span] = [
             (f" {clean(self.grid.metric) or 'no metric'}", Role.TITLE),
@@ -184,6 +196,8 @@ class MultiplesScreen(WorkScreen):
             (f", not in {len(runs) - len(shown)}" if len(shown) < len(runs) else "", Role.MUTED),
             ("  same limits" if self.grid.shares_limits else "  own limits", Role.MUTED),
         ]
+        if lines:
+            head.append(("  seeds merged", Role.MUTED))
         if pages > 1:
             head.append((f"  page {page}/{pages}", Role.MUTED))
         self.draw_lines(tuple(head), state.theme)

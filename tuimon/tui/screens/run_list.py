@@ -14,7 +14,7 @@ from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows, Size, Span
 from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
-from tuimon.panels.lists.run_groups import Entry, RunGroup, entries, group_row
+from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, entries, group_row
 from tuimon.panels.lists.run_metrics import metric_with_words
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
 from tuimon.panels.lists.runs import METRIC, Listing, columns_of, filter_problem, totals, useful_columns
@@ -74,8 +74,9 @@ class RunTable(Table):
     @property
     def group_selected(self) -> RunGroup | None:
         """Group that is selected, or that the selected run is in; None without groups."""
-        above = self.entries[: self.cursor + 1]
-        return next((entry for entry in reversed(above) if isinstance(entry, RunGroup)), None)
+        above, own = self.entries[: self.cursor + 1], self._entry
+        groups = (entry for entry in reversed(above) if isinstance(entry, RunGroup))
+        return next((group for group in groups if group is own or own in group.runs), None)
 
     @property
     def sorts(self) -> tuple[str, ...]:
@@ -124,6 +125,9 @@ class RunTable(Table):
             self.cache.clear()
         head = head_row(self._widths, choice.sort, choice.reverse, listing.symbols, width)
         listed = [head, *(self._row(self.entries[index], listing, width) for index in rows)]
+        if choice.grouping == SEEDS:  # the chart also has the runs below folded headings
+            shown = self.entries[rows.start : rows.stop]
+            visible = list(dict.fromkeys(run for entry in shown for run in _runs_of(entry)))
         self.paint_filled([*listed, *self._chart(visible, listing, choice, len(listed))], theme)
 
     def _chart(self, visible: list[Run], listing: Listing, choice: RunChoice, taken: int) -> Rows:
@@ -256,7 +260,7 @@ class RunListScreen(TableScreen):
 
     def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
         """Return the entries of the list; the same object as before if nothing has changed."""
-        listed = entries(runs, choice.group, frozenset(choice.folded), listing)
+        listed = entries(runs, choice.grouping, frozenset(choice.folded), listing)
         return self.table.entries if listed == self.table.entries else listed
 
     def on_run_table_clicked(self, event: RunTable.Clicked) -> None:
@@ -285,6 +289,10 @@ def _with_links(head: Row, links: Sequence[Link], now: float) -> Row:
     if up == 1 == len(links):
         return (*head, ("  ", Role.TEXT), *link_row(links[0], now))
     return (*head, (f"  {plural(up, 'host')} live", Role.MUTED)) if up else head
+
+
+def _runs_of(entry: Entry) -> tuple[Run, ...]:
+    return entry.runs if isinstance(entry, RunGroup) else (entry,)
 
 
 def _key(entry: Entry) -> str:
