@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 from support.made_run import START, run_of, store_of, text
 
 from tuimon import draw
@@ -181,6 +182,22 @@ def test_a_mean_has_a_band_from_minimum_to_maximum() -> None:
     assert view.y.low <= -3 + 0.1
     assert view.y.high >= 1.9
     assert not any(line.filled for line in chart(run, ChartOptions(), "critic/score/max").lines)
+
+
+def test_a_band_that_covers_the_chart_is_drawn_faintly_and_named_on_the_whole_screen() -> None:
+    steps = list(range(40))
+    wide = {"r/mean": (steps, [0.01 * s for s in steps]), "r/max": (steps, [1] * 40), "r/min": (steps, [0] * 40)}
+    narrow = {**wide, "r/max": (steps, [0.01 * s + 0.05 for s in steps]), "r/min": (steps, [0.01 * s for s in steps])}
+    dots = []
+    for series in (wide, narrow):
+        view = chart(run_of(series), ChartOptions(), "r/mean", size=Size(60, 20))
+        [band] = [line for line in view.lines if line.filled]
+        canvas = draw.render(structs.replace(view, lines=(band,)), Size(60, 20))
+        counts = [bin(ord(c) - 0x2800).count("1") for row in canvas for part, _ in row for c in part if "⠁" <= c <= "⣿"]
+        dots.append(max(counts))
+    assert dots == [1, 4]
+    full = chart(run_of(wide), ChartOptions(fullscreen=True), "r/mean", size=Size(60, 20))
+    assert "⣿ min to max" in text(draw.render(full, Size(60, 20))[0])
 
 
 def test_a_band_that_would_flatten_its_mean_is_cut_off() -> None:

@@ -21,6 +21,8 @@ Bits = npt.NDArray[np.uint8]
 PLAIN_FILLS = "#=+-%~:o"
 """Fill characters of the layers in ASCII."""
 _BLANK = ord(" ")
+_FAINT_FROM = 0.5
+"""Part of the chart from which on a background area is drawn with fewer dots, which would hide the lines."""
 _DOTS_LIT = np.array([bin(mask).count("1") for mask in range(256)], np.int8)
 
 
@@ -33,7 +35,7 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
     for number, (index, line) in enumerate((i, line) for i, line in enumerate(lines) if line.filled):
         filled = _fill(line.envelope, axis, rows, cells, shape)
         lit = _DOTS_LIT[filled]
-        bits |= filled & _texture(1 if line.behind else number, shape)
+        bits |= filled & (_background_texture(lit, shape) if line.behind else _texture(number, shape))
         canvas.owner[lit > most] = index
         most = np.maximum(most, lit)
     canvas.codes[:] = shape.codes[bits]
@@ -47,7 +49,9 @@ def draw_areas(canvas: Canvas, lines: Sequence[Line], axis: Axis, symbols: Symbo
 def name_areas(canvas: Canvas, lines: Sequence[Line]) -> frozenset[str]:
     """Write the labels of filled lines into their layers where no curve crosses them; return the labels that fit."""
     return frozenset(
-        line.label for index, line in enumerate(lines) if line.filled and _name(canvas, index, clean(line.label))
+        line.label
+        for index, line in enumerate(lines)
+        if line.filled and not line.behind and _name(canvas, index, clean(line.label))
     )
 
 
@@ -77,6 +81,15 @@ def _texture(number: int, shape: Glyphs) -> np.uint8:
         lambda row, column: row % 2 == 0,
     )[number % 4]
     return np.uint8(sum(1 << (row + column * shape.rows) for row, column in places if keep(row, column)))
+
+
+def _background_texture(lit: npt.NDArray[np.int8], shape: Glyphs) -> np.uint8:
+    """Return the dots of a background area: every other, or one in a cell if the area covers most of the chart.
+
+    lit: dots of the area in each cell.
+    """
+    covered = float(lit.mean()) / (shape.rows * shape.columns)
+    return _texture(1, shape) if covered < _FAINT_FROM else np.uint8(1)
 
 
 def _name(canvas: Canvas, index: int, label: str) -> bool:

@@ -30,6 +30,7 @@ from tuimon.vocabulary import Meaning
 
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
+_AREA = {Symbols.BRAILLE: "⣿", Symbols.BLOCK: "▒", Symbols.ASCII: "."}
 _PIN = {Symbols.BRAILLE: "◆", Symbols.BLOCK: "◆", Symbols.ASCII: "*"}
 
 
@@ -84,7 +85,7 @@ def chart_of(
     envelopes = [scaled(series.curve.envelope(low, high, columns, axis), series.factor) for series in drawn]
     # A smoothed curve has its raw values in the background; a band as well would hide them.
     band = None if options.weight else band_around(run, leading.metric, low, high, columns, axis, leading.factor)
-    background = [] if band is None else [Line("", Role.FAINT, band, filled=True, behind=True)]
+    background = [] if band is None else [_band_line(band, options.fullscreen, symbols)]
     fronts = [*envelopes]
     block = 1
     for index, series in enumerate(drawn):
@@ -139,6 +140,12 @@ def chart_of(
         extent=(first, last),
         table=table,
     )
+
+
+def _band_line(band: Envelope, fullscreen: bool, symbols: Symbols) -> Line:
+    """Return the area of a band; only the legend of a full-screen chart has room to name it."""
+    label, glyph = ("min to max", _AREA[symbols]) if fullscreen else ("", "")
+    return Line(label, Role.FAINT, band, filled=True, behind=True, glyph=glyph)
 
 
 def _own_count(run: Run, drawn: Sequence[_Series]) -> str:
