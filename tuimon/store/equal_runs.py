@@ -24,6 +24,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.model.points import Floats, Steps
+from tuimon.store.columns import PointColumns
 from tuimon.store.compare import TEXT, decimals
 from tuimon.store.records import RunRecord
 
@@ -58,9 +59,16 @@ class Joined(Struct, frozen=True):
 
 
 class _Points(Struct):
-    steps: Steps
-    values: Floats
+    """The points of a series, which are read only if they are compared: those of an export are on disk."""
+
+    columns: PointColumns
+    length: int
     is_text: bool
+
+    def first(self, rows: int) -> tuple[Steps, Floats]:
+        """Return the steps and values of the first points, at most `rows`."""
+        steps, values, _ = next(self.columns.pieces(self.length, rows))
+        return steps, values
 
 
 class _Candidate(Struct):
@@ -140,9 +148,9 @@ class RunJoiner:
         for stream in streams:
             for item in stream.data.series.values():
                 length, key = item.columns.length, self._merge_key(item.name)
-                if length and (key not in longest or len(longest[key].steps) < length):
+                if length and (key not in longest or longest[key].length < length):
                     text = stream.info.rank <= TEXT
-                    longest[key] = _Points(item.columns.steps[:length], item.columns.values[:length], text)
+                    longest[key] = _Points(item.columns, length, text)
         short = Counter(map(_short_key, longest))
         series = {_short_key(key) if short[_short_key(key)] == 1 else key: longest[key] for key in longest}
         return _Candidate(record, formats[record.info.run], points, first, last, timed, series)
@@ -154,10 +162,9 @@ class RunJoiner:
         for index, candidate in enumerate(candidates):
             sampled.append(0)
             for key in sorted(candidate.series, key=lambda name: crc32(name.encode()))[:_SAMPLED_SERIES]:
-                points = candidate.series[key]
-                rows = slice(_SAMPLED_POINTS)
-                sampled[index] += len(points.steps[rows])
-                for step, value in zip(points.steps[rows].tolist(), points.values[rows].tolist(), strict=True):
+                steps, values = candidate.series[key].first(_SAMPLED_POINTS)
+                sampled[index] += len(steps)
+                for step, value in zip(steps.tolist(), values.tolist(), strict=True):
                     at[key, step, f"{value:.2e}"].append(index)
         votes: Counter[tuple[int, int]] = Counter()
         for indices in at.values():
@@ -216,10 +223,10 @@ def _equality(first: _Candidate, second: _Candidate) -> str:
         result = _common_points(first.series[key], second.series[key])
         if result is None:
             different += 1
-        elif len(result.steps) and not _is_predictable(result.values):
+        elif len(result[0]) and not _is_predictable(result[1]):
             equal.append(key)
-            steps.update(result.steps.tolist())
-            values.update(result.values.tolist())
+            steps.update(result[0].tolist())
+            values.update(result[1].tolist())
     if len(values) < _LEAST_VALUES or len(steps) < _LEAST_STEPS:
         return ""
     if len(equal) < _EQUAL_SHARE * (len(equal) + different):
@@ -228,11 +235,12 @@ def _equality(first: _Candidate, second: _Candidate) -> str:
     return f"{first.record.info.name} and {second.record.info.name} are one training: {shared}"
 
 
-def _common_points(first: _Points, second: _Points) -> _Points | None:
-    """Return the points at the common steps of two series; None if they differ at one of them."""
-    last = slice(_COMPARED_POINTS)
-    steps, here, there = np.intersect1d(first.steps[last], second.steps[last], return_indices=True)
-    one, other = first.values[here], second.values[there]
+def _common_points(first: _Points, second: _Points) -> tuple[Steps, Floats] | None:
+    """Return steps and values at the common steps of two series; None if they differ at one of them."""
+    first_steps, first_values = first.first(_COMPARED_POINTS)
+    second_steps, second_values = second.first(_COMPARED_POINTS)
+    steps, here, there = np.intersect1d(first_steps, second_steps, return_indices=True)
+    one, other = first_values[here], second_values[there]
     tolerance = _FLOAT32 * np.maximum(np.abs(one), np.abs(other))
     for points, values in ((first, one), (second, other)):
         if points.is_text and len(values):
@@ -240,7 +248,7 @@ def _common_points(first: _Points, second: _Points) -> _Points | None:
     with np.errstate(invalid="ignore"):  # inf - inf
         difference = np.abs(one - other)
     same = (difference <= tolerance) | (one == other) | (np.isnan(one) & np.isnan(other))
-    return _Points(steps, one, False) if same.all() else None
+    return (steps, one) if same.all() else None
 
 
 def _is_predictable(values: Floats) -> bool:

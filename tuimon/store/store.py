@@ -156,7 +156,7 @@ class Store:
 
         To be called by the writer thread once everything has been read.
         """
-        if len(self._runs) < 2 or self._spool is not None:
+        if len(self._runs) < 2:
             return False
         for group in self._joiner.find(list(self._runs.values())):
             target = self._runs[group.run]
