@@ -2,7 +2,8 @@
 
 Rule: any value that is not finite; over when `clear_after` finite values have followed. Critical for a loss or a
 gradient norm whose last value is not finite. In other metrics NaN at the start is ignored: the value is not known yet
-(an episode has not ended).
+(an episode has not ended). Values of all sources of a metric count, also if another one is drawn
+(analysis/hidden_values.py).
 Source: SageMaker Debugger ExplodingTensor (NaN or Inf); rlwatch loss_nan (critical at once); TRL's PPO docs (a value
 loss that is NaN is a failure); verl#2626 (the gradient norm is NaN, then the reward is 0).
 """
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.incidents import Incident
 from tuimon.detectors._checkpoints import checkpoint_before
 from tuimon.detectors._curves import fold_rows, verb
@@ -44,6 +46,11 @@ class NonFinite(Struct, frozen=True):
             if curve.nan_count or curve.infinity_count:
                 for incident in self._incidents(curve, meaning):
                     yield _alert(run, metric, meaning, curve, incident)
+            if len(curve.sources) > 1:
+                for hidden in hidden_values(run, metric):
+                    for incident in self._incidents(hidden.curve, meaning):
+                        if ((hidden.rows >= incident.first) & (hidden.rows <= incident.last)).any():
+                            yield _alert(run, metric, meaning, hidden.curve, incident, f" in {hidden.source}")
 
     def _incidents(self, curve: Curve, meaning: Meaning) -> Iterator[Incident]:
         """Yield runs of values that are not finite, joined if fewer than `clear_after` finite ones separate them."""
@@ -60,7 +67,8 @@ class NonFinite(Struct, frozen=True):
             yield Incident(first, first, last, cleared if cleared < len(curve) else None)
 
 
-def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Incident) -> Alert:
+def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Incident, where: str = "") -> Alert:
+    """where: " in <source>" if the curve is not the one drawn."""
     end = len(curve) if incident.cleared is None else incident.last + 1
     nans, infinities = fold_rows(curve, "nonfinite", incident.first, end - 1, lambda *rows: _counted(curve, *rows))
     bad_now = incident.cleared is None and not math.isfinite(curve.values[end - 1])
@@ -70,7 +78,7 @@ def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Inci
     step = int(curve.steps[incident.first])
     all_bad = bad_now and nans + infinities == end - incident.first
     since = f"is {kind} since" if all_bad else verb(incident, f"was {kind} first at", f"was {kind} at")
-    message = f"{metric} {since} step {step} ({', '.join(counts)} of {len(curve)} points)"
+    message = f"{metric} {since} step {step}{where} ({', '.join(counts)} of {len(curve)} points)"
     if incident.cleared is not None:
         message += f", finite again since step {int(curve.steps[incident.last + 1])}"
     severity = "critical" if bad_now and meaning.concept in _CRITICAL else "warning"

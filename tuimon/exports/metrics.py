@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
 from tuimon.panels import SECONDARY_PANELS, by_relevance
@@ -26,6 +27,18 @@ class MetricSummary(Struct, frozen=True):
     numbers: Statistics
     trend: Trend
     """Trend over all points."""
+    hidden: tuple[HiddenValues, ...] = ()
+    """Values of other sources that are not finite."""
+
+    @property
+    def nan_count(self) -> int:
+        """Number of NaN in all sources, each counted once."""
+        return self.curve.nan_count + sum(hidden.nan_count for hidden in self.hidden)
+
+    @property
+    def infinity_count(self) -> int:
+        """Number of infinities in all sources."""
+        return self.curve.infinity_count + sum(hidden.infinity_count for hidden in self.hidden)
 
     @property
     def last(self) -> float:
@@ -42,7 +55,8 @@ def summarise(run: Run, name: str) -> MetricSummary:
     meaning, curve = meaning_in(run.metrics, name), run.curve(name)
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
-    return MetricSummary(name, meaning, curve, top, statistics(curve.values), trend(curve.steps, curve.values))
+    hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
+    return MetricSummary(name, meaning, curve, top, statistics(curve.values), trend(curve.steps, curve.values), hidden)
 
 
 def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:

@@ -230,7 +230,10 @@ def trend_text(metric: MetricSummary, brief: bool = False) -> str:
 
 
 def odd_text(metric: MetricSummary) -> str:
-    """Return remarks about the points, as "2 NaN, 1 superseded", or ""."""
+    """Return remarks about the points, as "2 NaN, 1 superseded, 1 NaN in other.csv", or ""."""
     curve = metric.curve
-    counted = ((curve.nan_count, "NaN"), (curve.infinity_count, "infinite"), (curve.superseded, "superseded"))
+    counted = [(curve.nan_count, "NaN"), (curve.infinity_count, "infinite"), (curve.superseded, "superseded")]
+    for hidden in metric.hidden:
+        where = f"in {clean(hidden.source)}"
+        counted += [(hidden.nan_count, f"NaN {where}"), (hidden.infinity_count, f"infinite {where}")]
     return ", ".join(f"{count} {what}" for count, what in counted if count)

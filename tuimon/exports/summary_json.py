@@ -118,8 +118,8 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         **{name: known(getattr(numbers, name)) for name in ("mean", "deviation", "variance", "median")},
         "trend": {"direction": trend.direction}
         | {name: known(getattr(trend, name)) for name in ("change", "slope", "slope_low", "slope_high", "p_value")},
-        "nan": curve.nan_count,
-        "infinite": curve.infinity_count,
+        "nan": metric.nan_count,
+        "infinite": metric.infinity_count,
         "superseded": curve.superseded,
         "source": curve.sources[0] if curve.sources else None,
     }

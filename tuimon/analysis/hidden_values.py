@@ -1,0 +1,72 @@
+"""NaN and infinities of a metric that its curve does not show, because another source is drawn at their steps.
+
+Several files of a run can hold one metric. The best of them is drawn, so a NaN of another file would go unnoticed. Not
+counted is what is no failure of the training: values of a source that agrees with the curve where the curve has a
+finite value, and empty cells of such a source, which are more than its values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from msgspec import Struct
+
+from tuimon.model.points import Indices
+from tuimon.store import Curve, Run
+
+_ALIKE = 5e-3
+"""Relative difference of a printed value and the exact one."""
+
+
+class HiddenValues(Struct, frozen=True):
+    """Values of one source that are not finite and not drawn."""
+
+    source: str
+    curve: Curve
+    """The metric as this source holds it."""
+    rows: Indices
+    """Rows of that curve, ascending; at least one."""
+
+    @property
+    def nan_count(self) -> int:
+        return int(np.isnan(self.curve.values[self.rows]).sum())
+
+    @property
+    def infinity_count(self) -> int:
+        return len(self.rows) - self.nan_count
+
+
+def hidden_values(run: Run, metric: str) -> Iterator[HiddenValues]:
+    """Yield the values that are not finite of each source of a metric that the curve does not show.
+
+    Of several sources with such a value at one step the first counts."""
+    drawn = run.curve(metric)
+    known = np.empty(0, np.int64)
+    for source in dict.fromkeys(drawn.sources[1:]):
+        if source == drawn.sources[0]:
+            continue
+        curve = run.curve_from(metric, source)
+        if curve.finite_count == len(curve):
+            continue
+        rows = _hidden_rows(drawn, curve)
+        rows = rows[~np.isin(curve.steps[rows], known)]
+        if len(rows):
+            known = np.concatenate((known, curve.steps[rows]))
+            yield HiddenValues(source, curve, rows)
+
+
+def _hidden_rows(drawn: Curve, other: Curve) -> Indices:
+    places = np.maximum(np.searchsorted(drawn.steps, other.steps, "right") - 1, 0)
+    common = drawn.steps[places] == other.steps
+    here, there = drawn.values[places], other.values
+    shown = common & np.isfinite(here)
+    both = shown & np.isfinite(there)
+    with np.errstate(invalid="ignore", over="ignore"):
+        equal = np.abs(here - there) <= _ALIKE * np.maximum(np.abs(here), np.abs(there))
+    hidden = ~np.isfinite(there) & ~(common & ~shown)
+    if both.any() and 2 * int((equal & both).sum()) >= int(both.sum()):
+        hidden &= ~shown
+        if 2 * int(hidden.sum()) > len(other):
+            hidden[:] = False
+    return np.flatnonzero(hidden)
