@@ -1,5 +1,5 @@
 """Random JSON lines of mixed layouts, with output of trainers and damage of crashes in between: reading by columns
-gives what the rules of _shared.rows give for each row alone."""
+gives what the rules of _shared.rows give for each row alone, after _texts has told the rows with texts apart."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from tuimon.formats._shared.rows import (
     step_of,
 )
 from tuimon.formats.json import lines as jsonl
+from tuimon.formats.json._texts import TextRows
 
 KEYS = [*STEP_KEYS, *TIME_KEYS, "loss", "a/b", "données", "run_id", "total_steps", "config", "data", "text", "prompt"]
 ODD = [
@@ -46,7 +47,8 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
     result: list[Point] = []
     step_before: int | None = None
     count = 0
-    for row in map(flatten, given_rows):
+    texts = TextRows()
+    for row in map(flatten, [*texts.read(given_rows), *texts.flush()]):
         samples = {key for key, value in row.items() if key in SAMPLE_KEYS and type(value) in (str, list)}
         to_read = {
             key

@@ -154,7 +154,8 @@ def _metrics(flat: Row) -> frozenset[str]:
 
 
 def _step(flat: Row) -> int | None:
-    steps = (step_of(flat[key]) for key in STEP_KEYS if key in flat)
+    keys = (key for key in STEP_KEYS if key in flat and not (key == "epoch" and type(flat[key]) is float))
+    steps = (step_of(flat[key]) for key in keys)
     return next((step[0] for step in steps if step is not None), None)
 
 
