@@ -110,7 +110,7 @@ def test_log_without_times_that_is_rotated_while_it_is_followed(
     assert fresh.curve("loss").steps.tolist() == list(range(90))
 
 
-@pytest.mark.parametrize("name", ["train.log", "metrics.csv"])
+@pytest.mark.parametrize("name", ["train.log", "metrics.csv", "log.jsonl"])
 def test_log_that_is_rotated_again_and_again_while_it_is_followed(tmp_path: Path, name: str) -> None:
     """Each rotation moves every file on, the oldest are compressed, and each log is read while it is half-written."""
     log, header = tmp_path / name, b"time,step,loss\n"
@@ -118,6 +118,8 @@ def test_log_that_is_rotated_again_and_again_while_it_is_followed(tmp_path: Path
     def rows(start: int, stop: int) -> bytes:
         if name == "train.log":
             return lines(start, stop)
+        if name == "log.jsonl":
+            return rows_without_time(name, start, stop)
         return header + b"".join(b"%d,%d,0.5\n" % (1_795_000_000 + step, step) for step in range(start, stop))
 
     monitor = LocalMonitor([str(tmp_path)])
@@ -125,7 +127,7 @@ def test_log_that_is_rotated_again_and_again_while_it_is_followed(tmp_path: Path
         if start > 200:
             second = tmp_path / f"{name}.2"
             if second.exists():
-                (tmp_path / f"{name}.{start}.gz").write_bytes(gzip.compress(second.read_bytes()))
+                (tmp_path / f"{name}.{10 - start // 100}.gz").write_bytes(gzip.compress(second.read_bytes()))
                 second.unlink()
         if start > 100:
             (tmp_path / f"{name}.1").rename(tmp_path / f"{name}.2")
