@@ -36,6 +36,8 @@ from tuimon.formats._shared.rows import (
 OF_TRAINING = r"(?:[\w./-]*[_./-])?(?:loss|lr|learning_rate|grad_norm)"
 """Pattern of the names of metrics that a sample does not have."""
 _OF_TRAINING = re.compile(OF_TRAINING)
+_OF_TEXTS = SAMPLE_KEYS | {*WRAPPERS}
+"""Keys of which a row with texts has at least one."""
 _MOST_HELD = 256
 """Rows with texts at the beginning of a log that are kept until a row without texts shows that it holds metrics."""
 
@@ -74,7 +76,7 @@ class TextRows:
 
     def read(self, rows: list[Row]) -> list[Row]:
         """Return the rows that are decided: rows of metrics without their texts, samples as they are."""
-        if not self._held and self._flushed is None and not any(map(self._has_text, rows)):
+        if not self._held and self._flushed is None and not self._may_have_text(rows):
             self._before, self._seen = (rows or [self._before])[-1], self._seen or bool(rows)
             return rows
         decided: list[Row] = []
@@ -121,6 +123,11 @@ class TextRows:
             self._before = text.row
             del self._held[0]
         return rows
+
+    def _may_have_text(self, rows: list[Row]) -> bool:
+        if self._keys is not None and all(map(_OF_TEXTS.isdisjoint, rows)):  # the usual case, at 0.2 us a row
+            return False
+        return any(map(self._has_text, rows))
 
     def _has_text(self, row: Row) -> bool:
         keys: Iterable[str] = row
