@@ -93,8 +93,8 @@ def _shared(names: Sequence[str]) -> str:
 
 
 def count_alerts(alerts: Iterable[Alert]) -> Mapping[int, int]:
-    """Return run id -> number of alerts."""
-    return Counter(alert.run for alert in alerts)
+    """Return run id -> number of alerts that are not mere informations."""
+    return Counter(alert.run for alert in alerts if alert.severity != "info")
 
 
 class Column(Struct, frozen=True):

@@ -9,6 +9,7 @@ from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
+from tuimon.panels.lists.runs import count_alerts
 from tuimon.store import Run, Snapshot, StreamView
 from tuimon.text import clean, fit, shown_path
 from tuimon.tui.action import Action
@@ -48,10 +49,12 @@ class NotesScreen(LinesScreen[Alert]):
 
 
 def _title(snapshot: Snapshot) -> str:
-    runs = len({alert.run for alert in snapshot.alerts})
-    if not snapshot.alerts:
-        return "No active alerts"
-    return f"{plural(len(snapshot.alerts), 'active alert')} in {plural(runs, 'run')}"
+    counts = count_alerts(snapshot.alerts)
+    informations = len(snapshot.alerts) - sum(counts.values())
+    more = f", {plural(informations, 'note')}" if informations else ""
+    if not counts:
+        return f"No active alerts{more}"
+    return f"{plural(sum(counts.values()), 'active alert')} in {plural(len(counts), 'run')}{more}"
 
 
 def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
