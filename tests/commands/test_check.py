@@ -23,7 +23,6 @@ NOW = START + 86400
 NAN = str(DATA / "json" / "hf_trainer_nan")
 HEALTHY = (
     "csv/sb3",
-    "csv/keras",
     "csv/lightning",
     "console/rlinf_run.log",
     "exports/qwen3vl_lora",
@@ -48,6 +47,11 @@ def test_a_run_with_nan_exits_with_4_and_the_reason() -> None:
     assert "critical  grad_norm is NaN since step" in done.stdout
     assert "go back to an earlier checkpoint" in done.stdout
     assert done.stdout.splitlines()[-1].startswith(("1 active alert in", "2 active alerts in", "3 active alerts in"))
+
+
+def test_nan_in_one_of_several_tables_is_the_reason() -> None:
+    done = run("check", str(DATA / "csv" / "keras"), expect=4)
+    assert "loss is NaN since step 3 in training_nan.csv (1 NaN of 4 points)" in done.stdout
 
 
 @pytest.mark.parametrize("name", HEALTHY)
