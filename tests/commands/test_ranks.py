@@ -27,7 +27,7 @@ def test_line_names_the_alert_about_a_rank(tmp_path: Path, capsys: pytest.Captur
     jobs.torchrun_job(tmp_path)
     jobs.torchrun_error(tmp_path, 13, 60, jobs.MEMORY)
     assert main(["line", "--width", "120", str(tmp_path)]) == 0
-    assert "rank_failure" in capsys.readouterr().out
+    assert "crashed  rank 13 " in capsys.readouterr().out
 
 
 def test_loss_that_is_nan_on_one_rank_is_an_alert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,7 +60,7 @@ def test_crash_is_one_alert_that_names_the_cause_and_not_the_loudest_consequence
     assert alert["rule"] == "rank_failure"
     assert main(["summary", str(tmp_path)]) == 0
     state = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  state"))
-    assert "crashed: rank 11 (n02, local rank 3): torch.OutOfMemoryError: CUDA out of memory" in state
+    assert "crashed, 1 critical alert: rank 11 (n02, local rank 3): torch.OutOfMemoryError: CUDA out of memory" in state
     assert state.endswith("15 ranks followed: 15 × NCCL timeout")
 
 

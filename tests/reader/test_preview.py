@@ -197,10 +197,10 @@ def test_the_copied_part_of_the_history_is_bounded() -> None:
 
 
 def test_a_preview_with_decreasing_steps_shows_the_last_attempt() -> None:
-    (series,) = preview_series(preview_of([70, 80, 90, 60, 61]), "sub/")
+    (series,) = preview_series(preview_of([70, 80, 90, 60, 70]), "sub/")
     alone = append_preview(None, series, None).joined
     assert series.name == "sub/loss"
-    assert alone.columns.steps[: alone.length].tolist() == [60, 61]
+    assert alone.columns.steps[: alone.length].tolist() == [60, 70]
 
 
 def test_a_preview_may_have_only_nan() -> None:

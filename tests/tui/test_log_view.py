@@ -179,7 +179,7 @@ async def test_settings_are_found_folded_and_hidden(run: Path) -> None:
         await pilot.press("C")
         shown = await until(app, pilot, lambda s: "kl_coef" in s and "adv" in s)
         assert isinstance(app.screen, ConfigScreen)
-        assert "1.00e-06" in shown
+        assert "1e-06" in shown
         assert "sk-aaa" not in shown
         algorithm = next(index for index, row in enumerate(app.screen.shown) if row.path[-1] == "algorithm")
         for _ in range(algorithm):
