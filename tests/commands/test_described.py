@@ -128,3 +128,16 @@ def test_the_manual_has_every_option_and_only_known_requests(capsys: pytest.Capt
     for line in page.splitlines():
         assert line.isascii()
         assert not line.startswith((".", "'")) or re.fullmatch(r"\.(TH|SH|SS|TP|PP|nf|fi)\b.*", line)
+
+
+def test_the_manual_begins_with_the_dashboard_and_is_plain_text_on_a_terminal_without_man(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = printed(capsys, "man")
+    assert page.split(".SH SYNOPSIS\n")[1].startswith("\\fBtuimon\\fR [PATH ...]")
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("tuimon.commands.man.shutil.which", lambda name: None)
+    text = printed(capsys, "man")
+    assert "tuimon [PATH ...]" in text
+    assert "--json" in text
+    assert not re.search(r"\\f[BIR]|^\.(TP|SH|PP)", text, re.MULTILINE)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -22,8 +25,48 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tuimon.commands._described import described
 
-    sys.stdout.write("\n".join(page(described())) + "\n")
+    lines = list(page(described()))
+    if sys.stdout.isatty() and _shown_by_man("\n".join(lines) + "\n"):
+        return ExitCode.OK
+    sys.stdout.write("\n".join(as_text(lines) if sys.stdout.isatty() else lines) + "\n")
     return ExitCode.OK
+
+
+def _shown_by_man(roff: str) -> bool:
+    """Display a page with man(1); return False if there is none, or if it cannot read a page from its input."""
+    program = shutil.which("man")
+    if program is None:
+        return False
+    try:
+        return subprocess.run([program, "-l", "-"], input=roff.encode(), stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        return False
+
+
+def as_text(lines: Sequence[str]) -> Iterator[str]:
+    """Yield a page of `page` as plain text."""
+    label = verbatim = False
+    for line in lines:
+        request, _, rest = line.partition(" ")
+        if request in (".SH", ".SS"):
+            yield ""
+            yield _plain(rest) if request == ".SH" else f"  {_plain(rest)}"
+        elif request == ".PP":
+            yield ""
+        elif request == ".TP":
+            label = True
+        elif request in (".nf", ".fi"):
+            verbatim = request == ".nf"
+        elif request != ".TH":
+            yield f"    {_plain(line)}" if label or verbatim else f"      {_plain(line)}"
+            label = False
+
+
+def _plain(text: str) -> str:
+    """Return a line of roff without fonts and escapes."""
+    text = re.sub(r"\\f[BIR]|\\&", "", text)
+    text = re.sub(r"\\\[u([0-9A-F]+)\]", lambda match: chr(int(match[1], 16)), text)
+    return text.replace("\\-", "-").replace("\\e", "\\")
 
 
 def page(commands: Sequence[Described]) -> Iterator[str]:
@@ -32,6 +75,8 @@ def page(commands: Sequence[Described]) -> Iterator[str]:
     yield ".SH NAME"
     yield "tuimon \\- a terminal monitor for training runs"
     yield ".SH SYNOPSIS"
+    yield "\\fBtuimon\\fR [PATH ...] [options]"
+    yield from (".PP", "\\fBtuimon\\fR COMMAND ...")
     for command in commands:
         yield ".PP"
         yield f"\\fBtuimon\\fR {_text(command.usage.removeprefix('tuimon '))}"
