@@ -44,10 +44,29 @@ class Command(NamedTuple):
 
 
 class _Parser(argparse.ArgumentParser):
+    words: Sequence[str] = ()
+    """Words of the command line that are parsed."""
+
     def error(self, message: str) -> NoReturn:
         from tuimon.text import clean
 
-        raise UsageError(clean(message), f"Run `{self.prog} -h` for the options.")
+        hint = f"Run `{self.prog} -h` for the options."
+        if near := self._nearest_option():
+            hint = f"Did you mean {near}? {hint}"
+        raise UsageError(clean(message), hint)
+
+    def _nearest_option(self) -> str:
+        """Return the option that the first unknown option of the command line resembles, or ""."""
+        from difflib import get_close_matches
+
+        known = [flag for flag in self._option_string_actions if flag.startswith("--")]
+        for word in self.words:
+            option = word.partition("=")[0]
+            if word == "--":
+                break
+            if option.startswith("--") and not any(flag.startswith(option) for flag in known):
+                return next(iter(get_close_matches(option, known, 1, 0.7)), "")
+        return ""
 
 
 def commands() -> dict[str, Command]:
@@ -172,7 +191,7 @@ def _drop_standard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def parser_of(command: Command) -> argparse.ArgumentParser:
+def parser_of(command: Command) -> _Parser:
     """Return the argument parser of a subcommand."""
     parser = _Parser(
         prog=f"tuimon {command.name}",
@@ -224,6 +243,7 @@ def _run(words: list[str]) -> int:
         )
         parser.add_argument("-V", "--version", action="store_true", help="print the version and exit")
         command.arguments(parser)
+    parser.words = words
     options = parser.parse_args(words)
     try:
         code = command.run(options)
