@@ -221,6 +221,7 @@ def _check_tables(settings: config.Settings) -> None:
 
 
 def _once(paths: list[str], options: argparse.Namespace, settings: config.Settings) -> int:
+    from tuimon.draw.ascii import ascii_text
     from tuimon.exports.dashboard import dashboard
     from tuimon.monitor.local import open_run
     from tuimon.tui.dashboard_file import load_dashboard
@@ -245,7 +246,7 @@ def _once(paths: list[str], options: argparse.Namespace, settings: config.Settin
     width, height = options.width or columns, options.height or max(10, lines - 1)
     symbols = terminal.symbols(settings.symbols)
     for text in dashboard(snapshot, max(1, width), max(1, height), time.time(), symbols, own):
-        print(text)
+        print(ascii_text(text) if symbols == "ascii" else text)
     return ExitCode.OK
 
 

@@ -15,6 +15,7 @@ from tuimon.model.events import Notice
 from tuimon.model.links import Link
 from tuimon.panels import ChartOptions
 from tuimon.store import Run, Snapshot
+from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.board import Board
 from tuimon.tui.state import ViewState
 
@@ -207,6 +208,10 @@ NAMES |= {"tab": "Tab", "shift+tab": "Shift+Tab"}
 NAMES |= {"left": "←", "right": "→", "up": "↑", "down": "↓"}
 
 
+_ASCII_NAMES = {"enter": "Enter", "left": "Left", "right": "Right", "up": "Up", "down": "Down"}
+
+
 def key_names(keys: str) -> str:
     """Return keys as they are displayed, such as "PgDn space n"; for "", "palette": the action has no key."""
-    return " ".join(NAMES.get(key, key.replace("ctrl+", "Ctrl+")) for key in keys.split(",")) if keys else "palette"
+    names = NAMES | _ASCII_NAMES if ascii_only() else NAMES
+    return " ".join(names.get(key, key.replace("ctrl+", "Ctrl+")) for key in keys.split(",")) if keys else "palette"

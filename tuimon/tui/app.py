@@ -28,6 +28,7 @@ from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, explore, opening, saved_view
 from tuimon.tui.action import Action
 from tuimon.tui.arrangement import panels_of
+from tuimon.tui.ascii_mode import draw_with
 from tuimon.tui.bars import AlertBar, FilterBar, KeyBar
 from tuimon.tui.board import Board
 from tuimon.tui.box import PanelBox
@@ -215,6 +216,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         """Draw everything that is visible from `snapshot`. header: whether to draw the header, too."""
         if not self.screen_stack:  # the app is closing, and the redraw loop has not been cancelled yet
             return
+        draw_with(self.state.symbols)
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
             self.leave(NOTHING_FOUND)

@@ -12,12 +12,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tuimon.draw.ascii import ascii_row
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.model.views import Role, Row, Span
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.action import Action, key_names
+from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.board import Board
 from tuimon.tui.box import strip
 from tuimon.tui.state import ViewState
@@ -46,6 +48,8 @@ class Line(Widget):
         self._theme = "dark"
 
     def draw(self, row: Row, theme: str) -> None:
+        if ascii_only():
+            row = ascii_row(row)
         if row != self._row or theme != self._theme:
             self._row, self._theme = row, theme
             self.refresh()

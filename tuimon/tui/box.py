@@ -13,12 +13,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from tuimon.draw import FrameCache, render
+from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.diff import changed_spans
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Role, Row, Rows, Size, Span, Symbols
 from tuimon.panels import DEFAULTS, ChartOptions, Panel, with_alert_marks
 from tuimon.store import Run
 from tuimon.tui import themes
+from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.terminal.textual_patches import refresh_regions, unscrolled
 
 _CLOCK = 3.0
@@ -54,6 +56,8 @@ class CellGrid(Widget):
 
     def paint(self, rows: Rows, theme: str) -> None:
         """Display these rows in a theme."""
+        if ascii_only():
+            rows = ascii_rows(rows)
         old, self._rows = self._rows, rows
         if theme != self._theme or len(old) != len(rows):
             self._theme = theme

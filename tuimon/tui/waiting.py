@@ -10,6 +10,7 @@ from textual.widget import Widget
 
 from tuimon.analysis.metric_filter import expression_error
 from tuimon.analysis.progress_inputs import not_understood
+from tuimon.draw.ascii import ascii_rows
 from tuimon.draw.numbers import format_bytes
 from tuimon.draw.rows import fit_rows, wrap_row
 from tuimon.model.links import Link
@@ -17,6 +18,7 @@ from tuimon.model.views import Role, Row, Rows
 from tuimon.panels import link_row, why_no_match
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
+from tuimon.tui.ascii_mode import ascii_only
 from tuimon.tui.box import strip
 
 _MOST = 20
@@ -44,6 +46,8 @@ class Waiting(Widget):
                 rows += ((), *wrap_row(((sentence, Role.TEXT),), max(self.app.size.width - 4, 20), 8))
         else:
             rows = tuple(self._waiting_for(snapshot))
+        if ascii_only():
+            rows = ascii_rows(rows)
         if rows != self._rows or theme != self._theme:
             self._rows, self._theme = rows, theme
             self.refresh()

@@ -27,7 +27,9 @@ def symbols(choice: str, environment: Mapping[str, str] = os.environ) -> Symbols
     if choice != "auto":
         return Symbols(choice)
     encoding = (getattr(sys.__stderr__, "encoding", None) or locale.getpreferredencoding(False)).lower()
-    if encoding.replace("-", "").replace("_", "") != "utf8":
+    # Python decodes as UTF-8 in the C locale, too (PEP 540), where the terminal need not.
+    named = environment.get("LC_ALL") or environment.get("LC_CTYPE") or environment.get("LANG", "")
+    if encoding.replace("-", "").replace("_", "") != "utf8" or named in ("C", "POSIX"):
         return Symbols.ASCII
     if environment.get("TERM", "") == "linux":  # the console font has blocks, but no braille
         return Symbols.BLOCK
