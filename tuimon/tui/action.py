@@ -163,7 +163,7 @@ class Action(Struct, frozen=True):
     def relevance(self, query: str) -> float:
         """Return how well the action fits the words of a query; 0.0 if a word begins none of its words."""
         keys = (*self.keys.split(","), *key_names(self.keys).split()) if self.keys else ()
-        if query.strip() in keys or query.strip().lower() == self.label:
+        if query.strip() in keys or query.strip().lower() in (self.label, self.id):
             return _EXACT
         return relevance(
             query, ((self.label, 6.0), (self.also, 4.0), (f"{self.id.replace('_', ' ')}", 4.0), (self.help, 2.0))
@@ -171,7 +171,7 @@ class Action(Struct, frozen=True):
 
 
 _EXACT = 100.0
-"""Relevance of a query that is the key or the label."""
+"""Relevance of a query that is the key, the label or the id."""
 
 
 def relevance(query: str, texts: Sequence[tuple[str, float]]) -> float:

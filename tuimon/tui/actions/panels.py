@@ -195,7 +195,7 @@ ACTIONS = (
         "reset dashboard",
         "Remove the saved dashboard of this path, as before W",
         _reset,
-        also="undo delete forget layout usual panels default",
+        also="delete forget layout usual panels default",
     ),
     _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
     _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),
