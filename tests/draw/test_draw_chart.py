@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tuimon import draw
 from tuimon.draw.chart import plot_cells, plot_columns
-from tuimon.draw.frames import GUTTER
+from tuimon.draw.frames import GUTTER, FrameKey, y_places
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.store import Curve
 
@@ -395,3 +395,29 @@ def test_a_narrow_chart_shows_its_value_without_the_unit(width: int, value: str)
     headline = ("4.698 samples/s", Role.VALUE), (" ", Role.MUTED), ("↑ 0.1", Role.GOOD)
     view = chart(Line("", RED, envelope([0.0, 1.0])), title="samples per second", headline=headline)
     assert picture(view, width, 8).splitlines()[1].split("second")[1].strip() == value
+
+
+@pytest.mark.parametrize("rows", range(3, 20))
+@pytest.mark.parametrize(
+    "limits",
+    [
+        (3.9528, 3.9572),
+        (0.2, 4.2),
+        (9.79e-07, 1.001e-06),
+        (9.978e-07, 1.0012e-06),
+        (0.0, 1.734e308),
+        (-1.4e-07, 1.4e-07),
+        (1000.0000095, 1000.0000205),
+    ],
+)
+def test_a_y_axis_has_two_ticks_whose_labels_keep_their_first_digits(limits: tuple[float, float], rows: int) -> None:
+    key = FrameKey(40, rows, Axis(0.0, 10.0), Axis(*limits), True, Symbols.BRAILLE)
+    labels = [label for _, label in y_places(key)]
+    assert len(labels) >= 2
+    assert all(len(label) < GUTTER and "…" not in label for label in labels)
+    margin = (limits[1] - limits[0]) / 5
+    if labels[1].startswith("+"):  # the first value, and the distances of the others from it
+        assert float(labels[0]) == pytest.approx(limits[0], rel=1e-2)
+        assert all(0 < float(label) <= limits[1] - limits[0] for label in labels[1:])
+    else:
+        assert all(limits[0] - margin <= float(label) <= limits[1] + margin for label in labels)

@@ -98,6 +98,26 @@ def test_symlog_limits_hold_every_value_and_are_distinct(values: list[float]) ->
         assert unit_height(np.array([value_at(part, axis)]), axis)[0] == pytest.approx(part, abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [*np.linspace(0, 0.0107, 30), *[0.01] * 9],
+        [*[1e-6] * 20, *np.linspace(1e-6, 0.98e-6, 14)],
+        [*[1.0] * 30, 1.1, 1.2, 1.3, 1.4, 1.5],
+    ],
+)
+def test_a_slow_change_is_inside_the_robust_limits(values: list[float]) -> None:
+    limits = robust_limits([envelope(*values)])
+    near = 0.1 * (max(values) - min(values))
+    assert limits is None or (limits[0] <= min(values) + near and limits[1] >= max(values) - near)
+
+
+def test_log_limits_of_a_narrow_range_are_close_to_it() -> None:
+    low, high = y_limits([envelope(0.65, 0.81)], "log")
+    assert 0.6 <= low <= 0.65
+    assert 0.81 <= high <= 0.85
+
+
 @given(values=st.lists(st.floats(-1e3, 1e3), min_size=8, max_size=40), outlier=st.sampled_from([1e6, -1e9, 1e300]))
 @settings(max_examples=60, deadline=None)
 def test_robust_limits_leave_a_far_outlier_out_and_every_other_value_in(values: list[float], outlier: float) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -16,6 +18,8 @@ from tuimon.draw.ticks import axis_ticks
 from tuimon.model.views import Axis, Symbols
 from tuimon.text import cell_width, clean, fit
 
+_TWO_TICKS_FROM = 3
+"""Rows of a canvas from which on a y axis has at least two ticks."""
 GUTTER = 8
 """Width left of the canvas: labels of up to 7 cells and the axis. Equal for all charts, so that they align."""
 
@@ -67,7 +71,7 @@ class FrameCache:
 
 def build_frame(key: FrameKey) -> Frame:
     """Build a frame: own ticks and labels, drawn by plotext."""
-    y_ticks = [(row, fit(label.rjust(GUTTER - 1), GUTTER - 1, keep="end")) for row, label in y_places(key)]
+    y_ticks = [(row, fit(label.rjust(GUTTER - 1), GUTTER - 1)) for row, label in y_places(key)]
     x_ticks = x_places(key) if key.x_axis else []
     lines = _plotext.frame(key.cells, key.rows, y_ticks, x_ticks, key.x_axis)
     if key.x_axis:
@@ -77,18 +81,57 @@ def build_frame(key: FrameKey) -> Frame:
     return Frame(tuple(line[:GUTTER] for line in lines[: key.rows]), tuple(lines[key.rows :]))
 
 
+class _Tick(NamedTuple):
+    row: int
+    value: float
+    label: str
+
+
 def y_places(key: FrameKey) -> list[tuple[int, str]]:
-    """Return (row, label) of the y ticks, evenly thinned until there is a free row between any two."""
+    """Return (row, label) of the y ticks: at least two from three rows on, with labels that fit into the gutter.
+
+    If the ticks of the usual number do not, fewer and then more are tried; then labels are shortened.
+    """
+    wanted = max(2, min(key.rows // 2, 6))
+    tried = [_placed(key, count) for count in (wanted, *range(wanted - 1, 1, -1), 2 * wanted, 4 * wanted)]
+    enough = [ticks for ticks in tried if len(ticks) >= 2 or key.rows < _TWO_TICKS_FROM] or tried[:1]
+    fitting = (ticks for ticks in enough if all(cell_width(tick.label) < GUTTER for tick in ticks))
+    ticks = next(fitting, None)
+    if ticks is None:
+        ticks = _shortened(enough[0]) if key.y.kind in ("number", "step") else enough[0]
+    return [(tick.row, tick.label) for tick in ticks] or [(key.rows - 1, "")]
+
+
+def _placed(key: FrameKey, count: int) -> list[_Tick]:
+    """Return about `count` ticks, thinned until there is a free row between any two."""
     shape = glyphs(key.symbols)
-    ticks = axis_ticks(key.y, max(2, min(key.rows // 2, 6)))
+    ticks = axis_ticks(key.y, count)
     rows = dot_rows(np.array([value for value, _ in ticks]), key.y, key.rows * shape.rows) // shape.rows
-    places = [(int(row), label) for row, (_, label) in zip(rows, ticks, strict=True) if 0 <= row < key.rows]
+    places = [_Tick(int(row), *tick) for row, tick in zip(rows, ticks, strict=True) if 0 <= row < key.rows]
     apart = 2 if key.rows > 3 else 1
     for every in range(1, len(places) + 1):
         thinned = places[::every]
-        if all(abs(a[0] - b[0]) >= apart for a, b in pairwise(thinned)):
-            return thinned
-    return places[:1] or [(key.rows - 1, "")]
+        if all(abs(a.row - b.row) >= apart for a, b in pairwise(thinned)):
+            return [places[0], places[-1]] if len(thinned) == 1 and places[0].row - places[-1].row >= apart else thinned
+    return places[:1]
+
+
+def _shortened(ticks: list[_Tick]) -> list[_Tick]:
+    """Return ticks whose labels fit: values with fewer digits, or the first one and the distances of the others."""
+    labels = [_short(tick.value) for tick in ticks]
+    step = min((abs(b.value - a.value) for a, b in pairwise(ticks)), default=0.0)
+    if any(abs(float(label) - tick.value) > step / 10 for label, tick in zip(labels, ticks, strict=True)):
+        labels[1:] = ["+" + _short(tick.value - ticks[0].value, GUTTER - 2) for tick in ticks[1:]]
+    return [tick._replace(label=label) for label, tick in zip(labels, ticks, strict=True)]
+
+
+def _short(value: float, width: int = GUTTER - 1) -> str:
+    """Format a value with as many digits as fit."""
+    for digits in range(width, 0, -1):
+        text = f"{value:.{digits}g}".replace("e+", "e").replace("e-0", "e-").replace("e0", "e")
+        if len(text) <= width and math.isfinite(float(text)):
+            return text
+    return f"{value:.0e}"[:width]
 
 
 def x_places(key: FrameKey) -> list[tuple[int, str]]:

@@ -20,7 +20,13 @@ Limits = tuple[float, float]
 _MOST = sys.float_info.max
 _LEAST = 5e-324
 _DECADES = 4
+_NARROW = 4.0
+"""Ratio of highest to lowest value up to which a log scale has limits close to the data instead of 1, 2, 5, 10."""
 _FENCE = 3.0
+_USUAL = 0.95
+"""Part of the values that are no outliers, whatever their quartiles: a slow change at the end is none."""
+_NEAR = 0.1
+"""Values this close to the robust range, as a part of it, are included."""
 
 
 def y_limits(
@@ -74,8 +80,9 @@ def symlog_threshold(envelopes: Iterable[Envelope]) -> float:
 def robust_limits(envelopes: Iterable[Envelope], scale: str = "linear") -> Limits | None:
     """Return the lowest and highest value that are not outliers, or None without values or if the quartiles coincide.
 
-    Outliers are farther from the quartiles than three times their distance (the outer fences of Tukey, "Exploratory
-    Data Analysis", 1977). On a log scale the logarithms are used.
+    At most 2.5 % of the values on each side are outliers (one point of a short curve), and none that is within a tenth
+    of the range from it. Outliers are farther from the quartiles than three times their distance (the outer fences of
+    Tukey, "Exploratory Data Analysis", 1977). On a log scale the logarithms are used.
     """
     values = finite_values(envelopes)
     if scale == "log":
@@ -88,7 +95,14 @@ def robust_limits(envelopes: Iterable[Envelope], scale: str = "linear") -> Limit
         inside = values[(values >= lower - fence) & (values <= upper + fence)]
     if not fence > 0 or not len(inside):
         return None
-    low, high = float(inside.min()), float(inside.max())
+    ordered = np.sort(values)
+    left_out = min(max(2, int((1 - _USUAL) / 2 * len(values))), (len(values) - 1) // 2)
+    low = min(float(ordered[left_out]), float(inside.min()))
+    high = max(float(ordered[-1 - left_out]), float(inside.max()))
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = _NEAR * (high - low)
+        inside = values[(values >= low - near) & (values <= high + near)]
+    low, high = min(low, float(inside.min(initial=low))), max(high, float(inside.max(initial=high)))
     return (10.0**low, min(10.0**high, _MOST)) if scale == "log" else (low, high)
 
 
@@ -142,6 +156,9 @@ def _round_down(value: float, step: float) -> float:
 def _log_limits(low: float, high: float) -> Limits:
     if high / low < 1.01:
         low, high = low / 2 or low, min(high * 2, _MOST)
+    elif high / low < _NARROW:
+        near = _linear_limits(low, high)
+        return (near[0] if near[0] > 0 else low), near[1]
     return _power_below(low), _power_above(high)
 
 
