@@ -15,7 +15,7 @@ from tuimon import draw
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign
 from tuimon.analysis.words import time_of_day
-from tuimon.model.events import Columns, FactFound, MetricsFound, SegmentStarted, StreamFound
+from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, SegmentStarted, StreamFound
 from tuimon.model.points import Fact
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Size, Symbols, TextView
 from tuimon.panels import (
@@ -282,16 +282,26 @@ def add_source(store: Store, stream: int, source: str, rank: int, series: Series
         store.apply(Columns(stream, one, count, steps, np.array(values, np.float64), times))
 
 
+def test_the_files_of_the_ranks_of_a_job_do_not_disagree() -> None:
+    store = Store()
+    store.apply(RunFound(0, "run", "/logs/run"))
+    for rank in range(2):
+        add_source(store, rank, f"rank_metrics/rank_{rank:03}.jsonl", 30, {"loss": (range(9), [3.0 - rank] * 9)})
+    run = store.snapshot().runs[0]
+    assert len(run.curve("loss").sources) == 2
+    assert chart(run, "loss").note == ""
+
+
 def test_a_disagreement_between_sources_is_in_the_note() -> None:
     steps = range(100)
     store = store_of({"loss": (steps, [0.51 for _ in steps])})
     add_source(store, 7, "logs/metrics.jsonl", 30, {"loss": (steps, [0.53 if s >= 40 else 0.51 for s in steps])})
     note = chart(store.snapshot().runs[0], "loss").note
-    assert note == "2 sources disagree; from step 40 0.51 here and 0.53 in metrics.jsonl"
+    assert note == "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"
     once = store_of({"clipfrac": (steps, [s / 7 for s in steps])})
     add_source(once, 7, "other.csv", 20, {"clipfrac": (steps, [s / 7 + (s == 9) * 1e-5 for s in steps])})
     view = metric_panel("clipfrac").view(once.snapshot().runs[0], Size(80, 12), START, Symbols.BRAILLE)
-    assert view.note.startswith("2 sources disagree; at step 9 1.28571 here and 1.28572 in other.csv")
+    assert view.note.startswith("2 sources disagree at step 9: 1.28571 here, 1.28572 in other.csv")
 
 
 def test_a_line_of_another_concept_does_not_flatten_the_leading_one() -> None:

@@ -5,6 +5,7 @@ Each step is cached and extended when points are added; see store.cache.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
@@ -24,6 +25,9 @@ from tuimon.store.streams import SeriesLengths, StreamView
 
 _MANY_STREAMS = 8
 """Number of streams of a source from which its slices are cached."""
+
+_RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+", re.IGNORECASE)
+"""The number of a rank in the name of a file or directory."""
 
 
 class CurveBuilder:
@@ -262,6 +266,8 @@ class CurveBuilder:
                 theirs = self._joined(other)
                 if not ours.length or not theirs.length or (best.rank == other.rank <= TEXT):
                     continue  # two console texts are two attempts, or two workers
+                if best.source != other.source and _without_rank(best.source) == _without_rank(other.source):
+                    continue  # each rank logs the values of its own batch
                 comparison = self._compared(best, other)
                 if comparison.first is not None and not _on_another_axis(ours, theirs, comparison):
                     disagreements.append(Disagreement(*comparison.first, other.source, comparison.differing))
@@ -270,6 +276,11 @@ class CurveBuilder:
 
 def _first(source: MetricSource, ranked: Sequence[MetricSource]) -> tuple[MetricSource, ...]:
     return (source, *(other for other in ranked if other is not source))
+
+
+def _without_rank(source: str) -> str:
+    """Return the name of a source with "rank" in place of "rank_003", so that the files of all ranks are equal."""
+    return _RANK.sub("rank", source)
 
 
 def _with_points(slices: Sequence[SeriesSlice]) -> tuple[SeriesSlice, ...]:

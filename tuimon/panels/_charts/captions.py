@@ -158,13 +158,13 @@ def thinned(shown: int, inside: int) -> list[str]:
 
 
 def _disagreement(curves: Sequence[Curve], factors: Sequence[float]) -> Iterator[str]:
-    """Yield the first disagreement: "2 sources disagree; from step 40 0.51 here and 0.53 in metrics.jsonl"."""
+    """Yield the first disagreement: "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"."""
     for curve, factor in zip(curves, factors, strict=True):
         disagreement = curve.disagreement
         if disagreement is not None:
             here, there = distinct_digits(disagreement.here * factor, disagreement.there * factor)
             step = f"{'from' if disagreement.steps > 1 else 'at'} step {disagreement.step}"
-            yield f"2 sources disagree; {step} {here} here and {there} in {_short(disagreement.source)}"
+            yield f"2 sources disagree {step}: {here} here, {there} in {_short(disagreement.source)}"
             return
 
 
