@@ -366,7 +366,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in run.axes()[1:]:
             await t.press("axis")
         assert t.view.x == whole
-        await t.press("y_scale", "y_scale")
+        await t.press("y_scale")
         assert t.view.y.scale == "log"
         await t.press("y_scale", "y_scale", "y_range")
         assert t.app.state.options.y_range == "robust"

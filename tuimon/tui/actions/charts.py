@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from tuimon.model.views import ChartView, Size
 from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES, CurvePanel
 from tuimon.store import METRIC_AXIS
 from tuimon.text import clean
@@ -17,7 +19,7 @@ _MESSAGES = {
     "auto": "y scale: chosen for each chart",
     "linear": "y scale: linear",
     "log": "y scale: logarithmic; values <= 0 are drawn at the bottom",
-    "symlog": "y scale: logarithmic on both justify_row of 0, linear around it",
+    "symlog": "y scale: logarithmic on both sides of 0, linear around it",
     "full": "y range: everything in the window",
     "robust": "y range: without outliers; arrows mark them",
     "fixed": "y range: the limits of this chart are fixed",
@@ -61,8 +63,22 @@ def _axis_metric(app: Dashboard) -> None:
 def _y_scale(app: Dashboard) -> None:
     options = app.state.options
     scale = _next(Y_SCALES, options.y_scale)
+    if options.y_scale == "auto" and _scales_shown(app) == {scale}:
+        scale = _next(Y_SCALES, scale)  # it would change nothing
     app.state.options = replace(options, y_scale=scale, y_fixed=())
     app.say(_MESSAGES[scale])
+
+
+def _scales_shown(app: Dashboard) -> set[str]:
+    """Return the y scales of the charts on the page, or of the zoomed one."""
+    run, board, now = app.run_shown, app.board, time.time()
+    if run is None:
+        return set()
+    views = [
+        board.panels[place.index].view(run, Size(place.width, place.height), now, app.state.symbols, app.options)
+        for place in board.places
+    ]
+    return {view.y.scale for view in views if isinstance(view, ChartView) and view.lines}
 
 
 def _y_range(app: Dashboard) -> None:
@@ -135,7 +151,7 @@ ACTIONS = (
         "rougher",
         "left_curly_bracket",
         "rougher",
-        "Smooth less; raw values stay visible, faint",
+        "Smooth less; the raw values of a single run stay visible, faint",
         _smooth(-1),
         also="smooth less raw",
     ),
