@@ -287,8 +287,9 @@ def test_the_files_of_the_ranks_of_a_job_do_not_disagree() -> None:
     store.apply(RunFound(0, "run", "/logs/run"))
     for rank in range(2):
         add_source(store, rank, f"rank_metrics/rank_{rank:03}.jsonl", 30, {"loss": (range(9), [3.0 - rank] * 9)})
+    add_source(store, 2, "torchrun_logs/attempt_0/8/stderr.log", 10, {"loss": (range(9), [2.5] * 9)})
     run = store.snapshot().runs[0]
-    assert len(run.curve("loss").sources) == 2
+    assert len(run.curve("loss").sources) == 3
     assert chart(run, "loss").note == ""
 
 

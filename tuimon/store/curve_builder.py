@@ -266,7 +266,7 @@ class CurveBuilder:
                 theirs = self._joined(other)
                 if not ours.length or not theirs.length or (best.rank == other.rank <= TEXT):
                     continue  # two console texts are two attempts, or two workers
-                if best.source != other.source and _without_rank(best.source) == _without_rank(other.source):
+                if _RANK.search(best.source) or _RANK.search(other.source):
                     continue  # each rank logs the values of its own batch
                 comparison = self._compared(best, other)
                 if comparison.first is not None and not _on_another_axis(ours, theirs, comparison):
@@ -276,11 +276,6 @@ class CurveBuilder:
 
 def _first(source: MetricSource, ranked: Sequence[MetricSource]) -> tuple[MetricSource, ...]:
     return (source, *(other for other in ranked if other is not source))
-
-
-def _without_rank(source: str) -> str:
-    """Return the name of a source with "rank" in place of "rank_003", so that the files of all ranks are equal."""
-    return _RANK.sub("rank", source)
 
 
 def _with_points(slices: Sequence[SeriesSlice]) -> tuple[SeriesSlice, ...]:
