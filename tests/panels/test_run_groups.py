@@ -35,12 +35,12 @@ def test_headings_have_the_chosen_metric() -> None:
     assert headings("lr", listing)[0] == "- lr 0.001  2 runs  val_loss 0.4000 +- 0.1414  lowest 0.100 (run0)"
 
 
-def test_runs_in_directories_of_their_own_are_groups_of_their_own() -> None:
-    assert [heading.split()[1] for heading in headings(DIRECTORY)] == ["run0", "run1", "run2"]
+def test_runs_alone_in_their_directories_are_one_group() -> None:
+    assert [heading.split("  ")[0] for heading in headings(DIRECTORY)] == ["▾ other directories"]
 
 
-def test_groupings_with_a_single_group_are_skipped() -> None:
-    assert groupings(RUNS) == ("", DIRECTORY, "lr")
+def test_groupings_with_a_single_group_or_single_runs_are_skipped() -> None:
+    assert groupings(RUNS) == ("", "lr"), "each run has a directory of its own"
     assert groupings(RUNS[:1]) == ("",)
 
 

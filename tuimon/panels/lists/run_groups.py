@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -29,6 +30,7 @@ _MOST_VALUES = 24
 _MOST_SETTINGS = 12
 """Maximum number of settings that the key offers."""
 _LONGEST_NAME = 24
+_OTHERS = "other directories"
 
 
 class RunGroup(Struct, frozen=True):
@@ -44,19 +46,21 @@ Entry: TypeAlias = "Run | RunGroup"
 
 def groupings(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return by what these runs can be grouped: NONE, DIRECTORY, and the settings that differ between some of them;
-    without groupings that put all runs in one group."""
+    without groupings that put all runs in one group, or each run in a group of its own."""
     different, _ = compared_settings([settings_of(run) for run in runs])
     few = [name for name, values in different if 1 < len({_title(value) for value in values}) <= _MOST_VALUES]
     few = [name for name in few if not name.startswith("_")][:_MOST_SETTINGS]
     shared = shared_directory([run.path for run in runs])
-    directories = [DIRECTORY] if len({_directory(run, shared) for run in runs}) > 1 else []
+    counts = Counter(_directory(run, shared) for run in runs)
+    directories = [DIRECTORY] if 1 < len(counts) < len(runs) else []
     return (NONE, *directories, *few)
 
 
 def entries(runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listing) -> tuple[Entry, ...]:
     """Return headings, each followed by its runs unless it is folded, in the order of the first run of each group.
 
-    by: NONE, DIRECTORY, SEEDS (runs without others that differ only in the seed have no heading), or a setting.
+    by: NONE, DIRECTORY (runs that are alone in their directories are a group, the last one), SEEDS (runs without others
+    that differ only in the seed have no heading), or a setting.
     """
     if not by:
         return tuple(runs)
@@ -65,6 +69,9 @@ def entries(runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listi
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(_group_of(run, by, listing), []).append(run)
+    alone = [title for title, members in groups.items() if by == DIRECTORY and len(members) == 1]
+    if len(alone) > 1:
+        groups[_OTHERS] = [run for title in alone for run in groups.pop(title)]
     listed: list[Entry] = []
     for title, members in groups.items():
         listed.append(RunGroup(title, tuple(members), title in folded))
