@@ -141,6 +141,31 @@ def fit_apart(texts: Sequence[str], width: int) -> list[str]:
     return [apart.get(text, shown) for text, shown in zip(texts, cut, strict=True)]
 
 
+def fit_distinct(names: Sequence[str], width: int) -> list[str]:
+    """Cut names of metrics that do not fit, without padding. Of names that would become equal, first the words
+    that all of them begin or end with are cut: "…format…" of train/rewards/format_reward/mean."""
+    cut = [fit(name, min(cell_width(name), width), "ends") for name in names]
+    alike: dict[str, dict[str, None]] = {}
+    for name, shown in zip(names, cut, strict=True):
+        alike.setdefault(shown, {})[name] = None
+    own: dict[str, str] = {}
+    for group in alike.values():
+        if len(group) > 1:
+            own |= dict(zip(group, _own_parts(list(group)), strict=True))
+    apart = fit_apart([own.get(name, name) for name in names], width)
+    return [apart[i].rstrip() if name in own else cut[i] for i, name in enumerate(names)]
+
+
+def _own_parts(names: Sequence[str]) -> list[str]:
+    """Replace the words that all names begin or end with by an ellipsis."""
+    parts = [re.split("([/_.])", name) for name in names]
+    shortest = min(map(len, parts))
+    head = next((i for i in range(shortest) if len({own[i] for own in parts}) > 1), shortest - 1)
+    most = shortest - head - 1
+    tail = next((i for i in range(most) if len({own[-1 - i] for own in parts}) > 1), most)
+    return [f"{'…' * bool(head)}{''.join(own[head : len(own) - tail])}{'…' * bool(tail)}" for own in parts]
+
+
 def _without_middle(text: str, width: int, right: int) -> str:
     """Cut the middle; `right` sixths of the width are the end of the text."""
     tail = (width - 1) * right // 6

@@ -89,6 +89,34 @@ def test_differences_are_coloured_by_the_direction_of_the_metric(tmp_path: Path)
     assert roles == {"+1": Role.GOOD, "-0.5000": Role.WARNING}
 
 
+def lines_of(rows: list[Row]) -> list[str]:
+    return ["".join(text for text, _ in row) for row in rows]
+
+
+def test_what_is_long_or_missing_or_ends_early_is_said(tmp_path: Path) -> None:
+    names = [f"train/rewards/{kind}_reward_of_the_answer/mean" for kind in ("format", "accuracy")]
+    for run, steps, settings in (("lively", 100, {"lr": 1}), ("dead", 40, {"lr": 2}), ("third", 100, {"lr": 3})):
+        (tmp_path / run).mkdir()
+        values = [settings["lr"] * s + math.sin(s) for s in range(steps)]
+        rows = [{"step": s, "reward": value, names[0]: s, names[1]: -s} for s, value in enumerate(values)]
+        (tmp_path / run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        more = {"warmup": 5} if run != "third" else {}
+        (tmp_path / run / "config.json").write_text(json.dumps({**settings, **more, "seeded_by_the_user": run}))
+    shown = lines_of(comparison_table(open_run(tmp_path).runs, 1.8e9, Symbols.BRAILLE, 78))
+    verdict = shown[: shown.index("")]
+    assert len(verdict) > 1
+    assert max(map(len, verdict)) <= 76
+    differ = next(i for i, line in enumerate(shown) if line.startswith("Settings that differ"))
+    partly = next(i for i, line in enumerate(shown) if line.startswith("Settings only in some runs"))
+    metrics = next(i for i, line in enumerate(shown) if line.startswith("Metrics"))
+    assert [line.split()[0][:5] for line in shown[differ + 1 : partly - 1]] == ["lr", "seede"]
+    assert [line.split()[0] for line in shown[partly + 1 : metrics - 1]] == ["warmup"]
+    assert shown[metrics + 1].strip() == "compared up to step 39, where dead ends; others reach 99"
+    cut = [line.split()[0] for line in shown[metrics + 2 :] if line.startswith("  …")]
+    assert len(set(cut)) == len(cut) == 2
+    assert any("format" in name for name in cut)
+
+
 async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
     for number, name in enumerate(("a_lr1", "b_lr2", "c_lr3"), 1):
         write(tmp_path / "many", name, 20, number / 1000)

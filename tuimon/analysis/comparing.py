@@ -83,6 +83,12 @@ def compared_settings(
     return tuple(sorted(differences, key=_importance)), tuple(same)
 
 
+def is_partly_missing(values: Sequence[Any]) -> bool:
+    """Return whether a setting that differs is only missing in some runs and equal in the others."""
+    known = [value for value in values if value is not MISSING]
+    return len(known) < len(values) and all(_equal(value, known[0]) for value in known)
+
+
 def _importance(setting: tuple[str, tuple[Any, ...]]) -> tuple[bool, int]:
     name, values = setting
     known = [value for value in values if value is not MISSING]

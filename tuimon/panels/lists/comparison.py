@@ -7,9 +7,19 @@ table states whether noise explains a difference; it does not claim a cause.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from tuimon.analysis.comparing import MISSING, aligned, common_step, compared_settings, distinct_names, first_name
+from tuimon.analysis.comparing import (
+    MISSING,
+    aligned,
+    common_step,
+    compared_settings,
+    distinct_names,
+    first_name,
+    is_partly_missing,
+)
 from tuimon.analysis.level import Level, level
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.verdict import ComparedMetric, beyond, verdict
@@ -22,7 +32,7 @@ from tuimon.panels._metrics import SECONDARY_PANELS, MetricReading, by_relevance
 from tuimon.panels._run_facts import settings_of
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, fit_distinct
 
 _NAME, _LEAST_NAME = 40, 16
 _VALUE = 28
@@ -44,30 +54,33 @@ def comparison_table(runs: Sequence[Run], now: float, symbols: Symbols, width: i
         for name, (marker, role) in zip(names, [marker_of(run, symbols) for run in runs], strict=True)
     ]
     differences, same = compared_settings([settings_of(run) for run in runs])
-    settings: list[_TableRow] = [
-        ((clean(key), Role.TEXT), [_setting(value) for value in values]) for key, values in differences
-    ]
+    partial = [(key, values) for key, values in differences if is_partly_missing(values)]
+    full = [(key, values) for key, values in differences if not is_partly_missing(values)]
+    settings, missing = _settings(full), _settings(partial)
     progress = _progress(runs, now)
     compared = _compared(runs)
     metrics, counted = _metrics(compared, symbols, True), True
-    widths = _widths(heads, [*progress, *settings, *metrics])
+    widths = _widths(heads, [*progress, *settings, *missing, *metrics])
     if 0 < width < _total(widths):
         metrics, counted = _metrics(compared, symbols, False), False
-        widths = _widths(heads, [*progress, *settings, *metrics])
+        widths = _widths(heads, [*progress, *settings, *missing, *metrics])
         widths[0] = min(widths[0], max(widths[0] + width - _total(widths), _LEAST_NAME))
     columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
     said = verdict(names, compared, differences).replace("±", _plus_minus(symbols))
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
-        *([((said, Role.VALUE),), ()] if said else []),
+        *([*_wrapped(said, width), ()] if said else []),
         _join(("", Role.MUTED), heads, widths),
         *(_join(*row, widths) for row in progress),
         (),
-        _title("Settings that differ", _same(len(differences), len(same))),
+        _title("Settings that differ", _same(len(full), len(same), len(partial))),
         *(_join(*row, widths) for row in settings),
+        *([(), _title("Settings only in some runs", "the same where present")] if missing else []),
+        *(_join(*row, widths) for row in missing),
         (),
         _title("Metrics", columns),
-        *([_join(*row, widths) for row in metrics] or [_NO_METRICS]),
+        *(_wrapped(limit, width, Role.WARNING) if (limit := _limit(runs, names)) else []),
+        *(_joined_metrics(metrics, widths) or [_NO_METRICS]),
         (),
         (
             (
@@ -93,8 +106,42 @@ def _title(text: str, note: str) -> Row:
     return ((text, Role.TITLE), (f"   {note}", Role.MUTED))
 
 
-def _same(different: int, same: int) -> str:
-    if not different and not same:
+def _wrapped(text: str, width: int, role: Role = Role.VALUE) -> list[Row]:
+    """Return the text in rows of at most `width` cells; 0 for any width."""
+    lines = textwrap.wrap(text, max(width - 2, _LEAST_NAME), subsequent_indent="  ") if width else [text]
+    return [((line, role),) for line in lines]
+
+
+def _limit(runs: Sequence[Run], names: Sequence[str]) -> str:
+    """Return which run limits the common step of the metric that is compared first, if it ends well before others."""
+    for known in aligned([[name for name in run.metrics if name in run.main_metrics] for run in runs], by_relevance):
+        readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, known, strict=True)]
+        ends = [None if reading is None else int(reading.curve.steps[-1]) for reading in readings]
+        reached = [end for end in ends if end is not None]
+        step = common_step([reading.curve for reading in readings if reading is not None])
+        if len(reached) < 2 or step is None:
+            continue
+        if max(reached) <= step:
+            return ""
+        first = next(name for name, end in zip(names, ends, strict=True) if end == step)
+        count = sum(end == step for end in ends) - 1
+        more = f" and {plural(count, 'other run')}" if count else ""
+        return f"  compared up to step {step}, where {first}{more} ends; others reach {max(reached)}"
+    return ""
+
+
+def _settings(settings: Iterable[tuple[str, tuple[Any, ...]]]) -> list[_TableRow]:
+    return [((clean(key), Role.TEXT), [_setting(value) for value in values]) for key, values in settings]
+
+
+def _joined_metrics(metrics: Sequence[_TableRow], widths: Sequence[int]) -> list[Row]:
+    """Return the rows of the metrics, with names that stay distinct where they are cut."""
+    short = fit_distinct([name for (name, _), _ in metrics], widths[0])
+    return [_join((name, role), cells, widths) for name, ((_, role), cells) in zip(short, metrics, strict=True)]
+
+
+def _same(different: int, same: int, partial: int = 0) -> str:
+    if not different and not same and not partial:
         return "no run logs its configuration; a tracker, Hydra or a config.yaml beside the log would"
     return ("none; " if not different else "") + f"{plural(same, 'setting')} the same"
 
@@ -129,7 +176,7 @@ def _metrics(compared: Sequence[ComparedMetric], symbols: Symbols, counted: bool
             continue
         direction = metric.meaning.direction
         cells = [_cell(own, levels[0] if i else None, direction, symbols, counted) for i, own in enumerate(levels)]
-        rows.append(((fit(name, min(len(name), _NAME), "ends"), Role.TEXT), cells))
+        rows.append(((name, Role.TEXT), cells))
     return rows
 
 
