@@ -88,6 +88,7 @@ def read(text: str) -> dict[str, list[tuple[int, float]]]:
         ("step     0 | loss: 2.5\nstep    12 | loss: 2.4\n", {"loss": [(0, 2.5), (12, 2.4)]}),
         ("E001 | train loss 2.5 | lr 1.0e-03\nE002 | train loss 2.4\n",
          {"train loss": [(1, 2.5), (2, 2.4)], "lr": [(1, 0.001)]}),
+        ("Epoch 1/2m\nstep: 2m, loss: 2.5\nstep: 3K, loss: 1\n", {"loss": [(2_000_000, 2.5), (3_000, 1.0)]}),
         ("step 10k | loss 2.5\nStep: 1.5M, loss: 2.4\n", {"loss": [(10_000, 2.5), (1_500_000, 2.4)]}),
         ("num_steps: 4096, eval/episode_reward: 100.5\n", {"eval/episode_reward": [(4096, 100.5)]}),
         ("Frames: 2000 | FPS: 120 | Mean reward: 5.5\n", {"FPS": [(2000, 120)], "Mean reward": [(2000, 5.5)]}),

@@ -88,7 +88,7 @@ _SET = re.compile(
     re.IGNORECASE,
 )
 """Names of settings: if a line like "steps: 1000" has no other pairs, the number is a setting too."""
-_FACTORS = {"k": 1_000, "K": 1_000, "M": 1_000_000}
+_FACTORS = {"k": 1_000, "m": 1_000_000}
 _STAGE = r"\b(val(?:id(?:ation)?)?|eval(?:uation)?|test)\b"
 _SHORT = re.compile(
     r"ep|it|e|(?:\w+[_ -])?(?:round|generation|timestep|frame)s?|(?:num|env(?:ironment)?|agent|total)[_ -]?\w+"
@@ -183,7 +183,7 @@ class PlainReader(LineReader):
 
 
 def _integer(text: str) -> int:
-    factor = _FACTORS.get(text[-1:])
+    factor = _FACTORS.get(text[-1:].lower())  # expressions ignore case
     return round(float(text[:-1]) * factor) if factor else int(text.replace(",", ""))
 
 
