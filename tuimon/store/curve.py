@@ -23,6 +23,10 @@ Number = TypeVar("Number", bound=np.generic)
 _NO_RESTARTS: Indices = np.empty(0, np.int64)
 
 
+MOST_WITHIN = 1 << 17
+"""Maximum number of points of `Curve.within`."""
+
+
 def same_time(time: float, other: float) -> bool:
     """Return whether two times are equal, or both unknown (NaN)."""
     return time == other or (time != time and other != other)
@@ -316,13 +320,16 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         """Return the number of points that an envelope of `bins` bins shows: at most two of each bin."""
         return int(np.minimum(np.diff(self._edges(low, high, bins, axis)), 2).sum())
 
-    def within(self, low: float, high: float, axis: str | Scale = "step") -> Curve:
+    def within(self, low: float, high: float, axis: str | Scale = "step") -> Curve | None:
         """Return the points with low <= x <= high as a curve, by ascending step; its other properties are the default.
 
-        It is computed from all of these points at each call.
+        It is computed from all of these points at each call, so that None is returned for more than MOST_WITHIN: 2 ms.
         """
         scale = _scale(axis)
-        if scale.is_time and self._by_time().times is not self.wall_times:
+        by_time = scale.is_time and self._by_time().times is not self.wall_times
+        if (len(self) if by_time else self.count_within(low, high, scale)) > MOST_WITHIN:
+            return None
+        if by_time:
             x = self.wall_times - self._zero(scale)
             rows: slice | npt.NDArray[np.bool_] = (low <= x) & (x <= high)
         else:

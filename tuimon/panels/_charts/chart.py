@@ -214,4 +214,4 @@ def _table(
         for series, label, role in zip(drawn, labels, SERIES_ROLES, strict=False)
     ]
     legend = milestone_legend(run, options.cursor, symbols)
-    return (*line_table(lines, symbols, options.cursor, size.width), *([legend] if legend else []))
+    return (*line_table(lines, symbols, options.cursor, size.width, window is not None), *([legend] if legend else []))

@@ -154,7 +154,10 @@ def overlay_of(
         columns=columns,
         cursor=cursor_x(shown, lead.scale, lead.reading.curve, options),
         extent=(first, last),
-        table=(*line_table(list(_table_lines(groups, window)), symbols, options.cursor, size.width), *legend)
+        table=(
+            *line_table(list(_table_lines(groups, window)), symbols, options.cursor, size.width, window is not None),
+            *legend,
+        )
         if options.fullscreen
         else (),
     )

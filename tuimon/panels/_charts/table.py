@@ -31,19 +31,23 @@ class TableLine(NamedTuple):
     glyph: str = ""
     """The marker of the line; "" for a dot."""
     within: Curve | None = None
-    """The points in the window of the chart, of which the statistics are; None for all points."""
+    """The points in the window of the chart, or None without a window, or if there are more than MOST_WITHIN."""
 
 
-def line_table(lines: Sequence[TableLine], symbols: Symbols, cursor: int | None, width: int) -> Rows:
+def line_table(
+    lines: Sequence[TableLine], symbols: Symbols, cursor: int | None, width: int, windowed: bool = False
+) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
     Columns: the exact value at the cursor (a step); last, lowest and highest value with their steps; mean and standard
     deviation; number of points; the sources that hold the metric. With a window the statistics are of the points in
-    view. Columns that do not fit are left out from the right.
+    view, unless these are more than MOST_WITHIN. Columns that do not fit are left out from the right.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     at_cursor = () if cursor is None else (f"step {cursor}",)
-    in_view = "in view" if any(line.within is not None for line in lines) else ""
+    if any(line.within is None for line in lines):  # one heading for all lines
+        lines = [line._replace(within=None) for line in lines]
+    in_view = "in view" if lines and lines[0].within is not None else "all points" if windowed else ""
     heads = (in_view, *at_cursor, "last @ step", "min @ step", "max @ step", f"mean {sign} deviation", "points", "from")
     table: list[tuple[str, ...]] = []
     widths: list[int] = []
