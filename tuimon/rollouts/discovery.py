@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from tuimon.errors import FormatError
@@ -130,7 +131,9 @@ def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
 def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
     """Return whether there are files with samples below the paths, or files that cannot be read and may have some.
 
-    Reads a bounded part of each file. True if the time does not suffice.
+    Of console logs the first and the last MiB are read. Other files above that size count as having samples: reading
+    300 MB of event files would compete with the drawing for the GIL (a timer of 10 ms was late by 0.45 s). True if the
+    time does not suffice.
     """
     end = time.monotonic() + seconds
     for path in paths:
@@ -138,10 +141,15 @@ def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
             if time.monotonic() > end:
                 return True
             try:
-                if shape.id == "parquet" or (
-                    _has_console_sample(file)
-                    if shape.id == "console"
-                    else next(samples_in(file, shape, path_below(file, path)), None) is not None
+                large = shape.id != "console" and Path(file).stat().st_size > _PROBED
+                if (
+                    large
+                    or shape.id == "parquet"
+                    or (
+                        _has_console_sample(file)
+                        if shape.id == "console"
+                        else next(samples_in(file, shape, path_below(file, path)), None) is not None
+                    )
                 ):
                     return True
             except FormatError as error:
@@ -170,7 +178,7 @@ def path_below(file: str, path: str) -> str:
 
 
 def _files(path: str) -> Iterator[str]:
-    if not os.path.isdir(path):  # noqa: PTH112
+    if not os.path.isdir(path):
         yield path
         return
     count = 0
