@@ -178,7 +178,7 @@ def path_below(file: str, path: str) -> str:
 
 
 def _files(path: str) -> Iterator[str]:
-    if not os.path.isdir(path):
+    if not os.path.isdir(path):  # noqa: PTH112
         yield path
         return
     count = 0
