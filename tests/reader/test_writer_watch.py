@@ -41,7 +41,7 @@ class Watched:
         self.monitor.update()
 
     def after(self, seconds: float) -> tuple[str, str]:
-        """Return state and evidence after so many seconds, in each of which the log was looked at."""
+        """Return state and evidence after a number of seconds; the log is checked in each of them."""
         for _ in range(int(seconds)):
             self.clock.now += 1
             self.monitor.update()
@@ -83,7 +83,7 @@ def test_writer_that_is_killed_is_noticed_within_seconds(log: Path, holder: subp
     holder.wait()
     state, evidence = watched.after(15)
     assert state == "stopped"
-    assert evidence.startswith("its log was closed 1")
+    assert evidence.startswith("its log was closed at ")
     assert evidence.endswith("(step 59 of 1000)")
     append(log, range(60, 70), watched.clock.now)
     assert watched.after(1)[0] == "running", "another process continues the run"

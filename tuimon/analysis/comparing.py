@@ -92,7 +92,7 @@ def is_partly_missing(values: Sequence[Any]) -> bool:
 def _importance(setting: tuple[str, tuple[Any, ...]]) -> tuple[bool, int]:
     name, values = setting
     known = [value for value in values if value is not MISSING]
-    only_missing = all(_equal(value, known[0]) for value in known)
+    only_missing = is_partly_missing(values)
     if _LEARNING_RATE.search(name):
         return only_missing, 0
     if all(isinstance(value, int | float) or value is None for value in known):

@@ -1,8 +1,8 @@
 """NaN and infinities of a metric that its curve does not show, because another source is drawn at their steps.
 
-Several files of a run can hold one metric. The best of them is drawn, so a NaN of another file would go unnoticed. Not
-counted is what is no failure of the training: values of a source that agrees with the curve where the curve has a
-finite value, and empty cells of such a source, which are more than its values.
+Several files of a run can hold one metric. The best of them is drawn, so a NaN of another file would go unnoticed. Two
+kinds of values are left out, because they are no failure of the training. Of a source that otherwise agrees with the
+curve: values at steps where the curve has a finite one, and empty cells, if they are more than half of its rows.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ known without a total. With a total that was not reached it has "stopped", as a 
 hold the log open and has closed it, 10 usual intervals without a point are enough, at least 10 s; otherwise the writer
 may open its log for each line. A log that has been silent for long without any of this evidence is "quiet".
 
-Files that were written at once, by a copy, are no sign of life, nor is a file that was touched: the time at which the
-reader saw a file grow counts, if it did. A run whose files are gone is "deleted".
+A file that a copy wrote at once, or that was touched, does not show that the run is active. The time at which the
+reader saw a file grow does. A run whose files are gone is "deleted".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.cadence import Cadence
-from tuimon.analysis.words import duration, last_activity, silence
+from tuimon.analysis.words import duration, last_activity, silence, time_of_day
 
 _TOLERATED_INTERVALS = 4.0
 """Usual intervals without a point that are tolerated."""
@@ -39,7 +39,7 @@ _FRESH = 20.0
 """An unobserved run counts as stalled up to this multiple of the tolerated silence (minimum 1 h); after that it is
 "quiet"."""
 _STALL = 3600.0
-"""Least time (s) for which a silent run of which nothing else is known counts as stalled."""
+"""Minimum time (s) for which a silent run counts as stalled if there is no other evidence."""
 _FEWEST = 5
 """Intervals that an ETA needs."""
 _MAX_AHEAD = 60.0
@@ -164,7 +164,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     age = 0.0 if age < 0 else age  # the writer's clock is ahead of ours
     # The last activity may be that of a file touched later (a copy); the evidence names the time without a point.
     since = max(0.0, now - known.last_wall_time) if math.isfinite(known.last_wall_time) else age
-    state, evidence = _state(known, age, since, now)
+    state, evidence = _state(known, age, since)
     total = total_steps(known)
     cadence = known.cadence
     eta, eta_range = math.nan, (math.nan, math.nan)
@@ -214,7 +214,7 @@ def silence_after_end(cadence: Cadence | None) -> float:
     return max(_INTERVALS_AFTER_END * cadence.interval if cadence else 0.0, _SILENCE_AFTER_END)
 
 
-def _state(known: ProgressInputs, age: float, since: float, now: float) -> tuple[str, str]:
+def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     """Return (state, evidence). age: seconds since the last activity; since: seconds since the last point."""
     growing = _grows(known, age)
     tolerated = tolerated_silence(known.cadence, growing)
@@ -258,7 +258,7 @@ def _state(known: ProgressInputs, age: float, since: float, now: float) -> tuple
     if known.writer == "closed":
         loss = f"no step for {silence(since)}; {_GONE}"
         if math.isfinite(known.closed):
-            loss = f"its log was closed {silence(max(0.0, now - known.closed))} ago"
+            loss = f"its log was closed at {time_of_day(known.closed)}"
         if known.unclosed and recent:
             return "stopped", f"{loss}, and {known.unclosed}{of_total}"
         epochs = known.total_epochs if math.isfinite(known.total_epochs) else known.configured_epochs
