@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
@@ -102,6 +103,14 @@ def home_relative(path: str | os.PathLike[str]) -> str:
     absolute, home = os.path.abspath(path), os.path.expanduser("~")  # noqa: PTH111  start-up time
     inside = home != "/" and absolute.startswith(home.rstrip("/") + "/")
     return clean(f"~{absolute[len(home.rstrip('/')) :]}" if inside else absolute)
+
+
+def local_time(when: float, layout: str = "%H:%M:%S") -> str:
+    """Format seconds since the epoch as local time; "" if out of range."""
+    try:
+        return time.strftime(layout, time.localtime(when))
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def fit(text: str, width: int, keep: str = "start") -> str:

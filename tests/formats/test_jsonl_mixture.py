@@ -1,5 +1,5 @@
 """Random JSON lines of mixed layouts, with output of trainers and damage of crashes in between: reading by columns
-gives what the rules of _shared.rows give for each row alone, after _texts has told the rows with texts apart."""
+gives what the rules of _shared.rows give for each row alone, after _texts has removed the texts of metrics' rows."""
 
 from __future__ import annotations
 

@@ -12,18 +12,18 @@ from tuimon.sources.run_names import run_names
     [
         ("/s/samples/wild/visualdl/run/vdl_log", "visualdl"),
         ("/s/samples/dvclive/run", "samples/dvclive"),
-        ("/work/cats/dvclive", "cats/dvclive"),
+        ("/data/cats/dvclive", "cats/dvclive"),
         ("/s/public/baselines_table_epoch/run/04_29_20_21_32", "baselines_table_epoch/04_29_20_21_32"),
         ("/s/wild/optuna/run/study.db/trial 9", "optuna/study.db/trial 9"),
         ("/s/wild/optuna/journal.log/trial 9", "optuna/journal.log/trial 9"),
-        ("/work/grpo/a", "a"),
+        ("/data/grpo/a", "a"),
         ("/s/grpo/a", "grpo/a"),
-        ("/work/grpo/lightning_logs/version_0", "grpo/version_0"),
-        ("/work/grpo/checkpoints", "grpo"),
+        ("/data/grpo/lightning_logs/version_0", "grpo/version_0"),
+        ("/data/grpo/checkpoints", "grpo"),
         ("/logs/grpo-1.5b", "grpo-1.5b"),
         ("/s/my_sweep.db/trial 9", "my_sweep.db/trial 9"),
     ],
 )
 def test_a_name_says_which_run_it_is(path: str, name: str) -> None:
-    assert run_names([path], {}, {path: "/work/grpo" if path.startswith("/work") else "/s"}) == {path: name}
+    assert run_names([path], {}, {path: "/data/grpo" if path.startswith("/data") else "/s"}) == {path: name}
     assert run_names([path], {path: "known"}) == {path: "known"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from itertools import zip_longest
 from pathlib import Path
@@ -30,6 +31,8 @@ from tuimon.model.events import (
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.store import Store
+from tuimon.store.columns import PointColumns
+from tuimon.store.series import Series
 from tuimon.store.store import CONSOLE_FACTS
 from tuimon.vocabulary import merge_key
 
@@ -515,3 +518,12 @@ def test_the_last_step_is_that_of_the_longest_of_many_files_with_one_metric_each
     assert len(run.curve("eval/score")) < len(run.curve("train/loss"))
     assert run.curve("eval/score").steps[-1] == 100
     assert run.last_step == 119
+
+
+def test_values_that_are_not_finite_are_found_once() -> None:
+    series = Series(0, "loss", PointColumns())
+    for step, value in enumerate([1.0, 2.0, math.nan, 3.0]):
+        series.columns.append(step, value, 0.0)
+    assert [series.is_finite(length) for length in (0, 2, 3, 4, 2)] == [True, True, False, False, True]
+    series.columns.append(4, math.inf, 0.0)
+    assert not series.is_finite(5)

@@ -42,13 +42,13 @@ def hidden_values(run: Run, metric: str) -> Iterator[HiddenValues]:
 
     Of several sources with such a value at one step the first counts."""
     drawn = run.curve(metric)
+    if len(drawn.sources) < 2:
+        return
     known = np.empty(0, np.int64)
-    for source in dict.fromkeys(drawn.sources[1:]):
+    for source in dict.fromkeys(run.sources_with_nonfinite(metric)):
         if source == drawn.sources[0]:
             continue
         curve = run.curve_from(metric, source)
-        if curve.finite_count == len(curve):
-            continue
         rows = _hidden_rows(drawn, curve)
         rows = rows[~np.isin(curve.steps[rows], known)]
         if len(rows):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 
 from tuimon.draw.numbers import format_bytes, format_duration, format_exact
-from tuimon.text import clean
+from tuimon.text import clean, local_time
 
 
 def setting_text(value: object, limit: int = 160) -> str:
@@ -35,19 +34,12 @@ def damage_text(parts: int, size: int) -> str:
 
 def time_of_day(when: float) -> str:
     """Format seconds since the epoch as local time of day: "17:42:03"."""
-    return _local_time(when, "%H:%M:%S") or "an invalid time"
+    return local_time(when) or "an invalid time"
 
 
 def day(when: float) -> str:
     """Format seconds since the epoch as local date: "2026-11-21"; "" if out of range."""
-    return _local_time(when, "%Y-%m-%d")
-
-
-def _local_time(when: float, layout: str) -> str:
-    try:
-        return time.strftime(layout, time.localtime(when))
-    except (OverflowError, ValueError, OSError):
-        return ""
+    return local_time(when, "%Y-%m-%d")
 
 
 def last_activity(last_point: float, last_change: float) -> str:

@@ -1,4 +1,4 @@
-"""What is probably wrong with the settings: names that mean nothing, and a project file that is ignored."""
+"""Warnings about the settings: names that are unknown, and a project file that is ignored."""
 
 from __future__ import annotations
 

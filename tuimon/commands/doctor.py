@@ -104,7 +104,7 @@ def _print_skipped(collector: Collector, all_files: bool) -> None:
 
 
 def _print_settings(paths: list[str], monitor: LocalMonitor) -> None:
-    """Print what is probably wrong with the settings."""
+    """Print warnings about the settings."""
     from tuimon.commands._settings import setting_warnings
 
     for message in setting_warnings(paths, monitor.snapshot().runs):

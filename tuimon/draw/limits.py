@@ -24,7 +24,7 @@ _NARROW = 4.0
 """Ratio of highest to lowest value up to which a log scale has limits close to the data instead of 1, 2, 5, 10."""
 _FENCE = 3.0
 _USUAL = 0.95
-"""Part of the values that are no outliers, whatever their quartiles: a slow change at the end is none."""
+"""Fraction of the values that are never outliers, so that a slow change at the end is not cut off."""
 _NEAR = 0.1
 """Values this close to the robust range, as a part of it, are included."""
 

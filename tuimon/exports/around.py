@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct, structs
 
 from tuimon.analysis.statistics import statistics
+from tuimon.draw.numbers import format_exact
 from tuimon.exports import texts
 from tuimon.exports._shared import dumps
 from tuimon.exports.table import Column, no_room, table
@@ -102,7 +103,7 @@ def _table(entries: list[Around], width: int | None) -> Iterator[str]:
 
 def _value_text(value: float | None) -> str:
     """Return every digit of a value: the command is for exact values."""
-    return "" if value is None else repr(value).removesuffix(".0")
+    return "" if value is None else format_exact(value)
 
 
 def _remark(entry: Around) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summar
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import by_relevance
 from tuimon.store import Run, Snapshot
-from tuimon.text import cell_width, clean, shown_path
+from tuimon.text import cell_width, clean, local_time, shown_path
 from tuimon.vocabulary import Meaning, meaning_in
 
 _CONFIG_LINES = 40
@@ -154,9 +153,10 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if math.isfinite(progress.seconds_per_step):
         yield "pace", f"{duration(progress.seconds_per_step)} per step"
     if math.isfinite(progress.eta_seconds):
-        yield "ETA", f"{duration(progress.eta_seconds)}, at {_local_time(progress.finish_time, '%Y-%m-%d %H:%M')}"
+        finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
+        yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
     if math.isfinite(run.last_wall_time):
-        yield "last point", _local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S")
+        yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
@@ -174,13 +174,6 @@ def _logged(run: Run) -> str:
         f"{format_count(run.point_count)} points of {metrics} in {of}: "
         f"{clean(', '.join(sources[:4]))}{' …' if len(sources) > 4 else ''}{lost}"
     )
-
-
-def _local_time(wall_time: float, form: str) -> str:
-    try:
-        return time.strftime(form, time.localtime(wall_time))
-    except (OverflowError, ValueError, OSError):
-        return "a time out of range"
 
 
 def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = None) -> Iterator[str]:

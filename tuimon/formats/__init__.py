@@ -78,7 +78,7 @@ class StreamDecoder(Protocol):
 
     @property
     def remark(self) -> str:
-        """What the user should know about how the log was read so far, beside its damage; "" if nothing."""
+        """Note for the user about how the log was read so far, other than its damage; "" without one."""
         return ""
 
     @property

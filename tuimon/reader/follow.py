@@ -42,8 +42,8 @@ _COPIED_WITHIN = 5.0
 """Time (s) after a file was read for the first time in which a copy may still write it."""
 
 
-class WriterLook(Struct, frozen=True):
-    """What was found when the writer of a file was looked for."""
+class WriterCheck(Struct, frozen=True):
+    """Result of a search for the process that writes a file."""
 
     modified: float = math.nan
     """Time of change of the file at that time."""
@@ -89,10 +89,10 @@ class Followed:
         self.remote = remote
         self._mirrored = is_mirrored(found.path)
         """The file is on a network file system."""
-        self._look = WriterLook()
+        self._check = WriterCheck()
         self._found_at: float | None = None
         """Time at which all of the file had been read for the first time; None before."""
-        self._looked_at = 0.0
+        self._checked_at = 0.0
         self._content = 0
         self._grown = math.nan
         self._reported: StreamStatus | None = None
@@ -251,7 +251,7 @@ class Followed:
 
     def status(self) -> StreamStatus:
         source, size, modified = self._source, self.size, self.modified
-        look, message = self.writer_look, source.message
+        check, message = self.writer_check, source.message
         if not message and self.damage and not self.encoder.metric_count:
             message = clean(self.damage[0].reason)  # why it has no point
         return StreamStatus(
@@ -262,25 +262,25 @@ class Followed:
             source.read,
             modified,
             self.damaged,
-            look.writer.state,
-            look.writer.process,
-            look.copied,
+            check.writer.state,
+            check.writer.process,
+            check.copied,
             self._grown,
             self._damage.size + sum(damage.length for damage in source.damage),
-            look.closed,
+            check.closed,
         )
 
     @property
-    def writer_look(self) -> WriterLook:
-        """What is known about the writer of the file; nothing once the file has changed, unless it is held open."""
-        look = self._look
-        if look.modified == self.modified:
-            return look
-        return WriterLook(writer=look.writer) if look.writer.state == OPEN else WriterLook()
+    def writer_check(self) -> WriterCheck:
+        """Result of the last search for the writer; empty once the file has changed, unless a process holds it open."""
+        check = self._check
+        if check.modified == self.modified:
+            return check
+        return WriterCheck(writer=check.writer) if check.writer.state == OPEN else WriterCheck()
 
     def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan) -> None:
         """Note the writer of the file as it is now. closed: as in StreamStatus."""
-        self._look = WriterLook(self.modified, writer, copied, closed)
+        self._check = WriterCheck(self.modified, writer, copied, closed)
 
     def note_growth(self, now: float) -> None:
         """Note whether the file has grown since the last call. now: seconds since the epoch.
@@ -294,8 +294,8 @@ class Followed:
         if self._found_at is None:
             self._found_at = now
         elif content != self._content and now - self._found_at >= _COPIED_WITHIN:
-            self._grown = self.modified if self._looked_at <= self.modified <= now else now
-        self._content, self._looked_at = content, now
+            self._grown = self.modified if self._checked_at <= self.modified <= now else now
+        self._content, self._checked_at = content, now
 
     def changed_status(self) -> StreamStatus | None:
         """The status if it differs from the result of the last call, else None."""

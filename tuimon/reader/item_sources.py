@@ -26,7 +26,7 @@ from tuimon.sources.document import DocumentFile
 from tuimon.sources.files import FileStatus
 from tuimon.sources.scan import FoundFile
 from tuimon.sources.tail import Tail
-from tuimon.text import clean
+from tuimon.text import clean, local_time
 
 BLOCK = 4 << 20
 """Bytes read at a time: large enough for vectorised decoding, small enough for other logs to get their turn."""
@@ -42,14 +42,6 @@ MAX_DOCUMENT = 256 << 20
 
 WRITTEN_WITHIN = 30.0
 """Seconds after the last change of a document in which it may still be being written, and so is not damaged."""
-
-
-def _time_of_day(when: float) -> str:
-    """Return a time (s since the epoch) as local time of day: "17:42:03"."""
-    try:
-        return time.strftime("%H:%M:%S", time.localtime(when))
-    except (OverflowError, ValueError, OSError):
-        return "an invalid time"
 
 
 class ItemSource:
@@ -109,7 +101,9 @@ class TailSource(ItemSource):
     def message(self) -> str:
         if self._tail.message or math.isnan(self._tail.shrunk_at):
             return clean(self._tail.message)
-        return f"truncated at {_time_of_day(self._tail.shrunk_at)}, then read again from its beginning"
+        return (
+            f"truncated at {local_time(self._tail.shrunk_at) or 'an invalid time'}, then read again from its beginning"
+        )
 
     @property
     def state(self) -> str:

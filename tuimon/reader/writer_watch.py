@@ -14,26 +14,26 @@ from tuimon.sources.copies import is_copy
 from tuimon.sources.writers import CLOSED, OPEN, Writer, still_holds, writers
 
 EVERY = 60.0
-"""Least time (s) between two searches for the writer of a log among the processes of the machine."""
+"""Minimum time (s) between two searches for the writer of a log among the processes of the machine."""
 _HELD_EVERY = 1.0
-"""Least time (s) between two checks of the descriptors that are known to be open."""
+"""Minimum time (s) between two checks of the descriptors that are known to be open."""
 _SCAN_EVERY = 2.0
-"""Least time (s) between two searches for the writers of any logs."""
+"""Minimum time (s) between two searches for the writers of any logs."""
 _SHARE = 0.02
 """Fraction of the time that the searches may take."""
 _SILENT = 30.0
-"""Time (s) without a change after which the writer of a log is looked for in any case."""
+"""Time (s) without a change after which the writer of a log is searched for in any case."""
 _OLD = 3 * 86400.0
-"""Time (s) without a change after which the writer of a log is looked for only once."""
+"""Time (s) without a change after which the writer of a log is searched for only once."""
 _AGAIN = 3.0, EVERY
-"""Times (s) after which the writer of a growing log is looked for again: a writer that opens its log for each line is
-hardly ever found."""
+"""Times (s) after which the writer of a growing log is searched for again. A writer that opens its log for each line
+is seldom seen."""
 _REOPENED = 10.0
 """The same for a log that was held open before, and that grows after it was closed."""
 
 
 class _Search(Struct):
-    """When the writer of a log was looked for."""
+    """Searches for the writer of one log so far."""
 
     count: int = 0
     last: float = -math.inf
@@ -46,7 +46,7 @@ class _Search(Struct):
 
 
 class WriterWatch:
-    """Looks for the writers of logs while they grow and when they have fallen silent."""
+    """Searches for the writers of logs while these grow and after they have become silent."""
 
     def __init__(self, clock: Callable[[], float] = time.time, timer: Callable[[], float] = time.monotonic) -> None:
         """clock: returns seconds since the epoch. timer: returns seconds that are not affected by the clock."""
@@ -58,10 +58,10 @@ class WriterWatch:
         self._held: dict[int, tuple[Followed, Writer]] = {}
         """Logs that are held open, by stream."""
         self._lost: dict[int, Followed] = {}
-        """Logs whose descriptor was found to be closed, and whose writer is to be looked for again."""
+        """Logs whose descriptor was found to be closed, and whose writer is searched for next."""
 
     def changed(self, streams: Sequence[Followed]) -> Iterator[Followed]:
-        """Find out what is due, set the writers of the logs concerned, and yield these logs."""
+        """Do the checks and searches that are due, set the writers of the logs concerned, and yield these logs."""
         timer, now = self._timer(), self._clock()
         if timer >= self._next_check and self._held:
             self._next_check = timer + _HELD_EVERY
@@ -101,7 +101,7 @@ class WriterWatch:
             writer = Writer()  # who holds a database open, perhaps a server, says nothing about one run
         closed = now if search.was_held and writer.state != OPEN else math.nan
         if math.isfinite(closed):
-            known = followed.writer_look.closed
+            known = followed.writer_check.closed
             writer, closed = Writer(CLOSED), known if math.isfinite(known) else closed
         if writer.state == OPEN:
             self._held[stream], search.held_since = (followed, writer), timer

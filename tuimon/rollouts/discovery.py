@@ -34,7 +34,7 @@ _CONSOLE = re.compile(
 )
 """Beginnings of samples in console logs, see shapes/console.py."""
 _PROBED = 1 << 20
-"""Bytes at the beginning and at the end of a console log in which samples are looked for."""
+"""Bytes at the beginning and at the end of a console log that are searched for samples."""
 _UNREADABLE = (".pt", ".pkl", ".pickle")
 
 

@@ -59,6 +59,10 @@ class CurveBuilder:
         """Return the number of points as logged, as far as they have been read."""
         return sum(self._table.length(series.id) for _, series in source.series)
 
+    def is_finite(self, source: MetricSource) -> bool:
+        """Return whether all values of the source are finite, in time proportional to the points that are new."""
+        return all(series.is_finite(self._table.length(series.id)) for _, series in source.series)
+
     def has_curve(self, entry: MetricEntry) -> bool:
         """Return whether the metric has a point that is not void."""
         return any(self._joined(source).length for source in self.ranked(entry))

@@ -258,6 +258,11 @@ class Run:
                 return self._builder.from_source(candidate, ranked)
         raise KeyError((metric, source))
 
+    def sources_with_nonfinite(self, metric: str) -> list[str]:
+        """Return the sources that hold a NaN or infinity of a metric, the best one first."""
+        ranked = self._builder.ranked(self._entry(metric))
+        return [candidate.source for candidate in ranked if not self._builder.is_finite(candidate)]
+
     def points(
         self, wanted: Callable[[str], bool] = lambda metric: True, rows: int = 1 << 16
     ) -> Iterator[tuple[str, Steps, Floats, Floats]]:

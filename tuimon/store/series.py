@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct, field
 
 from tuimon.model.points import Fact
@@ -28,7 +29,7 @@ class SegmentLayout(NamedTuple):
 class Series:
     """One metric of one stream. Only the writer thread appends to it."""
 
-    __slots__ = ("columns", "cuts", "cuts_seen", "id", "layout", "name")
+    __slots__ = ("_finite_until", "columns", "cuts", "cuts_seen", "id", "layout", "name")
 
     def __init__(self, id: int, name: str, columns: PointColumns) -> None:
         self.id = id
@@ -42,11 +43,26 @@ class Series:
         self.cuts_seen = 0
         self.layout: SegmentLayout | None = None
         """Layout computed last, by any reader: with 300 segment starts a redraw of 12 metrics takes 14 ms, not 54."""
+        self._finite_until = 0
+        """Number of points at the beginning that were found to be finite."""
 
     def position(self, cut: int, length: int) -> int:
         """Return how many of the first `length` points precede segment start number `cut` (from 0) of the stream."""
         index = bisect_right(self.cuts, cut, key=lambda entry: entry[0])
         return min(self.cuts[index][1], length) if index < len(self.cuts) else length
+
+    def is_finite(self, length: int) -> bool:
+        """Return whether the first `length` values are finite. Points are examined once, up to the first that is not.
+
+        Any thread may call it: two that examine the same points find the same.
+        """
+        begin = self._finite_until
+        if begin >= length:
+            return True
+        finite = np.isfinite(self.columns.values[begin:length])
+        whole = bool(finite.all())
+        self._finite_until = begin + (len(finite) if whole else int(finite.argmin()))
+        return whole
 
 
 class StreamData(Struct, eq=False, weakref=True):

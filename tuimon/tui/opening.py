@@ -79,7 +79,7 @@ def use_dashboard(app: Dashboard) -> None:
 
 
 def check_settings(app: Dashboard) -> None:
-    """List names in the settings that mean nothing as notices."""
+    """List unknown names in the settings as notices."""
     for message in warnings_of(app.settings, app.state.own, app.snapshot.runs):
         app.post_notice(Notice("warning", message))
 

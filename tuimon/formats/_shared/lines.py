@@ -168,7 +168,7 @@ class JSONLines(StreamDecoder):
     """StreamDecoder of JSON lines. `read` converts the values of lines, in file order, to items."""
 
     def __init__(self, read: Callable[[list[Any]], list[Item]], remark: Callable[[], str] = str) -> None:
-        """remark: returns that of the decoder."""
+        """remark: returns the value of `remark`."""
         self._read = read
         self._remark = remark
         self._lines = LineSplitter(keep_holes=True)

@@ -140,7 +140,7 @@ class RowReader:
 
     @property
     def remark(self) -> str:
-        """What is special about the rows, for the user; "" if nothing."""
+        """Note for the user about the rows; "" without one."""
         if not self._fractions:
             return ""
         rows = "1 row has" if self._fractions == 1 else f"{self._fractions} rows have"

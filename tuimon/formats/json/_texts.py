@@ -131,7 +131,7 @@ class TextRows:
 
     def _has_text(self, row: Row) -> bool:
         keys: Iterable[str] = row
-        if self._keys is not None:  # the usual row is decided by one look
+        if self._keys is not None:  # decides the usual row at once
             keys = () if self._keys.isdisjoint(row) else self._keys & row.keys()
         if any(self._is_text(key, row[key]) for key in keys):
             return True

@@ -63,7 +63,7 @@ class _Held(Struct):
 
 
 class _Known(Struct, frozen=True):
-    """What is known after some rows."""
+    """State after a number of rows."""
 
     last_step: int = 0
     training_step: int = 0
