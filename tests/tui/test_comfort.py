@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.dashboard import opened, text, until
-from textual.command import CommandPalette
+from textual.command import CommandList, CommandPalette
 from textual.events import MouseScrollDown
 from textual.widgets import Input
 
@@ -253,3 +253,17 @@ def test_the_files_of_a_source_are_one_row() -> None:
         ["console", "0", "points", "1.0", "KiB", "train.log"],
         ["swanlab-log", "0", "points", "2.0", "KiB", "swanlog/logs", "2", "files"],
     ]
+
+
+async def test_the_selected_line_of_the_palette_differs_from_the_others(run: Path) -> None:
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("ctrl+p")
+        await until(app, pilot, lambda s: "quit (q)" in s and "zoom (" in s)
+        lines = app.screen.query_one(CommandList)
+        await pilot.pause()
+        backgrounds = [
+            {segment.style.bgcolor for segment in lines.render_line(y) if segment.style and segment.text.strip()}
+            for y in (0, 2)
+        ]
+        assert backgrounds[0].isdisjoint(backgrounds[1]), "a colour, not only an attribute that Textual leaves out"

@@ -89,7 +89,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     }
     CommandList > .option-list--option { color: ansi_default; background: ansi_default; }
     CommandList > .option-list--option-highlighted {
-        color: ansi_default; background: ansi_default; text-style: reverse;
+        color: ansi_bright_white; background: ansi_blue; text-style: none;  /* bold black would be grey */
     }
     """
 
