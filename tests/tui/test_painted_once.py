@@ -180,6 +180,18 @@ async def test_page_changed_while_it_is_drawn_is_sent_whole(
         assert undrawn == []
 
 
+async def test_paint_that_is_due_waits_for_the_page(logs: Path, undrawn: list[tuple[int, int]]) -> None:
+    async with opened(logs, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda screen: "loss" in screen)
+        undrawn.clear()
+        app.screen.refresh()
+        asyncio.get_running_loop().call_soon(app.screen._on_timer_update)  # before the task that draws the page
+        assert app.board.turn(1)
+        app.redraw()
+        await until(app, pilot, lambda screen: "page 2" in screen and not app.board.drawing)
+        assert undrawn == []
+
+
 async def test_late_layout_message_does_not_delay_the_layout(
     logs: Path, undrawn: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,8 @@ class Board(Container):
         self._inputs: tuple[Run | None, float, Symbols, str, ChartOptions, tuple[Alert, ...]] | None = None
         """Arguments of the last `update`."""
         self._due = asyncio.Event()
+        self._batch = ExitStack()
+        """Context in which nothing is sent, from the request for a page until it is drawn."""
         self._moved = False
         """Whether boxes have got another place since a page was sent."""
         for box in self.boxes:
@@ -178,6 +180,8 @@ class Board(Container):
         self._inputs = run, now, symbols, theme, options, alerts
         for box, place in zip(self.boxes, self.places, strict=False):
             box.select(self._is_selected(place), theme)
+        if not self.drawing:  # a paint that Textual has scheduled may come before the first box is drawn
+            self._batch.enter_context(self.app.batch_update())
         self.drawing = True
         self._due.set()
 
@@ -192,8 +196,10 @@ class Board(Container):
             await self._due.wait()
             self._due.clear()
             slow = self._backpressure.slow
-            with nullcontext() if slow else self._pause_writes(), ExitStack() as batch:
-                if not slow:
+            with nullcontext() if slow else self._pause_writes(), self._batch.pop_all() as batch:
+                if slow:
+                    batch.close()
+                else:
                     batch.enter_context(self.app.batch_update())
                 await self._draw_page(batch)
             moved, self._moved = self._moved, False
