@@ -15,6 +15,7 @@ from support.grid import Grid
 from support.terminal import Terminal
 
 SIZE = (100, 30)
+NOW = time.time()
 PROGRAM = """
 import sys
 from tuimon.tui.terminal import textual_patches
@@ -40,7 +41,14 @@ STEPS = (
 
 
 def row(step: int) -> str:
-    values = {"step": step, "timestamp": 1.7e9 + step, "reward": (step * 7) % 11, "loss": 1 / (step + 1)}
+    """Return a row of the log. It has a point a minute up to now, so the state of the run does not depend on when a
+    reader has begun."""
+    values = {
+        "step": step,
+        "timestamp": NOW + 60 * min(0, step - 200),
+        "reward": (step * 7) % 11,
+        "loss": 1 / (step + 1),
+    }
     return json.dumps(values) + "\n"
 
 
