@@ -15,7 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
+from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.rows import (
+    COUNTER_KEYS,
     NUMBERS_BESIDE,
     SAMPLE_KEYS,
     STEP_KEYS,
@@ -61,6 +63,7 @@ class _Layout(Struct):
     steps: list[int]
     times: list[int]
     totals: list[int]
+    epoch: int | None  # column of the epoch
     ids: npt.NDArray[np.int64]  # (columns,): id of the metric; -1 until it has its first point
 
 
@@ -80,6 +83,8 @@ class _Batch:
         self.has_step: _Mask = np.zeros(size, np.bool_)
         self.wall_times: Floats = np.full(size, np.nan)
         self.totals: Floats = np.full(size, np.nan)
+        self.epochs: Floats = np.full(size, np.nan)
+        self.counted: _Mask = np.zeros(size, np.bool_)  # rows whose step may be counted within an epoch
         self.parts: list[tuple[_Rows, npt.NDArray[np.int64], Floats]] = []
         """(rows, metric ids, values) of the points of each layout."""
 
@@ -120,6 +125,7 @@ class RowReader:
         self._prefix = prefix
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._missing_steps = MissingSteps(step_before)
+        self.overall_steps = OverallSteps()
         self._fractions = 0
         """Number of rows whose step has a fraction."""
         self._total: int | None = None
@@ -157,6 +163,8 @@ class RowReader:
             sample: _Mask = np.zeros(count, np.bool_)
         else:
             values, present, sample = _mixed(keys, group.values, count)
+        if layout.epoch is not None:
+            batch.epochs[rows] = values[:, layout.epoch]
         for column in layout.times:
             times = np.array([seconds(v) or np.nan for v in group.values[column::columns]])
             fresh = np.isnan(batch.wall_times[rows]) & ~np.isnan(times) & ~sample
@@ -167,6 +175,8 @@ class RowReader:
             if not missing.any():
                 break
             self._read_steps(keys[column], group.values[column::columns], rows, missing, batch)
+            if keys[column] in COUNTER_KEYS:
+                batch.counted[rows] |= missing & batch.has_step[rows]
             if "/" not in keys[column]:
                 present[missing & batch.has_step[rows], column] = False
         for column in layout.totals:
@@ -193,6 +203,7 @@ class RowReader:
                 steps=[keys.index(key) for key in STEP_KEYS if key in keys],
                 times=[keys.index(key) for key in TIME_KEYS if key in keys],
                 totals=[keys.index(key) for key in TOTAL_KEYS if key in keys],
+                epoch=keys.index("epoch") if "epoch" in keys else None,
                 ids=np.full(len(keys), -1, np.int64),
             )
         return layout
@@ -214,6 +225,10 @@ class RowReader:
                 self._fractions += 1
 
     def _points(self, batch: _Batch) -> list[Item]:
+        steps = self.overall_steps
+        if not steps.continues:
+            batch.has_step &= ~steps.same_epoch(batch.epochs, batch.counted)
+            batch.steps = steps.convert(batch.steps, batch.epochs, batch.counted)
         has_points = np.zeros(len(batch.steps), np.bool_)
         if not batch.parts:
             batch.steps = self._missing_steps.fill(batch.steps, batch.has_step, has_points)

@@ -12,6 +12,9 @@ Trainers differ only in their keys; see _shared.rows for what they mean:
     SB3            progress.json      {"time/total_timesteps": 512, "rollout/ep_rew_mean": 20.4, …}
     own loggers    metrics.jsonl      {"metric": "loss", "value": 0.5, "step": 3}: also key, tag or name
     DETR, MAE      log.txt            {"epoch": 0, "train_loss": …}
+    MMDetection 2  <time>.log.json    {"mode": "train", "epoch": 1, "iter": 50, "loss": …}: counted anew in each epoch,
+                                      see _shared.overall_steps; "iter" of "val" is the number of samples (mmcv 1.7,
+                                      runner/hooks/logger/text.py)
 
 Sources: the writers of these projects, and files that they wrote.
 """
@@ -33,6 +36,7 @@ from tuimon.formats._shared.rows import (
     NUMBERS_BESIDE,
     SAMPLE_KEYS,
     STEP_KEYS,
+    TIME_KEYS,
     flatten,
     has_step,
     is_sample,
@@ -48,6 +52,10 @@ _LINES_DESPITE_NAME = ("progress.json", "result.json")
 _OTHER_NAMES = (".json", ".log", ".txt", ".out")
 _NAME_KEYS = ("metric", "metric_name", "key", "tag", "name")
 """Keys of the name of the metric in rows of one metric each."""
+_VALIDATION = ("val", "test")
+"""Values of "mode" in rows that are not of the training."""
+_OF_TRAINING = ("lr", "momentum")
+"""Values of the training that a row of the validation repeats."""
 _SAMPLE = re.compile(rb'"(?:' + "|".join(sorted(SAMPLE_KEYS)).encode() + rb')"\s*:\s*["\[{]')
 _TEXT = re.compile(rb'"[^"]{%d}' % (LONG_TEXT + 1))
 _TRAINING = re.compile(rb'"%b"\s*:\s*(?:-?\d|NaN|-?Infinity)' % OF_TRAINING.encode())
@@ -74,7 +82,7 @@ class MetricLines(JSONLines):
         return self._texts.was_wrong
 
     def _points(self, values: list[Any]) -> list[Item]:
-        rows = [_named(value) for value in values if type(value) is dict]
+        rows = [_metrics_of(value) for value in values if type(value) is dict]
         items = self._reader.read(self._texts.read(rows))
         if len(rows) == len(values):
             return items
@@ -89,8 +97,30 @@ def decoder() -> MetricLines:
 def tail(head: bytes, data: bytes) -> list[Item]:
     """Read the last rows, from the first one that has a step, as Format.tail."""
     reader = RowReader(Names(), step_before=UNKNOWN_STEP)
-    lines = JSONLines(lambda values: reader.read([_named(value) for value in values if type(value) is dict]))
-    return with_step(lines.feed(data[data.find(b"\n") + 1 :]))
+    lines = JSONLines(lambda values: reader.read([_metrics_of(value) for value in values if type(value) is dict]))
+    points = with_step(lines.feed(data[data.find(b"\n") + 1 :]))
+    return points if reader.overall_steps.known_from(_first_epoch(head)) else []
+
+
+def _first_epoch(head: bytes) -> float | None:
+    """Return the epoch of the first row that has one."""
+    rows = map(_parsed, head[: head.rfind(b"\n") + 1].split(b"\n"))
+    epochs = (row.get("epoch") for row in rows if isinstance(row, dict))
+    return next((epoch for epoch in epochs if type(epoch) in (int, float)), None)
+
+
+def _metrics_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with the metrics under their names."""
+    return _validation(row) if row.get("mode") in _VALIDATION else _named(row)
+
+
+def _validation(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of MMDetection's validation with its metrics below "val/", and the step of the row before it."""
+    if type(row.get("epoch")) is not int or type(row.get("iter")) is not int:
+        return row
+    plain = {key: value for key, value in row.items() if key in TIME_KEYS or key in _OF_TRAINING}
+    own = row.keys() - plain.keys() - {"mode", "epoch", "iter"}
+    return {**plain, **{f"val/{key}": value for key, value in row.items() if key in own}}
 
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,8 @@ from tuimon.formats import RestartableDecoder
 from tuimon.formats._shared.cells import unquoted
 from tuimon.formats._shared.json import BOM, parse
 from tuimon.formats._shared.lines import LineSplitter
-from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names
+from tuimon.formats._shared.overall_steps import OverallSteps
+from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names, with_step
 from tuimon.formats._shared.rows import seconds
 from tuimon.formats.tables._header import Header, read_header
 from tuimon.formats.tables._row_memory import RowMemory, row_hashes
@@ -46,6 +47,8 @@ class TableDecoder(RestartableDecoder):
         self._table: Rows | None = None
         self._start_time = math.nan
         self._first = True
+        self._first_epoch: float | None = None
+        """Epoch of the first row, once `skip_ahead` has been called."""
         self._repeated = False
         """Whether the header was repeated after the last points."""
         self._held: list[Item] | None = None
@@ -83,8 +86,16 @@ class TableDecoder(RestartableDecoder):
         header has been read."""
         if self._table is not None:
             self._table.missing_steps.last_step = UNKNOWN_STEP
+            self._first_epoch = self._table.overall_steps.first_epoch
+            self._table.overall_steps = OverallSteps()
         self._lines = LineSplitter()
         return self._table is not None
+
+    def read_tail(self, data: bytes) -> list[Item]:
+        """Return the points of the last rows after `skip_ahead`; none whose steps depend on the rows before."""
+        items = with_step(self.feed(data))
+        known = self._table is None or self._table.overall_steps.known_from(self._first_epoch)
+        return items if known else []
 
     def _release(self) -> list[Item]:
         items, self._held = self._held or [], None

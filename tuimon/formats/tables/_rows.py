@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tuimon.formats._shared.cells import Mask, read_cells
+from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import MissingSteps, Names
-from tuimon.formats._shared.rows import seconds
+from tuimon.formats._shared.rows import COUNTER_KEYS, seconds
 from tuimon.formats.tables._header import Header
 from tuimon.model.points import Floats, Points, Steps
 
@@ -19,6 +20,8 @@ _ROW_STARTS = b"0123456789+-.,;|\t "
 """First bytes of lines that cannot be a header."""
 _STARTS_ROW = np.zeros(256, np.bool_)
 _STARTS_ROW[list(_ROW_STARTS)] = True
+_COUNTERS = COUNTER_KEYS | {"steps", "iterations", "it", "train_step"}
+"""Step columns, in lower case, that some writers count anew in each epoch."""
 _BLOCK = 32
 """Minimum number of lines for which checking them together is faster."""
 
@@ -44,6 +47,10 @@ class Rows:
         self._starts = _ROW_STARTS if header.names[0] else _ROW_STARTS.replace(header.separator, b"")
         """First bytes of plain rows, after blanks; a header without a first name begins with a separator."""
         self.missing_steps = MissingSteps()
+        lower = [name.lower() for name in header.names]
+        self._counters = {column for column in header.steps if lower[column] in _COUNTERS}
+        self._epoch = lower.index("epoch") if "epoch" in lower and self._counters else None
+        self.overall_steps = OverallSteps()
         self._start_time = start_time
         self._elapsed = header.names.index("t") if "t" in header.names and start_time == start_time else None
 
@@ -128,6 +135,8 @@ class Rows:
         """Return (steps, mask of rows that have one), and clear the cells they came from in `present`."""
         steps = np.zeros(len(values), np.int64)
         has_step = np.zeros(len(values), np.bool_)
+        counted = np.zeros(len(values), np.bool_)
+        epochs = None if self._epoch is None else np.where(present[:, self._epoch], values[:, self._epoch], np.nan)
         for column in list(self._step_columns):
             numbers = values[:, column]
             known = present[:, column] & (np.abs(numbers) < _EXACT)  # excludes NaN and infinities
@@ -138,8 +147,13 @@ class Rows:
             known &= ~has_step
             steps[known] = numbers[known]
             has_step |= known
+            if column in self._counters:
+                counted |= known
             if "/" not in self.header.names[column]:
                 present[known, column] = False
+        if epochs is not None and not self.overall_steps.continues:
+            has_step &= ~self.overall_steps.same_epoch(epochs, counted)
+            steps = self.overall_steps.convert(steps, epochs, counted)
         return steps, has_step
 
 

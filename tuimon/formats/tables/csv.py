@@ -25,7 +25,6 @@ from itertools import zip_longest
 from tuimon.formats import Format
 from tuimon.formats._shared.cells import read_cells, unquoted
 from tuimon.formats._shared.json import BOM
-from tuimon.formats._shared.row_reader import with_step
 from tuimon.formats._shared.rows import LONG_TEXT, SAMPLE_KEYS
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import Header, read_header
@@ -81,7 +80,7 @@ def tail(head: bytes, data: bytes) -> list[Item]:
     """Read the last rows of a file by its header and first rows, as Format.tail."""
     table = TableDecoder()
     table.feed(head[: head.rfind(b"\n") + 1])
-    return with_step(table.feed(data[data.find(b"\n") + 1 :])) if table.skip_ahead() else []
+    return table.read_tail(data[data.find(b"\n") + 1 :]) if table.skip_ahead() else []
 
 
 def _rows(header: Header, lines: list[bytes]) -> list[list[bytes]] | None:

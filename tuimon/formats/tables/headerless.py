@@ -19,7 +19,6 @@ import re
 from itertools import pairwise
 
 from tuimon.formats import Format
-from tuimon.formats._shared.row_reader import with_step
 from tuimon.formats.tables._decoder import TableDecoder
 from tuimon.formats.tables._header import Header
 from tuimon.formats.tables._rows import Rows
@@ -107,7 +106,7 @@ def metric_name(path: str) -> str:
 def tail(head: bytes, data: bytes) -> list[Item]:
     table = HeaderlessDecoder()
     table.feed(head[: head.rfind(b"\n") + 1])
-    return with_step(table.feed(data[data.find(b"\n") + 1 :])) if table.skip_ahead() else []
+    return table.read_tail(data[data.find(b"\n") + 1 :]) if table.skip_ahead() else []
 
 
 def _rows(head: bytes) -> int:
