@@ -143,6 +143,15 @@ def test_trend_is_unknown_without_points_or_steps():
     assert trend(np.empty(0, np.int64), np.empty(0)).direction == "unknown"
 
 
+@pytest.mark.parametrize("count", [8, 20, 400])
+def test_curve_with_a_peak_or_a_fall_at_its_beginning_is_not_flat(count: int) -> None:
+    x = np.linspace(0, 1, count)
+    noise = np.random.default_rng(1).normal(scale=1e-3, size=count)
+    assert trend(np.arange(count), (x - 0.5) ** 2 + noise).direction == "varying"
+    assert trend(np.arange(count), np.where(x < 0.01, 4.75, 0.0) + noise).direction == "varying"
+    assert trend(np.arange(count), noise).direction == "flat"
+
+
 def test_trend_is_unknown_if_so_few_points_cannot_be_significant():
     """Of n points in ascending order Kendall's p-value is below 0.01 from n = 6 on."""
     directions = [trend(np.arange(n), np.arange(float(n))).direction for n in (5, 6, 7)]

@@ -24,6 +24,12 @@ _FEWEST = 6
 """Number of points from which a trend can be significant: five that rise have a p-value of 0.027, six of 0.0085."""
 _FEWEST_NOISE = 6
 """Number of points from which the noise of a change is estimated."""
+_PARTS = 4
+"""Number of parts of a curve whose levels are compared."""
+_ERRORS = 4.0
+"""Standard errors by which the levels of two parts may differ by chance."""
+_END_DEVIATIONS = 6.0
+"""Standard deviations of the noise by which the last point may differ from the first by chance."""
 SIGNIFICANT = 0.01
 """A trend is significant if its p-value is below this."""
 
@@ -32,7 +38,8 @@ class Trend(Struct, frozen=True):
     """Trend of a curve."""
 
     direction: str
-    """rising | falling | flat (not significant) | unknown (fewer than 6 finite points)."""
+    """rising | falling | flat (the level is the same throughout) | varying (a peak, say: no straight line fits) |
+    unknown (fewer than 6 finite points)."""
     slope: float
     """Change per step. This and the numbers below are NaN if unknown."""
     slope_low: float
@@ -90,8 +97,29 @@ def trend(steps: Steps, values: Floats, last: int | None = None) -> Trend:
     margin = 1.96 * deviation
     low = slopes[max(0, math.floor((len(slopes) - margin) / 2))]
     high = slopes[min(len(slopes) - 1, math.ceil((len(slopes) + margin) / 2))]
-    direction = "flat" if p_value >= SIGNIFICANT or slope == 0 else "rising" if slope > 0 else "falling"
+    if p_value < SIGNIFICANT and slope:
+        direction = "rising" if slope > 0 else "falling"
+    else:
+        direction = "flat" if _is_level(y) else "varying"
     return Trend(direction, slope, float(low), float(high), p_value, slope * covered, int(covered), count)
+
+
+def _is_level(y: Floats) -> bool:
+    """Return whether the medians of the parts of a curve are equal within its noise, and its ends roughly so."""
+    parts = np.array_split(y, _PARTS if len(y) >= 3 * _PARTS else 3)
+    levels = [median(part) for part in parts]
+    deviation = min(_noise(y), _noise(np.diff(y)) / math.sqrt(3))  # the first is too large for a smooth curve
+    error = 1.2533 * deviation * math.sqrt(2 / len(parts[-1]))
+    return max(levels) - min(levels) <= _ERRORS * error and abs(y[-1] - y[0]) <= _END_DEVIATIONS * deviation
+
+
+def _noise(finite: Floats) -> float:
+    """Return the standard deviation of the noise of values. Noise is the median deviation of the differences of
+    neighbours, so that a steady rise or fall is not noise; 1.48 times it is the standard deviation of normally
+    distributed noise."""
+    with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
+        steps = np.diff(finite)
+        return 1.4826 * median(np.abs(steps - median(steps))) / math.sqrt(2)
 
 
 def change(values: Floats, count: int) -> Change | None:
@@ -107,17 +135,12 @@ def change(values: Floats, count: int) -> Change | None:
 def change_noise(values: Floats, count: int) -> float:
     """Return the standard error of `change(values, count)` from the noise of the values; 0 if it is unknown.
 
-    Noise is the median deviation of the differences of neighbours, so that a steady rise or fall is not noise. The
-    factors are those of normally distributed noise: 1.48 from the median deviation to the standard deviation, 1.25 from
-    the standard error of a mean to that of a median.
+    For normally distributed noise, 1.25 is the factor from the standard error of a mean to that of a median.
     """
     finite = values[np.isfinite(values)]
     if count < 1 or len(finite) < _FEWEST_NOISE:
         return 0.0
-    with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
-        steps = np.diff(finite)
-        deviation = 1.4826 * median(np.abs(steps - median(steps))) / math.sqrt(2)
-    return 1.2533 * deviation * math.sqrt(2 / count)
+    return 1.2533 * _noise(finite) * math.sqrt(2 / count)
 
 
 def _reduced(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -213,9 +213,10 @@ def _metric_table(
 
 
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:
-    """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat"; "" with too few points."""
+    """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat"; "" with too few points, or if neither
+    a straight line nor a constant fits."""
     trend = metric.trend
-    if trend.direction in ("unknown", "flat"):
+    if trend.direction not in _ARROWS:
         return "flat" if trend.direction == "flat" else ""
     if brief:
         return f"{_ARROWS[trend.direction]} {format_value(abs(trend.change))}"
