@@ -203,6 +203,13 @@ def test_overfitting_requires_that_only_the_validation_loss_rises() -> None:
     assert not [alert for alert in check(both) if alert.rule == "overfitting"]
 
 
+def test_overfitting_names_the_epoch_of_the_best_value() -> None:
+    val = [*np.linspace(2.0, 1.0, 10), *np.linspace(1.0, 1.6, 10)]
+    series = {"train/loss": np.linspace(2.0, 0.2, 20), "eval/loss": np.array(val), "epoch": np.arange(1.0, 21.0)}
+    alert = only(run_of(**series), "overfitting")
+    assert "at step 100 (epoch 10) to" in alert.message, alert.message
+
+
 def test_overfitting_compares_losses_of_the_same_part() -> None:
     falls, rises = np.linspace(2.0, 0.2, 200), np.concatenate((np.linspace(2.0, 1.0, 10), np.linspace(1.0, 1.6, 10)))
     alert = only(with_validation(falls, rises, ("train/cls_loss", "val/cls_loss")), "overfitting")

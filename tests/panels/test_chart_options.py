@@ -280,6 +280,17 @@ def test_a_full_screen_chart_has_a_table_of_statistics() -> None:
     assert chart(run_of({"m": (steps, values)}), ChartOptions()).table == ()
 
 
+def test_the_table_has_the_places_of_the_values_on_the_chosen_axis() -> None:
+    steps, wide = [100, 200, 300, 400], Size(120, 30)
+    run = run_of({"m": (steps, [0.5, 0.2, 0.9, 0.4]), "epoch": (steps, [1.0, 2.0, 3.0, 4.0])})
+    head, row = (text(cells) for cells in chart(run, ChartOptions(fullscreen=True, axis="epoch"), "m", size=wide).table)
+    assert re.split(r"  +", head.strip())[:3] == ["last @ epoch", "min @ epoch", "max @ epoch"]
+    assert re.split(r"  +", row.strip())[1:4] == ["0.4 @ 4", "0.2 @ 2", "0.9 @ 3"]
+    head, row = (text(cells) for cells in chart(run, ChartOptions(fullscreen=True, axis="time"), "m", size=wide).table)
+    assert "min @ step" in head
+    assert "0.2 @ 200" in row
+
+
 def test_a_full_screen_chart_names_the_recent_change() -> None:
     run = run_of({"m": (list(range(100)), [0.5] * 90 + [0.6] * 10)})
     assert text(chart(run, ChartOptions()).headline) == "0.6000 ↑ 0.100"

@@ -51,12 +51,22 @@ class Overfitting(Struct, frozen=True):
             scores = np.where(overfits, risen / np.abs(values[best]), 0.0)
         rule = Threshold(self.part, 0.5 * self.part, self.points, self.points)
         for incident, first, last in newest.incidents(scores, rule):
+            best_step = int(steps[first])
             message = (
                 f"{validation.metric} {verb(incident, 'rises', 'rose')} from {number(values[first])} at step"
-                f" {int(steps[first])} to {number(values[last])} at step {int(steps[last])} while {train.metric}"
-                f" {verb(incident, 'falls', 'fell')} from {number(losses[first])} to {number(losses[last])},"
+                f" {best_step}{_epoch(run, best_step)} to {number(values[last])} at step {int(steps[last])} while"
+                f" {train.metric} {verb(incident, 'falls', 'fell')} from {number(losses[first])} to"
+                f" {number(losses[last])},"
             )
             yield alert(run, validation, incident, self.id, "warning", message, _HINT)
+
+
+def _epoch(run: Run, step: int) -> str:
+    """Return " (epoch 9)" for a step, or "" if the epoch is unknown or is the step itself."""
+    if not run.has_axis("epoch"):
+        return ""
+    epoch = float(run.scale("epoch").positions(np.array([step]))[0])
+    return f" (epoch {number(epoch)})" if np.isfinite(epoch) else ""
 
 
 def _counterpart(run: Run, validation: str) -> str | None:

@@ -213,8 +213,9 @@ def _metric_table(
 
 
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:
-    """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat"; "" with too few points, or if neither
-    a straight line nor a constant fits."""
+    """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat".
+
+    "" with too few points, or if neither a straight line nor a constant fits."""
     trend = metric.trend
     if trend.direction not in _ARROWS:
         return "flat" if trend.direction == "flat" else ""

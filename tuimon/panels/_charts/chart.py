@@ -110,8 +110,8 @@ def chart_of(
     table: tuple[Row, ...] = ()
     if options.fullscreen:
         marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
-        window = None if options.window is None else (low, high, axis)
-        table = _table(run, drawn, labels, options, size, symbols, window)
+        window = None if options.window is None else (low, high)
+        table = _table(run, drawn, labels, options, size, symbols, axis, window)
     meaning = leading.meaning
     levels = thresholds_of(panel, leading.metric, options)
     y = y_axis(
@@ -198,9 +198,10 @@ def _table(
     options: ChartOptions,
     size: Size,
     symbols: Symbols,
-    window: tuple[float, float, Scale] | None,
+    scale: Scale,
+    window: tuple[float, float] | None,
 ) -> tuple[Row, ...]:
-    """Return the statistics of the lines, of their points in the window (low, high, axis) if there is one."""
+    """Return the statistics of the lines, of their points in the window (low, high) if there is one."""
     lines = [
         TableLine(
             run,
@@ -209,7 +210,8 @@ def _table(
             series.metric,
             series.curve,
             series.factor,
-            within=None if window is None else series.curve.within(*window),
+            scale,
+            within=None if window is None else series.curve.within(*window, scale),
         )
         for series, label, role in zip(drawn, labels, SERIES_ROLES, strict=False)
     ]

@@ -235,9 +235,8 @@ def _table_lines(groups: Sequence[_Group], window: tuple[float, float] | None) -
         for trace, name in zip(group.traces, names, strict=True):
             reading = trace.reading
             within = None if window is None else reading.curve.within(*window, trace.scale)
-            yield TableLine(
-                trace.run, name, line.role, reading.metric, reading.curve, reading.factor, line.marker, within
-            )
+            curve, factor = reading.curve, reading.factor
+            yield TableLine(trace.run, name, line.role, reading.metric, curve, factor, trace.scale, line.marker, within)
 
 
 def _labels(groups: Sequence[_Group], room: int, options: ChartOptions, base: MetricReading | None) -> list[str]:

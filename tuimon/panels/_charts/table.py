@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels._charts.captions import cursor_value
-from tuimon.store import Curve, Run, Sample
+from tuimon.store import METRIC_AXIS, Curve, Run, Sample, Scale
 from tuimon.text import cell_width, clean, fit
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
@@ -28,6 +28,8 @@ class TableLine(NamedTuple):
     metric: str
     curve: Curve
     factor: float
+    scale: Scale
+    """The x axis of the chart."""
     glyph: str = ""
     """The marker of the line; "" for a dot."""
     within: Curve | None = None
@@ -39,16 +41,19 @@ def line_table(
 ) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
-    Columns: the exact value at the cursor (a step); last, lowest and highest value with their steps; mean and standard
-    deviation; number of points; the sources that hold the metric. With a window the statistics are of the points in
-    view, unless these are more than MOST_WITHIN. Columns that do not fit are left out from the right.
+    Columns: the exact value at the cursor (a step); last, lowest and highest value with their places on the x axis (on
+    an axis of times, their steps); mean and standard deviation; number of points; the sources that hold the metric.
+    With a window the statistics are of the points in view, unless these are more than MOST_WITHIN. Columns that
+    do not fit are left out from the right.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     at_cursor = () if cursor is None else (f"step {cursor}",)
     if any(line.within is None for line in lines):  # one heading for all lines
         lines = [line._replace(within=None) for line in lines]
     in_view = "in view" if lines and lines[0].within is not None else "all points" if windowed else ""
-    heads = (in_view, *at_cursor, "last @ step", "min @ step", "max @ step", f"mean {sign} deviation", "points", "from")
+    axis = clean(lines[0].scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0]) else "step"
+    samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
+    heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     table: list[tuple[str, ...]] = []
     widths: list[int] = []
     for digits in _DIGITS:
@@ -91,15 +96,26 @@ def _cells(
     return (
         f"{line.glyph or _DOT[symbols]} {fit(name, min(cell_width(name), label), keep='end')}",
         *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, True)),)),
-        *(_sample(sample, factor, digits) for sample in (curve.last, least, most)),
+        *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
         _sources(line.run, line.metric),
     )
 
 
-def _sample(sample: Sample | None, factor: float, digits: int) -> str:
-    return f"{format_exact(sample.value * factor, digits)} @ {sample.step}" if sample is not None else "-"
+def _is_placed(line: TableLine) -> bool:
+    """Return whether points are placed by the x axis, not by their steps: by a counter, or relative to a step."""
+    return not line.scale.is_time and line.scale.name != "step" and not line.curve.ordinal
+
+
+def _sample(line: TableLine, sample: Sample | None, digits: int) -> str:
+    if sample is None:
+        return "-"
+    value = format_exact(sample.value * line.factor, digits)
+    if not _is_placed(line):
+        return f"{value} @ {sample.step}"
+    position = line.curve.x_of_step(sample.step, line.scale)
+    return f"{value} @ {format_exact(position, 12)}" if math.isfinite(position) else value
 
 
 def _sources(run: Run, metric: str) -> str:

@@ -9,7 +9,8 @@ from functools import partial
 
 from tuimon.model.views import ChartView, Size
 from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES, CurvePanel
-from tuimon.store import METRIC_AXIS
+from tuimon.store import METRIC_AXIS, Run
+from tuimon.store.axes import counter_candidates
 from tuimon.text import clean
 from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard
@@ -33,8 +34,16 @@ def _axis(app: Dashboard) -> None:
     axis = axes[(axes.index(current) + 1) % len(axes)] if current in axes else axes[0]
     app.state.options = replace(options, axis=axis, window=None if len(axes) > 1 else options.window)
     if len(axes) == 1:
-        app.say("The run logs only steps: no times, epochs, samples or tokens")
+        app.say(_no_axis(run))
     app.redraw()
+
+
+def _no_axis(run: Run | None) -> str:
+    """Return why there is no axis besides the steps."""
+    named = None if run is None else next((name for _, name in counter_candidates(run.metrics)), None)
+    if named is not None:
+        return f"{clean(named)} is no axis: it does not grow with the steps, or is the step itself"
+    return "The run logs only steps: no times, epochs, samples or tokens"
 
 
 def _axis_metric(app: Dashboard) -> None:
