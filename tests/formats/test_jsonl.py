@@ -221,7 +221,7 @@ def test_digits_under_a_name_key_are_not_a_metric(key: str) -> None:
 
 
 def test_nested_objects_are_joined_and_names_kept() -> None:
-    row = {"step": 1, "eval": {"pass@1": 0.5, "val/ gsm8k": {"平均": 1}}, "a.b": 2, "empty": {}, "list": [1, 2]}
+    row = {"step": 1, "eval": {"pass@1": 0.5, "val/ gsm8k": {"平均": 1}}, "a.b": 2, "empty": {}, "list": [[1, 2]]}
     assert read(row) == {"eval/pass@1": [(1, "0.5")], "eval/val/ gsm8k/平均": [(1, "1.0")], "a.b": [(1, "2.0")]}
 
 
@@ -517,3 +517,20 @@ def test_garbage_never_raises(parts: list[bytes]) -> None:
     data = b"".join(parts)
     for decoder in (beast_logger.BeastDecoder(), clearml.decoder(), jsonl.decoder()):
         feed(decoder, data, [len(data) // 2])
+
+
+def test_elements_of_short_lists_are_metrics() -> None:
+    row = {"step": 1, "loss": 0.5, "lr": [0.1, 0.01], "gpu": [{"util": 90, "mem": 2.5}, {"util": 85, "mem": 3}]}
+    wanted = {"loss", "lr/0", "lr/1", "gpu/0/util", "gpu/0/mem", "gpu/1/util", "gpu/1/mem"}
+    assert set(read(row)) == wanted
+    assert set(read({"step": 1, "optim": {"lr": [0.1]}})) == {"optim/lr/0"}
+
+
+@pytest.mark.parametrize("value", [[0.5] * 17, [[1, 2], [3, 4]], [1, "a"], [{"a": [1]}], [{"a": None}], [], [True]])
+def test_other_lists_are_no_metrics(value: object) -> None:
+    assert set(read({"step": 1, "loss": 0.5, "data": value})) == {"loss"}
+
+
+def test_lists_of_samples_are_no_metrics() -> None:
+    assert not read({"step": 1, "prompt": "Why?", "reward": 1.0, "lengths": [3, 4]})
+    assert set(read({"step": 0, "loss": 1.0}, {"loss": 0.5, "lengths": [3, 4]})) == {"loss"}

@@ -8,6 +8,7 @@ import math
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,9 @@ from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
 from tuimon.formats._shared import row_reader as _row_reader
+from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.rows import (
+    COUNTER_KEYS,
     LONG_TEXT,
     NUMBERS_BESIDE,
     SAMPLE_KEYS,
@@ -25,6 +28,7 @@ from tuimon.formats._shared.rows import (
     number,
     seconds,
     step_of,
+    with_elements,
 )
 from tuimon.formats.json import lines as jsonl
 from tuimon.formats.json._texts import TextRows
@@ -48,7 +52,8 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
     step_before: int | None = None
     count = 0
     texts = TextRows()
-    for row in map(flatten, [*texts.read(given_rows), *texts.flush()]):
+    overall = OverallSteps()
+    for row in map(with_elements, map(flatten, [*texts.read(given_rows), *texts.flush()])):
         samples = {key for key, value in row.items() if key in SAMPLE_KEYS and type(value) in (str, list)}
         to_read = {
             key
@@ -72,7 +77,10 @@ def one_by_one(given_rows: list[dict[str, Any]]) -> list[Point]:
         for key in STEP_KEYS:
             step = step_of(row.get(key))
             if step is not None and not (key == "epoch" and type(row[key]) is float):
-                step_before = step[0]
+                epoch = np.array([number(row.get("epoch"), "epoch")], np.float64)
+                counted = np.array([key in COUNTER_KEYS])
+                if key != "epoch" or not overall.same_epoch(epoch, counted)[0]:
+                    step_before = int(overall.convert(np.array([step[0]]), epoch, counted)[0])
                 if "/" not in key:
                     points.pop(key, None)
                 break

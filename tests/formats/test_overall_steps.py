@@ -92,6 +92,12 @@ def test_row_with_the_epoch_alone_has_the_step_of_the_row_before() -> None:
     assert _steps(csv.TableDecoder().feed(table), "val_loss") == [100, 200]
 
 
+def test_step_of_all_epochs_in_another_row_is_kept() -> None:
+    rows = [{"iter": 5, "epoch": 1, "loss": 1.0}, {"global_step": 100, "epoch": 1, "loss": 0.5}]
+    assert _steps(lines.decoder().feed(_jsonl(rows))) == [5, 100]
+    assert _steps(csv.TableDecoder().feed(b"epoch,iter,global_step,loss\n1,5,,1\n1,,100,0.5\n")) == [5, 100]
+
+
 def test_validation_of_mmdetection_has_the_last_step_of_the_training() -> None:
     rows: list[dict[str, object]] = []
     for epoch in (1, 2):
@@ -116,7 +122,40 @@ def test_preview_is_empty_if_its_steps_depend_on_the_epochs_before() -> None:
     assert _steps(csv.tail(_csv(restarting)[:500], _csv(restarting)[500:1000]))  # the first epoch
 
 
+@pytest.mark.parametrize("key", ["batch", "batch_idx"])
+def test_batches_counted_from_0_are_steps(key: str) -> None:
+    places = [(epoch, step) for epoch in (1, 2, 3) for step in (0, 50, 100)]
+    assert _both(places, key) == list(range(0, 450, 50))
+    for read, data in ((lines.tail, _jsonl(_rows(places, key))), (csv.tail, _csv(places, key))):
+        assert not _steps(read(data[:90], data[-120:]))
+
+
+def test_size_of_a_batch_is_no_step() -> None:
+    assert _both([(1, 32), (2, 32), (3, 32)], "batch") == [1, 2, 3]
+
+
+def test_batch_beside_a_step_is_a_metric() -> None:
+    rows = [{"step": step, "epoch": 1, "batch": step % 2, "loss": 1.0} for step in range(4)]
+    assert _steps(lines.decoder().feed(_jsonl(rows)), "batch") == [0, 1, 2, 3]
+
+
+def test_rows_without_a_counter_do_not_depend_on_the_batches() -> None:
+    choices = random.Random(4)
+    for _ in range(100):
+        rows: list[dict[str, object]] = []
+        for _ in range(choices.randint(1, 12)):
+            row = {"epoch": choices.randint(0, 3), "iter": choices.randint(0, 9), "loss": 1.0}
+            rows.append({key: row[key] for key in choices.choice((("epoch", "iter", "loss"), ("epoch", "loss")))})
+        whole, decoder = lines.decoder().feed(_jsonl(rows)), lines.decoder()
+        assert _steps([item for row in rows for item in decoder.feed(_jsonl([row]))]) == _steps(whole), rows
+        table = "".join(f"{row['epoch']},{row.get('iter', '')},1\n" for row in rows).encode()
+        assert _steps(csv.TableDecoder().feed(b"epoch,iter,loss\n" + table)) == _steps(whole), rows
+
+
 def test_steps_of_any_epochs_do_not_depend_on_the_batches() -> None:
     choices = random.Random(3)
     for _ in range(50):
-        _both([(choices.randint(0, 3), choices.randint(0, 4)) for _ in range(choices.randint(1, 12))])
+        _both(
+            [(choices.randint(0, 3), choices.randint(0, 4)) for _ in range(choices.randint(1, 12))],
+            choices.choice(("iter", "batch")),
+        )

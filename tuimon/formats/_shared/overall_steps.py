@@ -47,19 +47,19 @@ class OverallSteps:
     def convert(self, steps: Steps, epochs: Floats, counted: _Mask) -> Steps:
         """Return the steps of the rows. All arrays have one element per row; epochs: NaN if unknown; counted: whether
         the step is a counter."""
-        if self.continues:
-            return steps
         rows = np.flatnonzero(counted & ~np.isnan(epochs))
         if not len(rows):
             return steps
         epoch, counter = epochs[rows], steps[rows]
-        begin = 0 if self.restarts else self._first_restart(epoch, counter)
-        self._note(epoch[:begin], counter[:begin])
-        if begin < len(rows) and not self.continues:
-            self.restarts = True
-            steps = steps.copy()
-            pairs = zip(epoch[begin:].tolist(), counter[begin:].tolist(), strict=True)
-            steps[rows[begin:]] = [self._overall(*pair) for pair in pairs]
+        if not self.continues:
+            begin = 0 if self.restarts else self._first_restart(epoch, counter)
+            self._note(epoch[:begin], counter[:begin])
+            if begin < len(rows) and not self.continues:
+                self.restarts = True
+                steps = steps.copy()
+                pairs = zip(epoch[begin:].tolist(), counter[begin:].tolist(), strict=True)
+                steps[rows[begin:]] = [self._overall(*pair) for pair in pairs]
+        self._epoch = float(epoch[-1])
         return steps
 
     def same_epoch(self, epochs: Floats, counted: _Mask) -> _Mask:

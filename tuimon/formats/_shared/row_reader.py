@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.rows import (
+    BATCH_KEYS,
     COUNTER_KEYS,
     NUMBERS_BESIDE,
     SAMPLE_KEYS,
@@ -32,6 +33,7 @@ from tuimon.formats._shared.rows import (
     seconds,
     step_of,
     trimmed,
+    with_elements,
 )
 from tuimon.model.points import Fact, Floats, Item, Points, Steps, Topic
 
@@ -85,6 +87,7 @@ class _Batch:
         self.totals: Floats = np.full(size, np.nan)
         self.epochs: Floats = np.full(size, np.nan)
         self.counted: _Mask = np.zeros(size, np.bool_)  # rows whose step may be counted within an epoch
+        self.by_epoch: _Mask = np.zeros(size, np.bool_)  # rows whose step is the epoch
         self.parts: list[tuple[_Rows, npt.NDArray[np.int64], Floats]] = []
         """(rows, metric ids, values) of the points of each layout."""
 
@@ -117,15 +120,20 @@ class RowReader:
     """Converts the rows of one log (or of one section of a document) to points, in file order, independently of the
     batches.
 
-    `step_before`: step of the row before the first one, if reading starts within the log.
+    `step_before`: step of the row before the first one, if reading starts within the log. `lists`: read the elements of
+    short lists, too; in documents, lists in rows are what was logged within an epoch.
     """
 
-    def __init__(self, names: Names, prefix: str = "", step_before: int | None = None) -> None:
+    def __init__(self, names: Names, prefix: str = "", step_before: int | None = None, lists: bool = False) -> None:
+        self._lists = lists
         self._names = names
         self._prefix = prefix
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._missing_steps = MissingSteps(step_before)
         self.overall_steps = OverallSteps()
+        self._batch_key: str | None = None
+        """The key of BATCH_KEYS that is the counter within an epoch, "" for none, None until the first row with an
+        epoch."""
         self._fractions = 0
         """Number of rows whose step has a fraction."""
         self._total: int | None = None
@@ -134,10 +142,15 @@ class RowReader:
     def read(self, rows: Sequence[Row]) -> list[Item]:
         """Return at most one Points, then facts: config and progress (a new total of steps)."""
         facts: list[Item] = []
+        if self._batch_key is None:
+            self.find_batch_key(rows)
         groups = _group(rows)
         if any(dict in group.kinds for group in groups.values()):
             facts = self._configs(rows)
-            groups = _group([flatten(row) for row in rows])
+            rows = [flatten(row) for row in rows]
+            groups = _group(rows)
+        if self._lists and any(list in group.kinds for group in groups.values()):
+            groups = _group([with_elements(row) for row in rows])
         batch = _Batch(len(rows))
         for keys, group in groups.items():
             if keys:
@@ -151,6 +164,14 @@ class RowReader:
             return ""
         rows = "1 row has" if self._fractions == 1 else f"{self._fractions} rows have"
         return f"{rows} a step that is not a whole number, and the step of the row before instead"
+
+    def find_batch_key(self, rows: Sequence[Row]) -> None:
+        """Decide from the first row with an epoch, if it is among these, whether a key of it counts batches."""
+        row = next((row for row in rows if "epoch" in row), None)
+        if row is not None:
+            keys = (key for key in BATCH_KEYS if type(row.get(key)) is int and row[key] == 0)
+            others = any(key in row for key in STEP_KEYS if key != "epoch")
+            self._batch_key = "" if others else next(keys, "")
 
     def _read_group(self, keys: tuple[str, ...], group: _Group, batch: _Batch) -> None:
         """Read the points of rows with one layout, and their steps, times and totals."""
@@ -175,8 +196,10 @@ class RowReader:
             if not missing.any():
                 break
             self._read_steps(keys[column], group.values[column::columns], rows, missing, batch)
-            if keys[column] in COUNTER_KEYS:
+            if keys[column] in COUNTER_KEYS or keys[column] == self._batch_key:
                 batch.counted[rows] |= missing & batch.has_step[rows]
+            elif keys[column] == "epoch":
+                batch.by_epoch[rows] |= missing & batch.has_step[rows]
             if "/" not in keys[column]:
                 present[missing & batch.has_step[rows], column] = False
         for column in layout.totals:
@@ -199,8 +222,9 @@ class RowReader:
         if layout is None:
             if len(self._layouts) >= _MAX_LAYOUTS:
                 self._layouts.clear()
+            batch = (self._batch_key,) if "epoch" in keys else ()
             layout = self._layouts[keys] = _Layout(
-                steps=[keys.index(key) for key in STEP_KEYS if key in keys],
+                steps=[keys.index(key) for key in (*batch, *STEP_KEYS) if key in keys],
                 times=[keys.index(key) for key in TIME_KEYS if key in keys],
                 totals=[keys.index(key) for key in TOTAL_KEYS if key in keys],
                 epoch=keys.index("epoch") if "epoch" in keys else None,
@@ -225,10 +249,8 @@ class RowReader:
                 self._fractions += 1
 
     def _points(self, batch: _Batch) -> list[Item]:
-        steps = self.overall_steps
-        if not steps.continues:
-            batch.has_step &= ~steps.same_epoch(batch.epochs, batch.counted)
-            batch.steps = steps.convert(batch.steps, batch.epochs, batch.counted)
+        batch.has_step &= ~(batch.by_epoch & self.overall_steps.same_epoch(batch.epochs, batch.counted))
+        batch.steps = self.overall_steps.convert(batch.steps, batch.epochs, batch.counted)
         has_points = np.zeros(len(batch.steps), np.bool_)
         if not batch.parts:
             batch.steps = self._missing_steps.fill(batch.steps, batch.has_step, has_points)

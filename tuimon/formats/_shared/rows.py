@@ -12,7 +12,8 @@ A row is one call of a logger: {"step": 3, "loss": 0.5, "reward": {"mean": 0.1},
   epoch has the step of the row before it.
 - The time is the first of TIME_KEYS that holds a time: seconds, ms, µs or ns since the epoch, or ISO 8601.
 - Points are numbers, and strings that are numbers ("0.5", "NaN", "-Infinity": Hugging Face from 5.0, Trackio, SwanLab)
-  unless the key denotes a name ("run_id", "version", "date"). Booleans, null, lists and other text are not points.
+  unless the key denotes a name ("run_id", "version", "date"). Booleans, null, longer lists and other text are not
+  points. In JSON lines the elements of a list of at most MAX_ELEMENTS numbers, or objects of numbers, are metrics.
 - Rows that are samples are ignored: rows with a prompt, a completion … (SAMPLE_KEYS), and rows without a step that hold
   a long text or a list of objects. In a row with a step these entries are skipped, as trainers put a note, a command
   line or a sample beside the numbers. A file is a log of metrics only if such rows have many numbers (NUMBERS_BESIDE),
@@ -37,6 +38,9 @@ STEP_KEYS = (
 )  # fmt: skip
 COUNTER_KEYS = frozenset(("step", "_step", "iteration", "iter", "train/step"))
 """STEP_KEYS that some trainers count anew in each epoch."""
+BATCH_KEYS = ("batch", "batch_idx", "batch_index")
+"""Keys of the counter within an epoch in rows without any of STEP_KEYS but the epoch, if the first one is 0: then it is
+not the size of a batch."""
 TIME_KEYS = ("_timestamp", "timestamp", "time", "create_time", "wall_time", "date", "ts")
 TOTAL_KEYS = ("total_steps", "max_steps")
 WRAPPERS = ("data", "metrics")
@@ -51,6 +55,8 @@ LONG_TEXT = 200
 NUMBERS_BESIDE = 4
 """A row with prose is a row of metrics if it has a step and this many numbers for each text."""
 
+MAX_ELEMENTS = 16
+"""A longer list is data, not metrics of the devices of a machine or of the groups of an optimizer."""
 _MAX_DEPTH = 16
 _NUMBER = re.compile(r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf|infinity)", re.IGNORECASE | re.ASCII)
 _INTEGER = re.compile(r"(\d{1,18})(?:/(\d{1,18}))?", re.ASCII)
@@ -127,6 +133,31 @@ def flatten(row: Row) -> Row:
         elif key != "config":
             _join(flat, f"{key}/", value, 1)
     return inside | flat
+
+
+def with_elements(row: Row) -> Row:
+    """Return a flat row with the elements of its short lists as entries of their own: "gpu/0/util", "lr/1".
+
+    Elements are numbers, or objects of numbers. A row without a step, which may be a sample, keeps its lists."""
+    if not any(type(value) is list for value in row.values()) or not has_step(row):
+        return row
+    if any(is_sample(key, value) for key, value in row.items()):
+        return row
+    flat: Row = {}
+    for key, value in row.items():
+        if type(value) is list and 0 < len(value) <= MAX_ELEMENTS and all(map(_is_element, value)):
+            elements = {str(index): element for index, element in enumerate(value)}
+            _join(flat, f"{key}/", elements, 1)
+        else:
+            flat[key] = value
+    return flat
+
+
+def _is_element(value: Any) -> bool:
+    kind = type(value)
+    if kind is dict:
+        return all(type(inner) is int or type(inner) is float for inner in value.values())
+    return kind is int or kind is float
 
 
 def _join(flat: Row, prefix: str, inner: Row, depth: int) -> None:

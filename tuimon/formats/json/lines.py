@@ -68,7 +68,7 @@ class MetricLines(JSONLines):
 
     def __init__(self) -> None:
         super().__init__(self._points, lambda: self._reader.remark)
-        self._reader = RowReader(Names())
+        self._reader = RowReader(Names(), lists=True)
         self._texts = TextRows()
         self._read_events = clearml.reader()
 
@@ -96,17 +96,14 @@ def decoder() -> MetricLines:
 
 def tail(head: bytes, data: bytes) -> list[Item]:
     """Read the last rows, from the first one that has a step, as Format.tail."""
-    reader = RowReader(Names(), step_before=UNKNOWN_STEP)
+    reader = RowReader(Names(), step_before=UNKNOWN_STEP, lists=True)
     lines = JSONLines(lambda values: reader.read([_metrics_of(value) for value in values if type(value) is dict]))
+    parsed = map(_parsed, head[: head.rfind(b"\n") + 1].split(b"\n"))
+    first = next((row for row in parsed if isinstance(row, dict) and "epoch" in row), {})
+    reader.find_batch_key([first])
     points = with_step(lines.feed(data[data.find(b"\n") + 1 :]))
-    return points if reader.overall_steps.known_from(_first_epoch(head)) else []
-
-
-def _first_epoch(head: bytes) -> float | None:
-    """Return the epoch of the first row that has one."""
-    rows = map(_parsed, head[: head.rfind(b"\n") + 1].split(b"\n"))
-    epochs = (row.get("epoch") for row in rows if isinstance(row, dict))
-    return next((epoch for epoch in epochs if type(epoch) in (int, float)), None)
+    epoch = first.get("epoch")
+    return points if reader.overall_steps.known_from(epoch if type(epoch) in (int, float) else None) else []
 
 
 def _metrics_of(row: dict[str, Any]) -> dict[str, Any]:

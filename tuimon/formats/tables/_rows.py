@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tuimon.formats._shared.cells import Mask, read_cells
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import MissingSteps, Names
-from tuimon.formats._shared.rows import COUNTER_KEYS, seconds
+from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, seconds
 from tuimon.formats.tables._header import Header
 from tuimon.model.points import Floats, Points, Steps
 
@@ -49,7 +49,12 @@ class Rows:
         self.missing_steps = MissingSteps()
         lower = [name.lower() for name in header.names]
         self._counters = {column for column in header.steps if lower[column] in _COUNTERS}
-        self._epoch = lower.index("epoch") if "epoch" in lower and self._counters else None
+        self._epoch = lower.index("epoch") if "epoch" in lower else None
+        self._batch_column: int | None = None
+        self._batch: int | None = None
+        """Column of a counter within an epoch, until its first value shows whether it is one."""
+        if [lower[column] for column in header.steps] == ["epoch"]:
+            self._batch = next((lower.index(key) for key in BATCH_KEYS if key in lower), None)
         self.overall_steps = OverallSteps()
         self._start_time = start_time
         self._elapsed = header.names.index("t") if "t" in header.names and start_time == start_time else None
@@ -133,9 +138,12 @@ class Rows:
 
     def _steps(self, values: Floats, present: Mask) -> tuple[Steps, Mask]:
         """Return (steps, mask of rows that have one), and clear the cells they came from in `present`."""
+        if self._batch is not None and self._epoch is not None:
+            self._decide_batch(values, present, self._batch, self._epoch)
         steps = np.zeros(len(values), np.int64)
         has_step = np.zeros(len(values), np.bool_)
         counted = np.zeros(len(values), np.bool_)
+        by_epoch = np.zeros(len(values), np.bool_)
         epochs = None if self._epoch is None else np.where(present[:, self._epoch], values[:, self._epoch], np.nan)
         for column in list(self._step_columns):
             numbers = values[:, column]
@@ -145,16 +153,30 @@ class Rows:
                 known[fractions[0] :] = False
                 self._step_columns.remove(column)
             known &= ~has_step
+            if column == self._batch_column and epochs is not None:
+                known &= ~np.isnan(epochs)
             steps[known] = numbers[known]
             has_step |= known
             if column in self._counters:
                 counted |= known
+            elif column == self._epoch:
+                by_epoch |= known
             if "/" not in self.header.names[column]:
                 present[known, column] = False
-        if epochs is not None and not self.overall_steps.continues:
-            has_step &= ~self.overall_steps.same_epoch(epochs, counted)
+        if epochs is not None and self._counters:
+            has_step &= ~(by_epoch & self.overall_steps.same_epoch(epochs, counted))
             steps = self.overall_steps.convert(steps, epochs, counted)
         return steps, has_step
+
+    def _decide_batch(self, values: Floats, present: Mask, batch: int, epoch: int) -> None:
+        """Decide from the first row with an epoch whether `batch` is a counter."""
+        first = np.flatnonzero(present[:, epoch])[:1]
+        if len(first):
+            self._batch = None
+            if present[first[0], batch] and values[first[0], batch] == 0:
+                self._step_columns.insert(0, batch)
+                self._counters.add(batch)
+                self._batch_column = batch
 
 
 def _seconds(numbers: Floats) -> Floats:
