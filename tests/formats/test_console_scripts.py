@@ -101,7 +101,7 @@ def read(text: str) -> dict[str, list[tuple[int, float]]]:
             "I0503 10:00:01.123456 140123 train.py:88] step = 100, loss = 2.5 (1.234 sec)\n"
             "I0503 10:00:02.123456 140123 solver.cpp:239] Iteration 200 (1.5 iter/s, 2s/100 iters), loss = 2.25\n"
             "I0503 10:00:03.123456 140123 logging_writer.py:48] [300] accuracy=0.5, loss=2.125\n",
-            {"loss": [(100, 2.5), (200, 2.25), (300, 2.125)], "accuracy": [(300, 0.5)]},
+            {"loss": [(100, 2.5), (200, 2.25), (300, 2.125)], "accuracy": [(300, 0.5)], "iter/s": [(200, 1.5)]},
         ),
         (
             "INFO:tensorflow:loss = 0.5, step = 100 (1.2 sec)\nINFO:tensorflow:global_step/sec: 80.1\n"

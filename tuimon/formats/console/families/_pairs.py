@@ -1,12 +1,15 @@
 """Names and numbers in the lines of people's own scripts, joined by "=", ":", "is" or a blank.
 
     loss=0.5 lr: 1e-05, tokens 1,055,123                  a comma between three digits separates thousands
+    loss 0,8123 | acc 0,81                                decimal commas, where a number begins with "0,"
+    tok/s 12.1k | loss 0.5 | 3.1M params/s (1,053 it/s)   12100; a number before a unit of speed is a metric "it/s"
     val loss 5.3211, val time: 120.11 ms                  both kinds in one line
     loss[loss=0.37, simple_loss=0.41], tot_loss[loss=…]   loss, loss/simple_loss, tot_loss
     episodic_return=[15.0], lr: [0.01], loss is 0.19
 
 Blanks count only if the whole text consists of such pairs, or of two or more parts between commas or bars, at least
-half of them pairs and one of these with a fraction. All expressions take linear time.
+half of them pairs and one of these with a fraction. A number is read whole or not at all: "loss 2,305" without other
+decimal commas may be 2.305 or 2305. All expressions take linear time.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from math import nan
 
 from tuimon.formats.console.families._values import NUMBER, Pair
 
@@ -21,20 +25,44 @@ _UNIT = (
     r"(?:%|ms|us|s|sec|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s(?:ec)?|tok/s(?:ec)?|samples?/s(?:ec)?|"
     r"ima?ge?s?/s(?:ec)?|TFLOPS)?"
 )
-_END = r"(?=[\s,;|()\]}]|\.?$|\.\s)(?!,\d{3}(?!\d))"
-_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?{_UNIT}{_END}"
+_END = (
+    r"(?=[\s,;|()\]}]|\.?$|\.\s)"
+    r"(?!\s(?-i:[kKMGT])(?:\s{1,4}[A-Za-z]{1,15}/s|\s{0,4}[,;|)]|\s{0,4}$)|\s?[x*]\s?10(?:\^|\*\*|e))"
+)
+"""The end of a number, which no factor follows: "12.3 K tok/s", "1.5 x 10^3"."""
+_SUFFIX = r"(?-i:([kKM]))(?:[A-Za-z]{1,15}/s(?:ec)?)?"
+_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?(?:{_SUFFIX}|{_UNIT}){_END}"
+"""Groups: the number, and k, K or M."""
+_BYTES = re.compile(r"mem|ram\b|cache|size|disk|rss|alloc|reserved|gpu", re.IGNORECASE)
+"""Occurs in names of sizes, of which K and M may mean 1024 and 1024²."""
+_MEASURED = _VALUE + r"(?:\s(?:[A-Za-z]{1,15}/s(?:ec)?|[GM]i?B)(?=[\s,;|)]|$))?"
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
-_TILE = re.compile(rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_VALUE}", re.IGNORECASE | re.ASCII)
+_TILE = re.compile(
+    rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_MEASURED}", re.IGNORECASE | re.ASCII
+)
 _WORDED = re.compile(
-    rf"[\s,;|]{{0,8}}((?:[A-Za-z_][\w./@-]{{0,40}}\s{{1,8}}){{1,3}})=?\s?{_VALUE}", re.IGNORECASE | re.ASCII
+    rf"[\s,;|]{{0,8}}((?:[A-Za-z_][\w./@-]{{0,40}}\s{{1,8}}){{1,3}})=?\s?{_MEASURED}",
+    re.IGNORECASE | re.ASCII,
 )
 _LISTED = r"[A-Za-z_][\w./@-]{0,40}"
 _PART = re.compile(
-    rf"\s{{0,8}}({_LISTED}(?: {_LISTED}){{0,3}})\s{{1,8}}{_VALUE}\s{{0,4}}(?:\([^()]{{0,20}}\)\s{{0,4}})?",
+    rf"\s{{0,8}}({_LISTED}(?: {_LISTED}){{0,3}})\s{{1,8}}{_MEASURED}\s{{0,4}}(?:\([^()]{{0,20}}\)\s{{0,4}})?",
     re.IGNORECASE | re.ASCII,
 )
 _GROUP = re.compile(r"(?<![\w./-])([A-Za-z_][\w./-]{0,60})\[([^\[\]=]{1,60}=[^\[\]]*+)\]", re.ASCII)
-_THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:,\d{3}){1,6}+)(?![\d,]\d|\d)", re.ASCII)
+_THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:,\d{3}){1,6}+)(?![\d,]\d|\d)", re.ASCII)
+_UNCERTAIN = re.compile(r"(?:loss|acc\w{0,8})\W{1,4}$", re.IGNORECASE | re.ASCII)
+"""Precedes a number that usually has a fraction, so that its comma may be a decimal comma."""
+_NO_THOUSANDS = re.compile(r"(?<![\d.,])(?:0,\d{2,}|\d{1,9},(?:\d{1,2}|\d{4,}))(?![\d,.])", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"(?:[=:]\s{0,8}|[A-Za-z_]\s{1,8})-?0,\d{2,20}(?=[eE\s;|%)]|,\s|$)", re.ASCII)
+_WITH_COMMA = re.compile(r"(?<![\w.,])([+-]?\d{1,18}),(\d{1,20})(?![\d,.])", re.ASCII)
+_POINT = re.compile(r"\d\.\d")
+_RATE = re.compile(
+    r"(?:^|(?<=[|,;\t])|(?<=\s-)|(?<=[\d%])(?=[\s(])|(?<=/s)(?=[\s(])|(?<=\d[kKMGs%])(?=\s))\s{0,8}\(?"
+    rf"({NUMBER})([kKM]?)\s?([A-Za-z]{{1,15}}/s(?:ec)?|s/(?:it|step|batch))(?![\w/])\)?",
+    re.ASCII,
+)
+"""A number before a unit of speed that is not the value of a name before it."""
 _LIST_OF_ONE = re.compile(rf"(?<=[=:])(\s?)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
 _IS = re.compile(r"([\w@.-]{1,40}) is (?=[+-]?\.?\d)", re.ASCII)
 _SEPARATOR = re.compile(r",\s|\||\t")
@@ -67,8 +95,7 @@ def metric_pairs(text: str) -> list[Pair]:
     """Return the pairs of a text. A name that occurs twice gets the stage named before it as prefix:
     "train loss=1 acc=0.9, val loss=2 acc=0.8" gives "train acc" and "val acc"."""
     groups: list[Pair] = []
-    if "," in text and _THOUSANDS.search(text):
-        text = _THOUSANDS.sub(lambda match: match[1].replace(",", ""), text)
+    text, rates = _without_rates(_without_commas(text) if "," in text else text)
     if " is " in text:
         text = _IS.sub(lambda match: f"{match[1]}: " if _METRIC.search(match[1]) else match[0], text)
     if "=[" in text or ":[" in text or ": [" in text:
@@ -79,6 +106,8 @@ def metric_pairs(text: str) -> list[Pair]:
         if groups:
             text = _GROUP.sub(" , ", text)
     pairs = groups + (_consecutive(text) or _joined(text) or _listed(text) or _worded(text))
+    if pairs and rates:
+        pairs += rates
     if len(dict(pairs)) == len(pairs):
         return pairs
     names = [name for name, _ in pairs]
@@ -95,6 +124,50 @@ def names_a_metric(pairs: Iterable[Pair]) -> bool:
     return any(_METRIC.search(name) for name, _ in pairs)
 
 
+def _without_commas(text: str) -> str:
+    """Return the text without separators of thousands and with decimal points, where commas are certain to be either;
+    other numbers with commas are left as they are, and NUMBER does not match them."""
+    if _NO_THOUSANDS.search(text):
+        if _DECIMAL_COMMA.search(text) and not _POINT.search(text):
+            return _WITH_COMMA.sub(r"\1.\2", text)
+        return text
+
+    def whole(match: re.Match[str]) -> str:
+        start, end = match.span()
+        fraction = text[end : end + 1] == "."
+        uncertain = match[0].count(",") == 1 and not fraction and _UNCERTAIN.search(text[max(0, start - 20) : start])
+        return match[0] if uncertain else match[0].replace(",", "")
+
+    return _THOUSANDS.sub(whole, text)
+
+
+def _without_rates(text: str) -> tuple[str, list[Pair]]:
+    """Return the text without numbers before units of speed, and these as pairs (unit, number)."""
+    if "/s" not in text and "s/" not in text:
+        return text, []
+    rates = [(match[3], _scaled(match[1], match[2])) for match in _RATE.finditer(text)]
+    if not rates:
+        return text, []
+    names = [name for name, _ in rates]
+    rates = [(name, value) for name, value in rates if names.count(name) == 1]
+    return _RATE.sub("", text).rstrip(" |,;-"), rates
+
+
+def _scaled(number: str, factor: str | None) -> float:
+    """Return the value of a number with the suffix k, K or M, or none, as if it had been printed in full."""
+    if not factor:
+        return float(number)
+    exponent = 6 if factor == "M" else 3
+    return float(f"{number}e{exponent}") if number[-1] in "0123456789." and "e" not in number.lower() else nan
+
+
+def _value(name: str, match: re.Match[str], group: int) -> list[Pair]:
+    """Return the pair of a name and the _VALUE whose number is a group of the match; [] if the value is not certain."""
+    if match[group + 1] and (_BYTES.search(name) or not match[group][-1].isdecimal()):
+        return []
+    return [(name, _scaled(match[group], match[group + 1]))]
+
+
 def _of_group(group: str, inside: str) -> Iterator[Pair]:
     for name, value in _joined(inside):
         yield group if group.endswith(name) else f"{group}/{name}", value
@@ -107,7 +180,7 @@ def _consecutive(text: str) -> list[Pair]:
         match = _TILE.match(text, position)
         if match is None or match[1].lower() in _WORDS:
             return []
-        values.append((match[1], float(match[2])))
+        values += _value(match[1], match, 2)
         position = match.end()
     return values
 
@@ -119,7 +192,7 @@ def _worded(text: str) -> list[Pair]:
         match = _WORDED.match(text, position)
         if match is None or not _WORDS.isdisjoint(match[1].lower().split()):
             return []
-        values.append((" ".join(match[1].split()), float(match[2])))
+        values += _value(" ".join(match[1].split()), match, 2)
         position = match.end()
     return values if names_a_metric(values) and any(value % 1 for _, value in values) else []
 
@@ -131,7 +204,7 @@ def _listed(text: str) -> list[Pair]:
     pairs = [pair for part in parts if (pair := _PART.fullmatch(part)) and _WORDS.isdisjoint(pair[1].lower().split())]
     if len(parts) < 2 or 2 * len(pairs) < len(parts) or all(pair[2].isdecimal() for pair in pairs):
         return []
-    return [(pair[1], float(pair[2])) for pair in pairs]
+    return [value for pair in pairs for value in _value(pair[1], pair, 2)]
 
 
 def _joined(text: str) -> list[Pair]:
@@ -145,7 +218,7 @@ def _joined(text: str) -> list[Pair]:
         values += listed
         end = match.end()
         if name:
-            values.append((name, float(match[1])))
+            values += _value(name, match, 1)
     if values and end < len(text):
         values += _listed_beside(text[end : end + 1000] + " | ")
     return values
@@ -180,13 +253,18 @@ def contains_a_metric(text: str) -> bool:
 
 
 def listed_pairs(text: str) -> list[Pair]:
-    """Return the pairs with a fraction among the parts between commas, bars or tabs, whatever the others are."""
-    return list(_listed_beside(text + " | "))
+    """Return the pairs with a fraction or % among the parts between commas, bars or tabs, whatever the others are, and
+    numbers before a unit of speed."""
+    text, rates = _without_rates(_without_commas(text) if "," in text else text)
+    pairs = list(_listed_beside(text + " | "))
+    return pairs + rates if pairs else []
 
 
 def _listed_beside(text: str) -> Iterator[Pair]:
     """Yield the pairs of the parts of a list, but for the last part, which belongs to what follows."""
     for part in _SEPARATOR.split(text)[:-1]:
         pair = _PART.fullmatch(part.strip(" :-"))
-        if pair and not pair[2].isdecimal() and _WORDS.isdisjoint(pair[1].lower().split()):
-            yield pair[1], float(pair[2])
+        if pair is None or not _WORDS.isdisjoint(pair[1].lower().split()):
+            continue
+        if not pair[2].isdecimal() or pair[3] or pair.string[pair.end(2) :].startswith("%"):
+            yield from _value(pair[1], pair, 2)

@@ -16,8 +16,9 @@ from tuimon.formats._shared.rows import number as number_of
 
 Pair: TypeAlias = tuple[str, float]
 """(metric name, value)"""
-NUMBER = r"[+-]?(?:(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+|nan|inf(?:inity)?+)"
-"""Regular expression of a number, to be compiled with re.IGNORECASE."""
+NUMBER = r"(?<!\d[,'_])[+-]?(?:(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?![,'_]\d)|nan|inf(?:inity)?+)"
+"""Regular expression of a number, to be compiled with re.IGNORECASE. It does not match a part of a number whose digits
+are grouped (1,231 or 1'231 or 1_231) or that has a decimal comma."""
 _WRAPPED = re.compile(
     rf"(?:(?:np|numpy)\.\w++|(?:torch\.)?tensor|array)\(\s*+\[?({NUMBER})\]?(?:\s*+,[^()\[\]]*+)?\)",
     re.IGNORECASE | re.ASCII,

@@ -4,15 +4,15 @@
     [  120/ 5000] loss=0.52 lr=1e-4
     [batch 46/152, epoch 3/15]: loss_rmse:0.08 loss_inv:0.02          step 46 of epoch 3: (3 - 1) * 152 + 46
 
-A part that is a number with a unit of speed is a metric of that name: "it/s". The line needs the name of a result of
-training, such as a loss or an accuracy, as installers and compilers number their lines in the same way.
+The line needs the name of a result of training, such as a loss or an accuracy, as installers and compilers number their
+lines in the same way.
 """
 
 from __future__ import annotations
 
 import re
 
-from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
+from tuimon.formats.console.families import Family, Line, LineReader
 from tuimon.formats.console.families._line import without_prefix
 from tuimon.formats.console.families._pairs import listed_pairs, metric_pairs, names_a_metric
 
@@ -22,7 +22,6 @@ _PLACE = re.compile(
     r"epoch[ :=]{1,3}(?P<epoch>\d{1,9})(?: ?/ ?(?P<epochs>\d{1,9}))?\]:?(?=\s)",
     re.IGNORECASE | re.ASCII,
 )
-_SPEED = re.compile(rf"(?<![^\s|,])({NUMBER}) ((?:it|step|sample|token|tok|img|image)s?/s|s/it)(?=[\s|,]|$)", re.ASCII)
 _WITHIN = 100
 _MAX_LENGTH = 4000
 
@@ -41,7 +40,6 @@ class BracketedStepReader(LineReader):
         values = metric_pairs(rest) or listed_pairs(rest)
         if step > total or not names_a_metric(values):
             return False
-        values += [(unit, float(speed)) for speed, unit in _SPEED.findall(rest)]
         self.sink.report_progress(step, total)
         return self.sink.add_row(values, step, line)
 

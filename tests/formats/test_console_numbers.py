@@ -1,0 +1,90 @@
+"""Numbers of console text in every notation: each is read whole or not at all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.json_points import feed, series
+
+from tuimon.formats.console.text import ConsoleDecoder
+
+HEADS = ("step {}: ", "[{:03}/099] ", "Epoch {}/99 - ", "{} | ", "Iter {}, ")
+BEFORE = ("name {}", "name: {}", "name={}", "{} name/s", "name {} img/s", "name: {} tok/s", "({} name/s)")
+JOINTS = (" ", " | ", ", ", " - ")
+
+
+def read(text: str) -> dict[str, list[tuple[int, float]]]:
+    metrics = series(feed(ConsoleDecoder(), text.encode()))
+    return {name: [(step, float(value)) for step, value in points] for name, points in metrics.items()}
+
+
+@st.composite
+def printed(draw: st.DrawFn) -> tuple[str, float]:
+    """A number in one of many notations, and its value."""
+    whole = draw(st.integers(0, 10**9))
+    fraction = draw(st.integers(0, 999))
+    notation = draw(st.sampled_from(("comma", "comma and point", "quote", "underscore", "factor", "exponent", "times")))
+    if notation == "comma":
+        return f"{whole:,}", whole
+    if notation == "comma and point":
+        return f"{whole:,}.{fraction}", float(f"{whole}.{fraction}")
+    if notation == "quote":
+        return f"{whole:,}".replace(",", "'"), whole
+    if notation == "underscore":
+        return f"{whole:_}", whole
+    small = whole % 1000
+    if notation == "factor":
+        factor = draw(st.sampled_from("kKMG"))
+        exponent = {"k": 3, "K": 3, "M": 6, "G": 9}[factor]
+        return f"{small}.{fraction}{draw(st.sampled_from(('', ' ')))}{factor}", float(f"{small}.{fraction}e{exponent}")
+    exponent = draw(st.integers(-9, 9))
+    if notation == "exponent":
+        return f"{small}.{fraction}{draw(st.sampled_from('eE'))}{exponent:+03}", float(f"{small}.{fraction}e{exponent}")
+    return f"{small}.{fraction} x 10^{exponent}", float(f"{small}.{fraction}e{exponent}")
+
+
+@given(st.sampled_from(HEADS), st.sampled_from(BEFORE), st.sampled_from(JOINTS), printed(), st.booleans())
+def test_a_number_is_read_whole_or_not_at_all(
+    head: str, before: str, joint: str, number: tuple[str, float], first: bool
+) -> None:
+    text, value = number
+    parts = [before.format(text), "loss 0.25"]
+    lines = [head.format(step) + joint.join(parts if first else parts[::-1]) for step in range(1, 4)]
+    points = read("\n".join(lines) + "\n")
+    others = {name: values for name, values in points.items() if name not in ("loss", "epoch")}
+    assert {number for values in others.values() for _, number in values} <= {value}
+    assert {number for _, number in points.get("loss", [])} <= {0.25}
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ("[1/5] loss: 1.0 | 1,231 img/s", {"loss": 1.0, "img/s": 1231.0}),
+        (
+            "[1/5] loss 1.0 | VRAM 9.8/15.9GB (62%) | GPU 97% | 3.11 it/s | ETA 157.9 min",
+            {"loss": 1.0, "GPU": 97.0, "it/s": 3.11},
+        ),
+        ("step 1: loss 1.0 | 12,34@ tokens/s", {"loss": 1.0}),
+        ("step 1: loss 1.3 12.3K tok/s", {"loss": 1.3, "tok/s": 12300.0}),
+        (
+            "step 1: loss 1.1 12.1K tok/s 900 samples/s mem 10.1GB",
+            {"loss": 1.1, "tok/s": 12100.0, "samples/s": 900.0, "mem": 10.1},
+        ),
+        ("step 1: loss 1.1, tok/s 16.1K, 3.1M params/s", {"loss": 1.1, "tok/s": 16100.0, "params/s": 3.1e6}),
+        ("iter 1: loss 0.93 (1,053 it/s)", {"loss": 0.93, "it/s": 1053.0}),
+        ("step 1: loss 0.93, throughput: 12,341 tokens/s", {"loss": 0.93, "throughput": 12341.0}),
+        ("step 1: throughput 12,341 tokens/s loss 0.93", {"loss": 0.93, "throughput": 12341.0}),
+        ("step 1: loss 0.93, mem 512M", {"loss": 0.93}),
+        ("step 1: loss 0.93 | GPU 10.2 GiB", {"loss": 0.93, "GPU": 10.2}),
+        ("epoch 1: loss 0,812 acc 0,81", {"loss": 0.812, "acc": 0.81}),
+        ("epoch 1: loss 2,305 acc 0,81", {"loss": 2.305, "acc": 0.81}),
+        ("epoch 1: loss 2,305 acc 1,00", {}),
+        ("epoch 1: loss 2,305", {}),
+        ("epoch 1: loss 0,812 acc 0.81", {}),
+        ("epoch 1: reward 12,305", {"reward": 12305.0}),
+        ("epoch 1: loss=12,344.25", {"loss": 12344.25}),
+    ],
+)
+def test_numbers_with_commas_factors_and_units(line: str, row: dict[str, float]) -> None:
+    assert {name: value for name, [(_, value)] in read(line + "\n").items()} == row
