@@ -69,6 +69,8 @@ def test_patterns_read_a_log_cut_anywhere(cuts: list[int]) -> None:
         ("a {x}{}b {y}", "a 1 b c b 2 b 3", {"x": "1", "y": "2"}),
         ("loss={loss}", "loss=0.5.1", None),
         ("tokens {tokens}", "tokens 1,234", None),
+        ("{rate} img/s", "loss 0.5 | 1,231 img/s", None),
+        ("{rate} img/s", "loss 0.5 | 231 img/s", {"rate": "231"}),
         ("[{time}] x={x}", "[2026-08-19 12:00:05,5] x=1", {"time": "2026-08-19 12:00:05,5", "x": "1"}),
     ],
 )

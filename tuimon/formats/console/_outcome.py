@@ -32,6 +32,9 @@ _LAST_WORDS = re.compile(
     r"\b[Ee]poch \d+: early stopping|\d+ epochs completed in "
 )
 """Last words of frameworks and home-made scripts that are weaker evidence than those of `_FINISHED`."""
+_BEST_FOLLOWS = " is:"
+_BEST = re.compile(r"\[(\d{1,12})\]\s", re.ASCII)
+"""The round that LightGBM prints in the line after "best iteration is:"."""
 _REFUTED = 60
 """More lines than this after the last words mean that they were about a part of the work."""
 _OF_A_PART = re.compile(r"\b(?:epoch|fold|stage|phase|round|iteration|trial|seed|step|batch) *[#:]? *\d", re.IGNORECASE)
@@ -148,6 +151,9 @@ class Outcome:
         """Read a line after a traceback, or after words that sound like the last ones."""
         text = plain(raw[:_SCANNED])
         if not text or text[0].isspace() or text.startswith((_TRACEBACK, *_CHAINED)):
+            return
+        if self._evidence.endswith(_BEST_FOLLOWS) and (best := _BEST.match(text)):
+            self._evidence = f"{self._evidence.removesuffix(_BEST_FOLLOWS)} {best[1]}"
             return
         if bar := PROGRESS_BAR.match(text):
             count = bar["done"], bar["total"]

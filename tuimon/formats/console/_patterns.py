@@ -117,8 +117,8 @@ def _compiled(piece: _Piece) -> re.Pattern[str]:
             value = rf"['\"]?+{_NUMBER}{stop}['\"]?+|{_WRAPPED}"
             if name in TIME_KEYS:
                 value = rf"{_MOMENT}|{value}"
-            before = _BEFORE_NUMBER if expression else r"(?<![\w.+-])"
-            after = "" if following else r"(?!\w|\.\d|,\d{3}(?!\d))"
+            before = _BEFORE_NUMBER if expression else r"(?<![\w.+-])(?<!\d[,'])"
+            after = "" if following else r"(?!\w|\.\d|[,']\d)"
             expression += f"{before}({value}){after}"
         elif text and _WORD.match(text[-1]):
             expression += r"(?!\w)"
