@@ -24,6 +24,16 @@ EPOCHS = range(1, 13)
     ("text", "wanted"),
     [
         pytest.param(
+            "".join(f"Epoch {e} Batch {b}/200 Loss {e}.5\n" for e in (1, 2) for b in (0, 100))
+            + "Epoch 2 done. train_loss=2.25 val_acc=61%\nEpoch 2 finished: test_loss=0.75\n",
+            {
+                "Loss": [(0, 1.5), (100, 1.5), (200, 2.5), (300, 2.5)],
+                "epoch": [(0, 1), (100, 1), (200, 2), (300, 2), (300, 2), (300, 2)],
+                "train_loss": [(300, 2.25)], "val_acc": [(300, 61)], "test_loss": [(300, 0.75)],
+            },
+            id="the end of an epoch before a name",
+        ),
+        pytest.param(
             "".join(f"epoch {e:3d}\r\nloss: {e}.5\r\ntest accuracy: {e}.25%, (512570/2466133)\r\n" for e in EPOCHS),
             {"loss": [(e, e + 0.5) for e in EPOCHS], "test accuracy": [(e, e + 0.25) for e in EPOCHS]},
             id="padded epoch, and a share with its counts",
@@ -289,3 +299,42 @@ def test_the_best_round_of_lightgbm_is_named_and_not_read_again(tmp_path: Path) 
     (run,) = tuimon.read(tmp_path)
     assert run["valid_1's auc"].steps.tolist() == [10, 20, 30]
     assert (run.state, run.progress.evidence) == ("finished", "Early stopping, best iteration 13")
+
+
+BORDER = "+-------+------------+---------+\n"
+
+
+@pytest.mark.parametrize(
+    ("begin", "rule", "end"),
+    [
+        ("", "|-------|------------|---------|\n", ""),
+        (BORDER, BORDER, BORDER),
+        (
+            "┏━━━━━━━┳━━━━━━━━━━━━┳━━━━━━━━━┓\n",
+            "┡━━━━━━━╇━━━━━━━━━━━━╇━━━━━━━━━┩\n",
+            "└───────┴────────────┴─────────┘\n",
+        ),
+    ],
+    ids=["Markdown", "PrettyTable", "rich"],
+)
+def test_tables_between_bars(begin: str, rule: str, end: str) -> None:
+    rows = "".join(f"| {e:5d} | {1 / e:10.4f} | {50 + e:6.1f}% |\n" for e in EPOCHS)
+    text = f"{begin}| epoch | train_loss | val_acc |\n{rule}{rows}{end}"
+    wanted = {"train_loss": [(e, round(1 / e, 4)) for e in EPOCHS], "val_acc": [(e, 50.0 + e) for e in EPOCHS]}
+    assert read(text) == wanted
+    assert read(text.replace("|", "│") if begin.startswith("┏") else text) == wanted
+
+
+@pytest.mark.parametrize(
+    "epoch",
+    [
+        "Epoch {e}\n┏━━━━━━━━━━━━┳━━━━━━━┓\n┃ Metric     ┃ Value ┃\n┡━━━━━━━━━━━━╇━━━━━━━┩\n│ train_loss │ {e}.5000 │\n"
+        "│ val_loss   │ {e}.2500 │\n└────────────┴────────┘\n",
+        "Epoch {e}\n| train_loss | {e}.5000 |\n| val_loss | {e}.2500 |\n",
+        "----- Epoch {e} -----\ntrain_loss .......... {e}.5000\nval_loss ............ {e}.2500\n"
+        "Elapsed ............. 0:01:01\n",
+    ],
+)
+def test_a_name_and_a_value_in_each_line_below_an_epoch(epoch: str) -> None:
+    text = "".join(epoch.format(e=e) for e in EPOCHS)
+    assert read(text) == {"train_loss": [(e, e + 0.5) for e in EPOCHS], "val_loss": [(e, e + 0.25) for e in EPOCHS]}

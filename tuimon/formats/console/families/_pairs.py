@@ -78,6 +78,8 @@ _ARITHMETIC = re.compile(r"(?:^|\s)[x*/+×÷-]\s?\d")
 """Occurs in a name only if that is the rest of a calculation: "12 m x 18 m = 216"."""
 _NO_WORD = re.compile(r"^[^\w'\"`$<]{1,8}")
 _UNIT_BEFORE = re.compile(r"^(?:s|secs?|seconds|ms|mins?|h|%)\.\s{1,4}")
+_DONE_BEFORE = re.compile(r"^(?:is )?(?:done|finished|completed?|ended)[.:!-]{1,3}\s{1,4}(?=\w)", re.IGNORECASE)
+"""The end of the sentence before a name: "Epoch 1 done. train_loss=0.5"."""
 _MAX_NAME = 60
 _STAGED = re.compile(r"(?:train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test)[ _/.-]", re.IGNORECASE)
 _STAGE_BEFORE = re.compile(r"(train(?:ing)?|val(?:id(?:ation)?)?|eval(?:uation)?|test):\s", re.IGNORECASE)
@@ -238,6 +240,8 @@ def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
         return listed, ""
     if not name[:1].isalpha():
         name = _NO_WORD.sub("", name)  # a symbol before the name
+    if ". " in name or ": " in name:
+        name = _DONE_BEFORE.sub("", name)
     if ". " in name:
         name = _UNIT_BEFORE.sub("", name)  # "Time Elapsed: 10.5 s. Mean Reward: 3"
     if ":" in name:

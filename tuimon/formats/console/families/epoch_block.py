@@ -7,6 +7,7 @@
     Epoch 1/3
       Batch 10/12 - loss: 0.52, acc: 0.81              step 10 of epoch 1: (1 - 1) * 12 + 10
 
+    Training loss ........ 0.5                         also │ train_loss │ 0.5 │, a table of names and values
     Validation loss: 0.0137                            outside a block: of the row before, whatever its step
 
 A line counts if it consists of names and numbers, one name is a result of training and one number has a fraction. It
@@ -50,6 +51,10 @@ _COUNTED = re.compile(r"\(\d{1,12}/\d{1,12}\)", re.ASCII)
 _BATCH = re.compile(
     r"\W{0,8}(?:mini-?)?batch(?:es)?\W{0,4}\s{0,8}(\d{1,12})(?:\s?(?:/|of)\s?(\d{1,12}))?(?![\w.]*\d)", re.IGNORECASE
 )
+_ROW_OF_TABLE = re.compile(r"[|│┃║]?\s{0,80}([^|│┃║]{1,80}?)\s{0,80}[|│┃║]\s{0,80}([^\s|│┃║]{1,40})\s{0,80}[|│┃║]")
+"""A name and a value between bars."""
+_LEADERS = re.compile(r"(?<=\w) ?\.{3,200} ?(?=[+-]?(?:\d|nan|inf))", re.IGNORECASE)
+"""Dots between a name and its value."""
 _TEST_SET = re.compile(r"\W{0,2}(test|val\w*|train\w*) set: Average loss: ", re.IGNORECASE)
 _MAX_LINE = 400
 _MAX_BLOCK = 200
@@ -135,6 +140,9 @@ class EpochBlockReader(LineReader):
 
 def _row(text: str) -> list[Pair]:
     """Return the pairs of a line that consists of nothing else."""
+    if cells := _ROW_OF_TABLE.fullmatch(text):
+        text = f"{cells[1]}: {cells[2]}"
+    text = _LEADERS.sub(": ", text)
     heading = _HEADING.match(text)
     body = _COUNTED.sub("", text[heading.end() :] if heading else text)
     rest = body

@@ -2,9 +2,9 @@
 
     epoch     train_loss  valid_loss  accuracy  time          fastai
     0         1.234567    0.987654    0.712000  00:12
-    | Epoch | Train Loss | Val Acc |                          Markdown
+    | Epoch | Train Loss | Val Acc |                          Markdown, PrettyTable, tabulate, rich
     |-------|------------|---------|
-    | 1     | 0.5        | 0.9     |
+    |     1 |     0.5000 |   90.0% |
 
 The first column is the step and has the name of one. Rows may be interrupted by other lines, but not by many. Names
 between single blanks ("epoch loss acc", "# epoch loss") are a header if a row of numbers follows at once.
@@ -20,7 +20,8 @@ from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink
 _STEP = re.compile(r"(?:global[_ ]?)?(?:epoch|step|iter(?:ation)?|episode|round|generation|it|ep)s?#?", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d][^|]{0,60}")
 _WORDS = re.compile(rf"(?:{_STEP.pattern})(?: [A-Za-z][\w./()%-]{{0,60}}){{1,40}}", re.IGNORECASE)
-_GAP = re.compile(r"\s{2,}|\t|\s?[|│┃]\s?")
+_BARS = "|│┃║"
+_GAP = re.compile(rf"\s{{0,80}}[{_BARS}]\s{{0,80}}|\s{{2,}}|\t")
 _UNIT = re.compile(r"(?<=\d)(?:%|ms|s)$")
 _REMARKS = re.compile(r"notes?|comments?|remarks?|status|best|saved", re.IGNORECASE)
 """Names of a last column that few rows have."""
@@ -70,7 +71,7 @@ class TextTableReader(LineReader):
 
 
 def _cells(text: str) -> list[str]:
-    return [cell.strip() for cell in _GAP.split(text.strip("|│┃ \t"))]
+    return [cell.strip() for cell in _GAP.split(text.strip(f"{_BARS} \t"))]
 
 
 FAMILY = Family(
