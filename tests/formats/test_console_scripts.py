@@ -175,7 +175,7 @@ def test_lines_of_a_log_are_preferred_to_its_bars() -> None:
         bars("Epoch 1: ", (9, 10, ", loss=0.5, acc=0.1"), (10, 10, ", loss=0.4, acc=0.2")),
         "Epoch 1: loss=0.45\n",
     )
-    assert read(bar + line) == {"loss": [(1, 0.45)], "acc": [(9, 0.1), (10, 0.2)]}
+    assert read(bar + line) == {"loss": [(10, 0.45)], "acc": [(9, 0.1), (10, 0.2)], "epoch": [(10, 1)]}
     decoder = ConsoleDecoder()
     items = [*decoder.feed(bar.encode()), *decoder.flush()]
     assert series(items)["loss"] == [(9, "0.5"), (10, "0.4")]
@@ -326,3 +326,27 @@ def test_results_that_a_bar_repeats_are_read_when_they_change(read_each: int) ->
     ends = [10, 20, 30, 40, 50, 60]
     assert metrics == {"loss_step": list(range(5, 61, 5)), "val_loss": ends, "loss_epoch": ends}
     assert facts(items, "state")[-1]["evidence"] == "`Trainer.fit` stopped: `max_epochs=6` reached."
+
+
+def bars_of_epoch(epoch: int, *metrics: str) -> str:
+    postfix = "".join(f", {name}={epoch}.5" for name in metrics)
+    return "".join(f"\rEpoch {epoch}/3: " + BAR.format(done // 2, done, 200, postfix) for done in (0, 100, 200)) + "\n"
+
+
+def test_lines_of_epochs_are_at_the_last_step_of_bars_that_are_read() -> None:
+    text = "".join(
+        f"{bars_of_epoch(e, 'loss', 'lr')}Epoch [{e}/3] Train Loss: {e}.25 | Val Loss: {e}.75\n" for e in (1, 2, 3)
+    )
+    points = read(text)
+    assert points["loss"][-1] == (600, 3.5)
+    assert points["Train Loss"] == [(200, 1.25), (400, 2.25), (600, 3.25)]
+    assert points["Val Loss"] == [(200, 1.75), (400, 2.75), (600, 3.75)]
+    assert points["epoch"] == [(200, 1), (400, 2), (600, 3)]
+
+
+def test_lines_of_epochs_are_at_the_epoch_if_they_have_all_metrics_of_the_bars() -> None:
+    text = "".join(f"{bars_of_epoch(e, 'loss')}Epoch [{e}/3] loss: {e}.25 | val_loss: {e}.75\n" for e in (1, 2, 3))
+    assert read(text) == {
+        "loss": [(1, 1.25), (2, 2.25), (3, 3.25)],
+        "val_loss": [(1, 1.75), (2, 2.75), (3, 3.75)],
+    }

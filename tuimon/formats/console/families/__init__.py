@@ -95,6 +95,10 @@ class Sink:
         """True if a guessed step was wrong; passed on as `StreamDecoder.must_reread`."""
         self.fallback_names: set[str] = set()
         """Names of metrics that were added by `add_fallback`."""
+        self.bar_in_epoch: tuple[int, int] = (-1, 0)
+        """(epoch, step) of the last progress bar that is named after its epoch."""
+        self.bar_names: frozenset[str] = frozenset()
+        """Names of the metrics of that bar."""
         self.line_steps: list[tuple[int, int]] | None = None
         """(offset of the line, step) of each row whose step was logged; None if they are not recorded."""
         self.points = PointsBuilder()
@@ -149,6 +153,15 @@ class Sink:
             if name in self.fallback_names or not self.points.has(name):
                 self.fallback_names.add(name)
                 self.points.add(name, step, value, time)
+
+    def step_of_epoch(self, epoch: int, row: list[Pair]) -> int | None:
+        """Return the last step of an epoch whose batches are counted by a progress bar, or None. If all metrics of the
+        bar are those of other lines, such as this row, the bar gives no points and its steps are not used."""
+        names = {name for name, _ in row}
+        given = any(
+            name not in names and (name in self.fallback_names or not self.points.has(name)) for name in self.bar_names
+        )
+        return self.bar_in_epoch[1] if given and epoch == self.bar_in_epoch[0] else None
 
     def report_progress(self, step: int, total: int) -> None:
         """Emit a Fact("progress", ...) if the total number of steps has changed."""

@@ -7,7 +7,8 @@
     Epoch: [0][  10/5005]  Loss 7.01 (7.10)                 PyTorch's examples, with tabs; also [0]  [ 10/5005]
     | epoch   1 |   200/ 2928 batches | lr 5.00 | loss 5.5  PyTorch's word_language_model
     epoch 001:    100 / 5000 loss=10.5, ppl=1500.2          fairseq
-    Epoch 3: Train Loss: 0.5 Val Loss: 0.6                  names of several words
+    Epoch 3: Train Loss: 0.5 Val Loss: 0.6                  names of several words; at the last batch of epoch 3, if
+                                                            lines or progress bars that are read count its batches
     Ep 3 | Reward: 12.5                                     also "it", "round", "generation"; epoch_3, 第3轮
     Cost after iteration 100: 0.648                         the step after the name of the metric
     epoch 3 train loss 0.5 val loss 0.6                     names of several words and nothing else
@@ -141,6 +142,8 @@ class PlainReader(LineReader):
         values = metric_pairs(_QUOTED.sub(r"\1", rest) if "{" in rest and "{" not in text[:end] else rest)
         if not values:
             return self._read_after(text, line)
+        if epoch is None and "epoch" in kind and (place := self.sink.step_of_epoch(step, values)) is not None:
+            epoch, (step, total) = step, (place, None)
         if kind[-1] == "s" and not total and all(_SET.fullmatch(name) for name, _ in values):
             return False
         if validation:

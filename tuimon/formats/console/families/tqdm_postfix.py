@@ -94,6 +94,9 @@ class TqdmPostfixReader(LineReader):
         if stage:
             prefix = "test/" if stage[1].lower().startswith("test") else "val/"
             row = [(prefix + metric, value) for metric, value in row]
+        elif epoch and done:
+            self.sink.bar_in_epoch = int(epoch[1]), bar.step
+            self.sink.bar_names = frozenset(name for name, _ in row)
         bar.row, bar.time = row, line.time
         return False
 
