@@ -38,6 +38,7 @@ from tuimon.formats.console._recognise import is_console_name, is_text, mentions
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
 from tuimon.formats.console.families import Family, Line, Sink, parse_timestamp
+from tuimon.formats.console.families._pairs import FRACTION, contains_a_metric
 from tuimon.model.points import Damage, Item, Points
 
 __all__ = (
@@ -49,6 +50,8 @@ MAX_ROW = 2 << 20
 """Bytes. A longer line is a dump of prompts rather than a row of metrics; it is text only."""
 MAX_TASKS = 4096
 """Maximum number of labels; lines with other labels are read as those of one task."""
+_MAX_NOTED = 120
+"""Characters of a line that are shown in a remark."""
 _CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that no trainer prints in a line of metrics."""
 
@@ -81,6 +84,8 @@ class ConsoleDecoder(StreamDecoder):
         self._damage: list[Item] = []
         self._open_blocks = 0
         """Number of readers that await more lines of a block."""
+        self._first_unread = ""
+        """The first line with a result of training that gave no row, while no line has given one."""
 
     def feed(self, data: bytes) -> Sequence[Item]:
         self._read_all(data)
@@ -222,6 +227,8 @@ class ConsoleDecoder(StreamDecoder):
                     self._outcome.row_followed(task.sink)
                 if used:
                     break
+        if not (used or self._first_unread or self._sink.points.names) and line is not None and ended:
+            self._note_unread(line)
         if task.blocks and ended:
             for index, reader in list(task.blocks.items()):
                 reader.lines_awaited -= 1
@@ -229,6 +236,12 @@ class ConsoleDecoder(StreamDecoder):
                     del task.blocks[index]
             self._open_blocks += len(task.blocks)
         return used
+
+    def _note_unread(self, line: Line) -> None:
+        """Keep the line for the remark if it looks like one of metrics."""
+        text = line.text[:_MAX_NOTED]
+        if contains_a_metric(text) and FRACTION.search(text):
+            self._first_unread = text.strip()
 
     def _read_held_lines(self) -> None:
         """Read the lines that were held until their labels were known."""
@@ -249,6 +262,10 @@ class ConsoleDecoder(StreamDecoder):
         """Return a list to which (offset of the line, step) of each later row that names its step is appended."""
         self._sink.line_steps = []
         return self._sink.line_steps
+
+    @property
+    def remark(self) -> str:
+        return f'"{self._first_unread}" is not understood' if self._first_unread and not self._sink.points.names else ""
 
     @property
     def must_reread(self) -> bool:

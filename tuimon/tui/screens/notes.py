@@ -117,7 +117,7 @@ def _files(run: Run) -> list[Row]:
         problems = [] if status is None or status.state == "current" else [status.state]
         if status is not None and status.damaged:
             problems.append(damage_text(status.damaged, status.damaged_bytes))
-        if status is not None and status.message:
+        if status is not None and status.message and not (run.point_count and _is_other_text(stream)):
             if status.message.startswith(status.state):
                 problems = problems[1:]
             problems.append(clean(status.message))
@@ -125,6 +125,12 @@ def _files(run: Run) -> list[Row]:
             problems.append("waiting")
         groups.setdefault((clean(stream.info.format), clean(stream.info.source), *problems), []).append(stream)
     return [_source(streams, *facts) for facts, streams in groups.items()]
+
+
+def _is_other_text(stream: StreamView) -> bool:
+    """Return whether a stream is console text that can be read, so that its message is only about lines without points;
+    they matter in a run without any other."""
+    return stream.info.format == "console" and stream.status is not None and stream.status.state == "current"
 
 
 def _source(streams: list[StreamView], log_format: str, source: str, *problems: str) -> Row:
