@@ -53,6 +53,7 @@ _GROUP = re.compile(r"(?<![\w./-])([A-Za-z_][\w./-]{0,60})\[([^\[\]=]{1,60}=[^\[
 _THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}(?:,\d{3}){1,6}+)(?![\d,]\d|\d)", re.ASCII)
 _UNCERTAIN = re.compile(r"(?:loss|acc\w{0,8})\W{1,4}$", re.IGNORECASE | re.ASCII)
 """Precedes a number that usually has a fraction, so that its comma may be a decimal comma."""
+_GROUPED = re.compile(r"\d,\d", re.ASCII)
 _NO_THOUSANDS = re.compile(r"(?<![\d.,])(?:0,\d{2,}|\d{1,9},(?:\d{1,2}|\d{4,}))(?![\d,.])", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"(?:[=:]\s{0,8}|[A-Za-z_]\s{1,8})-?0,\d{2,20}(?=[eE\s;|%)]|,\s|$)", re.ASCII)
 _WITH_COMMA = re.compile(r"(?<![\w.,])([+-]?\d{1,18}),(\d{1,20})(?![\d,.])", re.ASCII)
@@ -129,6 +130,8 @@ def names_a_metric(pairs: Iterable[Pair]) -> bool:
 def _without_commas(text: str) -> str:
     """Return the text without separators of thousands and with decimal points, where commas are certain to be either;
     other numbers with commas are left as they are, and NUMBER does not match them."""
+    if not _GROUPED.search(text):
+        return text
     if _NO_THOUSANDS.search(text):
         if _DECIMAL_COMMA.search(text) and not _POINT.search(text):
             return _WITH_COMMA.sub(r"\1.\2", text)
@@ -147,12 +150,17 @@ def _without_rates(text: str) -> tuple[str, list[Pair]]:
     """Return the text without numbers before units of speed, and these as pairs (unit, number)."""
     if "/s" not in text and "s/" not in text:
         return text, []
-    rates = [(match[3], _scaled(match[1], match[2])) for match in _RATE.finditer(text)]
+    rates: list[Pair] = []
+
+    def take(match: re.Match[str]) -> str:
+        rates.append((match[3], _scaled(match[1], match[2])))
+        return ""
+
+    text = _RATE.sub(take, text)
     if not rates:
-        return text, []
+        return text, rates
     names = [name for name, _ in rates]
-    rates = [(name, value) for name, value in rates if names.count(name) == 1]
-    return _RATE.sub("", text).rstrip(" |,;-"), rates
+    return text.rstrip(" |,;-"), [pair for pair in rates if names.count(pair[0]) == 1]
 
 
 def _scaled(number: str, factor: str | None) -> float:
