@@ -77,6 +77,7 @@ def test_a_number_is_read_whole_or_not_at_all(
         ("step 1: throughput 12,341 tokens/s loss 0.93", {"loss": 0.93, "throughput": 12341.0}),
         ("step 1: loss 0.93, mem 512M", {"loss": 0.93}),
         ("step 1: loss 0.93 | GPU 10.2 GiB", {"loss": 0.93, "GPU": 10.2}),
+        ("step 1: tokens 12.3 k loss 0.93", {}),
         ("epoch 1: loss 0,812 acc 0,81", {"loss": 0.812, "acc": 0.81}),
         ("epoch 1: loss 2,305 acc 0,81", {"loss": 2.305, "acc": 0.81}),
         ("epoch 1: loss 2,305 acc 1,00", {}),
