@@ -8,12 +8,14 @@ import io
 import math
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.json_points import damage, feed, rows
 
 from tuimon.formats._shared import lines as _lines
+from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.rows import number, seconds
 from tuimon.formats.tables import _rows as table_rows
 from tuimon.formats.tables._decoder import TableDecoder
@@ -78,6 +80,8 @@ def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
     if len(steps) > 1 and "" in steps:
         steps.remove("")
     by_name = {name.lower(): name for name in header}
+    counted = bool(table_rows._COUNTERS & set(steps)) and "epoch" in by_name
+    overall = OverallSteps()
     result: list[list[Point]] = []
     step_before: int | None = None
     for line in cells:
@@ -91,14 +95,20 @@ def points_of(header: list[str], cells: list[list[str]]) -> list[list[Point]]:
                 wall_time, _ = time, points.pop(name, None)
                 break
         step: int | None = None
+        epoch = np.array([points.get("epoch", math.nan)])
+        counter = np.array([False])
         for name in list(steps):
             logged = points.get(by_name[name], math.nan)
             if abs(logged) < 2**53 and not logged.is_integer():
                 steps.remove(name)
             elif abs(logged) < 2**53 and step is None:
-                step = int(logged)
+                step, counter[0] = int(logged), name in table_rows._COUNTERS
                 if "/" not in name:
                     del points[by_name[name]]
+                if name == "epoch" and counted and overall.same_epoch(epoch, counter)[0]:
+                    step = None
+        if counted and step is not None:
+            step = int(overall.convert(np.array([step]), epoch, counter)[0])
         step_before = step_before if step is None else step
         position = sum(map(bool, result)) if step_before is None else step_before
         result.append([(name, position, repr(value), repr(wall_time)) for name, value in points.items()])
