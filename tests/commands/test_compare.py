@@ -15,7 +15,7 @@ from conftest import DATA
 from matplotlib.image import imread
 from support.programs import same_number
 
-from tuimon.analysis.level import level, noise
+from tuimon.analysis.level import noise
 from tuimon.commands import main
 from tuimon.commands.compare import in_order
 from tuimon.exports.compare import as_text
@@ -170,13 +170,3 @@ def test_noise_is_found_under_a_trend_and_spikes_do_not_count() -> None:
     assert noise(np.array([1e300, -1e300, 1e300, -1e300])) > 1e299
     assert noise(np.full(10, 0.3)) == 0
     assert math.isnan(noise(np.array([1.0, np.nan, 2.0])))
-
-
-def test_levels_without_points_or_noise() -> None:
-    empty, single = level(np.array([np.nan])), level(np.array([0.5]))
-    assert empty.count == 0
-    assert math.isnan(empty.value)
-    assert (single.value, single.count) == (0.5, 1)
-    assert math.isnan(single.error)
-    assert single.differs_from(level(np.array([0.25])))
-    assert not single.differs_from(single)

@@ -5,6 +5,11 @@ points, on which a slow trend has little influence (von Neumann, "Distribution o
 Successive Difference to the Variance", 1941). Medians are used instead of squares, so that a few spikes have no
 influence: noise = median |d - median d| / (0.6745 sqrt 2), the factor being that of a normal distribution. If most
 differences are equal, squares are used.
+
+The standard error of a level is at least s / sqrt(n) of the n points that it is the mean of, with their deviation s. It
+is more if the noise of the whole curve is greater than s and s could have come from it by chance, and if the points are
+correlated (a mean of the last 100 episodes): then the means of blocks of points scatter more than independent points
+would explain (Flyvbjerg & Petersen, "Error estimates on averages of correlated data", 1989).
 """
 
 from __future__ import annotations
@@ -23,6 +28,10 @@ _FEWEST = 5
 _QUARTER = 4
 _ROUNDING = 64 * float(np.finfo(np.float64).eps)
 """Noise below this part of the largest value is a rounding error."""
+_FEWEST_BLOCKS = 8
+"""Least number of blocks from which a standard error is estimated."""
+_UNLIKELY = 2.326
+"""Phi^-1(0.99): a smaller deviation has come by chance in less than 1 % of the cases."""
 _SIGNIFICANT = 2.0
 """Standard errors (95 %) that two levels must differ by."""
 
@@ -33,16 +42,25 @@ class Level(Struct, frozen=True):
     value: float
     """Mean of the last points."""
     error: float
-    """Standard error of the mean: noise / sqrt(count); NaN if there are too few points."""
+    """Standard error of the mean; NaN if there is only one point. 0 only if all points are equal."""
     noise: float
-    """Standard deviation of one point; NaN if there are too few points."""
+    """Standard deviation of one point; NaN if there is only one point."""
     count: int
     """Number of points of the mean."""
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the noise is known, without which no other level can be compared with this one."""
+        return math.isfinite(self.value) and math.isfinite(self.error)
+
     def differs_from(self, other: Level) -> bool:
-        """Return whether two levels differ by more than the known noise explains."""
-        known = [error for error in (self.error, other.error) if math.isfinite(error)]
-        return abs(self.value - other.value) > _SIGNIFICANT * math.hypot(*known)
+        """Return whether two levels differ by more than noise explains; False if the noise of one is unknown."""
+        explained = _SIGNIFICANT * math.hypot(self.error, other.error)
+        return self.is_known and other.is_known and abs(self.value - other.value) > explained
+
+    def is_within_noise_of(self, other: Level) -> bool:
+        """Return whether noise explains the difference of two levels; False if the noise of one is unknown."""
+        return self.is_known and other.is_known and not self.differs_from(other)
 
 
 def noise(values: Floats) -> float:
@@ -64,7 +82,39 @@ def level(values: Floats) -> Level:
     if not len(finite):
         return Level(math.nan, math.nan, math.nan, 0)
     count = max(round(len(finite) * _PART), min(_FEWEST, len(finite) // _QUARTER), 1)
-    deviation = noise(finite)
     scale = float(np.abs(finite).max()) or 1.0
-    mean = float((finite[-count:] / scale).mean()) * scale
-    return Level(mean, deviation / math.sqrt(count), deviation, count)
+    window = finite[-count:] / scale
+    mean = float(window.mean()) * scale
+    if count < 2:
+        return Level(mean, math.nan, math.nan, count)
+    deviation = float(window.std(ddof=1)) if window.min() < window.max() else 0.0
+    usual = noise(finite) / scale
+    if deviation < usual and not _is_too_small(deviation / usual, count - 1):
+        deviation = usual
+    error = max(deviation / math.sqrt(count), _error_of_blocks(window))
+    return Level(mean, error * scale, deviation * scale, count)
+
+
+def _is_too_small(ratio: float, freedom: int) -> bool:
+    """Return whether it is unlikely that a sample deviation is this part of the true one.
+
+    Chi-square by the approximation of Wilson & Hilferty, "The Distribution of Chi-square" (1931).
+    """
+    spread = 2 / (9 * freedom)
+    return math.pow(ratio, 2 / 3) < 1 - spread - _UNLIKELY * math.sqrt(spread)
+
+
+def _error_of_blocks(values: Floats) -> float:
+    """Return the greatest standard error of the mean that the means of blocks of 2, 4, 8 … values give, or 0.
+
+    A linear trend is removed first: it is no noise.
+    """
+    error = 0.0
+    if len(values) < 2 * _FEWEST_BLOCKS:
+        return error
+    steps = np.arange(len(values)) - (len(values) - 1) / 2
+    means = values - steps * float(steps @ values) / float(steps @ steps)
+    while len(means) >= 2 * _FEWEST_BLOCKS:
+        means = means[len(means) % 2 :].reshape(-1, 2).mean(axis=1)
+        error = max(error, float(means.std(ddof=1)) / math.sqrt(len(means)))
+    return error

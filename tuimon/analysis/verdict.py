@@ -55,11 +55,11 @@ def verdict(
     if deciding is None:
         return ""
     higher = _BETTER[deciding.meaning.direction]
-    known = [(index, level) for index, level in enumerate(deciding.levels) if level and math.isfinite(level.value)]
+    known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
     (best, first), (next_best, second) = known[:2]
     what = clean(deciding.meaning.label or deciding.name)
-    error = math.hypot(*(item.error for item in (first, second) if math.isfinite(item.error)))
+    error = math.hypot(first.error, second.error)
     noise = f" ± {format_value(error)}" if error else ""
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
@@ -88,7 +88,7 @@ def _deciding(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
         metric
         for metric in metrics
         if metric.meaning.direction in _BETTER
-        and sum(level is not None and math.isfinite(level.value) for level in metric.levels) > 1
+        and sum(level is not None and level.is_known for level in metric.levels) > 1
     ]
     ranks = {concept: rank for rank, concept in enumerate(_DECIDING)}
     return min(comparable, key=lambda metric: ranks.get(metric.meaning.concept or "", len(ranks)), default=None)

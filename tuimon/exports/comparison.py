@@ -167,7 +167,7 @@ def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int
         return ranks
     known.sort(key=lambda pair: pair[1].value, reverse=better == "higher")
     for rank, (i, item) in enumerate(known):
-        tied = rank > 0 and not item.differs_from(known[rank - 1][1])
+        tied = rank > 0 and item.is_within_noise_of(known[rank - 1][1])
         ranks[i] = (rank + 1, tied)
     return ranks
 

@@ -198,8 +198,8 @@ def _cell(own: Level | None, base: Level | None, direction: str, symbols: Symbol
     if base is not None:
         text, role = signed(own.value - base.value, direction)
         significant = own.differs_from(base) and math.isfinite(own.value - base.value)
-        equal = significant or not text or own.value == base.value
-        noise = "" if equal else " ~" if symbols is Symbols.ASCII else " ≈"
+        explained = bool(text) and own.value != base.value and own.is_within_noise_of(base)
+        noise = (" ~" if symbols is Symbols.ASCII else " ≈") * explained
         spans.append((f"  {text}{noise}", role if significant else Role.MUTED))
     return tuple(spans)
 

@@ -1,0 +1,87 @@
+"""Levels and their standard errors, against numpy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tuimon.analysis.level import level
+
+_VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300)
+
+
+def _least_error(window: np.ndarray) -> float:
+    return float(window.std(ddof=1) / math.sqrt(len(window)))
+
+
+def test_a_level_without_points_or_noise_differs_from_nothing() -> None:
+    empty, single = level(np.array([np.nan])), level(np.array([0.5]))
+    assert empty.count == 0
+    assert math.isnan(empty.value)
+    assert (single.value, single.count) == (0.5, 1)
+    assert math.isnan(single.error)
+    other = level(np.array([0.25]))
+    assert not single.is_known
+    assert not single.differs_from(other)
+    assert not single.is_within_noise_of(other)
+    assert level(np.arange(7.0)).count == 1
+    assert not level(np.arange(7.0)).is_known, "one point has no deviation"
+
+
+@pytest.mark.parametrize("last", [[2.416, 2.444, 0.023, 0.022, 0.018], [0.0, 0.0, 3.99, 3.99, 3.99]])
+def test_a_jump_in_the_window_is_in_its_error(last: list[float]) -> None:
+    values = np.array([1.0, 1.001, 1.002, 1.001] * 8 + last)
+    assert level(values[4:]).error == pytest.approx(_least_error(np.array(last)))
+
+
+def test_the_noise_of_an_earlier_part_is_not_that_of_a_quiet_end() -> None:
+    last = np.array([0.00635, 0.0, 0.0, 0.0, 0.0])
+    values = np.append(np.random.default_rng(1).normal(1.0, 0.1, 31), last)
+    assert level(values).error == pytest.approx(_least_error(last))
+    assert level(np.append(values, [3.0] * 5)).error == 0
+
+
+def test_a_few_points_that_are_close_by_chance_have_the_noise_of_the_curve() -> None:
+    random = np.random.default_rng(2)
+    levels = [level(random.normal(0.0, 1.0, 40)) for _ in range(500)]
+    assert {own.count for own in levels} == {5}
+    within = sum(abs(own.value) < 2 * own.error for own in levels)
+    assert within >= 465, "438 with sd / sqrt(5) alone"
+
+
+def test_correlated_points_are_fewer_than_they_seem() -> None:
+    steps = np.random.default_rng(3).normal(0.0, 1.0, 20_100)
+    values = np.convolve(steps, np.ones(20) / 20, "valid")  # a mean of the last 20 episodes
+    window = values[-round(len(values) / 10) :]
+    truth = 1 / math.sqrt(len(window))
+    assert _least_error(window) < 0.3 * truth
+    assert level(values).error == pytest.approx(truth, rel=0.35)
+
+
+def test_a_trend_is_not_correlated_noise() -> None:
+    values = np.arange(1000.0)
+    assert level(values).error == pytest.approx(_least_error(values[-100:]))
+
+
+@given(_VALUES)
+def test_the_error_is_never_below_that_of_independent_points(values: list[float]) -> None:
+    own = level(np.array(values))
+    window = np.array(values[-own.count :])
+    scale = float(np.abs(values).max())
+    assert own.value == pytest.approx(float(window.mean()), abs=1e-12 * scale)
+    if own.count > 1:
+        assert own.error >= _least_error(window) * (1 - 1e-9) - 1e-12 * scale
+        assert own.noise >= own.error or own.count >= 16
+    if own.error == 0:
+        assert float(window.max() - window.min()) <= 1e-12 * scale
+
+
+@given(_VALUES, st.sampled_from([1e-300, 1e-3, 1e301]))
+def test_the_error_scales_with_the_unit(values: list[float], factor: float) -> None:
+    own, scaled = level(np.array(values)), level(np.array(values) * factor)
+    if own.count > 1 and own.error > 1e-9 * float(np.abs(values).max()):
+        assert scaled.error == pytest.approx(own.error * factor, rel=1e-3)
