@@ -6,11 +6,14 @@ import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.programs import run
 
+from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.level import Level
-from tuimon.analysis.verdict import ComparedMetric, verdict
+from tuimon.analysis.verdict import limits, verdict
+from tuimon.store import Curve
 from tuimon.vocabulary import classify
 
 NAMES = ("lr1e-3", "lr1e-4", "lr1e-5")
@@ -26,20 +29,22 @@ def _metric(name: str, *levels: float, error: float = 0.05) -> ComparedMetric:
         (
             [_metric("train/reward", 1.0, 0.5), _metric("train/kl", 1.7, 0.1), _metric("train/learning_rate", 1, 0.1)],
             [("optim.learning_rate", (1e-3, 1e-4)), ("output_dir", ("/a", "/b"))],
-            "lr1e-3 is ahead: reward +0.5000 ± 0.0707; KL to reference 17 times higher;"
+            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 (10 points each); KL to reference 17 times higher;"
             " optim.learning_rate 10 times higher",
         ),
-        ([_metric("train/reward", 0.5, 1.0)], [], "lr1e-4 is ahead: reward +0.5000 ± 0.0707"),
-        ([_metric("eval/loss", 0.5, 1.0)], [], "lr1e-3 is ahead: loss (val) -0.5000 ± 0.0707"),
+        ([_metric("train/reward", 0.5, 1.0)], [], "lr1e-4 is ahead: reward +0.5000 ± 0.0707 (10 points each)"),
+        ([_metric("eval/loss", 0.5, 1.0)], [], "lr1e-3 is ahead: loss (val) -0.5000 ± 0.0707 (10 points each)"),
         (
             [_metric("train/reward", 0.5, 0.52)],
             [("seed", (1, 2))],
-            "No run is ahead: reward of lr1e-4 and lr1e-3 differs by 0.0200 ± 0.0707, which noise explains",
+            "No run is ahead: reward of lr1e-4 and lr1e-3 differs by 0.0200 ± 0.0707 (10 points each), which noise"
+            " explains",
         ),
         (
             [_metric("train/reward", 0.2, 1.0, 0.5)],
             [("loss_type", ("grpo", "dapo", "grpo"))],
-            "lr1e-4 is ahead of lr1e-5, the next of 3 runs: reward +0.5000 ± 0.0707; loss_type dapo instead of grpo",
+            "lr1e-4 is ahead of lr1e-5, the next of 3 runs: reward +0.5000 ± 0.0707 (10 points each); loss_type dapo"
+            " instead of grpo",
         ),
         ([_metric("train/reward", 0.5, 0.5)], [], "No run is ahead: reward of lr1e-3 and lr1e-4 is 0.5000"),
         ([_metric("train/reward", math.nan, 1.0)], [], ""),
@@ -59,5 +64,64 @@ def test_the_command_and_its_json_say_it(tmp_path: Path) -> None:
         (tmp_path / name / "config.json").write_text(json.dumps({"lr": factor * 1e-5}))
     text = run("compare", str(tmp_path)).stdout
     assert text.startswith("fast is ahead: reward +5")
+    assert "(6 points each)" in text.splitlines()[0]
     assert text.splitlines()[0].endswith("; lr 2 times higher")
     assert json.loads(run("compare", str(tmp_path), "--json").stdout)["verdict"] == text.splitlines()[0]
+
+
+def _curve(values: np.ndarray, first: int = 0) -> Curve:
+    return Curve.from_arrays("reward", np.arange(first, first + len(values)), values)
+
+
+def _rewards(*curves: Curve | None) -> ComparedMetric:
+    return compared_metric("reward", classify("reward"), curves)
+
+
+def test_a_short_run_does_not_shorten_the_comparison_of_the_others() -> None:
+    random = np.random.default_rng(4)
+    good, poor = (np.linspace(0, height, 150) + random.normal(0, 0.01, 150) for height in (1.0, 0.8))
+    short = random.normal(0.1, 0.01, 36)
+    two, three = _rewards(_curve(good), _curve(poor)), _rewards(_curve(good), _curve(poor), _curve(short))
+    alone = verdict(NAMES[:2], [two], [])
+    assert alone.startswith("lr1e-3 is ahead: reward +0.")
+    assert alone.endswith("(15 points each)")
+    assert verdict(NAMES, [three], []) == alone.replace("is ahead", "is ahead of lr1e-4, the next of 3 runs")
+    assert three.ends == (149, 149, 35)
+    assert [own.count for own in three.levels if own] == [15, 15, 5]
+    assert three.levels[2] is not None
+    assert three.levels[2].value == pytest.approx(short[-5:].mean())
+    assert limits(NAMES, [three]) == "lr1e-5 ends at step 35 and is compared up to there"
+    assert limits(NAMES[:2], [two]) == ""
+
+
+def test_the_best_two_runs_are_compared_at_a_step_that_both_have_reached() -> None:
+    random = np.random.default_rng(5)
+    slow, fast = (
+        np.linspace(0, height, count) + random.normal(0, 0.01, count) for height, count in ((2, 400), (1, 50))
+    )
+    metric = _rewards(_curve(slow), None, _curve(fast))
+    assert metric.ends == (49, None, 49)
+    poor = _rewards(_curve(slow), _curve(np.append(slow[:300], [0.0] * 80)), _curve(fast))
+    assert poor.ends == (379, 379, 49)
+    sentence = verdict(NAMES, [poor], [])
+    assert sentence.startswith("lr1e-5 is ahead of lr1e-3, the next of 3 runs up to step 49: reward +0.")
+    gap = fast[-5:].mean() - slow[45:50].mean()
+    assert f"+{gap:.4f} ±" in sentence
+    assert limits(NAMES, [poor]) == (
+        "lr1e-5 ends at step 49 and is compared up to there; the others up to step 379, where lr1e-4 ends;"
+        " lr1e-3 reaches 399"
+    )
+
+
+def test_runs_without_common_steps_are_compared_at_their_ends() -> None:
+    metric = _rewards(_curve(np.arange(40.0)), _curve(np.arange(40.0), first=1000))
+    assert metric.ends == (None, None)
+    assert [own.value for own in metric.levels if own] == [37.0, 37.0]
+    assert limits(NAMES[:2], [metric]) == ""
+
+
+def test_a_metric_whose_steps_are_not_those_of_the_run_decides_nothing() -> None:
+    curves = [_curve(np.arange(40.0)), _curve(np.arange(40.0) * 2)]
+    other = compared_metric("reward", classify("reward"), curves, in_steps=False)
+    assert verdict(NAMES[:2], [_rewards(*curves)], [])
+    assert not verdict(NAMES[:2], [other], [])

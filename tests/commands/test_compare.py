@@ -21,7 +21,9 @@ from tuimon.commands.compare import in_order
 from tuimon.exports.compare import as_text
 from tuimon.exports.compare_json import as_json
 from tuimon.exports.comparison import compare
+from tuimon.model.views import Symbols
 from tuimon.monitor.local import open_run
+from tuimon.panels.lists.comparison import comparison_table
 
 EXPORTS = DATA / "exports"
 LONG_AFTER = 4e9
@@ -140,9 +142,12 @@ def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
         assert ours["best"]["value"] == max(values[name])
         assert ours["at_common_step"] == values[name][99]
         assert ours["at_common_seconds"] == values[name][198 // (2 if name == "poor" else 1)]
-        assert ours["level"] == pytest.approx(math.fsum(values[name][90:100]) / 10), "up to the last common step"
-        assert ours["noise"] == pytest.approx(0.01, rel=0.35)
-        assert ours["error"] == pytest.approx(ours["noise"] / math.sqrt(10))
+        window = values[name][-10:] if name == "poor" else values[name][-20:]
+        assert ours["level"] == pytest.approx(np.mean(window)), "the short run is judged at its own end"
+        assert (ours["level_points"], ours["level_step"]) == (len(window), len(values[name]) - 1)
+        assert ours["noise"] == pytest.approx(0.01, rel=0.5)
+        assert ours["noise"] >= np.std(window, ddof=1) * 0.999
+        assert ours["error"] >= ours["noise"] / math.sqrt(len(window)) * 0.999
 
 
 def test_pictures(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,3 +175,42 @@ def test_noise_is_found_under_a_trend_and_spikes_do_not_count() -> None:
     assert noise(np.array([1e300, -1e300, 1e300, -1e300])) > 1e299
     assert noise(np.full(10, 0.3)) == 0
     assert math.isnan(noise(np.array([1.0, np.nan, 2.0])))
+
+
+def test_a_single_point_has_no_rank(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, evaluations, best in (("long", 40, 0.9), ("short", 1, 0.95), ("poor", 40, 0.5)):
+        (tmp_path / name).mkdir()
+        rows = [{"step": step, "eval/reward": best + step % 3 / 100} for step in range(evaluations)]
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["compare", str(tmp_path / "long"), str(tmp_path / "short")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("eval/reward"))
+    shown = {line.split()[0]: line.split()[1] for line in lines[start + 2 : start + 4]}
+    assert shown == {"long": "-", "short": "-"}
+    assert "1 point" in lines[start + 3]
+    assert "is ahead" not in "".join(lines)
+    document = json_of(tmp_path)
+    [metric] = document["metrics"]
+    ranks = {run["name"]: entry["rank"] for run, entry in zip(document["runs"], metric["runs"], strict=True)}
+    assert ranks["short"] is None
+
+
+def test_episodes_are_not_compared_as_if_they_were_steps(tmp_path: Path) -> None:
+    for name, per_episode, gain in (("early", 80, 1.0), ("late", 70, 1.2)):
+        (tmp_path / name).mkdir()
+        names = ["time/total_timesteps", "rollout/ep_rew_mean", *(f"train/loss_{i}" for i in range(40))]
+        rows = [f"{step},{gain * step / 100 + step % 3}" + 40 * ",0.5" for step in range(512, 20_481, 512)]
+        (tmp_path / name / "progress.csv").write_text("\n".join([",".join(names), *rows, ""]))
+        episodes = [f"{200 / gain + i % 7},{per_episode},{i / 10}" for i in range(20_480 // per_episode)]
+        head = ['#{"t_start": 1.7e9, "env_id": "CartPole-v1"}', "r,l,t"]
+        (tmp_path / name / "monitor.csv").write_text("\n".join([*head, *episodes, ""]))
+    runs = open_run(tmp_path).runs
+    document = json_of(tmp_path)
+    rewards = {metric["name"]: metric for metric in document["metrics"] if metric["concept"] == "reward.train"}
+    assert [entry["rank"] for entry in rewards["rollout/ep_rew_mean"]["runs"]] == [2, 1]
+    assert [entry["rank"] for entry in rewards["reward"]["runs"]] == [None, None]
+    assert document["verdict"].startswith("late is ahead: reward +")
+    screen = comparison_table(runs, LONG_AFTER, Symbols.BRAILLE)
+    assert screen[0][0][0] == document["verdict"]
+    lines = list(as_text(compare(runs), LONG_AFTER, full=True))
+    assert "reward, higher is better; not ranked: its steps are not those of the run" in lines

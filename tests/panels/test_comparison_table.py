@@ -111,7 +111,7 @@ def test_what_is_long_or_missing_or_ends_early_is_said(tmp_path: Path) -> None:
     metrics = next(i for i, line in enumerate(shown) if line.startswith("Metrics"))
     assert [line.split()[0][:5] for line in shown[differ + 1 : partly - 1]] == ["lr", "seede"]
     assert [line.split()[0] for line in shown[partly + 1 : metrics - 1]] == ["warmup"]
-    assert shown[metrics + 1].strip() == "compared up to step 39, where dead ends; others reach 99"
+    assert shown[metrics + 1].strip() == "dead ends at step 39 and is compared up to there"
     cut = [line.split()[0] for line in shown[metrics + 2 :] if line.startswith("  …")]
     assert len(set(cut)) == len(cut) == 2
     assert any("format" in name for name in cut)

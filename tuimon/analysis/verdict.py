@@ -1,23 +1,22 @@
 """verdict(): which of some runs is ahead, and what else is very different between it and the next, in one sentence.
 
-    lr1e-3 is ahead: reward +0.51 ± 0.08; KL to reference 17 times higher; learning_rate 10 times higher
+    lr1e-3 is ahead: reward +0.51 ± 0.08 (15 points each); KL to reference 17 times higher; lr 10 times higher
 
-A run is ahead if its level of the most important metric is better than that of every other run by more than the noise
-explains. The rest of the sentence says what is different, not what is the cause.
+A run is ahead if its level of the most important metric is better than that of the next run by more than the noise
+explains, up to the last step that both have reached. The rest of the sentence says what is different, not what is the
+cause.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from msgspec import Struct
-
+from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.level import Level
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
-from tuimon.vocabulary import Meaning
 
 _BETTER = {"up": True, "down": False}
 _DECIDING = ("reward.train", "success.train", "reward.val", "success.val", "success.accuracy", "loss.val", "loss.total")
@@ -29,19 +28,10 @@ _OUTPUTS = ("run_name", "output_dir", "exp_name", "experiment_name", "logging_di
 """Settings that differ between all runs and explain nothing."""
 _RATIO = 2.0
 """Least ratio of two levels that is mentioned."""
+_MOST_NAMED = 3
+"""Maximum number of runs that are named because they ended early."""
 _MOST = 2
 """Maximum number of metrics, and of settings, that are mentioned."""
-
-
-class ComparedMetric(Struct, frozen=True):
-    """A metric of several runs."""
-
-    name: str
-    meaning: Meaning
-    levels: tuple[Level | None, ...]
-    """One for each run; None if it has no such metric."""
-    until: int | None = None
-    """Step up to which the levels are taken if a run has gone further, or None."""
 
 
 def verdict(
@@ -57,17 +47,22 @@ def verdict(
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
-    (best, first), (next_best, second) = known[:2]
+    (best, _), (next_best, _) = known[:2]
+    first, second, step = deciding.pair(best, next_best)
+    if (second.value > first.value) is higher and first.value != second.value:
+        (best, first), (next_best, second) = (next_best, second), (best, first)
     what = clean(deciding.meaning.label or deciding.name)
     error = math.hypot(first.error, second.error)
-    noise = f" ± {format_value(error)}" if error else ""
+    noise = f" ± {format_value(error)} ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
-    until = f" up to step {deciding.until}" if deciding.until is not None else ""
+    until = f" up to step {step}" if step is not None else ""
     names = clean(labels[best]), clean(labels[next_best])
     both = " and ".join(names)
     if first.value == second.value:
         return f"No run is ahead{until}: {what} of {both} is {format_value(first.value)}"
+    if not (first.is_known and second.is_known):
+        return f"No run is ahead{until}: {what} of {both} has too few points ({_counts(first, second)})"
     if not first.differs_from(second):
         return f"No run is ahead{until}: {what} of {both} differs by {apart}{noise}, which noise explains"
     others = [metric for metric in metrics if metric is not deciding]
@@ -78,16 +73,46 @@ def verdict(
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more])
 
 
-def beyond(step: int | None, last_steps: Iterable[int]) -> int | None:
-    """Return the common step if a run has gone further, else None."""
-    return step if step is not None and any(last > step for last in last_steps) else None
+def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> str:
+    """Return up to which steps the runs are compared on the deciding metric, or on the first one; "" if to their ends.
+
+    dead ends at step 39 and is compared up to there; the others up to step 90, where short ends (long reaches 100)
+    """
+    metric = _deciding(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
+    if metric is None or not metric.curves:
+        return ""
+    pairs = zip(labels, metric.curves, metric.ends, strict=True)
+    runs = [(clean(label), int(curve.steps[-1]), end) for label, curve, end in pairs if curve and end is not None]
+    step = max((end for *_, end in runs), default=0)
+    early = [(name, end) for name, _, end in runs if end < step]
+    longer = [(name, last) for name, last, end in runs if last > step]
+    parts = []
+    if early:
+        names = ", ".join(f"{name} ends at step {end}" for name, end in early[:_MOST_NAMED])
+        more = f" and {len(early) - _MOST_NAMED} more end before step {step}" if len(early) > _MOST_NAMED else ""
+        parts.append(f"{names}{more} and {'are' if len(early) > 1 else 'is'} compared up to there")
+    if longer:
+        shortest = next(name for name, last, _ in runs if last == step)
+        others = " the others" if early else " compared"
+        parts.append(
+            f"{others.strip()} up to step {step}, where {shortest} ends; {longer[0][0]} reaches {longer[0][1]}"
+        )
+    return "; ".join(parts)
+
+
+def _counts(first: Level, second: Level) -> str:
+    """Return "15 points each", or "15 and 5 points"."""
+    if first.count == second.count:
+        return f"{first.count} point{'s' * (first.count != 1)} each"
+    return f"{first.count} and {second.count} points"
 
 
 def _deciding(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
     comparable = [
         metric
         for metric in metrics
-        if metric.meaning.direction in _BETTER
+        if metric.in_steps
+        and metric.meaning.direction in _BETTER
         and sum(level is not None and level.is_known for level in metric.levels) > 1
     ]
     ranks = {concept: rank for rank, concept in enumerate(_DECIDING)}
@@ -98,9 +123,10 @@ def _metrics(metrics: Sequence[ComparedMetric], best: int, other: int) -> Iterat
     """Yield the metrics whose levels differ most as ratios, beyond noise."""
     ratios: dict[str, float] = {}
     for metric in metrics:
-        concept, (own, base) = metric.meaning.concept or "", (metric.levels[best], metric.levels[other])
-        if concept.partition(".")[0] not in _NOTABLE or own is None or base is None:
+        concept = metric.meaning.concept or ""
+        if concept.partition(".")[0] not in _NOTABLE or None in (metric.levels[best], metric.levels[other]):
             continue
+        own, base, _ = metric.pair(best, other)
         if own.value > 0 and base.value > 0 and math.isfinite(own.value / base.value) and own.differs_from(base):
             ratios.setdefault(clean(metric.meaning.label or metric.name), own.value / base.value)
     most = sorted(ratios, key=lambda name: -abs(math.log(ratios[name])))[:_MOST]

@@ -17,13 +17,21 @@ _RANKED = 6
 """Number of metrics that are printed in full without --all."""
 _CELL = 24
 """Maximum characters of a cell."""
+_LEGEND = (
+    "level: mean of the last n points, a tenth of those up to the last step that two runs have reached (of fewer than"
+    " 50 points: 5, at most a quarter); a run that ends earlier is judged at its own end; ranks are by level, = marks a"
+    " difference within noise, - an unknown noise"
+)
 
 
 def as_text(comparison: Comparison, now: float, width: int | None = None, full: bool = False) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited). full: print every metric in full, and every setting."""
     names = [clean(label) for label in comparison.labels]
     if verdict := comparison.verdict:
-        yield from (f"{line}" for line in wrapped(verdict, width, indent=0))
+        yield from wrapped(verdict, width)
+    if limits := comparison.limits:
+        yield from wrapped(limits, width)
+    if verdict or limits:
         yield ""
     states = [progress_of(run, now) for run in comparison.runs]
     yield from table(
@@ -46,11 +54,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield from _metric(metric, names, width, left_out.append)
     if in_full:
         yield ""
-        legend = (
-            "level: mean of the last tenth of the points up to the last common step; ranks are by level,"
-            " = marks a difference within noise"
-        )
-        yield from wrapped(legend, width)
+        yield from wrapped(_LEGEND, width)
     if rest := [metric for metric in comparison.metrics if metric not in in_full]:
         yield ""
         cells = [[format_value(e.summary.last) if e else "" for e in metric.entries] for metric in rest]
@@ -93,6 +97,9 @@ def _metric(
         columns.append(Column("at", [str(top[0]) if top else "" for top in tops], need=5))
     columns.append(Column("level", [format_value(e.level.value) for e in entries], need=1))
     columns.append(Column("± error", [e.error_text for e in entries], need=2))
+    if len({e.level_step for e in entries}) > 1:
+        columns.append(Column("until", [str(e.level_step) for e in entries], need=2))
+    columns.append(Column("n", [str(e.level.count) for e in entries], need=3))
     if metric.common_step is not None:
         columns.append(Column(f"step {metric.common_step}", [format_value(e.at_step) for e in entries], need=3))
     if math.isfinite(metric.common_seconds):
@@ -102,6 +109,8 @@ def _metric(
     columns.append(Column("deviation", [format_value(e.summary.numbers.deviation) for e in entries], need=7))
     columns.append(Column("trend", [e.summary.trend.direction for e in entries], need=8, left=True))
     better = f", {metric.better} is better" if metric.better else ""
+    if metric.better and not metric.compared.in_steps:
+        better += "; not ranked: its steps are not those of the run"
     label = label_of(metric.meaning)
     yield f"{clean(metric.name)}" + (f"  ({label}{better})" if label and label != metric.name else better)
     yield from table("run", [name for name, _ in pairs], columns, width, left_out=left_out)

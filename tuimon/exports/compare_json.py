@@ -2,8 +2,8 @@
 
 "verdict" is one sentence, or "". "runs" has the runs in order. Every list in "config" and "metrics" has one item per
 run, null if the run has no such setting or metric. Numbers are written as in summary_json. A rank of 1 is the best
-level; "tied" is true if noise can explain the difference to the next better run. For level, error and noise see
-analysis.level. Fields are only added within a schema number.
+level, null if the noise of the level is unknown, as of one point; "tied" is true if noise can explain the difference to
+the next better run. For level, error and noise see analysis.level. Fields are only added within a schema number.
 """
 
 from __future__ import annotations
@@ -75,6 +75,8 @@ def _entry(entry: Entry, metric: MetricComparison) -> dict[str, Any]:
         "level": known(entry.level.value),
         "error": known(entry.level.error),
         "noise": known(entry.level.noise),
+        "level_step": entry.level_step,
+        "level_points": entry.level.count,
         "trend": summary.trend.direction,
         "rank": entry.rank or None,
         "tied": entry.tied,

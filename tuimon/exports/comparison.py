@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.aligned_steps import counts_alike
+from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
-from tuimon.analysis.level import Level, level
-from tuimon.analysis.verdict import ComparedMetric, beyond, verdict
+from tuimon.analysis.level import Level
+from tuimon.analysis.verdict import limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports._shared import without_secrets
@@ -27,24 +29,27 @@ class Entry(Struct, frozen=True):
 
     summary: MetricSummary
     level: Level
+    level_step: int | None
+    """Step up to which the level is taken; None if the runs have no steps in common."""
     at_step: float
     """Value at the common step; NaN if the run has none."""
     at_time: float
     """Value at the common time since the start; NaN if the run has none."""
     rank: int
-    """1 is the best level; 0 if the metric has no better direction or the run has no finite value."""
+    """1 is the best level; 0 if the metric has no better direction or the noise of the level is unknown."""
     tied: bool
     """True if noise can explain the difference to the next better run."""
 
     @property
     def rank_text(self) -> str:
-        """The rank, with "=" if it is tied, or ""."""
-        return f"{self.rank}{'=' * self.tied}" if self.rank else ""
+        """The rank, with "=" if it is tied, or "-" without a rank."""
+        return f"{self.rank}{'=' * self.tied}" if self.rank else "-"
 
     @property
     def error_text(self) -> str:
-        """The standard error of the level, or ""."""
-        return format_value(self.level.error) if math.isfinite(self.level.error) else ""
+        """The standard error of the level, or the reason why it is unknown."""
+        points = {0: "no point", 1: "1 point"}
+        return points.get(self.level.count) or format_value(self.level.error)
 
 
 class MetricComparison(Struct, frozen=True):
@@ -59,6 +64,7 @@ class MetricComparison(Struct, frozen=True):
     """Longest time since the start (s) that all runs with the metric have reached; NaN if unknown."""
     entries: tuple[Entry | None, ...]
     """One per run, in order; None if the run has no such metric."""
+    compared: ComparedMetric
 
     @property
     def better(self) -> str:
@@ -92,16 +98,12 @@ class Comparison(Struct, frozen=True):
     @property
     def verdict(self) -> str:
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
-        metrics = [
-            ComparedMetric(
-                m.name,
-                m.meaning,
-                tuple(entry.level if entry else None for entry in m.entries),
-                beyond(m.common_step, (int(entry.summary.curve.steps[-1]) for entry in m.entries if entry)),
-            )
-            for m in self.metrics
-        ]
-        return verdict(self.labels, metrics, self.differences)
+        return verdict(self.labels, [metric.compared for metric in self.metrics], self.differences)
+
+    @property
+    def limits(self) -> str:
+        """Up to which steps the runs of the verdict are compared; "" if up to the ends of all."""
+        return limits(self.labels, [metric.compared for metric in self.metrics if metric.shared > 1])
 
 
 def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_secrets: bool = False) -> Comparison:
@@ -111,7 +113,9 @@ def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_s
         return selected is None or any(name in selected for name in names)
 
     differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
-    rows = aligned([run.metrics for run in runs], by_relevance)
+    main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
+    others = [[name for name in run.metrics if not counts_alike(run, name)] for run in runs]
+    rows = [*aligned(main, by_relevance), *aligned(others, by_relevance)]
     metrics = tuple(_metric(runs, names) for names in rows if wanted(names))
     labels: list[str] = []
     for run in runs:
@@ -136,33 +140,30 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
     curves = [summary.curve for summary in present]
     step = common_step(curves) if len(curves) > 1 else None
     seconds = _common_seconds(curves)
-    levels = [_level(summary.curve, step) if summary else None for summary in summaries]
-    ranks = _ranks(levels, BETTER.get(meaning.direction))
+    in_steps = all(counts_alike(run, name) for run, name in zip(runs, names, strict=True) if name)
+    all_curves = [summary.curve if summary else None for summary in summaries]
+    compared = compared_metric(first_name(names), meaning, all_curves, in_steps=in_steps)
+    ranks = _ranks(compared.levels, BETTER.get(meaning.direction) if in_steps else None)
     entries = [
         Entry(
             summary,
             run_level,
+            end,
             summary.curve.value_at(step) if step is not None else math.nan,
             _value_after(summary.curve, seconds) if math.isfinite(seconds) else math.nan,
             *rank,
         )
         if summary is not None and run_level is not None
         else None
-        for summary, run_level, rank in zip(summaries, levels, ranks, strict=True)
+        for summary, run_level, end, rank in zip(summaries, compared.levels, compared.ends, ranks, strict=True)
     ]
-    return MetricComparison(first_name(names), meaning, step, seconds, tuple(entries))
-
-
-def _level(curve: Curve, step: int | None) -> Level:
-    """Return the level of a curve up to a step, or at its end."""
-    end = len(curve) if step is None else int(curve.steps.searchsorted(step, "right"))
-    return level(curve.values[:end])
+    return MetricComparison(compared.name, meaning, step, seconds, tuple(entries), compared)
 
 
 def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int, bool]]:
     """Return (rank, tied) for each level; see Entry."""
     ranks = [(0, False)] * len(levels)
-    known = [(i, item) for i, item in enumerate(levels) if item is not None and math.isfinite(item.value)]
+    known = [(i, item) for i, item in enumerate(levels) if item is not None and item.is_known]
     if better is None or len(known) < 2:
         return ranks
     known.sort(key=lambda pair: pair[1].value, reverse=better == "higher")

@@ -39,6 +39,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         now,
         title=f"Comparison of {len(names)} runs",
         verdict=comparison.verdict,
+        limits=comparison.limits,
         runs=runs,
         differences=[(clean(name), [setting_text(v, _LONGEST) for v in values]) for name, values in differences],
         same=len(comparison.same),

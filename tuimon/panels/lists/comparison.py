@@ -1,6 +1,6 @@
 """A table of runs side by side: settings that differ, and differences between metrics compared with their noise.
 
-The level of a metric is the mean of the last tenth of its points up to the last step that all runs have reached. The
+The level of a metric is the mean of the last tenth of its points up to the last step that two runs have reached. The
 table states whether noise explains a difference; it does not claim a cause.
 """
 
@@ -11,24 +11,25 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tuimon.analysis.aligned_steps import counts_alike
+from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import (
     MISSING,
     aligned,
-    common_step,
     compared_settings,
     distinct_names,
     first_name,
     is_partly_missing,
 )
-from tuimon.analysis.level import Level, level
+from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.verdict import ComparedMetric, beyond, verdict
+from tuimon.analysis.verdict import limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
-from tuimon.panels._metrics import SECONDARY_PANELS, MetricReading, by_relevance, reading_of
+from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, reading_of
 from tuimon.panels._run_facts import settings_of
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run
@@ -79,12 +80,12 @@ def comparison_table(runs: Sequence[Run], now: float, symbols: Symbols, width: i
         *(_join(*row, widths) for row in missing),
         (),
         _title("Metrics", columns),
-        *(_wrapped(limit, width, Role.WARNING) if (limit := _limit(runs, names)) else []),
+        *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared)) else []),
         *(_joined_metrics(metrics, widths) or [_NO_METRICS]),
         (),
         (
             (
-                f"Level: mean of the last tenth of the points up to the last common step. {tilde}: within noise.",
+                f"Level: mean of the last tenth of the points up to a common step. {tilde}: within noise.",
                 Role.MUTED,
             ),
         ),
@@ -110,24 +111,6 @@ def _wrapped(text: str, width: int, role: Role = Role.VALUE) -> list[Row]:
     """Return the text in rows of at most `width` cells; 0 for any width."""
     lines = textwrap.wrap(text, max(width - 2, _LEAST_NAME), subsequent_indent="  ") if width else [text]
     return [((line, role),) for line in lines]
-
-
-def _limit(runs: Sequence[Run], names: Sequence[str]) -> str:
-    """Return which run limits the common step of the metric that is compared first, if it ends well before others."""
-    for known in aligned([[name for name in run.metrics if name in run.main_metrics] for run in runs], by_relevance):
-        readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, known, strict=True)]
-        ends = [None if reading is None else int(reading.curve.steps[-1]) for reading in readings]
-        reached = [end for end in ends if end is not None]
-        step = common_step([reading.curve for reading in readings if reading is not None])
-        if len(reached) < 2 or step is None:
-            continue
-        if max(reached) <= step:
-            return ""
-        first = next(name for name, end in zip(names, ends, strict=True) if end == step)
-        count = sum(end == step for end in ends) - 1
-        more = f" and {plural(count, 'other run')}" if count else ""
-        return f"  compared up to step {step}, where {first}{more} ends; others reach {max(reached)}"
-    return ""
 
 
 def _settings(settings: Iterable[tuple[str, tuple[Any, ...]]]) -> list[_TableRow]:
@@ -156,14 +139,13 @@ def _setting(value: object) -> Row:
 def _compared(runs: Sequence[Run]) -> list[ComparedMetric]:
     """Return the metrics that at least two runs have, the most relevant first."""
     metrics: list[ComparedMetric] = []
-    for names in aligned([[name for name in run.metrics if name in run.main_metrics] for run in runs], by_relevance):
+    for names in aligned([[name for name in run.metrics if counts_alike(run, name)] for run in runs], by_relevance):
         readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)]
         known = [reading for reading in readings if reading is not None]
         if len(known) > 1:
-            step = common_step([reading.curve for reading in known])
-            levels = tuple(None if reading is None else _level(reading, step) for reading in readings)
-            until = beyond(step, (int(reading.curve.steps[-1]) for reading in known))
-            metrics.append(ComparedMetric(first_name(names), known[0].meaning, levels, until))
+            curves = [None if reading is None else reading.curve for reading in readings]
+            factors = [1.0 if reading is None else reading.factor for reading in readings]
+            metrics.append(compared_metric(first_name(names), known[0].meaning, curves, factors))
     return metrics
 
 
@@ -178,13 +160,6 @@ def _metrics(compared: Sequence[ComparedMetric], symbols: Symbols, counted: bool
         cells = [_cell(own, levels[0] if i else None, direction, symbols, counted) for i, own in enumerate(levels)]
         rows.append(((name, Role.TEXT), cells))
     return rows
-
-
-def _level(reading: MetricReading, step: int | None) -> Level:
-    """Return the level up to a step, in the unit of the concept."""
-    curve = reading.curve
-    end = len(curve) if step is None else int(curve.steps.searchsorted(step, "right"))
-    return level(curve.values[:end] * reading.factor)
 
 
 def _cell(own: Level | None, base: Level | None, direction: str, symbols: Symbols, counted: bool) -> Row:

@@ -1,0 +1,67 @@
+"""compared_metric(): the levels of a metric in several runs, each up to a step that another run has reached, too.
+
+The levels are taken up to the last step that two runs have reached. A run that ended earlier is judged up to its own
+last step, so that one short run does not shorten the comparison of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from tuimon.analysis.comparing import common_step
+from tuimon.analysis.level import Level, level
+from tuimon.store import Curve
+from tuimon.vocabulary import Meaning
+
+
+class ComparedMetric(Struct, frozen=True, eq=False):
+    """A metric of several runs. Each tuple has one item for each run, None if the run has no such metric."""
+
+    name: str
+    meaning: Meaning
+    levels: tuple[Level | None, ...]
+    ends: tuple[int | None, ...] = ()
+    """Steps up to which the levels are taken; None if the runs have no steps in common: then of all points."""
+    curves: tuple[Curve | None, ...] = ()
+    """Curves of the levels; empty if the levels cannot be taken up to other steps."""
+    factors: tuple[float, ...] = ()
+    """Numbers by which the values of the curves are multiplied."""
+    in_steps: bool = True
+    """Whether the steps are those of the runs; others, such as episodes, are at different places in each run."""
+
+    def pair(self, one: int, other: int) -> tuple[Level, Level, int | None]:
+        """Return the levels of two runs up to the last step that both have reached, and this step if one went on."""
+        own, base = self.levels[one], self.levels[other]
+        if own is None or base is None:
+            raise ValueError("a run without the metric has no level")
+        a, b = (self.curves[one], self.curves[other]) if self.curves else (None, None)
+        step = None if a is None or b is None else common_step((a, b))
+        if a is None or b is None or step is None:
+            return own, base, None
+        until = step if max(int(a.steps[-1]), int(b.steps[-1])) > step else None
+        return _level(a, step, self.factors[one]), _level(b, step, self.factors[other]), until
+
+
+def compared_metric(
+    name: str,
+    meaning: Meaning,
+    curves: Sequence[Curve | None],
+    factors: Sequence[float] = (),
+    in_steps: bool = True,
+) -> ComparedMetric:
+    """Compare a metric of several runs. curves: at least one point each; None for a run that has no such metric."""
+    known = sorted((curve for curve in curves if curve is not None), key=lambda curve: -int(curve.steps[-1]))
+    step = common_step(known[:2]) if len(known) > 1 and not any(curve.ordinal for curve in known) else None
+    scales = tuple(factors) or (1.0,) * len(curves)
+    pairs = zip(curves, scales, strict=True)
+    levels = tuple(None if curve is None else _level(curve, step, factor) for curve, factor in pairs)
+    ends = tuple(None if curve is None or step is None else min(int(curve.steps[-1]), step) for curve in curves)
+    return ComparedMetric(name, meaning, levels, ends, tuple(curves), scales, in_steps)
+
+
+def _level(curve: Curve, step: int | None, factor: float) -> Level:
+    """Return the level of a curve up to a step, or at its end."""
+    end = len(curve) if step is None else int(curve.steps.searchsorted(step, "right"))
+    return level(curve.values[:end] * factor)
