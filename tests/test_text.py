@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.text import MAX_COMBINING, cell_width, clean, fit, fit_apart
+from tuimon.text import MAX_COMBINING, cell_width, clean, fit, fit_apart, fit_distinct
 
 ATTACKS = [
     "\x1b]0;owned\x07",
@@ -105,3 +105,24 @@ def test_fit_keeps_the_important_part() -> None:
     assert fit("critic/score/mean", 11, "end") == "…score/mean"
     assert fit("critic/score/mean", 11, "ends") == "crit…e/mean"
     assert fit("准确率", 4) == "准… "
+
+
+@pytest.mark.parametrize("width", [16, 20, 24, 32])
+def test_names_of_two_splits_and_several_statistics_stay_distinct(width: int) -> None:
+    kinds = [f"{kind}_{more}length" for kind in ("mean", "max", "min") for more in ("", "terminated_")]
+    of_split = [f"completions/{kind}" for kind in kinds]
+    of_split += [f"rewards/{kind}_reward/{of}" for kind in ("accuracy", "format") for of in ("mean", "std")]
+    names = [f"{split}/{name}" for split in ("train", "eval") for name in of_split]
+    short = fit_distinct(names, width)
+    assert len(set(short)) == len(names), short
+    assert max(map(cell_width, short)) <= width
+
+
+def test_only_the_words_that_distinguish_names_are_left() -> None:
+    names = [
+        f"{split}/rewards/{kind}_reward_of_it/mean" for split in ("train", "eval") for kind in ("format", "answer")
+    ]
+    assert fit_distinct(names[:2], 16) == ["…format…", "…answer…"]
+    assert fit_distinct(names, 16) == ["train/…format…", "train/…answer…", "eval/…format…", "eval/…answer…"]
+    assert fit_distinct(["a/b_c", "a/b.c"], 3) == ["a…c", "a…c"]
+    assert fit_distinct(["loss", "loss", "kl"], 16) == ["loss", "loss", "kl"]

@@ -11,7 +11,7 @@ import os
 import re
 import time
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 MAX_COMBINING = 4
@@ -151,28 +151,53 @@ def fit_apart(texts: Sequence[str], width: int) -> list[str]:
 
 
 def fit_distinct(names: Sequence[str], width: int) -> list[str]:
-    """Cut names of metrics that do not fit, without padding. Of names that would become equal, first the words
-    that all of them begin or end with are cut: "…format…" of train/rewards/format_reward/mean."""
-    cut = [fit(name, min(cell_width(name), width), "ends") for name in names]
-    alike: dict[str, dict[str, None]] = {}
-    for name, shown in zip(names, cut, strict=True):
-        alike.setdefault(shown, {})[name] = None
-    own: dict[str, str] = {}
-    for group in alike.values():
-        if len(group) > 1:
-            own |= dict(zip(group, _own_parts(list(group)), strict=True))
-    apart = fit_apart([own.get(name, name) for name in names], width)
-    return [apart[i].rstrip() if name in own else cut[i] for i, name in enumerate(names)]
+    """Cut names of metrics that do not fit, without padding.
+
+    Of names that would become equal, only the words that distinguish them are left: "…format…" of
+    train/rewards/format_reward/mean, "train/…format…" if there is one of another split, too.
+    """
+    cut = {name: fit(name, min(cell_width(name), width), "ends") for name in names}
+    words = {name: re.split("([/_.])", name) for name in names}
+    kept: dict[str, set[int]] = {name: set() for name in names}
+    shown, count = cut, -1
+    while count < (count := sum(map(len, kept.values()))):
+        for group in _alike(shown):
+            for name, own in zip(group, _own_words([words[name] for name in group], kept[group[0]]), strict=True):
+                kept[name] |= own
+        shown = {name: _with_words(words[name], kept[name]) if kept[name] else cut[name] for name in cut}
+    apart = dict(zip(shown, fit_apart(list(shown.values()), width), strict=True))
+    return [apart[name].rstrip() if kept[name] else cut[name] for name in names]
 
 
-def _own_parts(names: Sequence[str]) -> list[str]:
-    """Replace the words that all names begin or end with by an ellipsis."""
-    parts = [re.split("([/_.])", name) for name in names]
-    shortest = min(map(len, parts))
-    head = next((i for i in range(shortest) if len({own[i] for own in parts}) > 1), shortest - 1)
+def _alike(shown: Mapping[str, str]) -> Iterator[list[str]]:
+    """Yield the names of each group of two or more that are shown alike."""
+    groups: dict[str, list[str]] = {}
+    for name, text in shown.items():
+        groups.setdefault(text, []).append(name)
+    yield from (group for group in groups.values() if len(group) > 1)
+
+
+def _own_words(names: Sequence[Sequence[str]], known: Collection[int]) -> list[set[int]]:
+    """Return the positions of words that distinguish names, which are words and separators in turns.
+
+    These are all but the words that all names begin or end with; of names with `known` words, the first that differs.
+    """
+    shortest = min(map(len, names))
+    head = next((i for i in range(shortest) if len({own[i] for own in names}) > 1), shortest - 1)
+    if known:
+        return [{head // 2 * 2} for _ in names]
     most = shortest - head - 1
-    tail = next((i for i in range(most) if len({own[-1 - i] for own in parts}) > 1), most)
-    return [f"{'…' * bool(head)}{''.join(own[head : len(own) - tail])}{'…' * bool(tail)}" for own in parts]
+    tail = next((i for i in range(most) if len({own[-1 - i] for own in names}) > 1), most)
+    return [{i for i in range(head, len(own) - tail) if i % 2 == 0} for own in names]
+
+
+def _with_words(words: Sequence[str], kept: Collection[int]) -> str:
+    """Return a name with an ellipsis in place of the words that are not kept."""
+    text, end = "", 0
+    for i in sorted(kept):
+        text = (text.rstrip("_.") + "…" if i > end else text) + "".join(words[i : i + 2])
+        end = i + 2
+    return text if end > len(words) else text[: -len(words[end - 1])] + "…"
 
 
 def _without_middle(text: str, width: int, right: int) -> str:
