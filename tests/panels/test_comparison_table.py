@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import statistics
 from pathlib import Path
 
@@ -135,3 +136,43 @@ async def test_marked_runs_are_compared_by_a_key(tmp_path: Path) -> None:
         await pilot.press("escape")
         await until(app, pilot, lambda s: "3 runs" in s)
         assert "Settings that differ" not in text(app)
+
+
+async def test_runs_that_do_not_fit_are_counted_and_shown_by_a_key(tmp_path: Path) -> None:
+    for number, name in enumerate(("a_lr1", "b_lr2", "c_lr3", "d_lr4"), 1):
+        write(
+            tmp_path / "many", name, 20, number / 1000, output_dir=f"/srv/train/results/of/the/last/week/{name}/output"
+        )
+    async with opened(tmp_path / "many", size=(80, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: "of 4" in s and app.snapshot.progress.caught_up)
+        await pilot.press("r", "g", "space", "down", "space", "down", "space", "down", "d")
+        shown = await until(app, pilot, lambda s: "Settings that differ" in s)
+        assert "1 of 3 runs not shown: ] shows the next, [ the one before" in shown
+        assert "] [ runs" in shown
+        marked = [run for run in app.snapshot.runs if run.path in app.state.runs.marked]
+        base, second, third = (f"0.00{'abcd'.index(run.name[0]) + 1}" for run in marked)
+        assert lr_of(shown) == [base, second], "without the selected run, which is not marked"
+        await pilot.press("right_square_bracket")
+        shown = await until(app, pilot, lambda s: third in s)
+        assert lr_of(shown) == [base, third]
+        await pilot.press("right_square_bracket", "left_square_bracket")
+        assert lr_of(await until(app, pilot, lambda s: second in s)) == [base, second]
+
+
+def lr_of(shown: str) -> list[str]:
+    [settings] = [line for line in shown.splitlines() if line.strip().startswith("optim.lr")]
+    return settings.split()[1:]
+
+
+def test_the_verdict_is_of_all_runs_also_of_those_that_do_not_fit(tmp_path: Path) -> None:
+    for name, best in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
+        logged(tmp_path, name, [best + s % 3 / 10 for s in range(60)], path="/srv/train/results/of/last/week/" + name)
+    runs = open_run(tmp_path).runs
+    for skipped, columns in ((0, ["a", "b"]), (1, ["a", "c"]), (9, ["a", "c"])):
+        lines = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, 78, skipped))
+        assert lines[0].startswith("c is ahead of b, the next of 3 runs")
+        assert "1 of 3 runs not shown" in lines
+        head = next(line for line in lines if "●" in line)
+        assert re.findall(r"\b[abc]\b", head) == columns
+        assert max(len(line.rstrip()) for line in lines[:6]) <= 78
+    assert not any("not shown" in line for line in lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, 200)))

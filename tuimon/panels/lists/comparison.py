@@ -44,10 +44,14 @@ _TableRow = tuple[Span, list[Row]]
 """A name, and a cell for each run."""
 
 
-def comparison_table(runs: Sequence[Run], now: float, symbols: Symbols, width: int = 0) -> list[Row]:
+def comparison_table(
+    runs: Sequence[Run], now: float, symbols: Symbols, width: int = 0, skipped: int = 0, keys: str = ""
+) -> list[Row]:
     """Return the table; the first run is the one that the others are compared with.
 
-    width: preferred width in cells, which may cost the numbers of points and long names; 0 for any width.
+    width: preferred width in cells, which may cost the numbers of points, long names, and the runs that do not fit
+    beside the first one and one other; 0 for any width. skipped: number of runs after the first one that are left out.
+    keys: shown where runs are left out, for choosing others.
     """
     names = distinct_names([clean(run.name) for run in runs])
     heads: list[Row] = [
@@ -65,23 +69,30 @@ def comparison_table(runs: Sequence[Run], now: float, symbols: Symbols, width: i
     if 0 < width < _total(widths):
         metrics, counted = _metrics(compared, symbols, False), False
         widths = _widths(heads, [*progress, *settings, *missing, *metrics])
-        widths[0] = min(widths[0], max(widths[0] + width - _total(widths), _LEAST_NAME))
+    shown = _fitting(widths, width, skipped)
+    if width > 0:
+        widths[0] = min(widths[0], max(width - _total([0, *(widths[1 + i] for i in shown)]), _LEAST_NAME))
+
+    def join(name: Span, cells: Sequence[Row]) -> Row:
+        return _join(name, [cells[i] for i in shown], [widths[0], *(widths[1 + i] for i in shown)])
+
     columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
     said = verdict(names, compared, differences).replace("±", _plus_minus(symbols))
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *([*_wrapped(said, width), ()] if said else []),
-        _join(("", Role.MUTED), heads, widths),
-        *(_join(*row, widths) for row in progress),
+        *_left_out(len(runs), len(shown), keys, width),
+        join(("", Role.MUTED), heads),
+        *(join(*row) for row in progress),
         (),
         _title("Settings that differ", _same(len(full), len(same), len(partial))),
-        *(_join(*row, widths) for row in settings),
+        *(join(*row) for row in settings),
         *([(), _title("Settings only in some runs", "the same where present")] if missing else []),
-        *(_join(*row, widths) for row in missing),
+        *(join(*row) for row in missing),
         (),
         _title("Metrics", columns),
         *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared)) else []),
-        *(_joined_metrics(metrics, widths) or [_NO_METRICS]),
+        *([join((name, role), cells) for name, role, cells in _with_short_names(metrics, widths[0])] or [_NO_METRICS]),
         (),
         (
             (
@@ -117,10 +128,30 @@ def _settings(settings: Iterable[tuple[str, tuple[Any, ...]]]) -> list[_TableRow
     return [((clean(key), Role.TEXT), [_setting(value) for value in values]) for key, values in settings]
 
 
-def _joined_metrics(metrics: Sequence[_TableRow], widths: Sequence[int]) -> list[Row]:
-    """Return the rows of the metrics, with names that stay distinct where they are cut."""
-    short = fit_distinct([name for (name, _), _ in metrics], widths[0])
-    return [_join((name, role), cells, widths) for name, ((_, role), cells) in zip(short, metrics, strict=True)]
+def _with_short_names(metrics: Sequence[_TableRow], width: int) -> list[tuple[str, Role, list[Row]]]:
+    """Return (name, role, cells) of each metric, with names that stay distinct where they are cut."""
+    short = fit_distinct([name for (name, _), _ in metrics], width)
+    return [(name, role, cells) for name, ((_, role), cells) in zip(short, metrics, strict=True)]
+
+
+def _left_out(count: int, shown: int, keys: str, width: int) -> list[Row]:
+    """Return a row that says how many of the runs have no column, if any."""
+    if shown == count:
+        return []
+    more = f": {keys}" if keys else ""
+    return _wrapped(f"{count - shown} of {count} runs not shown{more}", width, Role.WARNING)
+
+
+def _fitting(widths: Sequence[int], width: int, skipped: int) -> list[int]:
+    """Return the positions of the runs with a column: the first one, and those after the skipped ones that fit."""
+    room = width - _total([min(widths[0], _LEAST_NAME), widths[1]])
+    shown = [0]
+    for position in range(min(1 + skipped, len(widths) - 2), len(widths) - 1):
+        room -= row_width((_GAP,)) + widths[1 + position]
+        if width > 0 and room < 0 and len(shown) > 1:
+            break
+        shown.append(position)
+    return shown
 
 
 def _same(different: int, same: int, partial: int = 0) -> str:

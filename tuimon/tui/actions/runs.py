@@ -89,10 +89,11 @@ def _titles(app: Dashboard) -> tuple[str, ...]:
 
 
 def _compare(app: Dashboard) -> None:
-    """Compare the base, the selected run and the marked runs, in this order."""
-    choice, selected = app.state.runs, app.run_selected
+    """Compare the base and the marked runs, in this order; the selected run, too, if only one is marked."""
+    choice = app.state.runs
     base = base_of(app.snapshot, choice)
     marked = [run for run in app.snapshot.runs if run.path in choice.marked]
+    selected = app.run_selected if len(marked) < 2 else None
     runs = list(dict.fromkeys(run for run in (base, selected, *marked) if run is not None))
     if len(runs) < 2:
         app.say("Nothing to compare with: in the run list, space marks a run and B makes it the base")

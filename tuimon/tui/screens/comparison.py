@@ -21,9 +21,24 @@ class ComparisonScreen(RowsScreen):
     """Table of runs at the time the screen was opened; the first run is the base of the comparison."""
 
     TABLE = True
-    BINDINGS: ClassVar[list[BindingType]] = [("d", "app.pop_screen")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("d", "app.pop_screen"),
+        ("right_square_bracket", "skip_runs(1)"),
+        ("left_square_bracket", "skip_runs(-1)"),
+    ]
 
     def __init__(self, runs: Sequence[Run], symbols: Symbols, theme: str, width: int) -> None:
-        rows = comparison_table(runs[:MOST], time.time(), symbols, width - PADDING)
-        more: Row = ((f"{len(runs) - MOST} more runs are marked; at most {MOST} can be compared", Role.WARNING),)
-        super().__init__([*rows, *([(), more] if len(runs) > MOST else [])], theme)
+        self._runs, self._symbols, self._skipped, self._now = runs, symbols, 0, time.time()
+        super().__init__(self._table(width), theme, [("] [", "runs")] if len(runs) > 2 else [])
+
+    def _table(self, width: int) -> list[Row]:
+        runs, more = self._runs[:MOST], len(self._runs) - MOST
+        keys = "] shows the next, [ the one before"
+        rows = comparison_table(runs, self._now, self._symbols, width - PADDING, self._skipped, keys)
+        text = f"{more} more runs are marked; at most {MOST} can be compared"
+        return [*rows, *([(), ((text, Role.WARNING),)] if more > 0 else [])]
+
+    def action_skip_runs(self, count: int) -> None:
+        """Leave out more or fewer of the runs after the base, so that others fit."""
+        self._skipped = min(max(self._skipped + count, 0), max(len(self._runs[:MOST]) - 2, 0))
+        self._pane.replace_rows(self._table(self.app.size.width))

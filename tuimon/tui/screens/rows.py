@@ -47,7 +47,16 @@ class Rows(ScrollView, can_focus=True):
         lines = (line for row in self._unwrapped for line in wrapped(row, width))
         self._rows = self._unwrapped if self._table else list(lines)
 
+    def replace_rows(self, rows: Sequence[Row]) -> None:
+        """Show other rows at the same position."""
+        self._unwrapped = rows
+        self._layout()
+        self.refresh()
+
     def on_resize(self, event: Resize) -> None:
+        self._layout()
+
+    def _layout(self) -> None:
         self._wrap(self.size.width)
         self.virtual_size = Size(max(map(row_width, self._rows), default=0), len(self._rows))
 
@@ -86,9 +95,11 @@ class RowsScreen(ModalScreen[None]):
     CSS = "Rows { background: ansi_default; width: 1fr; height: 1fr; padding: 0 1; }"
     BINDINGS: ClassVar[list[BindingType]] = [("q,escape,question_mark,a", "app.pop_screen")]
 
-    def __init__(self, rows: list[Row], theme: str) -> None:
+    def __init__(self, rows: list[Row], theme: str, keys: Sequence[tuple[str, str]] = ()) -> None:
+        """keys: more keys, with their labels, for the last line."""
         super().__init__()
         self.rows = rows
+        self._shown_keys = (*_KEYS, *keys)
         self._theme = theme
 
     def compose(self) -> ComposeResult:
@@ -103,7 +114,7 @@ class RowsScreen(ModalScreen[None]):
     def _draw_keys(self) -> None:
         position: Row = ((self._pane.position, Role.ACCENT),)
         keys: list[Span] = []
-        for key, label in _KEYS:
+        for key, label in self._shown_keys:
             more: Row = (f" {key}", Role.ACCENT), (f" {label} ", Role.MUTED)
             if row_width((*keys, *more, *position)) >= self.size.width:
                 break
