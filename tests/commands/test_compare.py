@@ -214,3 +214,21 @@ def test_episodes_are_not_compared_as_if_they_were_steps(tmp_path: Path) -> None
     assert screen[0][0][0] == document["verdict"]
     lines = list(as_text(compare(runs), LONG_AFTER, full=True))
     assert "reward, higher is better; not ranked: its steps are not those of the run" in lines
+
+
+def test_many_settings_of_some_runs_are_one_line(tmp_path: Path) -> None:
+    own = {f"vllm_option_{i}": i for i in range(75)}
+    for name, settings in (("a", {**own, "lr": 0.1}), ("b", {**own, "lr": 0.2}), ("c", {"lr": 0.3, "beta": 1})):
+        (tmp_path / name).mkdir()
+        rows = ({"step": step, "reward": step} for step in range(30))
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (tmp_path / name / "config.json").write_text(json.dumps(settings))
+    comparison = compare(open_run(tmp_path).runs)
+    lines = list(as_text(comparison, LONG_AFTER, 100))
+    start = next(i for i, line in enumerate(lines) if "Configuration that differs" in line)
+    assert [line.split()[0] for line in lines[start + 1 : start + 3]] == ["lr", "beta"]
+    folded = "  not in c: vllm_option_0, vllm_option_1, vllm_option_2 … 75 settings (--all lists them)"
+    assert lines[start + 3 : start + 5] == ["", folded]
+    two = list(as_text(compare(open_run(tmp_path / "a", tmp_path / "c").runs), LONG_AFTER))
+    assert folded.replace("not in c", "only in a") in two
+    assert sum("vllm_option" in line for line in as_text(comparison, LONG_AFTER, full=True)) == 75

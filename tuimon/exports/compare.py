@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
+from tuimon.analysis.comparing import MISSING, is_partly_missing
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_value
@@ -15,6 +17,9 @@ from tuimon.text import clean, shown_path
 
 _RANKED = 6
 """Number of metrics that are printed in full without --all."""
+_PARTIAL, _NAMED = 8, 3
+"""Number of settings of the same runs only up to which they are printed in full without --all, and of those named if
+they are more."""
 _CELL = 24
 """Maximum characters of a cell."""
 _LEGEND = (
@@ -67,21 +72,42 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
 
 
 def _config(comparison: Comparison, names: Sequence[str], width: int | None, full: bool) -> Iterator[str]:
-    rows = [(clean(name), [setting_text(value, _CELL) for value in values]) for name, values in comparison.differences]
+    folded = {} if full else _partial(comparison)
+    listed = [setting for setting in comparison.differences if not any(setting in group for group in folded.values())]
+    rows = [(clean(name), [setting_text(value, _CELL) for value in values]) for name, values in listed]
     if full:
         rows += [(clean(name), [setting_text(value, _CELL)] * len(names)) for name, value in comparison.same]
     if rows:
         yield ""
         title = "Configuration" if full else "Configuration that differs"
         yield from _by_run(title, [name for name, _ in rows], [cells for _, cells in rows], names, width)
+    if folded or (comparison.same and not full and not rows):
+        yield ""
+    for missing, group in folded.items():
+        yield from wrapped(_folded(names, missing, [clean(name) for name, _ in group]), width, indent=4)
     if comparison.same and not full:
-        if not rows:
-            yield ""
         count = len(comparison.same)
         yield f"  {count} setting{'s are' if count != 1 else ' is'} the same (--all shows them)"
-    elif not rows and not comparison.same:
+    elif not rows and not folded and not comparison.same:
         yield ""
         yield "  no run has a configuration"
+
+
+def _partial(comparison: Comparison) -> dict[tuple[bool, ...], list[tuple[str, tuple[Any, ...]]]]:
+    """Return groups of many settings that only some runs have, by which runs have not."""
+    groups: dict[tuple[bool, ...], list[tuple[str, tuple[Any, ...]]]] = {}
+    for name, values in comparison.differences:
+        if is_partly_missing(values):
+            groups.setdefault(tuple(value is MISSING for value in values), []).append((name, values))
+    return {missing: group for missing, group in groups.items() if len(group) > _PARTIAL}
+
+
+def _folded(names: Sequence[str], missing: Sequence[bool], settings: Sequence[str]) -> str:
+    """Return "  only in a, b: beta, epsilon, delta … 75 settings (--all lists them)", or "  not in c: …" if shorter."""
+    without = [name for name, absent in zip(names, missing, strict=True) if absent]
+    having = [name for name, absent in zip(names, missing, strict=True) if not absent]
+    where = f"not in {', '.join(without)}" if len(without) < len(having) else f"only in {', '.join(having)}"
+    return f"  {where}: {', '.join(settings[:_NAMED])} … {len(settings)} settings (--all lists them)"
 
 
 def _metric(
