@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +138,31 @@ def test_entropy_that_falls_without_two_other_signs_is_no_sudden_collapse(tmp_pa
     ]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert json.loads(run("check", str(tmp_path), "--json").stdout)["alerts"] == []
+
+
+@pytest.mark.parametrize("behind", [0, 3], ids=["equal", "the second source is behind"])
+def test_a_metric_of_two_names_is_one_alert(tmp_path: Path, behind: int) -> None:
+    values = [0.3 + step / 50 if step < 60 else math.nan for step in range(80)]
+    for file, name, count in (("metrics.jsonl", "charts/episodic_return", 80), ("log.csv", "score", 80 - behind)):
+        rows = [{"step": step, name: value} for step, value in enumerate(values[:count])]
+        lines = map(json.dumps, rows) if file == "metrics.jsonl" else [f"step,{name}", *map(_row_of, rows)]
+        (tmp_path / file).write_text("".join(line + "\n" for line in lines))
+    alerts = json.loads(run("check", str(tmp_path), "--json", expect=4).stdout)["alerts"]
+    [alert] = alerts
+    assert (alert["rule"], alert["step"]) == ("nonfinite", 60)
+
+
+def _row_of(row: dict[str, float]) -> str:
+    return ",".join(map(str, row.values()))
+
+
+def test_different_metrics_have_their_own_alerts(tmp_path: Path) -> None:
+    values = [0.3 + step / 50 for step in range(80)]
+    rows = [
+        {"step": step, "a_reward": value if step < 60 else None, "b_reward": 2 * value if step < 60 else None}
+        for step, value in enumerate(values)
+    ]
+    text = "".join(json.dumps(row).replace("null", "NaN") + "\n" for row in rows)
+    (tmp_path / "metrics.jsonl").write_text(text)
+    alerts = json.loads(run("check", str(tmp_path), "--json", expect=4).stdout)["alerts"]
+    assert {alert["metric"] for alert in alerts} == {"a_reward", "b_reward"}

@@ -4,12 +4,16 @@ A policy that has collapsed gets an alert of its own, be it one that the detecto
 (policy_collapse.py) or one of several alerts. Weights that are NaN make everything NaN that is computed later,
 so that the first alert names what follows. The alerts that belong to an incident remain as information, so that their
 metrics keep their marks.
+
+An alert of a metric that a second source logs under another name (charts/episodic_return and a line of the console) is
+raised once, for the name of the better source.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from msgspec.structs import replace
 
 from tuimon.detectors._checkpoints import checkpoint_before
@@ -27,6 +31,9 @@ _ADVICE = {
 }
 
 
+_LEAST_EQUAL, _LEAST_DISTINCT, _MOST_COMPARED = 10, 5, 50
+"""Points, and different values among them, from which two equal series are one quantity; and the largest number of
+alerts that are compared."""
 _FOLLOWING = frozenset({"nonfinite", "reward_drop", "entropy_collapse", "zero_variance", "divergence", "spikes"})
 """Rules whose alerts follow from weights that are NaN, if they begin later."""
 _OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "vanishing_gradient"}
@@ -35,7 +42,38 @@ _OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "vanish
 
 def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     """Return the alerts of a run with one alert for each failure."""
+    alerts = _without_repeats(run, alerts)
     return _with_sudden_collapse(run, alerts) or _with_one_nan(run, alerts) or _with_collapse(run, alerts)
+
+
+def _without_repeats(run: Run, alerts: Sequence[Alert]) -> Sequence[Alert]:
+    """Return the alerts without those that another one raises for the same points under another name."""
+    groups: dict[tuple[str, str, int | None], list[Alert]] = {}
+    for alert in alerts:
+        groups.setdefault((alert.rule, alert.severity, alert.step), []).append(alert)
+    several = [group for group in groups.values() if 1 < len({alert.metric for alert in group}) <= _MOST_COMPARED]
+    if not several:
+        return alerts
+    ranks = {metric: rank for rank, metric in enumerate(run.metrics)}
+    repeats: list[Alert] = []
+    for group in several:
+        kept: list[Alert] = []
+        for alert in sorted((own for own in group if own.metric in ranks), key=lambda own: ranks[own.metric]):
+            same = (own for own in kept if own.metric != alert.metric)
+            (repeats if any(_are_one(run, own.metric, alert.metric) for own in same) else kept).append(alert)
+    return [alert for alert in alerts if not any(alert is repeat for repeat in repeats)]
+
+
+def _are_one(run: Run, metric: str, other: str) -> bool:
+    """Return whether two metrics have the same points, as far as both are read: one source may be behind the other."""
+    one, two = run.curve(metric), run.curve(other)
+    count = min(len(one), len(two))
+    return (
+        count >= _LEAST_EQUAL
+        and np.array_equal(one.steps[:count], two.steps[:count])
+        and np.array_equal(one.values[:count], two.values[:count], equal_nan=True)
+        and len(np.unique(one.values[:count])) >= _LEAST_DISTINCT
+    )
 
 
 def _with_sudden_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
