@@ -30,6 +30,16 @@ def test_extremes_of_the_step_at_or_before(tmp_path: Path) -> None:
     assert last.step == 5
 
 
+def test_extremes_are_of_the_training_if_the_step_has_both(tmp_path: Path) -> None:
+    for folder, score in (("rollout", 1.0), ("validation", 0.0)):
+        (tmp_path / folder).mkdir()
+        row = {"input": "p", "output": folder, "score": score, "step": 1}
+        (tmp_path / folder / "1.jsonl").write_text(json.dumps(row) + "\n")
+    found = extremes([str(tmp_path)])
+    assert found is not None
+    assert (found.split, found.count, found.mean) == ("train", 1, 1.0)
+
+
 def test_few_samples_are_named_once(tmp_path: Path) -> None:
     rows = [{"prompt": "p", "response": f"r{reward}", "reward": reward, "step": 1} for reward in (3, 1, 2, None)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -14,7 +14,18 @@ from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.options import advice, trainer_of
 from tuimon.rollouts.overview import histogram, in_bin, matches_by_step, prompt_by_step
 from tuimon.rollouts.searching import Search
-from tuimon.rollouts.selection import SORTS, comparison, counts, filtered, groups_of, sorted_by, sorted_groups
+from tuimon.rollouts.selection import (
+    SORTS,
+    comparison,
+    counts,
+    filtered,
+    groups_of,
+    numbers_of,
+    pass_field,
+    passed_of,
+    sorted_by,
+    sorted_groups,
+)
 
 
 @pytest.fixture
@@ -41,7 +52,7 @@ def test_samples_without_a_reward_are_the_last_in_every_order(library: Library) 
 
 
 def test_groups_have_mean_deviation_and_the_number_passed(library: Library) -> None:
-    groups = groups_of(library.entries(2))
+    groups = groups_of(library.entries(2), pass_field(numbers_of(library.entries(2))))
     assert [(group.mean, group.passed, group.is_flat) for group in groups] == [
         (0.0, 0, True),
         (0.5, 2, False),
@@ -55,6 +66,18 @@ def test_groups_have_mean_deviation_and_the_number_passed(library: Library) -> N
     found = counts(library.entries(2))
     assert (found["zero variance"], found["mixed groups"], found["loop"]) == (8, 8, 1)
     assert len(filtered(library.entries(2), "reward 1")) == 8
+
+
+def test_passed_is_defined_by_an_accuracy_or_a_binary_reward() -> None:
+    binary, continuous = ({"reward": 0.0}, {"reward": 1.0}, {"reward": None}), ({"reward": 0.95}, {"reward": 1.0})
+    assert pass_field(binary) == "reward"
+    assert passed_of(binary, "reward") == (1, 2)  # of the one without a reward nothing is known
+    assert pass_field(continuous) == pass_field(({"reward": 1.015}, {"reward": 0.2})) == ""
+    assert passed_of(continuous, "") == (0, 0)
+    assert pass_field([{"format": 1.0, "acc": 0.0, "reward": 0.95}, {"acc": 1.0, "reward": 1.0}]) == "acc"
+    assert pass_field([{"acc": 0.25, "reward": -1.0}, {"acc": 0.5, "reward": 1.0}]) == "reward"
+    assert pass_field([{"acc": 1.0, "reward": 0.5}, {"reward": 0.5}]) == ""
+    assert pass_field([]) == pass_field([{"reward": math.nan}]) == ""
 
 
 def test_comparisons_and_patterns(library: Library) -> None:

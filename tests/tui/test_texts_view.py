@@ -36,6 +36,49 @@ async def test_list_and_text_of_the_step_at_the_cursor_and_back(tmp_path: Path) 
         assert len(app.screen_stack) == 1
 
 
+async def test_training_and_validation_are_separate(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    for folder, scores in (("rollout", (1, 0, 1, 1)), ("validation", (0, 0))):
+        (run / folder).mkdir(parents=True)
+        for step in (1, 2):
+            rows = [
+                {"input": "2+2?", "output": f"{folder} {i}", "score": s, "step": step} for i, s in enumerate(scores)
+            ]
+            (run / folder / f"{step}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run / "metrics.jsonl").write_text('{"step": 2, "critic/score/mean": 0.75, "val-core/score/mean@1": 0.0}\n')
+    async with opened(run, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        shown = await until(app, pilot, lambda s: "mean reward of the texts" in s)
+        assert "4 texts, training; V: validation, 2 texts  reward 0.75 ±" in shown
+        assert "mean reward of the texts 0.7500 = critic/score/mean" in shown
+        await pilot.press("v")
+        shown = await until(app, pilot, lambda s: "passed: reward 1" in s)
+        assert "3/4" in shown
+        await pilot.press("V")
+        shown = await until(app, pilot, lambda s: "2 texts, validation; V: training, 4 texts  reward 0 ±" in s)
+        assert "0/2" in shown
+        assert "critic/score/mean" not in shown
+        await pilot.press("v", "w")
+        shown = await until(app, pilot, lambda s: s.count("2/2") == 2)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "2 texts, validation" in s)
+
+
+async def test_no_number_passed_where_rewards_are_continuous(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 2))
+    rows = [{"input": "q", "output": f"a{i}", "score": score, "step": 1} for i, score in enumerate((0.95, 1.0, 1.015))]
+    (run / "rollouts" / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    async with opened(run, (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 1" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "3 texts" in s)
+        await pilot.press("v")
+        shown = await until(app, pilot, lambda s: "± std" in s)
+        assert "passed" not in shown.splitlines()[1]
+        assert "/3" not in shown
+
+
 async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", range(2, 3))
     async with opened(run, (120, 40)) as (app, pilot):

@@ -18,15 +18,15 @@ _EQUAL = 1e-3
 
 
 def check_sentence(run: Run, entries: Sequence[Entry], step: int | None) -> str:
-    """Return how the mean reward of the texts compares with the reward curves at the step; "" if neither is known."""
-    training = [entry for entry in entries if entry.split == "train"]
-    chosen, concepts = (training, ("reward.train",)) if training else (entries, ("reward.val", "reward.train"))
-    rewards = rewards_of(chosen)
+    """Return how the mean reward of the texts compares with the reward curves of their split at the step; "" if neither
+    is known. entries: entries of one split."""
+    concept = "reward.train" if any(entry.split == "train" for entry in entries) else "reward.val"
+    rewards = rewards_of(entries)
     mean, _ = mean_and_std(rewards)
     if step is None or not rewards:
         return ""
     texts = "1 text" if len(rewards) == 1 else f"{len(rewards)} texts"
-    readings = [reading for concept in concepts for reading in _readings(run, concept, step)]
+    readings = _readings(run, concept, step)
     if not readings:
         return f"mean reward of {texts} {format_value(mean)}; no reward curve has a point at step {step}"
     name, value = min(readings, key=lambda reading: abs(reading[1] - mean))

@@ -38,7 +38,7 @@ def paths_of(run: Run, samples: Sequence[str] = ()) -> tuple[str, ...]:
 
 def as_lines(found: Extremes, width: int | None) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited)."""
-    yield _fit(f"texts of {_step(found)}: {found.count}, mean reward {format_value(found.mean)}", width)
+    yield _fit(f"texts of {_step(found)}{_split(found)}: {found.count}, mean reward {format_value(found.mean)}", width)
     for name, samples in (("worst", found.worst), ("best", found.best)):
         for sample in samples:
             reward = "unknown" if sample.reward is None else format_value(sample.reward)
@@ -72,11 +72,15 @@ def for_page(found: Extremes | None) -> dict[str, Any] | None:
         for sample in samples
     ]  # fmt: skip
     note = f"{found.count} texts, mean reward {format_value(found.mean)}"
-    return {"title": f"Texts of {_step(found)}", "note": note, "samples": parts}
+    return {"title": f"Texts of {_step(found)}{_split(found)}", "note": note, "samples": parts}
 
 
 def _step(found: Extremes) -> str:
     return "no step" if found.step is None else f"step {found.step}"
+
+
+def _split(found: Extremes) -> str:
+    return ", validation" if found.split == "validation" else ""
 
 
 def _texts(sample: Sample) -> list[tuple[str, str]]:

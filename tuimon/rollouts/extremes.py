@@ -19,8 +19,10 @@ class Extremes(Struct, frozen=True):
     """Samples of a step."""
 
     step: int | None
+    split: str
+    """"train" if the step has samples of training, else "validation"; the others are left out."""
     count: int
-    """Number of all samples of the step."""
+    """Number of samples of the step and the split."""
     mean: float
     """Mean of their finite rewards; NaN without any."""
     worst: tuple[Sample, ...]
@@ -47,7 +49,9 @@ def extremes_in(library: Library, step: int | None = None, count: int = COUNT) -
     if not known and (step is not None or not library.steps):
         return None
     chosen = known[-1] if known else None
-    entries = library.entries(chosen)
+    every = library.entries(chosen)
+    entries = [entry for entry in every if entry.split == "train"] or every
+    split = entries[0].split if entries else "train"
     rewards = rewards_of(entries)
     order = sorted_by(entries, "worst")
     if rewards:
@@ -60,4 +64,6 @@ def extremes_in(library: Library, step: int | None = None, count: int = COUNT) -
     worst, best = (
         tuple(sample for entry in chosen if (sample := library.sample(entry)) is not None) for chosen in (low, high)
     )
-    return Extremes(chosen, len(entries), mean_and_std(rewards)[0], worst, best, tuple(library.problems.values()))
+    return Extremes(
+        chosen, split, len(entries), mean_and_std(rewards)[0], worst, best, tuple(library.problems.values())
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
+from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry, Library, digest, entry_of
 from tuimon.rollouts.searching import Search
-from tuimon.rollouts.selection import finite, has_passed, mean_and_std, pass_mark, rewards_of
+from tuimon.rollouts.selection import Numbers, finite, mean_and_std, numbers_of, pass_field, passed_of, rewards_of
 
 _FEW = 12
 """Up to this many different rewards have a bin each."""
@@ -36,6 +37,10 @@ class StepNumbers(Struct, frozen=True):
     """Mean reward of the counted samples; NaN without one."""
     std: float
     passed: int
+    judged: int
+    """Counted samples of which it is known whether they passed."""
+    pass_field: str
+    """Name of the number that is 1 for samples that passed, or "", see selection.pass_field."""
 
     @property
     def share(self) -> float:
@@ -59,36 +64,33 @@ def histogram(entries: Sequence[Entry], bins: int = _FEW) -> list[Bin]:
     ]
 
 
-def prompt_by_step(library: Library, prompt: str) -> Iterator[StepNumbers]:
-    """Yield the numbers of the samples with a prompt (its digest) for each step that has it, the newest step first."""
+def prompt_by_step(library: Library, prompt: str, split: str = "train") -> Iterator[StepNumbers]:
+    """Yield the numbers of the samples of a split with a prompt (its digest) for each step that has it, the newest step
+    first."""
+    found = _by_step(library, split, lambda sample: digest(sample.prompt or "") == prompt)
+    return (numbers for numbers in found if numbers.count)
+
+
+def matches_by_step(library: Library, search: Search, split: str = "train") -> Iterator[StepNumbers]:
+    """Yield the numbers of the samples of a split whose response contains a search for each step that has the split,
+    the newest step first. Raises TooSlow."""
+    return _by_step(library, split, lambda sample: search.is_in(sample.response))
+
+
+def _by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:
     for step in reversed(library.steps):
         entries: list[Entry] = []
-        total = 0
+        numbers: list[Numbers] = []
         for location, sample in library.samples(step):
-            total += 1
-            if digest(sample.prompt or "") == prompt:
-                entries.append(entry_of(sample, location))
-        if entries:
-            yield _numbers(step, entries, total)
-
-
-def matches_by_step(library: Library, search: Search) -> Iterator[StepNumbers]:
-    """Yield the numbers of the samples whose response contains a search for each step, the newest step first.
-    Raises TooSlow."""
-    for step in reversed(library.steps):
-        entries: list[Entry] = []
-        total = 0
-        for location, sample in library.samples(step):
-            total += 1
-            if search.is_in(sample.response):
-                entries.append(entry_of(sample, location))
-        yield _numbers(step, entries, total)
-
-
-def _numbers(step: int | None, entries: Sequence[Entry], total: int) -> StepNumbers:
-    mean, std = mean_and_std(rewards_of(entries))
-    mark = pass_mark(entries)
-    return StepNumbers(step, len(entries), total, mean, std, sum(has_passed(entry, mark) for entry in entries))
+            if sample.split == split:
+                numbers.append(sample.components | {"reward": sample.reward})
+                if is_counted(sample):
+                    entries.append(entry_of(sample, location))
+        if numbers:
+            field = pass_field(numbers)
+            mean, std = mean_and_std(rewards_of(entries))
+            passed, judged = passed_of(numbers_of(entries), field)
+            yield StepNumbers(step, len(entries), len(numbers), mean, std, passed, judged, field)
 
 
 def in_bin(entry: Entry, chosen: Bin) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -12,11 +13,15 @@ from tuimon.rollouts import flags
 from tuimon.rollouts.library import Entry
 
 SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "as written")
-_ACCURACY = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer")
+_CORRECTNESS = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer", "passed", "success")
+_BINARY = (-1.0, 0.0, 1.0)
+"""Values of a number that says which samples passed; 1 has passed."""
 _COMPARISON = re.compile(
     r"([\w./|-]+)\s*(<=|>=|<|>|=)\s*([-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?)", re.IGNORECASE
 )
 _SAME = 1e-9
+Numbers: TypeAlias = Mapping[str, float | None]
+"""Numbers of a sample by their names; None is unknown."""
 
 
 class Group(Struct, frozen=True):
@@ -28,6 +33,8 @@ class Group(Struct, frozen=True):
     """Mean of the finite rewards; NaN if there is none."""
     std: float
     passed: int
+    judged: int
+    """Samples of which it is known whether they passed."""
 
     @property
     def is_flat(self) -> bool:
@@ -53,28 +60,37 @@ def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
-def has_passed(entry: Entry, mark: float) -> bool:
-    """Return whether the sample is correct: by its accuracy if the file has one, else by its reward."""
-    for name, value in entry.components:
-        if name.lower() in _ACCURACY:
-            return value > 0.5
-    reward = finite(entry)
-    return reward is not None and (reward >= mark if mark > 0 else reward > 0)
+def numbers_of(entries: Iterable[Entry]) -> list[Numbers]:
+    """Return the numbers of each entry: the parts of its reward, and its reward as "reward"."""
+    return [dict(entry.components) | {"reward": entry.reward} for entry in entries]
 
 
-def pass_mark(entries: Iterable[Entry]) -> float:
-    """Return the reward from which a sample counts as correct: 1 if any sample reaches it, else whatever is above 0."""
-    return 1.0 if any(reward >= 1.0 for reward in rewards_of(entries)) else 0.0
+def pass_field(samples: Sequence[Numbers]) -> str:
+    """Return the name of the number that is 1 for samples that passed: the accuracy or the like, else the reward; "" if
+    neither has only the values -1, 0 and 1, as it does not say then which samples passed."""
+    named = next((name for numbers in samples[:1] for name in numbers if name.lower() in _CORRECTNESS), "reward")
+    for name in dict.fromkeys((named, "reward")):
+        if all(name in numbers for numbers in samples):
+            values = [value for numbers in samples if (value := numbers[name]) is not None and math.isfinite(value)]
+            if values and all(value in _BINARY for value in values):
+                return name
+    return ""
 
 
-def groups_of(entries: Sequence[Entry]) -> list[Group]:
-    """Return the groups in the order in which their first samples were written."""
+def passed_of(samples: Iterable[Numbers], field: str) -> tuple[int, int]:
+    """Return how many samples passed, and of how many that is known. field: result of `pass_field`."""
+    values = [numbers.get(field) for numbers in samples] if field else []
+    known = [value for value in values if value is not None and math.isfinite(value)]
+    return sum(value == 1 for value in known), len(known)
+
+
+def groups_of(entries: Sequence[Entry], field: str = "") -> list[Group]:
+    """Return the groups in the order in which their first samples were written. field: result of `pass_field`."""
     members: dict[str, list[Entry]] = {}
     for entry in entries:
         members.setdefault(entry.group, []).append(entry)
-    mark = pass_mark(entries)
     return [
-        Group(key, tuple(group), *mean_and_std(rewards_of(group)), sum(has_passed(entry, mark) for entry in group))
+        Group(key, tuple(group), *mean_and_std(rewards_of(group)), *passed_of(numbers_of(group), field))
         for key, group in members.items()
     ]
 

@@ -99,9 +99,17 @@ ACTIONS = (
         "text_groups",
         "v",
         "groups",
-        "Groups: the samples of a prompt as a row; again: samples",
+        "Groups: the samples of a prompt as a row, with how many passed (the accuracy, or else the reward, is 1)",
         _on(lambda s: s.change(lambda c: c.toggle("groups"))),
         6,
+    ),
+    _action(
+        "text_split",
+        "V",
+        "validation",
+        "The texts of the validation; again: those of training",
+        _on(lambda s: s.next_split()),
+        also="split training evaluation train eval",
     ),
     _action(
         "text_filter",

@@ -15,6 +15,8 @@ from tuimon.rollouts.selection import (
     counts,
     filtered,
     groups_of,
+    numbers_of,
+    pass_field,
     sorted_by,
     sorted_groups,
 )
@@ -27,7 +29,14 @@ class Choice:
     """The entries of a step and the choices that order or restrict them."""
 
     def __init__(self) -> None:
+        self.every: list[Entry] = []
+        """Entries of the step, of both splits."""
+        self.split = "train"
+        """Split whose entries are listed if the step has both."""
         self.entries: list[Entry] = []
+        """Entries of one split."""
+        self.pass_field = ""
+        """Name of the number that is 1 for entries that passed, or "", see selection.pass_field."""
         self.listed: list[Entry] = []
         self.mode = SAMPLES
         self.groups: list[Group] = []
@@ -49,8 +58,23 @@ class Choice:
 
     def set_entries(self, entries: list[Entry]) -> None:
         """Set the entries of a step."""
-        self.entries = entries
+        self.every = entries
+        self._take_split()
         self.update()
+
+    def _take_split(self) -> None:
+        self.entries = [entry for entry in self.every if entry.split == self.split] or self.every
+        self.pass_field = pass_field(numbers_of(self.entries))
+
+    @property
+    def split_listed(self) -> str:
+        """Split of the entries that are listed."""
+        return self.entries[0].split if self.entries else self.split
+
+    @property
+    def not_listed(self) -> int:
+        """Number of entries of the other split."""
+        return len(self.every) - len(self.entries)
 
     def update(self) -> None:
         """Compute what is listed."""
@@ -64,7 +88,7 @@ class Choice:
         if self.bin is not None:
             listed = [entry for entry in listed if in_bin(entry, self.bin)]
         self.listed = sorted_by(listed, self.sort)
-        self.groups = sorted_groups(groups_of(listed), self.sort) if self.mode == GROUPS else []
+        self.groups = sorted_groups(groups_of(listed, self.pass_field), self.sort) if self.mode == GROUPS else []
         self.bins = histogram(listed)[::-1] if self.mode == HISTOGRAM else []
 
     @property
@@ -126,6 +150,16 @@ class Choice:
     def toggle(self, mode: str) -> None:
         """List something else than samples, or samples again."""
         self.mode, self.only, self.bin = SAMPLES if self.mode == mode else mode, "", None
+
+    def hold_split(self) -> None:
+        """Keep to the split that is listed, also in steps that have both."""
+        self.split = self.split_listed
+
+    def next_split(self) -> None:
+        """List the entries of the other split."""
+        self.split = "validation" if self.split_listed == "train" else "train"
+        self.only, self.bin = "", None
+        self._take_split()
 
     def open_group(self, key: str) -> None:
         """List the samples of one group."""

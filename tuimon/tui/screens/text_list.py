@@ -91,14 +91,13 @@ def _marks(entry: Entry) -> str:
     return f" {letters[:3]:<3}"
 
 
-def group_head(width: int) -> Row:
-    """Return the column heads of the list of groups."""
-    return fit_row(
-        ((f" {'mean':>8} {'± std':>8} {'passed':>8}  {'rewards':<{_MOST_BARS}}  prompt", Role.MUTED),), width
-    )
+def group_head(width: int, has_passed: bool) -> Row:
+    """Return the column heads of the list of groups. has_passed: whether it is known which samples passed."""
+    passed = f" {'passed':>8}" if has_passed else ""
+    return fit_row(((f" {'mean':>8} {'± std':>8}{passed}  {'rewards':<{_MOST_BARS}}  prompt", Role.MUTED),), width)
 
 
-def group_row(group: Group, columns: Columns, selected: bool, symbols: Symbols, width: int) -> Row:
+def group_row(group: Group, columns: Columns, selected: bool, symbols: Symbols, width: int, has_passed: bool) -> Row:
     """Return the row of a group: statistics of its rewards, a bar for each sample, and the prompt."""
     marks = _ASCII_BARS if symbols is Symbols.ASCII else _BARS
     bars = "".join(_bar(entry, columns, marks) for entry in group.entries[:_MOST_BARS])
@@ -109,7 +108,7 @@ def group_row(group: Group, columns: Columns, selected: bool, symbols: Symbols, 
         (
             ("▌" if selected else " ", Role.ACCENT),
             (f"{_number(group.mean):>8} {_number(group.std):>8}", role),
-            (f" {f'{group.passed}/{len(group.entries)}':>8}  ", Role.TEXT),
+            (_passed(group.passed, group.judged) if has_passed else "  ", Role.TEXT),
             (f"{bars:<{_MOST_BARS}}  ", Role.ACCENT),
             (clean(redacted_text(group.entries[0].prompt_head)), Role.VALUE if selected else Role.TEXT),
         ),
@@ -148,15 +147,22 @@ def _bar_value(numbers: StepNumbers, bars: str) -> float:
     return max(value, 0.0) if math.isfinite(value) else 0.0
 
 
-def step_row(numbers: StepNumbers, value: float, most: float, selected: bool, symbols: Symbols, width: int) -> Row:
-    """Return the row of a step, with a bar for a value. most: the largest value."""
+def _passed(passed: int, judged: int) -> str:
+    return f" {f'{passed}/{judged}' if judged else '-':>8}  "
+
+
+def step_row(
+    numbers: StepNumbers, field: str, value: float, most: float, selected: bool, symbols: Symbols, width: int
+) -> Row:
+    """Return the row of a step, with a bar for a value. field: number that the column of passed samples is of; most:
+    the largest value."""
     step = "-" if numbers.step is None else str(numbers.step)
     return fit_row(
         (
             ("▌" if selected else " ", Role.ACCENT),
             (f"{step:>9} {f'{numbers.count}/{numbers.total}':>11}", Role.VALUE if selected else Role.TEXT),
             (f" {_number(numbers.mean):>8} {_number(numbers.std):>8}", Role.VALUE),
-            (f" {f'{numbers.passed}/{numbers.count}':>8}  ", Role.TEXT),
+            (_passed(numbers.passed, numbers.judged if numbers.pass_field == field else 0), Role.TEXT),
             (_length(value, most, width - 52, symbols), Role.ACCENT),
         ),
         width,
@@ -185,7 +191,9 @@ def list_rows(choice: Choice, columns: Columns, shown: range, cursor: int, symbo
     """Return the column heads and the rows of a list."""
     if choice.mode == GROUPS:
         groups = ((choice.groups[index], index == cursor) for index in shown)
-        return [group_head(width), *(group_row(group, columns, chosen, symbols, width) for group, chosen in groups)]
+        known = bool(choice.pass_field)
+        rows = (group_row(group, columns, chosen, symbols, width, known) for group, chosen in groups)
+        return [group_head(width, known), *rows]
     if choice.mode == HISTOGRAM:
         largest, total = max((chosen.count for chosen in choice.bins), default=0), len(choice.listed)
         bins = ((choice.bins[index], index == cursor) for index in shown)
@@ -194,7 +202,8 @@ def list_rows(choice: Choice, columns: Columns, shown: range, cursor: int, symbo
         values = [_bar_value(numbers, choice.bars) for numbers in choice.by_step]
         most = max(values, default=0.0)
         numbers = ((choice.by_step[index], values[index], index == cursor) for index in shown)
-        rows = (step_row(part, value, most, chosen, symbols, width) for part, value, chosen in numbers)
+        field = choice.by_step[0].pass_field if choice.by_step else ""
+        rows = (step_row(part, field, value, most, chosen, symbols, width) for part, value, chosen in numbers)
         return [step_head(choice.bars, width), *rows]
     unit = choice.entries[0].length_unit if choice.entries else ""
     entries = ((choice.listed[index], index == cursor) for index in shown)

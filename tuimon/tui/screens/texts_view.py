@@ -18,6 +18,7 @@ from tuimon.rollouts.searching import TooSlow
 from tuimon.rollouts.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
 from tuimon.text import clean, home_relative
+from tuimon.tui.action import key_names
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 from tuimon.tui.screens.text_pane import FOLDS
 from tuimon.tui.screens.text_reader import TextReader
@@ -26,6 +27,9 @@ from tuimon.tui.state import ViewState
 if TYPE_CHECKING:
     from tuimon.rollouts.library import Library
     from tuimon.rollouts.overview import StepNumbers
+
+
+_SPLITS = {"train": "training", "validation": "validation"}
 
 
 class TextsScreen(TextReader):
@@ -172,13 +176,13 @@ class TextsScreen(TextReader):
         def read(library: Library) -> Iterator[StepNumbers]:
             from tuimon.rollouts.overview import prompt_by_step
 
-            return prompt_by_step(library, entry.prompt)
+            return prompt_by_step(library, entry.prompt, entry.split)
 
         self._by_step("reward", read)
 
     def count_matches(self) -> None:
         """List the steps with the number of responses that contain the search; again: the samples."""
-        search = self.choice.search
+        search, split = self.choice.search, self.choice.split_listed
         if self.choice.mode == STEPS:
             self.change(lambda choice: choice.toggle(STEPS))
             return
@@ -189,7 +193,7 @@ class TextsScreen(TextReader):
         def read(library: Library) -> Iterator[StepNumbers]:
             from tuimon.rollouts.overview import matches_by_step
 
-            return matches_by_step(library, search)
+            return matches_by_step(library, search, split)
 
         self._by_step("share", read)
 
@@ -201,6 +205,7 @@ class TextsScreen(TextReader):
             return
         loop = asyncio.get_running_loop()
         self.choice.by_step, self.choice.bars = found, bars
+        self.choice.hold_split()
         self.change(lambda choice: choice.toggle(STEPS))
 
         def extend(numbers: StepNumbers) -> None:
@@ -321,6 +326,7 @@ class TextsScreen(TextReader):
         count = len(choice.entries)
         listed = f"{len(choice.listed)} of {count}" if len(choice.listed) != count else str(count)
         spans.append((f"  {listed} text{'s' if count != 1 else ''}", Role.TEXT))
+        spans += self._split()
         mean, std = mean_and_std(rewards_of(choice.listed))
         if mean == mean:
             spans.append((f"  reward {mean:.4g} ± {std:.3g}", Role.VALUE))
@@ -328,6 +334,9 @@ class TextsScreen(TextReader):
             spans.append(("  one group" if choice.only else "  one range", Role.ACCENT))
         if self.other is not None:
             spans.append(("  difference", Role.ACCENT))
+        field = choice.by_step[0].pass_field if choice.mode == STEPS and choice.by_step else choice.pass_field
+        if field and choice.mode in (GROUPS, STEPS):
+            spans.append((f"  passed: {clean(field, 40)} 1", Role.MUTED))
         spans.append((f"  {choice.sort}", Role.MUTED))
         if choice.filter != "all":
             spans.append((f"  {choice.filter}", Role.ACCENT))
@@ -338,6 +347,23 @@ class TextsScreen(TextReader):
         if self.dashboard.state.paused:
             spans.append(("  paused", Role.WARNING))
         return tuple(spans)
+
+    def _split(self) -> list[Span]:
+        """Return which split is listed, and the key of the other one."""
+        choice = self.choice
+        listed = _SPLITS[choice.split_listed]
+        if not choice.not_listed:
+            return [(f", {listed}", Role.ACCENT)] if choice.split_listed == "validation" else []
+        other = _SPLITS["train" if choice.split_listed == "validation" else "validation"]
+        key = next((key_names(action.keys) for action in self.actions if action.id == "text_split"), "")
+        return [(f", {listed}", Role.ACCENT), (f"; {key}: {other}, {plural(choice.not_listed, 'text')}", Role.MUTED)]
+
+    def next_split(self) -> None:
+        """List the texts of the other split, if the step has both."""
+        if self.choice.not_listed:
+            self.change(lambda choice: choice.next_split())
+        else:
+            self.say(f"This step has only texts of the {_SPLITS[self.choice.split_listed]}")
 
     def export(self, path: Path, write: Callable[[Path, str], None]) -> None:
         """Save the listed samples as JSON Lines, in a thread. write: called with the path and the text."""
