@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tuimon.rollouts import Sample
 
 _WIDTH = 60
+_SOURCES = 3
+"""Maximum number of sources that a heading names."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,8 +58,9 @@ def _run(options: argparse.Namespace) -> int:
     if options.split in ("train", "validation"):
         samples = (sample for sample in samples if sample.split == options.split)
     count = options.worst if options.worst is not None else options.best
+    of_all: dict[tuple[int | None, str], _Rewards] = {}
     if count is not None:
-        samples = iter(_extreme(samples, max(0, count), options.worst is None, options.split is None))
+        samples = iter(_extreme(_counted(samples, of_all), max(0, count), options.worst is None, options.split is None))
     printed = 0
     if options.json or options.markdown:
         for sample in samples:
@@ -71,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
             printed += 1
         progress.close()
         for step, split in sorted(parts, key=lambda key: (key[0] is None, key[0] or 0, key[1])):
-            sys.stdout.writelines(parts[step, split].lines(step, split))
+            sys.stdout.writelines(parts[step, split].lines(step, split, path, of_all.get((step, split))))
     progress.close()
     for problem in problems:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
@@ -102,24 +105,59 @@ def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool)
     return [sample for _, _, sample in sorted(heap, key=lambda entry: entry[:2], reverse=True)]
 
 
-class _Part:
-    """The lines of the samples of a step and a split, as printed, and their rewards."""
+class _Rewards:
+    """The number of the samples of a step and a split, their finite rewards and their files."""
 
     def __init__(self) -> None:
-        self._lines: list[str] = []
-        self._sum, self._rewards = 0.0, 0
+        self.count, self._sum, self._rewards = 0, 0.0, 0
+        self.files: dict[str, None] = {}
 
     def add(self, sample: Sample) -> None:
-        self._lines.append(_line(sample))
+        self.count += 1
+        self.files[sample.source] = None
         if sample.reward is not None and math.isfinite(sample.reward):
             self._sum += sample.reward
             self._rewards += 1
 
-    def lines(self, step: int | None, split: str) -> Iterator[str]:
-        """Yield a heading, then the lines in the order in which the samples came."""
-        mean = f", mean reward {self._sum / self._rewards:.4g}" if self._rewards else ""
-        count = f"{len(self._lines)} text{'s' if len(self._lines) != 1 else ''}"
-        yield f"{'no step' if step is None else f'step {step}'}, {split}: {count}{mean}\n"
+    @property
+    def mean(self) -> str:
+        return f"mean reward{{}} {self._sum / self._rewards:.4g}" if self._rewards else ""
+
+
+def _counted(samples: Iterable[Sample], of_all: dict[tuple[int | None, str], _Rewards]) -> Iterator[Sample]:
+    """Yield the samples and count them by step and split."""
+    for sample in samples:
+        of_all.setdefault((sample.step, sample.split), _Rewards()).add(sample)
+        yield sample
+
+
+class _Part(_Rewards):
+    """The lines of the samples of a step and a split, as printed, and their rewards."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: list[str] = []
+
+    def add(self, sample: Sample) -> None:
+        super().add(sample)
+        self._lines.append(_line(sample))
+
+    def lines(self, step: int | None, split: str, path: str, of_all: _Rewards | None) -> Iterator[str]:
+        """Yield a heading, then the lines in the order in which the samples came. path: the searched directory; of_all:
+        numbers of all samples of the step and the split, if only the best or worst are printed."""
+        from tuimon.rollouts.copies import source_of
+        from tuimon.rollouts.discovery import path_below
+        from tuimon.text import clean
+
+        if of_all is None:
+            count, mean = f"{self.count} text{'s' if self.count != 1 else ''}", self.mean.format("")
+        else:
+            count = f"{self.count} of {of_all.count} text{'s' if of_all.count != 1 else ''}"
+            mean = of_all.mean.format(" of all")
+        folders = dict.fromkeys(source_of("", path_below(file, path)).folder for file in self.files)
+        sources = f"{len(folders)} sources: {clean(', '.join([*folders][:_SOURCES]), 80)}" if len(folders) > 1 else ""
+        numbers = ", ".join(filter(None, (count, mean, sources)))
+        yield f"{'no step' if step is None else f'step {step}'}, {split}: {numbers}\n"
         yield from self._lines
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from tuimon.errors import FormatError
 from tuimon.registry import discover
 from tuimon.rollouts import Sample, Shape
+from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_of
 from tuimon.rollouts.fields import sample_of
 from tuimon.sources.files import open_regular
 
@@ -115,17 +117,42 @@ def samples_in(file: str, shape: Shape, below: str, start: int = 0) -> Iterator[
 
 
 def read_samples(path: str, problems: list[str]) -> Iterator[Sample]:
-    """Yield the samples at or below `path`; append a sentence to `problems` for each file that cannot be read."""
+    """Yield the samples at or below `path`; append a sentence to `problems` for each file that cannot be read.
+
+    Of a text that two kinds of sources have, one is yielded (see copies.py); for that such files are read twice.
+    """
+    files = [(file, shape, path_below(file, path)) for file, shape in sample_files(path)]
+    left_out = _copies_in(files)
     repeats = Repeats()
-    for file, shape in sample_files(path):
-        below = path_below(file, path)
+    for file, shape, below in files:
+        source = source_of(shape.id, below)
         repeats.begin_file()
         try:
             for _, sample in samples_in(file, shape, below):
-                if not repeats.repeated(sample, below):
+                if not repeats.repeated(sample, below) and (source, sample.step) not in left_out:
                     yield sample
         except (OSError, FormatError) as error:
             problems.append(f"{below}: {error}")
+
+
+def _copies_in(files: Sequence[tuple[str, Shape, str]]) -> frozenset[tuple[Source, int | None]]:
+    """Return the sources, and the steps for which they are copies. files: path, shape, path below the directory."""
+    sources = [source_of(shape.id, below) for _, shape, below in files]
+    if len({(source.shape, source.folder) for source in sources}) < 2:
+        return frozenset()
+    forms: dict[Source, tuple[object, ...]] = {}
+    for source, (file, shape, below) in zip(sources, files, strict=True):
+        if source not in forms:
+            with suppress(OSError, FormatError):
+                if (first := next(samples_in(file, shape, below), None)) is not None:
+                    forms[source] = form_of(first[1])
+    copies = Copies()
+    if may_repeat(forms.items()):
+        for source, (file, shape, below) in zip(sources, files, strict=True):
+            with suppress(OSError, FormatError):
+                for _, sample in samples_in(file, shape, below):
+                    copies.add(source, sample, below)
+    return copies.found()
 
 
 def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:

@@ -128,7 +128,7 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
     return Sample(
         source=path,
         step=step_of_path(below) if step is None else step,
-        split="validation" if _VALIDATION.search(below.lower()) else "train",
+        split=split_of_path(below),
         group=_group(row, flat, prompt),
         reward=reward,
         response=response,
@@ -142,6 +142,11 @@ def sample_of(row: dict[str, Any], path: str, below: str) -> Sample | None:
         error=_error(row, flat),
         turns=_conversation(flat),
     )
+
+
+def split_of_path(below: str) -> str:
+    """Return the split that a path names, "train" if it names none."""
+    return "validation" if _VALIDATION.search(below.lower()) else "train"
 
 
 def step_of_path(below: str) -> int | None:

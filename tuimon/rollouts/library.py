@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from tuimon.errors import FormatError
 from tuimon.rollouts import Sample, Shape
+from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_of
 from tuimon.rollouts.discovery import Location, Repeats, path_below, sample_files, samples_in
 from tuimon.rollouts.fields import step_of_path
 from tuimon.rollouts.flags import flags_of
@@ -93,6 +94,7 @@ class _File:
 
     def __init__(self, path: str, shape: Shape, below: str) -> None:
         self.path, self.shape, self.below = path, shape, below
+        self.source = source_of(shape.id, below)
         self.seen: Signature | None = None
         """Signature of the file when it was indexed."""
         self.named_step = step_of_path(below)
@@ -136,6 +138,10 @@ class Library:
         self._kept: OrderedDict[int | None, list[Entry]] = OrderedDict()
         self._grown: dict[int | None, set[str]] = {}
         """Paths of the files that have grown since the entries of a kept step were read."""
+        self._with_kinds: set[int | None] = set()
+        """Steps with several kinds of sources, of which one may be a copy of another."""
+        self._copies_of: tuple[object, frozenset[Source]] = None, frozenset()
+        """Step and files for which copies were searched last, and the sources that are copies."""
 
     # ------------------------------------------------------------------ steps
 
@@ -235,6 +241,8 @@ class Library:
         self, step: int | None, progress: Callable[[list[Entry]], object] = lambda entries: None
     ) -> list[Entry]:
         """Return the entries of a step, in the order of the files. progress: called with the entries so far."""
+        if step in self._grown and step in self._with_kinds:
+            self._kept.pop(step, None)  # a source may have become a copy, or may no longer be one
         if step in self._kept:
             self._kept.move_to_end(step)
             for path in sorted(self._grown.pop(step, ())):
@@ -267,13 +275,42 @@ class Library:
         return [*entries[:end], *added, *entries[end:]]
 
     def samples(self, step: int | None) -> Iterator[tuple[Location, Sample]]:
-        """Yield the samples of a step with their texts."""
+        """Yield the samples of a step with their texts, without copies in other kinds of files."""
+        files = [file for file in self._files.values() if step in file.steps]
+        left_out = self._copies(step, files)
         repeats = Repeats()
-        for file in [file for file in self._files.values() if step in file.steps]:
+        for file in files:
+            if file.source in left_out:
+                continue
             repeats.begin_file()
             for location, sample in self._of_step(file, step):
                 if not repeats.repeated(sample, file.below):
                     yield location, sample
+
+    def _copies(self, step: int | None, files: Sequence[_File]) -> frozenset[Source]:
+        """Return the sources that have only texts of a step that another kind of source has, too."""
+        if len({file.source for file in files}) < 2:
+            return frozenset()
+        inputs = step, tuple((file.path, file.seen) for file in files)
+        if inputs != self._copies_of[0]:
+            forms: dict[Source, tuple[object, ...]] = {}
+            for file in files:
+                if file.source not in forms and (first := next(self._of_step(file, step), None)) is not None:
+                    forms[file.source] = form_of(first[1])
+            copies = Copies()
+            self._with_kinds.discard(step)
+            if may_repeat(forms.items()):
+                self._with_kinds.add(step)
+                for file in files:
+                    for _, sample in self._of_step(file, step):
+                        copies.add(file.source, sample, file.below)
+            self._copies_of = inputs, frozenset(source for source, _ in copies.found())
+        return self._copies_of[1]
+
+    def sources(self, entries: Sequence[Entry]) -> list[str]:
+        """Return the directories that entries are from, with # for each number."""
+        paths = dict.fromkeys(entry.file for entry in entries)
+        return list(dict.fromkeys(file.source.folder for path in paths if (file := self._files.get(path)) is not None))
 
     def _of_step(self, file: _File, step: int | None) -> Iterator[tuple[Location, Sample]]:
         if not file.read:

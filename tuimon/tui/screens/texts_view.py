@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tuimon.rollouts.overview import StepNumbers
 
 
+_SOURCES = 3
+"""Maximum number of sources that are named."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
@@ -312,7 +314,9 @@ class TextsScreen(TextReader):
             self._check = inputs
             problem = f"cannot read {problems[0]}" if problems else ""
             more = f"{len(problems) - 1} more files" if len(problems) > 1 else ""
-            sentences = (problem, more, check_sentence(run, entries, self.step), shares_sentence(entries))
+            sources = self.library.sources(entries) if self.library is not None else []
+            several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
+            sentences = (problem, more, several, check_sentence(run, entries, self.step), shares_sentence(entries))
             self._note = "; ".join(filter(None, sentences))
         return self._note
 
