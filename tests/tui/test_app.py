@@ -228,7 +228,7 @@ async def test_a_metric_is_the_axis_of_all_charts(tmp_path: Path) -> None:
     async with opened(path) as (app, pilot):
         await until(app, pilot, lambda screen: "0.05" in screen and "loss" in screen)
         await pilot.press("X")
-        await until(app, pilot, lambda screen: "loss cannot be the axis" in screen)
+        await until(app, pilot, lambda screen: "loss does not grow" in screen and "env_steps against loss" in screen)
         await pilot.press("M")
         await until(app, pilot, lambda screen: "2 metrics" in screen)
         await pilot.press("G", "X")

@@ -38,6 +38,7 @@ from tuimon.tui.screens.metric_browser import MetricBrowser
 from tuimon.tui.screens.multiples import MultiplesScreen
 from tuimon.tui.screens.notes import NotesScreen
 from tuimon.tui.screens.run_list import RunListScreen
+from tuimon.tui.screens.scatter import ScatterScreen
 from tuimon.tui.screens.texts_view import TextsScreen
 
 LAST = 399
@@ -124,7 +125,7 @@ def ids(*sections: str) -> set[str]:
 
 def test_every_section_has_a_tour() -> None:
     toured = {"General", "Panels", "Charts", "Runs", "Run list", "Metric list", "Log", "Texts", "Media", "Config"}
-    toured |= {"Hyperparameters", "Ranks", "Small multiples", "Help and alerts"}
+    toured |= {"Scatter", "Hyperparameters", "Ranks", "Small multiples", "Help and alerts"}
     assert {action.section for action in all_actions()} == toured
 
 
@@ -290,6 +291,7 @@ async def test_panels(tmp_path: Path) -> None:
             ("config", ConfigScreen),
             ("texts", TextsScreen),
             ("media", MediaScreen),
+            ("scatter", ScatterScreen),
         ):
             await t.press(id)
             await t.on(kind)
@@ -357,7 +359,8 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("smoother", "y_scale", "reset")
         assert (t.app.state.options, t.view.x) == (ChartOptions(), whole)
         await t.press("axis_metric")
-        assert "cannot be the axis" in text(t.app)
+        await t.on(ScatterScreen)
+        await t.press("scatter")
         await t.press("axis")
         run = t.app.run_shown
         assert run is not None
@@ -673,7 +676,11 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "[-" in s and "{+" in s)
         await t.press("text_diff", "text_histogram")
         assert [chosen.count for chosen in screen.choice.bins] == [12, 4]
-        await t.press("text_histogram", "text_prompt")
+        await t.press("text_histogram", "text_scatter")
+        await until(t.app, t.pilot, lambda s: "reward against length" in s and "rho" in s)
+        await t.press("text_scatter", "text_split")
+        await until(t.app, t.pilot, lambda s: "only texts of the training" in s)
+        await t.press("text_prompt")
         await t.until(lambda: [numbers.step for numbers in screen.choice.by_step] == [200, 100])
         await t.press("text_prompt", "text_search")
         await t.type("says")
@@ -694,6 +701,33 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         step = screen.step
         await t.press("text_charts")
         assert t.app.state.options.cursor == step
+
+
+async def test_scatter(tmp_path: Path) -> None:
+    async with tour(tmp_path, (120, 40), 1, "Scatter") as t:
+        await t.press("scatter")
+        screen = await t.on(ScatterScreen)
+        table = screen.table
+        fixed, names = table.fixed, table.names
+        assert fixed not in names
+        assert len(names) > 2
+        assert f"{fixed} against {names[0]}" in text(t.app)
+        await t.press("scatter_swap")
+        assert f"{names[0]} against {fixed}" in text(t.app)
+        await t.press("scatter_swap", "scatter_down", "scatter_down", "scatter_up")
+        assert table.selected == names[1]
+        await t.press("scatter_last")
+        assert table.selected == names[-1]
+        await t.press("scatter_first", "scatter_page_down", "scatter_page_up")
+        assert table.selected == names[0]
+        await t.press("scatter_take")
+        assert (table.fixed, table.is_y) == (names[0], False)
+        assert f"{fixed} against {names[0]}" in text(t.app)
+        await t.press("scatter_filter")
+        await t.type(fixed)
+        assert fixed in table.names
+        await t.press("scatter")
+        assert len(t.app.screen_stack) == 1
 
 
 async def test_media(tmp_path: Path) -> None:

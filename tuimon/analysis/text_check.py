@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tuimon.draw.numbers import format_fraction, format_value
-from tuimon.rollouts.flags import NAMES
-from tuimon.rollouts.library import Entry
+from tuimon.rollouts.library import Entry, flag_shares
 from tuimon.rollouts.selection import groups_of, mean_and_std, rewards_of
 from tuimon.store import Run
 from tuimon.text import clean
@@ -15,6 +14,8 @@ from tuimon.vocabulary import meanings
 
 _EQUAL = 1e-3
 """Relative difference (absolute below 1) up to which two means are equal."""
+_CHANGED = 0.05
+"""Difference between two shares from which it is a notable change."""
 
 
 def check_sentence(run: Run, entries: Sequence[Entry], step: int | None) -> str:
@@ -53,6 +54,22 @@ def _readings(run: Run, concept: str, step: int) -> list[tuple[str, float]]:
     return readings
 
 
+def changes_sentence(entries: Sequence[Entry], earlier: tuple[int, Mapping[str, float]] | None) -> str:
+    """Return how the shares of flags have changed since an earlier step; "" without a notable change.
+
+    earlier: that step and its shares of flags, or None.
+    """
+    if earlier is None:
+        return ""
+    step, before = earlier
+    changes = [
+        f"{name} {format_fraction(before[name])} → {format_fraction(share)} since step {step}"
+        for name, share in flag_shares(entries).items()
+        if abs(share - before[name]) >= _CHANGED
+    ]
+    return ", ".join(changes)
+
+
 def shares_sentence(entries: Sequence[Entry]) -> str:
     """Return the shares of truncated, flagged and failed texts, and of groups without variance; "" for no texts."""
     if not entries:
@@ -61,9 +78,7 @@ def shares_sentence(entries: Sequence[Entry]) -> str:
     parts = []
     if truncated := sum(entry.truncated is True for entry in known):
         parts.append(f"truncated {format_fraction(truncated / len(known))}")
-    for bit, name in NAMES.items():
-        if count := sum(bool(entry.flags & bit) for entry in entries):
-            parts.append(f"{name} {format_fraction(count / len(entries))}")
+    parts += [f"{name} {format_fraction(share)}" for name, share in flag_shares(entries).items() if share]
     if errors := sum(entry.error for entry in entries):
         parts.append(f"error {format_fraction(errors / len(entries))}")
     if unknown := len(entries) - len(rewards_of(entries)):

@@ -147,7 +147,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
     shape = glyphs(symbols)
     columns = cells * shape.columns
     layers = {line.behind: np.zeros((rows, cells), dtype=np.uint8) for line in view.lines}
-    owner = np.full((rows, cells), -1, dtype=np.int8)
+    owner = np.full((rows, cells), -1, dtype=np.int16)
     canvas = Canvas(np.zeros((rows, cells), dtype=np.uint32), owner, [line.role for line in view.lines])
     outside: list[tuple[int, npt.NDArray[np.int32]]] = []
     if any(line.filled for line in view.lines):

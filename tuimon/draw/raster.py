@@ -19,7 +19,7 @@ from tuimon.model.points import Floats
 from tuimon.model.views import Axis, Envelope, Symbols
 
 Cells = npt.NDArray[np.uint32]
-Owners = npt.NDArray[np.int8]
+Owners = npt.NDArray[np.int16]
 Dots = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 

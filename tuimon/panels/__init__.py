@@ -20,7 +20,7 @@ from typing import Protocol, runtime_checkable
 
 from tuimon.analysis.system_metrics import system_metrics
 from tuimon.model.views import Size, Symbols, View
-from tuimon.panels._charts.axes import axis_word
+from tuimon.panels._charts.axes import axis_word, window_limits
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
 from tuimon.panels._charts.marks import with_alert_marks
@@ -67,6 +67,7 @@ __all__ = [
     "transient",
     "unshown_metrics",
     "why_no_match",
+    "window_limits",
     "with_alert_marks",
 ]
 

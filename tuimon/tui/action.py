@@ -31,6 +31,7 @@ SECTIONS = (
         "Log",
         "Texts",
         "Media",
+        "Scatter",
         "Config",
     ),
     *("Hyperparameters", "Ranks"),
@@ -152,8 +153,8 @@ class Action(Struct, frozen=True):
     """Position and label in the footer while a panel is zoomed; None if that footer does not show the action."""
     section: str = "General"
     where: tuple[str, ...] = ("dashboard",)
-    """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, config, hparams, ranks, help,
-    alerts."""
+    """Screens on which the keys work: dashboard, runs, metrics, log, texts, media, scatter, config, hparams, ranks,
+    help, alerts."""
     opens: str = ""
     """Screen that it opens, as in `where`; on that screen it goes back. Other screens that do not use the key, either,
     are replaced by it."""

@@ -117,3 +117,13 @@ def _scale_of(scale: str, curves: Sequence[Curve]) -> str:
     highs = [curve.max.value for curve in curves if curve.max is not None]
     wide = bool(lows) and min(lows) > 0 and max(highs) / min(lows) >= _LOG_FROM
     return "log" if wide else "linear"
+
+
+def window_limits(run: Run, curve: Curve, options: ChartOptions) -> tuple[float, float] | None:
+    """Return the limits of the window on its axis, as in the chart of a curve; None if all is shown."""
+    scale = run.scale(options.axis_of(run))
+    limits = curve.limits(scale)
+    if options.window is None or limits is None:
+        return None
+    last = max(limits[1], end_of_data(run, scale, curve.metric, limits[1]))
+    return options.window.limits(last, X_KINDS.get(scale.name, "number"))

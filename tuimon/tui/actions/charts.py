@@ -8,12 +8,13 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.model.views import ChartView, Size
-from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES, CurvePanel
+from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES
 from tuimon.store import METRIC_AXIS, Run
 from tuimon.store.axes import counter_candidates
 from tuimon.text import clean
 from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.actions.scatter import selected_metric
 
 _action = partial(Action, section="Charts")
 _MESSAGES = {
@@ -48,12 +49,7 @@ def _no_axis(run: Run | None) -> str:
 
 def _axis_metric(app: Dashboard) -> None:
     """Draw against the selected metric of the metric list or of the dashboard; again: against steps."""
-    run, options, panel = app.run_shown, app.state.options, app.board.panel
-    if isinstance(app.screen, screens.MetricBrowser):
-        name = app.screen.table.selected
-    else:
-        leading = panel.leading(run) if run is not None and isinstance(panel, CurvePanel) else None
-        name = leading.metric if leading is not None else None
+    run, options, name = app.run_shown, app.state.options, selected_metric(app)
     if run is None or name is None:
         app.say("Select the chart of a metric first, or a row of the metric list (M)")
         return
@@ -65,7 +61,8 @@ def _axis_metric(app: Dashboard) -> None:
         app.state.options = replace(options, axis=axis, window=None)
         app.say(f"Charts are drawn over {clean(name)}; again: over steps")
     else:
-        app.say(f"{clean(name)} cannot be the axis: that needs a metric that grows and is not the step itself")
+        app.push_screen(screens.ScatterScreen(app.actions, name, is_y=False))
+        app.say(f"{clean(name)} does not grow, so that no curve can be drawn over it: here are pairs at equal steps")
     app.redraw()
 
 

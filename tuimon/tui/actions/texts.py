@@ -148,6 +148,14 @@ ACTIONS = (
         _on(lambda s: s.change(lambda c: c.toggle("histogram"))),
     ),
     _action(
+        "text_scatter",
+        "x",
+        "scatter",
+        "Reward against length as a scatter plot, with the correlation; again: samples",
+        _on(lambda s: s.change(lambda c: c.toggle("scatter"))),
+        also="plot correlation against",
+    ),
+    _action(
         "text_diff",
         "d",
         "diff",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tuimon.tui.screens.notes import NotesScreen
     from tuimon.tui.screens.ranks import RanksScreen
     from tuimon.tui.screens.run_list import RunListScreen
+    from tuimon.tui.screens.scatter import ScatterScreen
     from tuimon.tui.screens.texts_view import TextsScreen
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "NotesScreen",
     "RanksScreen",
     "RunListScreen",
+    "ScatterScreen",
     "TextsScreen",
 ]
 
@@ -49,6 +51,7 @@ _MODULES = {
     "NotesScreen": "notes",
     "RanksScreen": "ranks",
     "RunListScreen": "run_list",
+    "ScatterScreen": "scatter",
     "TextsScreen": "texts_view",
 }
 

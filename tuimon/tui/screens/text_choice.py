@@ -21,8 +21,8 @@ from tuimon.rollouts.selection import (
     sorted_groups,
 )
 
-SAMPLES, GROUPS, HISTOGRAM, STEPS = "samples", "groups", "histogram", "steps"
-"""Kind of the rows of the list: samples, groups of a prompt, ranges of rewards, or steps."""
+SAMPLES, GROUPS, HISTOGRAM, STEPS, SCATTER = "samples", "groups", "histogram", "steps", "scatter"
+"""Kind of the rows of the list: samples, groups of a prompt, ranges of rewards, or steps; or a plot of the samples."""
 
 
 class Choice:

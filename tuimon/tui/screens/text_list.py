@@ -6,9 +6,12 @@ import math
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import fit_row
-from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.draw.scatter import Points, render_scatter
+from tuimon.model.views import Role, Row, Size, Span, Symbols
 from tuimon.redact import redacted_text
 from tuimon.rollouts.flags import NAMES
 from tuimon.rollouts.library import Entry
@@ -167,6 +170,28 @@ def step_row(
         ),
         width,
     )
+
+
+def scatter_rows(choice: Choice, cursor: int, symbols: Symbols, size: Size) -> list[Row]:
+    """Return a plot of the rewards of the listed samples against their lengths, with the selected one marked."""
+    from tuimon.analysis.correlation import correlation_words
+
+    known = [(entry, reward) for entry in choice.listed if (reward := finite(entry)) is not None]
+    units = {entry.length_unit for entry, _ in known}
+    if len(units) != 1:
+        why = "some lengths are in tokens, others in characters" if units else "no text has a finite reward"
+        return [((f" No plot: {why}", Role.MUTED),)]
+    lengths = np.array([entry.length for entry, _ in known], np.float64)
+    rewards = np.array([reward for _, reward in known], np.float64)
+    selected = choice.entry(cursor)
+    chosen = np.array([entry is selected for entry, _ in known], bool)
+    groups = [
+        Points(name, role, lengths[which], rewards[which])
+        for name, role, which in (("selected", Role.ACCENT, chosen), ("", Role.SERIES_0, ~chosen))
+    ]
+    words = ((correlation_words(lengths, rewards), Role.VALUE),)
+    labels = f"length ({units.pop()})", ""
+    return list(render_scatter("reward against length", words, labels, groups, size, symbols))
 
 
 def _length(value: float, most: float, cells: int, symbols: Symbols) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from sys import intern
 from typing import TYPE_CHECKING
 
 from textual.containers import Container
 
 from tuimon.model.views import Role, Row
 from tuimon.rollouts.searching import TooSlow
+from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.screens.text_choice import STEPS, Choice
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _WIDE = 110
 """Width (cells) from which the text is displayed beside the list instead of below it."""
+_SOURCES = 3
+"""Maximum number of sources that are named."""
 _REST = 10.0
 """The next look for new files is after this many times the duration of the last one."""
 
@@ -267,6 +271,27 @@ class TextReader(WorkScreen):
             self.dashboard.redraw()
 
         self.run_worker(work())
+
+    def note_of(self, snapshot: Snapshot) -> str:
+        """Return how the rewards of the texts compare with the curves, and the shares of flags."""
+        run, entries = self.dashboard.run_shown, self.choice.entries
+        if run is None or not entries:
+            return ""
+        problems = tuple(self.library.problems.values()) if self.library is not None else ()
+        inputs = (run, entries, self.step, *map(intern, problems))
+        if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
+            from tuimon.analysis.text_check import changes_sentence, check_sentence, shares_sentence
+
+            self._check = inputs
+            problem = f"cannot read {problems[0]}" if problems else ""
+            more = f"{len(problems) - 1} more files" if len(problems) > 1 else ""
+            library = self.library
+            sources = library.sources(entries) if library is not None else []
+            several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
+            earlier = library.earlier_shares(self.step, self.choice.split_listed) if library is not None else None
+            changes, check = changes_sentence(entries, earlier), check_sentence(run, entries, self.step)
+            self._note = "; ".join(filter(None, (problem, more, several, changes, check, shares_sentence(entries))))
+        return self._note
 
     # ------------------------------------------------------------------ the places of list and text
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
 from tuimon.draw.rows import fit_row
-from tuimon.model.views import Row
+from tuimon.model.views import Row, Size
 from tuimon.tui.box import CellGrid
 from tuimon.tui.screens.table import Table
-from tuimon.tui.screens.text_choice import Choice
-from tuimon.tui.screens.text_list import Columns, list_rows
+from tuimon.tui.screens.text_choice import SCATTER, Choice
+from tuimon.tui.screens.text_list import Columns, list_rows, scatter_rows
 from tuimon.tui.state import ViewState
 
 _WHEEL = 3
@@ -53,6 +53,10 @@ class SampleTable(Table):
         if self._columns is None or self._columns[0] is not entries or self._columns[1] != width:
             self._columns = entries, width, Columns(entries, width)
         shown, symbols = self.scroll_to_cursor(), self._state.symbols
+        if self.choice.mode == SCATTER:
+            rows = scatter_rows(self.choice, self.cursor, symbols, Size(width, height))
+            self.paint_filled(rows, self._state.theme)
+            return
         rows = list_rows(self.choice, self._columns[2], shown, self.cursor, symbols, width)
         self.paint_filled(rows[:height], self._state.theme)
 
@@ -62,7 +66,7 @@ class SampleTable(Table):
 
     def on_click(self, event: Click) -> None:
         index = self.top + event.y - self.HEADS
-        if event.y and index < self.count:
+        if event.y and index < self.count and self.choice.mode != SCATTER:
             self.move(index - self.cursor)
 
 

@@ -9,7 +9,6 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from sys import intern
 from typing import TYPE_CHECKING
 
 from tuimon.model.views import Role, Row, Span
@@ -19,7 +18,7 @@ from tuimon.rollouts.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
 from tuimon.text import clean, home_relative
 from tuimon.tui.action import key_names
-from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
+from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS, Choice
 from tuimon.tui.screens.text_pane import FOLDS
 from tuimon.tui.screens.text_reader import TextReader
 from tuimon.tui.state import ViewState
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from tuimon.rollouts.overview import StepNumbers
 
 
-_SOURCES = 3
-"""Maximum number of sources that are named."""
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
@@ -116,7 +113,7 @@ class TextsScreen(TextReader):
             self.text_changed(top=True)
             return True
         choice = self.choice
-        if choice.only or choice.bin is not None or choice.mode in (HISTOGRAM, STEPS):
+        if choice.only or choice.bin is not None or choice.mode in (HISTOGRAM, SCATTER, STEPS):
             back = GROUPS if choice.only else HISTOGRAM if choice.bin is not None else choice.mode
             self.change(lambda choice: choice.toggle(back))
             return True
@@ -299,26 +296,7 @@ class TextsScreen(TextReader):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         self.table.show(state)
         self.pane.draw(state.theme)
-        self.draw_lines(self._head(), state.theme, self._message or self.search_problem or self._note_of(snapshot))
-
-    def _note_of(self, snapshot: Snapshot) -> str:
-        """Return how the rewards of the texts compare with the curves, and the shares of flags."""
-        run, entries = self.dashboard.run_shown, self.choice.entries
-        if run is None or not entries:
-            return ""
-        problems = tuple(self.library.problems.values()) if self.library is not None else ()
-        inputs = (run, entries, self.step, *map(intern, problems))
-        if len(self._check) != len(inputs) or any(a is not b for a, b in zip(self._check, inputs, strict=True)):
-            from tuimon.analysis.text_check import check_sentence, shares_sentence
-
-            self._check = inputs
-            problem = f"cannot read {problems[0]}" if problems else ""
-            more = f"{len(problems) - 1} more files" if len(problems) > 1 else ""
-            sources = self.library.sources(entries) if self.library is not None else []
-            several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
-            sentences = (problem, more, several, check_sentence(run, entries, self.step), shares_sentence(entries))
-            self._note = "; ".join(filter(None, sentences))
-        return self._note
+        self.draw_lines(self._head(), state.theme, self._message or self.search_problem or self.note_of(snapshot))
 
     def _head(self) -> Row:
         choice = self.choice

@@ -1,0 +1,154 @@
+"""Scatter view: one metric of the run against another at equal steps, with the list of the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.analysis.aligned_steps import aligned
+from tuimon.analysis.correlation import Pairs, correlation_words, pairs
+from tuimon.analysis.metric_filter import matching
+from tuimon.draw.numbers import thousands
+from tuimon.draw.scatter import Points, render_scatter
+from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols
+from tuimon.panels import ChartOptions, window_limits
+from tuimon.store import Curve, Run, Snapshot
+from tuimon.text import clean, fit
+from tuimon.tui.action import Action
+from tuimon.tui.arrangement import ordered
+from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.state import ViewState
+
+_AGES = 4
+"""Number of parts of the steps that have a colour each."""
+_LIST = 8
+"""Maximum number of rows of the list."""
+
+
+class ScatterTable(Table):
+    """Names of metrics, and below them the plot."""
+
+    DEFAULT_CSS = "ScatterTable { height: 1fr; width: 1fr; }"
+    HEADS = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: tuple[str, ...] = ()
+        self.fixed, self.is_y = "", True
+        """Metric that stays, and whether it is drawn upwards."""
+        self._run: Run | None = None
+        self._options, self._symbols, self._theme_shown = ChartOptions(), Symbols.BRAILLE, "dark"
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    @property
+    def room(self) -> int:
+        return max(min(self.count, _LIST, self.size.height // 3), 1)
+
+    @property
+    def selected(self) -> str:
+        """Metric that is drawn with the fixed one; "" without any."""
+        return self.names[self.cursor] if self.cursor < self.count else ""
+
+    def show(self, run: Run, names: tuple[str, ...], state: ViewState) -> None:
+        """Display the metrics of a run. names: metrics other than the fixed one."""
+        if names != self.names:
+            selected, self.names = self.selected, names
+            self.cursor = names.index(selected) if selected in names else 0
+        self._run, self._options = run, state.options
+        self._symbols, self._theme_shown = state.symbols, state.theme
+        self.draw()
+
+    def draw(self) -> None:
+        width, height = self.size
+        if self._run is None or width < 2 or height < 1:
+            return
+        rows: list[Row] = []
+        for index in self.scroll_to_cursor() if self.count else ():
+            mark, role = ("▌", Role.VALUE) if index == self.cursor else (" ", Role.TEXT)
+            rows.append(((mark, Role.ACCENT), (fit(clean(self.names[index]), width - 1, keep="end"), role)))
+        if self.selected and height > len(rows) + 1:
+            x, y = (self.selected, self.fixed) if self.is_y else (self.fixed, self.selected)
+            rows += _plot(self._run, x, y, self._options, Size(width, height - len(rows)), self._symbols)
+        self.paint_filled(rows or [((" No other metric", Role.MUTED),)], self._theme_shown)
+
+
+def _plot(run: Run, x: str, y: str, options: ChartOptions, size: Size, symbols: Symbols) -> list[Row]:
+    """Return the plot of y against x, coloured by age: the pairs of the steps in the window."""
+    across, up = aligned(run, x), aligned(run, y)
+    found, is_part = _in_window(run, up, pairs(across, up), options)
+    title = f"{clean(y)} against {clean(x)}"
+    if not len(found.steps):
+        ordinal = across.ordinal or up.ordinal
+        why = "without steps values cannot be paired" if ordinal else "they have no finite values at equal steps"
+        return [((f" {title}: {why}{' in the window' if is_part else ''}", Role.MUTED),)]
+    parts = [part for part in np.array_split(np.arange(len(found.steps)), _AGES) if len(part)]
+    roles = SERIES_ROLES[: len(parts)]
+    groups = [
+        Points(_steps(found, part), role, found.x[part], found.y[part])
+        for part, role in zip(parts[::-1], roles[::-1], strict=True)
+    ]
+    words = correlation_words(found.x, found.y) + ("  in the window" if is_part else "")
+    return list(render_scatter(title, ((words, Role.VALUE),), (clean(x), ""), groups, size, symbols))
+
+
+def _steps(found: Pairs, part: npt.NDArray[np.int64]) -> str:
+    first, last = int(found.steps[part[0]]), int(found.steps[part[-1]])
+    return f"step {thousands(first)}" + (f"–{thousands(last)}" if last > first else "")
+
+
+def _in_window(run: Run, up: Curve, found: Pairs, options: ChartOptions) -> tuple[Pairs, bool]:
+    """Return the pairs whose steps are in the window of the charts, and whether there is a window."""
+    limits = window_limits(run, up, options)
+    if limits is None:
+        return found, False
+    at = up.x_of_steps(found.steps, run.scale(options.axis_of(run)))
+    inside = (limits[0] <= at) & (at <= limits[1])
+    return Pairs(found.steps[inside], found.x[inside], found.y[inside]), True
+
+
+class ScatterScreen(TableScreen):
+    """A metric of the run against another one."""
+
+    WHERE = "scatter"
+    PROMPT = "metrics"
+    PLACEHOLDER = "part of a name; * and ?; re:expression"
+
+    def __init__(self, actions: tuple[Action, ...], metric: str, is_y: bool) -> None:
+        """metric: metric that stays; is_y: whether it is drawn upwards."""
+        self.table = ScatterTable()
+        super().__init__(actions, self.table)
+        self.table.fixed, self.table.is_y = metric, is_y
+
+    def on_mount(self) -> None:
+        self.dashboard.redraw()
+
+    def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
+        run, table = self.dashboard.run_shown, self.table
+        if run is None or table.fixed not in run.metrics:
+            self.draw_lines(((" the metric is gone", Role.TITLE),), state.theme)
+            return
+        names = tuple(
+            name for name in matching(ordered(run.metrics, "relevance"), self.query_text) if name != table.fixed
+        )
+        table.show(run, names, state)
+        head = f" {clean(run.name)}", Role.TITLE
+        axis = "y" if table.is_y else "x"
+        spans = [head, (f"  {axis}: {clean(table.fixed)}", Role.TEXT), (f"  {len(names)} metrics", Role.MUTED)]
+        if self.query_text:
+            spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
+        self.draw_lines(tuple(spans), state.theme)
+
+    def swap(self) -> None:
+        """Exchange x and y."""
+        self.table.is_y = not self.table.is_y
+        self.dashboard.redraw()
+
+    def take(self) -> None:
+        """Keep the selected metric and list the others."""
+        if self.table.selected:
+            self.table.fixed, self.table.is_y = self.table.selected, not self.table.is_y
+            self.table.names = ()
+            self.dashboard.redraw()
