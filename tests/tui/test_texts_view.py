@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
-from support.dashboard import copied, opened, text, until
+from support.dashboard import PatientPilot, copied, opened, text, until
 from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, write_run, write_step
 
+from tuimon.config import Settings
+from tuimon.monitor.process import ReaderProcess
+from tuimon.tui.app import TuimonApp
 from tuimon.tui.screens.text_list import component_head
 from tuimon.tui.screens.texts_view import TextsScreen
 
@@ -34,6 +38,46 @@ async def test_list_and_text_of_the_step_at_the_cursor_and_back(tmp_path: Path) 
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s)
         await pilot.press("T")
         assert len(app.screen_stack) == 1
+
+
+async def test_texts_without_metrics_open_at_once_and_metrics_follow(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    write_step(run, 1)
+    monitor = ReaderProcess([str(run)], interval=0.2)
+    monitor.start()
+    try:
+        app = TuimonApp(monitor, Settings(theme="dark", symbols="braille"), wait=False)
+        async with app.run_test(size=(120, 40)):
+            pilot = PatientPilot(app)
+            while not (isinstance(app.screen, TextsScreen) and app.screen._compositor.size == app.size):
+                await pilot.pause(0.02)  # opened, and laid out
+            await until(app, pilot, lambda s: "16 texts" in s and "no metrics were found" in s)
+            await pilot.press("v")
+            await until(app, pilot, lambda s: "passed: reward 1" in s)
+            await pilot.press("c")
+            await until(app, pilot, lambda s: "waiting for a log to appear" in s)
+            await pilot.press("T")
+            await until(app, pilot, lambda s: "16 texts" in s)
+            (run / "metrics.jsonl").write_text(json.dumps({"step": 1, "critic/score/mean": mean_reward(1)}) + "\n")
+            await until(app, pilot, lambda s: "= critic/score/mean" in s)
+            await pilot.press("T")
+            await until(app, pilot, lambda s: "0.375 @ 1" in s)
+    finally:
+        monitor.close()
+
+
+async def test_nothing_at_all_ends_with_exit_code_3(tmp_path: Path) -> None:
+    monitor = ReaderProcess([str(tmp_path)], interval=0.2)
+    monitor.start()
+    try:
+        app = TuimonApp(monitor, Settings(theme="dark", symbols="braille"), wait=False)
+        async with app.run_test(size=(120, 40)):
+            await PatientPilot(app).pause()
+            while app.return_code is None:
+                await asyncio.sleep(0.02)
+        assert app.return_code == 3
+    finally:
+        monitor.close()
 
 
 async def test_training_and_validation_are_separate(tmp_path: Path) -> None:

@@ -263,10 +263,10 @@ def _generated_texts(options: argparse.Namespace) -> str:
         return ""
     from shlex import quote
 
-    from tuimon.rollouts.discovery import read_samples
+    from tuimon.rollouts.discovery import has_samples
     from tuimon.text import clean
 
-    if next(read_samples(paths[0], []), None) is None:
+    if not has_samples(paths[:1]):
         return ""
     return f"{clean(paths[0])} holds generated texts and no metrics: tuimon samples {clean(quote(paths[0]))}"
 

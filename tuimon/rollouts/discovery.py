@@ -155,6 +155,16 @@ def _copies_in(files: Sequence[tuple[str, Shape, str]]) -> frozenset[tuple[Sourc
     return copies.found()
 
 
+def has_samples(paths: Iterable[str]) -> bool:
+    """Return whether any file at or below the paths has a sample that can be read."""
+    for path in paths:
+        for file, shape in sample_files(path):
+            with suppress(OSError, FormatError):
+                if next(samples_in(file, shape, path_below(file, path)), None) is not None:
+                    return True
+    return False
+
+
 def may_have_texts(paths: Iterable[str], seconds: float = 5.0) -> bool:
     """Return whether there are files with samples below the paths, or files that cannot be read and may have some.
 

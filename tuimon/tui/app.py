@@ -219,7 +219,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         draw_with(self.state.symbols)
         snapshot, now = self.snapshot, time.time()
         if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
-            self.leave(NOTHING_FOUND)
+            self._wait = True
+            self.run_worker(opening.open_texts_or_leave(self, NOTHING_FOUND))
         if isinstance(self.screen, WorkScreen):
             self.screen.show(snapshot, self.state, now)
             return

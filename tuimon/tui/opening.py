@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from typing import Protocol
@@ -10,6 +11,7 @@ from tuimon.analysis.run_states import critical_count
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.store import Run, Snapshot
+from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.screens.run_list import RunListScreen
@@ -55,6 +57,20 @@ def _has_several_runs(snapshot: Snapshot) -> bool:
 
 def _is_unread(run: Run) -> bool:
     return any(stream.status is None or stream.status.state == "reading" for stream in run.streams)
+
+
+async def open_texts_or_leave(app: Dashboard, code: int) -> None:
+    """Open the generated texts of paths without logs, or leave with an exit code if there are none, either.
+
+    Logs that appear later are shown as usual."""
+    from tuimon.rollouts.discovery import has_samples
+
+    paths = (*app.paths, *app.settings.samples)
+    if await asyncio.to_thread(has_samples, paths):
+        if not isinstance(app.screen, WorkScreen):
+            app.push_screen(screens.TextsScreen(app.actions, paths, None))
+    elif not any(run.streams for run in app.snapshot.runs):
+        app.leave(code)
 
 
 def show_alert(app: Dashboard, alert: Alert) -> None:

@@ -92,11 +92,11 @@ def write_new(path: Path, text: str) -> None:
             raise
 
 
-def new_file(suffix: str, runs: Iterable[Run]) -> Path:
+def new_file(suffix: str, runs: Iterable[Run], paths: Iterable[str] = ()) -> Path:
     """Return the path of a new file in the current directory, or in the home directory if the current directory belongs
-    to a run: nothing is ever written there. Raises OSError if both belong to runs."""
+    to a run: nothing is ever written there. Raises OSError if both belong to runs. paths: further paths like runs."""
     name = time.strftime("tuimon-%Y%m%d-%H%M%S") + suffix
-    run_paths = [os.path.realpath(run.path) for run in runs]
+    run_paths = [os.path.realpath(path) for path in (*(run.path for run in runs), *paths)]
     for directory in (Path(), Path.home()):
         real = os.path.realpath(directory)
         if not any(real == path or real.startswith(path.rstrip("/") + "/") for path in run_paths):

@@ -18,11 +18,8 @@ def _toggle(app: Dashboard) -> None:
     if closed(app, screens.TextsScreen):
         return
     run = app.run_shown
-    if run is None:
-        app.say("There is no run yet")
-    else:
-        paths = run.directory, *app.settings.samples
-        app.push_screen(screens.TextsScreen(app.actions, paths, app.state.options.cursor))
+    places = [run.directory] if run is not None else app.paths
+    app.push_screen(screens.TextsScreen(app.actions, (*places, *app.settings.samples), app.state.options.cursor))
 
 
 def _on(method: Callable[[screens.TextsScreen], None]) -> Callable[[Dashboard], None]:
@@ -62,7 +59,9 @@ def _copy_markdown(app: Dashboard) -> None:
 
 
 def _export(app: Dashboard) -> None:
-    topmost(app, screens.TextsScreen).export(new_file("-texts.jsonl", app.snapshot.runs), write_new)
+    runs = app.snapshot.runs
+    path = new_file("-texts.jsonl", runs, () if runs else app.paths)
+    topmost(app, screens.TextsScreen).export(path, write_new)
 
 
 ACTIONS = (

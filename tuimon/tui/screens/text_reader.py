@@ -275,7 +275,7 @@ class TextReader(WorkScreen):
     def note_of(self, snapshot: Snapshot) -> str:
         """Return how the rewards of the texts compare with the curves, and the shares of flags."""
         run, entries = self.dashboard.run_shown, self.choice.entries
-        if run is None or not entries:
+        if not entries:
             return ""
         problems = tuple(self.library.problems.values()) if self.library is not None else ()
         inputs = (run, entries, self.step, *map(intern, problems))
@@ -289,7 +289,8 @@ class TextReader(WorkScreen):
             sources = library.sources(entries) if library is not None else []
             several = f"{len(sources)} sources: {', '.join(sources[:_SOURCES])}" if len(sources) > 1 else ""
             earlier = library.earlier_shares(self.step, self.choice.split_listed) if library is not None else None
-            changes, check = changes_sentence(entries, earlier), check_sentence(run, entries, self.step)
+            changes = changes_sentence(entries, earlier)
+            check = check_sentence(run, entries, self.step) if run is not None else "no metrics were found"
             self._note = "; ".join(filter(None, (problem, more, several, changes, check, shares_sentence(entries))))
         return self._note
 
