@@ -35,8 +35,7 @@ class Choice:
         """Split whose entries are listed if the step has both."""
         self.entries: list[Entry] = []
         """Entries of one split."""
-        self.pass_field = ""
-        """Name of the number that is 1 for entries that passed, or "", see selection.pass_field."""
+        self._pass_field: str | None = None
         self.listed: list[Entry] = []
         self.mode = SAMPLES
         self.groups: list[Group] = []
@@ -64,7 +63,14 @@ class Choice:
 
     def _take_split(self) -> None:
         self.entries = [entry for entry in self.every if entry.split == self.split] or self.every
-        self.pass_field = pass_field(numbers_of(self.entries))
+        self._pass_field = None
+
+    @property
+    def pass_field(self) -> str:
+        """Name of the number that is 1 for entries that passed, or "", see selection.pass_field."""
+        if self._pass_field is None:
+            self._pass_field = pass_field(numbers_of(self.entries))
+        return self._pass_field
 
     @property
     def split_listed(self) -> str:

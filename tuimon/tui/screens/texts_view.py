@@ -316,8 +316,9 @@ class TextsScreen(TextReader):
             spans.append(("  one group" if choice.only else "  one range", Role.ACCENT))
         if self.other is not None:
             spans.append(("  difference", Role.ACCENT))
-        field = choice.by_step[0].pass_field if choice.mode == STEPS and choice.by_step else choice.pass_field
-        if field and choice.mode in (GROUPS, STEPS):
+        steps = choice.by_step if choice.mode == STEPS else []
+        field = steps[0].pass_field if steps else choice.pass_field if choice.mode == GROUPS else ""
+        if field:
             spans.append((f"  passed: {clean(field, 40)} 1", Role.MUTED))
         spans.append((f"  {choice.sort}", Role.MUTED))
         if choice.filter != "all":
