@@ -102,6 +102,22 @@ def test_of_several_patterns_one_match_is_enough(log: str) -> None:
     assert "no metric matches rewrd" in run("doctor", log, "--metric", "rewrd", expect=2).stderr
 
 
+@pytest.mark.parametrize("pattern", ["kl", "train/kl", "k?"])
+def test_every_source_of_a_chosen_metric_is_written(tmp_path: Path, pattern: str) -> None:
+    """The sources have different names for one metric."""
+    history = [{"step": 1, "kl": 0.5, "loss": 2.0}, {"step": 2, "kl": 0.25, "loss": 1.0}]
+    (tmp_path / "trainer_state.json").write_text(json.dumps({"global_step": 2, "log_history": history}))
+    rows = [{"step": row["step"], "train/kl": row["kl"], "train/loss": row["loss"]} for row in history]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    output = run("export", str(tmp_path), "--by-source", "--metric", pattern).stdout
+    points = {(row["source"], row["metric"], row["step"], row["value"]) for row in csv.DictReader(io.StringIO(output))}
+    assert points == {
+        (source, name, str(row["step"]), str(row["kl"]))
+        for source, name in (("metrics.jsonl", "train/kl"), ("trainer_state.json", "kl"))
+        for row in history
+    }
+
+
 def test_histograms_are_chosen_by_their_own_names(tmp_path: Path) -> None:
     pytest.importorskip("tbparse")
     source = str(DATA / "tensorboard" / "torch")

@@ -117,8 +117,8 @@ def test_a_collapse_of_four_steps_is_one_incident_with_nan_as_its_consequence(tm
     headline, *others = document["alerts"]
     assert (headline["rule"], headline["severity"], headline["step"]) == ("policy_collapse", "critical", 29)
     assert headline["message"] == (
-        "policy collapsed at step 29: KL 30 times higher, entropy 0, reward 0, no group with variance, gradient norm 0;"
-        " train/grad_norm is NaN since step 36 (1 NaN of 36 points)"
+        "policy collapsed from step 29: KL 30 times higher at 30, entropy 0 at 32, reward 0 at 30, no group with"
+        " variance at 30, gradient norm 0 at 31; train/grad_norm is NaN since step 36 (1 NaN of 36 points)"
     )
     assert headline["hint"].startswith("go back to the checkpoint of step 20;")
     assert {alert["severity"] for alert in others} == {"info"}

@@ -49,9 +49,10 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help=help_text)
 
 
-def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run]) -> set[str]:
+def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run], by_source: bool = False) -> set[str]:
     """Return the names of the metrics that match a pattern of --metric.
 
+    by_source: a metric matches, too, if a source that holds it has another name for it, and this name matches.
     Patterns that match nothing are printed to stderr. Raise UsageError if none matches, or for an invalid expression.
     """
     from tuimon.analysis.metric_filter import chosen, no_match
@@ -59,6 +60,15 @@ def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run]) -> set[str]:
     check_patterns(patterns)
     names = list(dict.fromkeys(name for run in runs for name in run.metrics))
     selected, unmatched = chosen(names, patterns)
+    if by_source:
+        metrics_of: dict[str, set[str]] = {}
+        for run in runs:
+            for metric in run.metrics:
+                for _, name in run.names_in_files(metric):
+                    metrics_of.setdefault(name, set()).add(metric)
+        in_files, not_in_files = chosen(metrics_of, patterns)
+        selected = selected.union(*(metrics_of[name] for name in in_files))
+        unmatched = [pattern for pattern in unmatched if pattern in not_in_files]
     messages = [no_match(pattern, names) for pattern in unmatched]
     if not selected:
         raise UsageError("; ".join(messages), "`tuimon summary` lists all metrics.")

@@ -217,7 +217,8 @@ class _Reading:
             return True
         if self._only_metrics:
             if self._selected is None:
-                self._selected = chosen_metrics(patterns, self._read().snapshot().runs)
+                runs = self._read().snapshot().runs
+                self._selected = chosen_metrics(patterns, runs, self._options.by_source)
             return name in self._selected
         from tuimon.analysis.metric_filter import chosen
 
@@ -264,9 +265,9 @@ class _Reading:
 
     def _batches(self) -> Iterator[Batch]:
         """Return the points. Raise an error at once rather than at the first iteration."""
-        wanted = self._wanted if self._options.metric else None
         self._wanted("")
         if not self._options.by_source:
+            wanted = self._wanted if self._options.metric else None
             return self._in_steps(self._curves(self._read().snapshot(), wanted))
         from tuimon.monitor.settings import load as load_settings
         from tuimon.reader import Collector
@@ -275,7 +276,18 @@ class _Reading:
         for _ in collector.find():
             pass
         collector.require_something()
-        return self._in_steps(self._sources(collector, wanted))
+        return self._in_steps(self._sources(collector, self._wanted_series() if self._options.metric else None))
+
+    def _wanted_series(self) -> set[tuple[str, str]]:
+        """Return (source, name in its file) of every series that is merged into a chosen metric."""
+        monitor = self._read()
+        sources = {followed.found.stream: followed.own_source for followed in monitor.collector.followed}
+        return {
+            (sources[stream], name)
+            for run in monitor.snapshot().runs
+            for metric in filter(self._wanted, run.metrics)
+            for stream, name in run.names_in_files(metric)
+        }
 
     def _in_steps(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Return the batches, or those of the chosen steps. Raise UsageError at once if there is no such step."""
@@ -291,7 +303,7 @@ class _Reading:
             raise UsageError(f"no point has a step from {first}{end}", "`tuimon summary` shows the steps of a run.")
         return chain([begin], chosen)
 
-    def _sources(self, collector: Collector, wanted: Callable[[str], bool] | None) -> Iterator[Batch]:
+    def _sources(self, collector: Collector, wanted: set[tuple[str, str]] | None) -> Iterator[Batch]:
         from tuimon.exports.points import source_batches
 
         progress = Progress("writing")

@@ -45,7 +45,8 @@ Flags = npt.NDArray[np.bool_]
 
 
 class _Sign(NamedTuple):
-    """A sign of a collapse: the step at which it begins, and its words ("KL 30 times higher")."""
+    """A sign of a collapse: the step at which it begins, and its words with the step of the value that they give
+    ("KL 30 times higher at 33")."""
 
     step: int
     words: str
@@ -78,7 +79,7 @@ class PolicyCollapse(Struct, frozen=True):
         )
         signs = sorted([entropy, *signs] if entropy is not None else signs, key=lambda sign: sign.step)
         step = signs[0].step
-        message = f"policy collapsed at step {step}: {', '.join(sign.words for sign in signs)}"
+        message = f"policy collapsed from step {step}: {', '.join(sign.words for sign in signs)}"
         until = None
         if incident.cleared is not None:
             until = last
@@ -89,8 +90,9 @@ class PolicyCollapse(Struct, frozen=True):
     def _signs(self, run: Run, first: int, raised: int, last: int) -> Iterator[_Sign | None]:
         """Yield the signs besides the entropy, None for each that is absent."""
 
-        def times_higher(usual: Floats, now: Floats) -> str:
-            return f"KL {now.max() / max(float(np.median(usual)), 1e-300):.3g} times higher"
+        def times_higher(usual: Floats, now: Floats) -> tuple[int, str]:
+            row = int(np.argmax(now))
+            return row, f"KL {now[row] / max(float(np.median(usual)), 1e-300):.3g} times higher"
 
         def is_high(usual: Floats, now: Floats) -> Flags:
             return (now >= self.ratio * np.median(usual)) & (now > self.floor)
@@ -100,11 +102,11 @@ class PolicyCollapse(Struct, frozen=True):
         for curve in _main_curve(run, "reward.train", "success.train"):
             yield _sign(curve, first, raised, last, lambda usual, now: now < usual.min(), _lowest("reward"))
         for curve in _main_curve(run, "reward.zero_std_frac"):
-            yield _sign(curve, first, raised, last, _all_equal, lambda usual, now: "no group with variance")
+            yield _sign(curve, first, raised, last, _all_equal, _no_variance)
             break
         else:
             for curve in _main_curve(run, "reward.std"):
-                yield _sign(curve, first, raised, last, _no_deviation, lambda usual, now: "no group with variance")
+                yield _sign(curve, first, raised, last, _no_deviation, _no_variance)
         for curve in _main_curve(run, "grad_norm"):
             yield _sign(curve, first, raised, last, _is_lost, _lowest("gradient norm"))
 
@@ -123,12 +125,12 @@ def _sign(
     raised: int,
     last: int,
     is_bad: Callable[[Floats, Floats], Flags],
-    words: Callable[[Floats, Floats], str],
+    words: Callable[[Floats, Floats], tuple[int, str]],
 ) -> _Sign | None:
     """Return the sign of a curve; None unless all its values from step `first` to `raised` are bad.
 
-    is_bad(usual values, values) and words(usual values, values) get finite values. The result does not depend on points
-    after `raised`, but for the words.
+    is_bad(usual values, values) and words(usual values, values) get finite values; words() returns (row among the
+    values, text that is true at this row). The result does not depend on points after `raised`, but for the words.
     """
     begin = max(0, curve.row_before(first) + 1 - _LEAD)
     usual = _finite(curve.values[max(0, begin - _USUAL_POINTS) : begin])
@@ -143,7 +145,9 @@ def _sign(
     good = np.flatnonzero(~bad)
     onset = int(good[-1]) + 1 if len(good) else 0
     until = min(curve.row_after(last), end + _USUAL_POINTS)
-    return _Sign(int(steps[onset]), words(usual, _finite(curve.values[begin + onset : until])))
+    rows = begin + onset + np.flatnonzero(np.isfinite(curve.values[begin + onset : until]))
+    row, text = words(usual, curve.values[rows])
+    return _Sign(int(steps[onset]), f"{text} at {int(curve.steps[rows[row]])}")
 
 
 def _finite(values: Floats) -> Floats:
@@ -151,8 +155,16 @@ def _finite(values: Floats) -> Floats:
     return finite
 
 
-def _lowest(name: str) -> Callable[[Floats, Floats], str]:
-    return lambda usual, now: f"{name} {number(float(now.min()))}"
+def _lowest(name: str) -> Callable[[Floats, Floats], tuple[int, str]]:
+    def words(usual: Floats, now: Floats) -> tuple[int, str]:
+        row = int(np.argmin(now))
+        return row, f"{name} {number(float(now[row]))}"
+
+    return words
+
+
+def _no_variance(usual: Floats, now: Floats) -> tuple[int, str]:
+    return 0, "no group with variance"
 
 
 def _all_equal(usual: Floats, now: Floats) -> Flags:

@@ -9,7 +9,7 @@ needs memory for one metric if that has several attempts or sources, otherwise f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import orjson
@@ -51,8 +51,14 @@ class Batch(Struct, frozen=True, eq=False):
         return seconds
 
 
-def source_batches(items: Iterable[tuple[str, Item]], wanted: Callable[[str], bool] | None = None) -> Iterator[Batch]:
-    """Yield every point of every source in file order. items: pairs of a source and a decoded item."""
+def source_batches(
+    items: Iterable[tuple[str, Item]], wanted: Collection[tuple[str, str]] | None = None
+) -> Iterator[Batch]:
+    """Yield every point of every source in file order.
+
+    items: pairs of a source and a decoded item. wanted: (source, name in its file) of each series to yield, or None for
+    all.
+    """
     clocks: dict[tuple[str, str], float] = {}
     for source, item in items:
         if isinstance(item, Fact):
@@ -64,7 +70,7 @@ def source_batches(items: Iterable[tuple[str, Item]], wanted: Callable[[str], bo
         )
         rows = None
         if wanted is not None:
-            chosen = np.array([wanted(name) for name in item.names], np.bool_)
+            chosen = np.array([(source, name) in wanted for name in item.names], np.bool_)
             rows = np.flatnonzero(chosen[item.metric])
         columns = (item.metric, item.steps, item.values, item.wall_times)
         if rows is not None and len(rows) < len(item):

@@ -286,6 +286,16 @@ class Run:
         builder = self._builder
         return tuple((source.source, builder.point_count(source)) for source in builder.ranked(self._entry(metric)))
 
+    def names_in_files(self, metric: str) -> Iterator[tuple[int, str]]:
+        """Yield (number of the stream, name in its file) of every series that is merged into a metric.
+
+        Raises KeyError if the run has no such metric.
+        """
+        for source in self._entry(metric).sources.values():
+            for position, _ in source.series:
+                info = self.streams[position].info
+                yield info.stream, source.name.removeprefix(info.prefix)
+
     def _entry(self, metric: str) -> MetricEntry:
         try:
             return self._index.entry(self._index.keys.get(metric) or self._merge_key(metric))
