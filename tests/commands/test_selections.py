@@ -95,6 +95,13 @@ def test_an_unknown_suffix_is_an_error_and_no_directory(log: str, tmp_path: Path
     assert (tmp_path / "grpo-1.5b").is_dir()
 
 
+@pytest.mark.parametrize(("name", "fails"), [("r.md", True), ("r.pdf", True), ("r.HTML", False), ("lr-1.5b", False)])
+def test_a_report_in_another_format_is_an_error(log: str, tmp_path: Path, name: str, fails: bool) -> None:
+    done = run("report", log, "-o", str(tmp_path / name), expect=2 if fails else 0)
+    assert (f"no report has the suffix {Path(name).suffix}" in done.stderr) is fails
+    assert [path.name for path in tmp_path.iterdir()] == ([] if fails else [name])
+
+
 def test_of_several_patterns_one_match_is_enough(log: str) -> None:
     done = run("export", log, "--metric", "train/loss", "--metric", "rewrd")
     assert {row["metric"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"train/loss"}

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import io
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,9 @@ from typing import BinaryIO, cast
 
 from tuimon.errors import TuimonError, UsageError
 from tuimon.text import clean
+
+FILE_SUFFIX = re.compile(r"\.[a-z]{2,7}")
+"""Suffix of what is meant as a file of a format; the ".5b" of grpo-1.5b does not match."""
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:

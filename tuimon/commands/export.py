@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
-from tuimon.commands._output import add_force, directory, open_output
+from tuimon.commands._output import FILE_SUFFIX, add_force, directory, open_output
 from tuimon.commands._shared import add_metrics, add_paths, add_strict, check_patterns, checked_paths, chosen_metrics
 from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, TuimonError, UsageError
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tuimon.reader import Collector
     from tuimon.store import Snapshot
 
-_FILE_SUFFIX = re.compile(r"\.[a-z]{2,7}")
-"""Suffix of what is meant as a file; the ".5b" of a directory grpo-1.5b does not match."""
 _SIZE = (120, 40)
 """Columns and rows of text charts if stdout is not a terminal."""
 
@@ -172,7 +170,7 @@ def _formats(options: argparse.Namespace) -> list[Export]:
         charts = [export for export in exports.values() if export.one_file and suffix == f".{export.name}"]
         if whole or charts:
             return (whole or charts)[:1]
-        if _FILE_SUFFIX.fullmatch(suffix):
+        if FILE_SUFFIX.fullmatch(suffix):
             known = dict.fromkeys(e.suffix or f".{e.name}" for e in exports.values() if e.suffix or e.one_file)
             raise UsageError(
                 f"cannot write {clean(options.output)}: no format has the suffix {clean(suffix)}",
