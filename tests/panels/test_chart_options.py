@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +21,9 @@ from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, SegmentStarted
 from tuimon.model.views import Axis, ChartView, Line, Role, Size, Symbols
 from tuimon.panels import ChartOptions, metric_panel, with_alert_marks
+from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._text import change_span
+from tuimon.panels.curves import PANELS
 from tuimon.store import Run, Store
 from tuimon.store.aggregates import MeanVariance
 from tuimon.text import cell_width
@@ -295,6 +298,39 @@ def test_a_full_screen_chart_names_the_recent_change() -> None:
     run = run_of({"m": (list(range(100)), [0.5] * 90 + [0.6] * 10)})
     assert text(chart(run, ChartOptions()).headline) == "0.6000 ↑ 0.100"
     assert text(chart(run, ChartOptions(fullscreen=True)).headline) == "0.6000  recent ↑ 0.100"
+
+
+@pytest.mark.parametrize(
+    ("decay", "scale"),
+    [
+        (lambda done: 1.001 - done, "linear"),
+        (lambda done: 1.001 - done if done > 0.1 else 10 * done + 1e-4, "linear"),
+        (lambda done: 1.001 + math.cos(math.pi * done), "linear"),
+        (lambda done: 1 - done, "linear"),
+        (lambda done: math.exp(-10 * done), "log"),
+        (lambda done: 0.1 ** (done // 0.3), "log"),
+    ],
+    ids=["linear", "warm-up", "cosine", "to 0", "exponential", "steps"],
+)
+def test_a_learning_rate_has_a_log_scale_only_if_most_of_it_spans_decades(
+    decay: Callable[[float], float], scale: str
+) -> None:
+    steps = list(range(301))
+    run = run_of({"lr": (steps, [1e-3 * decay(step / 300) for step in steps])})
+    [panel] = [panel for panel in PANELS if panel.id == "lr"]
+    overlaid = ChartOptions(overlay=(OverlayLine((run,), "run", "o", Role.SERIES_0),))
+    for options in (ChartOptions(), overlaid, ChartOptions(fullscreen=True)):
+        view = panel.view(run, SIZE, START, Symbols.BRAILLE, options)
+        assert view.y.scale == scale
+        assert ("log scale" in view.note) is (scale == "log")
+    by_hand = panel.view(run, SIZE, START, Symbols.BRAILLE, ChartOptions(y_scale="log"))
+    assert "log scale" not in by_hand.note, "the footer names what the user has chosen"
+
+
+@pytest.mark.parametrize("fullscreen", [False, True])
+def test_a_metric_that_is_nan_now_has_its_last_value_without_a_change(fullscreen: bool) -> None:
+    run = run_of({"m": ([1, 2, 3], [2.0, 1.0, math.nan])})
+    assert text(chart(run, ChartOptions(fullscreen=fullscreen)).headline) == "NaN now, last 1"
 
 
 @pytest.mark.parametrize("axis", ["step", "time"])

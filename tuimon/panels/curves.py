@@ -33,7 +33,7 @@ PANELS = (
     CurvePanel("length", "length", 75, ("length.response",)),
     # Fraction of the updates that were clipped.
     CurvePanel("clip", "clip fraction", 80, ("clip_frac",)),
-    # Learning rate; on a log scale if it spans two decades.
+    # Learning rate; on a log scale if most of it spans two decades.
     CurvePanel("lr", "learning rate", 85, ("lr",), scale="auto"),
     # Tokens per second, and other measures of throughput.
     CurvePanel("throughput", "throughput", 90, ("throughput.tokens",)),

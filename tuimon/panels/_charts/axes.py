@@ -23,7 +23,10 @@ _X_LABELS = {"step": "", "duration": "since its start"}
 """Labels of axes that are not labelled with their own name."""
 _DAY = 86400.0
 _LOG_FROM = 100.0
-"""Ratio of highest to lowest value at which scale="auto" becomes logarithmic."""
+"""Ratio at which scale="auto" becomes logarithmic, of the values that a tenth of the points are above and below: a
+schedule that decays along a line, or a cosine, to a small value spans orders of magnitude in its last points only."""
+_SAMPLES = 1000
+"""Number of points of a curve, evenly spread, that scale="auto" looks at."""
 _LEAST_HEIGHT = 0.25
 """Minimum fraction of the chart's height that its lines keep if the limits are extended to show a band."""
 
@@ -114,9 +117,14 @@ def _scale_of(scale: str, curves: Sequence[Curve]) -> str:
     if scale != "auto":
         return scale
     lows = [curve.min.value for curve in curves if curve.min is not None]
-    highs = [curve.max.value for curve in curves if curve.max is not None]
-    wide = bool(lows) and min(lows) > 0 and max(highs) / min(lows) >= _LOG_FROM
-    return "log" if wide else "linear"
+    if not lows or min(lows) <= 0:
+        return "linear"
+    values = np.concatenate([curve.values[:: -(-len(curve) // _SAMPLES)] for curve in curves if len(curve)])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return "linear"
+    low, high = np.percentile(values, (10, 90), method="closest_observation")
+    return "log" if high / low >= _LOG_FROM else "linear"
 
 
 def window_limits(run: Run, curve: Curve, options: ChartOptions) -> tuple[float, float] | None:

@@ -35,16 +35,20 @@ _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op
 
 
 def headline_of(curve: Curve, meaning: Meaning, factor: float, symbols: Symbols, fullscreen: bool = False) -> Row:
-    """Return the last value with its unit, and its recent change, which a full-screen chart names."""
+    """Return the last value with its unit, and its recent change, which a full-screen chart names.
+
+    If the metric is not finite now, its last finite value is named as such, without a change.
+    """
     last = curve.last
     if last is None:
         return ((nonfinite(curve.values[-1] * factor), Role.CRITICAL),)
-    spans: list[Span] = [(value_text(last.value * factor, meaning.unit), Role.VALUE)]
+    value = value_text(last.value * factor, meaning.unit)
+    if not np.isfinite(curve.values[-1]):
+        return (f"{nonfinite(curve.values[-1] * factor)} now", Role.CRITICAL), (f", last {value}", Role.VALUE)
+    spans: list[Span] = [(value, Role.VALUE)]
     change_row = recent_change_row(curve, meaning, factor, symbols)
     if change_row:
         spans += [("  recent " if fullscreen else " ", Role.MUTED), *change_row]
-    if not np.isfinite(curve.values[-1]):
-        spans.append((f" {nonfinite(curve.values[-1] * factor)} now", Role.CRITICAL))
     return tuple(spans)
 
 

@@ -134,7 +134,7 @@ def chart_of(
         y,
         (*background, *_lines(drawn, labels, fronts, counts, columns, options)),
         marks,
-        ", ".join(filter(None, [smoothing_note(options, block), note])),
+        ", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), note])),
         columns,
         cursor=cursor_x(run, axis, leading.curve, options),
         extent=(first, last),
@@ -160,6 +160,11 @@ def _own_count(run: Run, drawn: Sequence[_Series]) -> str:
 def title_of(title: str, panel: str, options: ChartOptions, symbols: Symbols) -> str:
     """Return the title of a chart, with a pin if its panel is pinned."""
     return f"{_PIN[symbols]} {title}" if panel in options.pins else title
+
+
+def scale_note(options: ChartOptions, y: Axis) -> str:
+    """Return "log scale" if the panel has chosen it; one that the user has chosen is named for all charts."""
+    return f"{y.scale} scale" if y.scale != "linear" and options.y_scale == "auto" else ""
 
 
 def smoothing_note(options: ChartOptions, block: int) -> str:

@@ -54,7 +54,7 @@ class CurvePanel(Struct, frozen=True):
     concepts: tuple[str, ...]
     """Concept ids of the vocabulary; the first one's metric gives the headline."""
     scale: str = "linear"
-    """linear | auto (logarithmic if all values are positive and span two decades)."""
+    """linear | auto (logarithmic if all values are positive and most of them span two decades)."""
     metrics: tuple[str, ...] = ()
     """Exactly these metrics instead of those of the concepts."""
     named: bool = False

@@ -17,7 +17,7 @@ from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import X_KINDS, cursor_x, x_label, y_axis
 from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinned
-from tuimon.panels._charts.chart import smoothing_note, title_of
+from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine
@@ -135,22 +135,23 @@ def overlay_of(
     marks, legend = _marks(groups, shown, options, (low, high, columns), concepts, symbols)
     lead = groups[0].traces[0]
     window = None if options.window is None else (low, high)
+    y = y_axis(
+        panel,
+        scale,
+        [trace.reading.curve for trace in all_traces],
+        [line.envelope for line in (*bands, *means)],
+        None,
+        options,
+        "",
+    )
     return ChartView(
         title,
         headline,
         Axis(low, high, kind=kind, label=x_label(axis, low, high, options.axis_named)),
-        y_axis(
-            panel,
-            scale,
-            [trace.reading.curve for trace in all_traces],
-            [line.envelope for line in (*bands, *means)],
-            None,
-            options,
-            "",
-        ),
+        y,
         (*bands, *means),
         marks,
-        note=", ".join(filter(None, [smoothing_note(options, block), *note])),
+        note=", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), *note])),
         columns=columns,
         cursor=cursor_x(shown, lead.scale, lead.reading.curve, options),
         extent=(first, last),
