@@ -71,6 +71,7 @@ def test_number_of_detectors_in_the_readme() -> None:
         29: "Twenty-nine",
         30: "Thirty",
         31: "Thirty-one",
+        32: "Thirty-two",
     }
     assert f"{names[len(all_detectors())]} detectors" in README
 

@@ -79,6 +79,9 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))
         if run.id in unread:
             print(f"  not understood: {clean(unread[run.id])}")
+        disagreeing = [metric for metric in run.metrics if run.curve(metric).disagreement is not None]
+        if disagreeing:
+            print(f"  sources disagree on {clean(', '.join(disagreeing))}; --metric NAME compares them")
         for metric in sorted(metrics.intersection(run.metrics)):
             for line in _provenance(run, metric):
                 print(f"  {line}")

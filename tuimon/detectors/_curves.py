@@ -20,6 +20,8 @@ from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
 
 State = TypeVar("State")
+CHECKED_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length"})
+"""Panels of the metrics that are checked for NaN and for sources that disagree."""
 _LEVEL_POINTS = 16
 """Points of the median that is the level before or after an incident."""
 _MAX_RESULTS = 1024

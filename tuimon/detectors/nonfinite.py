@@ -19,13 +19,11 @@ from msgspec import Struct
 from tuimon.analysis.hidden_values import hidden_values
 from tuimon.analysis.incidents import Incident
 from tuimon.detectors._checkpoints import checkpoint_before
-from tuimon.detectors._curves import fold_rows, verb
+from tuimon.detectors._curves import CHECKED_PANELS, fold_rows, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, classify
 
-_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length"})
-"""Panels whose metrics are checked."""
 _CRITICAL = frozenset({"loss.total", "loss.value", "grad_norm"})
 """Concepts in which NaN or Inf means that the weights are damaged."""
 _NEWEST = 64
@@ -40,7 +38,7 @@ class NonFinite(Struct, frozen=True):
     def check(self, run: Run) -> Iterator[Alert]:
         for metric in run.metrics:
             meaning = classify(metric)
-            if meaning.panel not in _PANELS:
+            if meaning.panel not in CHECKED_PANELS:
                 continue
             curve = run.curve(metric)
             if curve.nan_count or curve.infinity_count:

@@ -118,3 +118,17 @@ def format_duration(seconds: float) -> str:
 def _two(seconds: int, large: int, large_name: str, small: int, small_name: str) -> str:
     first, rest = divmod(seconds, large)
     return f"{first} {large_name} {rest // small} {small_name}" if rest // small else f"{first} {large_name}"
+
+
+def distinct_digits(a: float, b: float) -> tuple[str, str]:
+    """Format two values with as few digits as distinguish them, at least two."""
+    texts = "", ""
+    for digits in range(2, 18):
+        texts = _digits(a, digits), _digits(b, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _digits(value: float, digits: int) -> str:
+    return f"{value:.{digits}g}" if math.isfinite(value) else nonfinite(value)

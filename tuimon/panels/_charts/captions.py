@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tuimon.analysis.trend import change, change_noise
-from tuimon.draw.numbers import format_exact, nonfinite, thousands
+from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._text import change_span, plural, unit_text, value_text
@@ -135,13 +135,12 @@ def _candidates(name: str, meaning: Meaning, several: bool) -> tuple[str, ...]:
 
 
 def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinning: Sequence[str], left: int) -> str:
-    """Return the note below a chart: non-finite values, disagreements, restarts, filled gaps, and what is not drawn.
+    """Return the note below a chart: disagreements, non-finite values, restarts, filled gaps, and what is not drawn.
 
     factors: by which the values of the curves are multiplied. thinning: the result of `thinned` for a zoomed
     chart, else empty. left: metrics without a line.
     """
-    parts = nonfinite_counts(curves)
-    parts += _disagreement(curves, factors)
+    parts = [*_disagreement(curves, factors), *nonfinite_counts(curves)]
     parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
     parts += _filled(max(curves, key=lambda curve: curve.filled))
     parts += thinning
@@ -189,17 +188,3 @@ def _filled(curve: Curve) -> Iterator[str]:
 
 def _short(source: str) -> str:
     return PurePosixPath(source).name or source
-
-
-def distinct_digits(a: float, b: float) -> tuple[str, str]:
-    """Format two values with as few digits as distinguish them, at least two."""
-    texts = "", ""
-    for digits in range(2, 18):
-        texts = _digits(a, digits), _digits(b, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
-def _digits(value: float, digits: int) -> str:
-    return f"{value:.{digits}g}" if np.isfinite(value) else nonfinite(value)

@@ -110,7 +110,12 @@ def _source(metric: _Metric, width: int) -> Row:
 
 
 def _name(metric: _Metric, width: int) -> Row:
-    return ((fit(clean(metric.name), width, keep="end"), Role.TEXT),)
+    """Return the name, with a sign if two sources have different values."""
+    if metric.curve.disagreement is None:
+        return ((fit(clean(metric.name), width, keep="end"), Role.TEXT),)
+    sign = "!=" if metric.symbols is Symbols.ASCII else "≠"
+    name = fit(clean(metric.name), max(width - len(sign) - 1, 1), keep="end").rstrip()
+    return (name, Role.TEXT), (f" {sign}", Role.WARNING)
 
 
 METRIC_COLUMNS = (
@@ -170,7 +175,7 @@ def metric_row(run: Run, name: str, widths: MetricWidths, selected: bool, symbol
         if column.right:
             row = _aligned_right(row, cells)
         if selected and column.id == "metric":
-            row = tuple((text, Role.ACCENT) for text, _ in row)
+            row = tuple((text, Role.ACCENT if role is Role.TEXT else role) for text, role in row)
         spans += [*row, _BETWEEN]
         if metric is None:
             break

@@ -1,0 +1,46 @@
+"""Sources of one run that have different values for a metric, on logs read by the program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.programs import run
+
+from tuimon.model.views import Role, Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels.lists.metric_rows import metric_layout, metric_row
+
+
+def _write(path: Path, factor: float) -> None:
+    """Write a run in two logs; the KL of the lesser one is multiplied by `factor`."""
+    rows = [{"step": step, "kl": 0.1 + step / 1000, "entropy": 2.0 - step / 100} for step in range(1, 21)]
+    history = [row | {"kl": row["kl"] * factor} for row in rows]
+    (path / "trainer_state.json").write_text(json.dumps({"global_step": 20, "log_history": history}))
+    lines = ({"step": row["step"], "train/kl": row["kl"], "train/entropy": row["entropy"]} for row in rows)
+    (path / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+@pytest.mark.parametrize(("factor", "disagree"), [(1.5, True), (1.0, False)])
+def test_sources_that_disagree_are_named_everywhere(tmp_path: Path, factor: float, disagree: bool) -> None:
+    _write(tmp_path, factor)
+    alerts = json.loads(run("check", str(tmp_path), "--json").stdout)["alerts"]
+    found = [alert for alert in alerts if alert["rule"] == "source_disagreement"]
+    assert len(found) == disagree
+    assert ("sources disagree on train/kl" in run("doctor", str(tmp_path)).stdout) is disagree
+    text = run("summary", str(tmp_path)).stdout
+    assert ("2 sources disagree on train/kl from step 1 on: 0.1 drawn, 0.15 in" in text) is disagree
+    assert "disagree on train/entropy" not in text
+    document = json.loads(run("summary", str(tmp_path), "--json").stdout)
+    assert ("source_disagreement" in {alert["rule"] for alert in document["alerts"]}) is disagree
+
+
+@pytest.mark.parametrize(("symbols", "sign"), [(Symbols.BRAILLE, "≠"), (Symbols.ASCII, "!=")])
+def test_the_list_of_metrics_marks_sources_that_disagree(tmp_path: Path, symbols: Symbols, sign: str) -> None:
+    _write(tmp_path, 1.5)
+    [read] = open_run(str(tmp_path)).runs
+    for width in (60, 100, 200):
+        rows = {name: metric_row(read, name, metric_layout(width), True, symbols, width) for name in read.metrics}
+        marked = {name for name, row in rows.items() if (f" {sign}", Role.WARNING) in row}
+        assert marked == {"train/kl"}
