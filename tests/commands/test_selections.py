@@ -48,6 +48,8 @@ def test_a_slip_of_the_pen_is_an_error_with_the_nearest_name(log: str, arguments
         ("train/loss", NAMES[2:3]),
         ("train/loss*", NAMES[2:]),
         ("re:loss$", NAMES[2:3]),
+        ("scale|reward std", (*NAMES[1:2], *NAMES[3:])),
+        ("scale|", NAMES[3:]),
     ],
 )
 def test_metrics_are_chosen_by_the_patterns_of_the_screen(log: str, pattern: str, names: tuple[str, ...]) -> None:
@@ -107,6 +109,12 @@ def test_of_several_patterns_one_match_is_enough(log: str) -> None:
     assert {row["metric"] for row in csv.DictReader(io.StringIO(done.stdout))} == {"train/loss"}
     assert "no metric matches rewrd; did you mean train/reward" in done.stderr
     assert "no metric matches rewrd" in run("doctor", log, "--metric", "rewrd", expect=2).stderr
+
+
+def test_words_of_different_metrics_are_an_error_that_names_the_pattern_for_either(log: str) -> None:
+    done = run("export", log, "--metric", "reward loss", expect=2)
+    assert "no metric matches all words of reward loss; reward|loss matches those with either" in done.stderr
+    assert "either" not in run("export", log, "--metric", "reward looss", expect=2).stderr
 
 
 @pytest.mark.parametrize("pattern", ["kl", "train/kl", "k?"])

@@ -2,6 +2,7 @@
 
     reward kl           names that contain every word; the screen also offers names that contain its letters in order
     time/*_p9?          a word with * or ? is a pattern for the whole name; if none matches, for a part of the name
+    kl|entropy          names that match either side of the bar, each of which is words or a pattern
     re:^val/.*acc       a regular expression that is searched for in the name; /^val.*acc/ is the same
 
 Words that no name contains are searched for in the titles on the screen: "success (val)", "truncated responses".
@@ -40,7 +41,7 @@ def matching(names: Sequence[str], query: str) -> list[str]:
     names, query = tuple(names), query.strip()[:LONGEST_QUERY].lower()
     matches = _matching(names, query)
     words = query.split()
-    if matches or not words or _expression(query) is not None:
+    if matches or not words or "|" in query or _expression(query) is not None:
         return list(matches)
     similar = ((_spread(name[:LONGEST_NAME].lower(), words), index, name) for index, name in enumerate(names))
     return [name for spread, _, name in sorted(similar) if spread >= 0]
@@ -66,9 +67,24 @@ def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -
 
 def no_match(pattern: str, names: Iterable[str], kind: str = "metric") -> str:
     """Return the error message for a pattern that matches nothing, with the nearest names."""
+    names = tuple(names)
+    if either := either_word(pattern, names):
+        return f"no {kind} matches all words of {clean(pattern)}; {clean(either)} matches those with either"
     near = nearest(pattern, names)
     question = f"; did you mean {' or '.join(clean(name) for name in near)}?" if near else ""
     return f"no {kind} matches {clean(pattern)}{question}"
+
+
+def either_word(pattern: str, names: Iterable[str]) -> str:
+    """Return the pattern for names with any of the words of one that matches nothing, "kl|entropy" for "kl entropy".
+
+    "" if the pattern is not two words or more that names contain, each on its own.
+    """
+    words = pattern.strip()[:LONGEST_QUERY].lower().split()
+    names = tuple(names)
+    if len(words) < 2 or "|" in pattern or _source(pattern.strip()) is not None:
+        return ""
+    return "|".join(words) if all(_matching(names, word, False) for word in words) else ""
 
 
 def nearest(pattern: str, names: Iterable[str], count: int = 2) -> list[str]:
@@ -101,9 +117,19 @@ def _matching(names: tuple[str, ...], query: str, titles: bool = True) -> Sequen
     expression = _expression(query)
     if expression is not None:
         return [name for name in names if expression(name[: LONGEST_NAME // 2].lower())]
-    words = query.split()
-    if len(words) == 1 and ("*" in query or "?" in query):
-        whole = [name for name in names if fnmatch.fnmatchcase(name[:LONGEST_NAME].lower(), query)]
+    matches = {name for part in _sides(query) for name in _with_words(names, part.split(), titles)}
+    return [name for name in names if name in matches]
+
+
+def _sides(query: str) -> list[str]:
+    """Return the sides of the bars of a query; without empty ones, so that "kl|" matches what "kl" does."""
+    return [part for part in query.split("|") if part.strip()] or [""]
+
+
+def _with_words(names: tuple[str, ...], words: Sequence[str], titles: bool) -> Sequence[str]:
+    """Return the names that match one side of a bar; all names for no words."""
+    if len(words) == 1 and ("*" in words[0] or "?" in words[0]):
+        whole = [name for name in names if fnmatch.fnmatchcase(name[:LONGEST_NAME].lower(), words[0])]
         if whole:
             return whole
     matches = [name for name in names if _contains_all(name[:LONGEST_NAME].lower(), words)]

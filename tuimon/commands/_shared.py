@@ -43,7 +43,7 @@ def samples_of(options: argparse.Namespace) -> Sequence[str]:
 
 def add_metrics(parser: argparse.ArgumentParser) -> None:
     help_text = (
-        "only metrics that match, as in the screen's filter: a whole name, words that a name contains, * and ?, or"
+        "only metrics that match, as in the screen's filter: a whole name, words that a name contains, * and ?, A|B, or"
         " re:EXPRESSION; may be repeated"
     )
     parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help=help_text)

@@ -144,7 +144,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         hint = "part of a name; * and ?; re:expression"
         self.filter_bar = FilterBar("filter", hint, self._set_filter, self._submit_filter)
         self.go_to_bar = FilterBar(
-            "go to", "a step, or a range: 150-200", lambda text: None, partial(explore.go_to, self)
+            "go to", f"steps: {explore.GO_TO_FORMS}", lambda text: None, partial(explore.go_to, self)
         )
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self._settings_checked = False

@@ -112,37 +112,57 @@ def reset(app: Dashboard) -> None:
     app.say(f"Reset: {', '.join(words)}" if words else "Everything is shown as logged already")
 
 
-_STEPS = re.compile(r"\s*(\d{1,18})\s*(?:(?:-|\.\.|to|–)\s*(\d{1,18}))?\s*")
+GO_TO_FORMS = "150, 150-200, 120-, -50, 80%, last 20%"
+"""What can be typed to go to a step or to show a range of steps."""
+_STEP = re.compile(r"(\d{1,18})")
+_RANGE = re.compile(r"(\d{0,18})\s*(?:-|\.\.|to|–)\s*(\d{0,18})")
+_PART = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)\s*%")
+_LAST = re.compile(r"last\s+(?:(\d{1,18})|(\d{1,3}(?:\.\d{1,9})?)\s*%)")
 
 
 def go_to(app: Dashboard, text: str) -> None:
-    """Put the cursor on a step ("150"), or show a range of steps ("150-200")."""
-    run = app.run_shown
-    match = _STEPS.fullmatch(text.replace(",", ""))
-    if run is None or not text.strip():
+    """Put the cursor on a step, or show a range of steps; see GO_TO_FORMS. Percentages are of the steps of the run."""
+    run, typed = app.run_shown, text.strip().lower().replace(",", "")
+    if run is None or not typed:
         app.redraw()
         return
-    if match is None:
-        app.say(f"{clean(text)} is no step and no range of steps; examples are 150 and 150-200")
+    matches = [form.fullmatch(typed) for form in (_STEP, _RANGE, _PART, _LAST)]
+    one, several, part, newest = matches
+    parts = [float(found[found.re.groups]) for found in (part, newest) if found is not None and found[found.re.groups]]
+    if not any(matches) or (several is not None and not (several[1] or several[2])) or max(parts, default=0.0) > 100:
+        app.say(f"{clean(text)} is no step and no range of steps; examples are {GO_TO_FORMS}")
         return
     panel = app.board.panel
     if panel is None or panel.kind != "chart":
         app.say("Select a chart first")
         return
-    curve, first = run.curve(run.busiest_metric or ""), int(match[1])
-    if match[2] is None:
-        if first > (run.last_step or 0) or curve.sample_at(first) is None:
-            app.say(f"The run has no step {first}: it has steps {int(curve.steps[0])} to {run.last_step}")
+    curve = run.curve(run.busiest_metric or "")
+    begin, end = int(curve.steps[0]), run.last_step or 0
+    if one is not None:
+        step = int(one[1])
+        if step > end or curve.sample_at(step) is None:
+            app.say(f"The run has no step {step}: it has steps {begin} to {end}")
         else:
-            _show(app, cursor=first)
-        return
-    last = int(match[2])
+            _show(app, cursor=step)
+    elif part is not None:
+        sample = curve.sample_at(begin + int((end - begin) * parts[0] / 100))
+        _show(app, cursor=begin if sample is None else sample.step)
+    elif several is not None:
+        first, last = int(several[1] or begin), int(several[2] or end)
+        _show_steps(app, run, curve, min(first, last), max(first, last))
+    elif newest is not None:
+        steps = int(newest[1]) if newest[1] else int((end - begin) * parts[0] / 100)
+        _show_steps(app, run, curve, max(begin, end - steps), end, follow=True)
+
+
+def _show_steps(app: Dashboard, run: Run, curve: Curve, first: int, last: int, follow: bool = False) -> None:
+    """Show the steps from `first` to `last`. follow: move with new points."""
     scale = run.scale(app.options.axis_of(run))
-    low, high = (curve.x_of_step(step, scale) for step in (min(first, last), max(first, last)))
-    if min(first, last) > (run.last_step or 0):
+    low, high = (curve.x_of_step(step, scale) for step in (first, last))
+    if first > (run.last_step or 0):
         app.say(f"The run has steps {int(curve.steps[0])} to {run.last_step}")
     elif high > low:
-        _show(app, window=Window(high - low, high))
+        _show(app, window=Window(high - low, None if follow else high))
     else:
         app.say(f"There is nothing between step {first} and step {last}")
 

@@ -39,7 +39,7 @@ def _go_to(app: Dashboard) -> None:
 _taller, _flatter = partial(_stretch, factor=1 / explore.ZOOM), partial(_stretch, factor=explore.ZOOM)
 _CLOSER = "Zoomed: a shorter range of x, around the cursor. Else: larger charts"
 _WIDER = "Zoomed: a longer range of x. Else: smaller charts, more on a page"
-_GO_TO = "Go to a step, or show a range of steps: 150, 150-200"
+_GO_TO = f"Go to a step, or show a range of steps: {explore.GO_TO_FORMS}"
 _RESET = "Charts as at the start: no window, cursor, smoothing, limits; automatic scale; over steps"
 ACTIONS = (
     _action(

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from textual.events import Click, MouseScrollDown, MouseScrollUp
 
+from tuimon.analysis.metric_filter import matching
 from tuimon.draw import FrameCache
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
@@ -227,18 +228,17 @@ class MultiplesScreen(WorkScreen):
         self.dashboard.redraw()
 
     def filter_edited(self, text: str) -> None:
-        """Show the first metric whose name contains the words."""
-        words = text.lower().split()
-        names = common_metrics(self._listed)
-        found = next((name for name in names if all(word in name.lower() for word in words)), "") if words else ""
+        """Show the first metric that matches."""
+        found = self._found(text)
         if found:
-            self.grid.metric = found
+            self.grid.metric = found[0]
             self.dashboard.redraw()
 
     def filter_submitted(self, text: str) -> None:
         """Show the metric, or say that there is none."""
-        before = self.grid.metric
         self.filter_edited(text)
-        words = text.lower().split()
-        if words and not all(word in before.lower() or word in self.grid.metric.lower() for word in words):
+        if text.strip() and not self._found(text):
             self.dashboard.say(f"No metric matches {clean(text)}")
+
+    def _found(self, text: str) -> list[str]:
+        return matching(tuple(common_metrics(self._listed)), text) if text.strip() else []
