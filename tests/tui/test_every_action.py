@@ -252,6 +252,8 @@ async def test_panels(tmp_path: Path) -> None:
         assert [panel.id for panel in board.panels[:2]] == ["loss", "reward"], "as it was saved"
         t.app.action_do("reset_dashboard")  # the palette has it
         t.done.add("reset_dashboard")
+        t.app.action_do("together")
+        t.done.add("together")
         t.app.redraw()
         assert [panel.id for panel in board.panels[:2]] == ["reward", "loss"]
         await t.press("zoom")
@@ -513,6 +515,10 @@ async def test_the_list_of_metrics(tmp_path: Path) -> None:
         assert {"reward", "loss", "kl", "a/m00", "b/m29"} <= set(names)
         await t.press("metric_first")
         assert table.selected == names[0]
+        await t.press("metric_mark")
+        assert (table.selected, table.marked) == (names[1], names[:1])
+        await t.press("metric_up", "metric_mark", "metric_up")
+        assert (table.selected, table.marked) == (names[0], ())
         await t.press("metric_down", "metric_page_down")
         assert table.selected == names[1 + table.room]
         await t.press("metric_page_down", key=1)

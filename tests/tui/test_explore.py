@@ -367,6 +367,33 @@ async def test_words_that_match_different_metrics_get_the_pattern_for_either(log
         assert [panel.title for panel in app.board.panels] == ["reward", "kl"]
 
 
+async def test_marked_and_matched_metrics_are_drawn_in_one_chart(log: Path) -> None:
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        [together] = [action for action in app.actions if action.id == "together"]
+        app.perform(together)
+        await until(app, pilot, lambda s: "Choose metrics first" in s)
+        app.state.query = "kl|loss"
+        app.redraw()
+        app.perform(together)
+        await until(app, pilot, lambda s: "each from its lowest to its highest value" in s)
+        assert set(app.state.together) == {"kl", "loss"}
+        await pilot.press("W")
+        await until(app, pilot, lambda s: "Not saved" in s)
+        app.perform(together)
+        assert app.state.together == ()
+        await pilot.press("escape", "M")
+        await until(app, pilot, lambda s: "by relevance" in s)
+        await pilot.press("home", "space", "space")
+        await until(app, pilot, lambda s: "2 marked" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "each from its lowest to its highest value" in s)
+        assert len(app.state.together) == 2
+        await pilot.press("escape", "escape")
+        assert app.state.together == ()
+        await until(app, pilot, lambda s: "each from its lowest" not in s)
+
+
 async def test_an_invalid_expression_in_the_filter_is_reported(log: Path) -> None:
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)

@@ -26,6 +26,7 @@ from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_
 from tuimon.panels._charts.marks import with_alert_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
+from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
 from tuimon.panels._installed import InstalledPanel
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_over, is_secondary, is_total, leftovers
@@ -39,6 +40,7 @@ from tuimon.vocabulary import classify, meanings, memory_of, pair_key, phase_of
 
 __all__ = [
     "DEFAULTS",
+    "MOST_TOGETHER",
     "SECONDARY_PANELS",
     "SINGLE_METRIC",
     "SMOOTHINGS",
@@ -49,6 +51,7 @@ __all__ = [
     "OverlayLine",
     "OwnDashboard",
     "Panel",
+    "TogetherPanel",
     "all_panels",
     "arrange",
     "axis_word",

@@ -126,6 +126,9 @@ class Dashboard(Protocol):
     def show_metrics(self, names: tuple[str, ...], first: str) -> None:
         """Close any other screen and display one chart for each metric, the chart of `first` zoomed."""
 
+    def show_together(self, names: Sequence[str]) -> None:
+        """Close any other screen and draw the metrics, at most MOST_TOGETHER, in one chart."""
+
     def resize_charts(self, by: int) -> None:
         """Make charts larger (by > 0) or smaller."""
 

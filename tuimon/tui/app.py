@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from tuimon.model.events import Notice
 from tuimon.model.links import Link
 from tuimon.model.views import Size
 from tuimon.monitor.process import ReaderProcess
-from tuimon.panels import ChartOptions, axis_word, header_panel
+from tuimon.panels import MOST_TOGETHER, ChartOptions, axis_word, header_panel
 from tuimon.store import Run, Snapshot
 from tuimon.tui import actions, explore, opening, saved_view
 from tuimon.tui.action import Action
@@ -378,10 +378,19 @@ class TuimonApp(App[None], inherit_bindings=False):
         opening.perform(self, action)
 
     def show_metrics(self, names: tuple[str, ...], first: str) -> None:
-        self.state.query, self.state.chosen = "", names
+        self.state.query, self.state.chosen, self.state.together = "", names, ()
         self._close_screens()
         self.draw()
         self.board.open(names.index(first))
+        self.redraw()
+
+    def show_together(self, names: Sequence[str]) -> None:
+        self.state.together = tuple(names[:MOST_TOGETHER])
+        self._close_screens()
+        self.draw()
+        self.board.open(0)
+        if len(names) > MOST_TOGETHER:
+            self.say(f"The first {MOST_TOGETHER} of {len(names)} metrics")
         self.redraw()
 
     def begin_filter(self) -> None:

@@ -13,7 +13,16 @@ from msgspec import Struct
 
 from tuimon.analysis.metric_filter import matching
 from tuimon.model.views import Role, Size, Symbols, TextView
-from tuimon.panels import DEFAULTS, ChartOptions, Panel, arrange, by_relevance, metric_panel, metric_panel_by_id
+from tuimon.panels import (
+    DEFAULTS,
+    ChartOptions,
+    Panel,
+    TogetherPanel,
+    arrange,
+    by_relevance,
+    metric_panel,
+    metric_panel_by_id,
+)
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.state import ViewState
@@ -37,6 +46,8 @@ def panels_of(run: Run | None, state: ViewState) -> tuple[Panel, ...]:
     """Return the panels that the view state asks for, in order."""
     if run is None:
         return ()
+    if state.together:
+        return (TogetherPanel(state.together),)
     if state.query:
         return tuple(metric_panel(name) for name in matching(ordered(run.metrics, state.order), state.query))
     if state.chosen:

@@ -82,7 +82,7 @@ class ActionProvider(Provider):
 def show_panel(app: Dashboard, panel: Panel) -> None:
     """Close any other screen and display a panel of the dashboard, zoomed."""
     run, state = app.run_shown, app.state
-    state.query, state.chosen, state.all_metrics = "", (), False
+    state.query, state.chosen, state.together, state.all_metrics = "", (), (), False
     if run is not None:
         app.show_run(run)
     index = next((index for index, shown in enumerate(app.board.panels) if shown.id == panel.id), None)

@@ -34,6 +34,8 @@ class ViewState:
     """Whether to show a chart for every metric instead of the dashboard."""
     chosen: tuple[str, ...] = transient(())
     """Metrics opened from the metric list, one chart each."""
+    together: tuple[str, ...] = transient(())
+    """Metrics that are drawn in one chart; (): none."""
     own: OwnDashboard = field(default=_WITHOUT, metadata={"transient": True})
     """Panels, values and thresholds of the user's dashboard."""
     order: str = "relevance"
@@ -49,7 +51,9 @@ class ViewState:
 
     def leave_choice(self) -> None:
         """End the innermost choice of metrics: a filter, a list of metrics, all metrics."""
-        if self.query:
+        if self.together:
+            self.together = ()
+        elif self.query:
             self.query = ""
         elif self.chosen:
             self.chosen = ()

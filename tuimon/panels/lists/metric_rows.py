@@ -165,10 +165,13 @@ def metric_head(widths: MetricWidths, sort: str, reverse: bool, symbols: Symbols
     return fit_row(spans[:-1], width)
 
 
-def metric_row(run: Run, name: str, widths: MetricWidths, selected: bool, symbols: Symbols, width: int) -> Row:
+def metric_row(
+    run: Run, name: str, widths: MetricWidths, selected: bool, symbols: Symbols, width: int, marked: bool = False
+) -> Row:
     """Return the row of a metric; only its name if it has no points."""
     sign = (">" if symbols is Symbols.ASCII else "▸") if selected else " "
-    spans: list[Span] = [(f"{sign} ", Role.ACCENT)]
+    mark = ("*" if symbols is Symbols.ASCII else "●") if marked else " "
+    spans: list[Span] = [(f"{sign}{mark}", Role.ACCENT)]
     metric = _metric(run, name, symbols)
     for column, cells in widths:
         row = fit_row(column.cell(metric, cells) if metric else ((clean(name), Role.MUTED),), cells)

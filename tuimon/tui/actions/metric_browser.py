@@ -29,6 +29,10 @@ def _open(app: Dashboard) -> None:
     topmost(app, screens.MetricBrowser).open()
 
 
+def _mark(app: Dashboard) -> None:
+    topmost(app, screens.MetricBrowser).mark()
+
+
 def _sort(step: int) -> Callable[[Dashboard], None]:
     def do(app: Dashboard) -> None:
         screen = topmost(app, screens.MetricBrowser)
@@ -55,7 +59,18 @@ ACTIONS = (
         opens="metrics",
         also="values table statistics",
     ),
-    _action("metric_open", "enter", "chart", "Show the chart of the metric, zoomed", _open, 3),
+    _action(
+        "metric_open", "enter", "chart", "Show the chart of the metric zoomed, or the marked ones in one", _open, 3
+    ),
+    _action(
+        "metric_mark",
+        "space",
+        "mark",
+        "Mark the metric: Enter draws the marked metrics in one chart",
+        _mark,
+        7,
+        also="together two axes same one chart overlay metrics combine",
+    ),
     _action("metric_filter", "slash", "filter", "List the metrics that match", begin_filter, 4),
     _action("metric_sort", "greater_than_sign", "sort", "Sort by the next column", _sort(1), 5),
     _action("metric_sort_back", "less_than_sign", "sort back", "Sort by the previous column", _sort(-1)),
@@ -63,7 +78,7 @@ ACTIONS = (
     _action("metric_up", "up,k", "up", "Select the metric above", move(-1)),
     _action("metric_down", "down,j", "down", "Select the metric below", move(1)),
     _action("metric_page_up", "pageup,b", "page up", "One page up", move(pages=-1)),
-    _action("metric_page_down", "pagedown,space,n", "page down", "One page down", move(pages=1)),
+    _action("metric_page_down", "pagedown,n", "page down", "One page down", move(pages=1)),
     _action("metric_first", "home,g", "first", "Select the first metric", move(-END)),
     _action("metric_last", "end,G", "last", "Select the last metric", move(END)),
 )

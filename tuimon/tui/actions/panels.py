@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from tuimon.analysis.metric_filter import matching
 from tuimon.errors import UsageError
 from tuimon.panels import OwnDashboard
 from tuimon.text import clean, home_relative
 from tuimon.tui import explore
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.arrangement import ORDERS, Heading
+from tuimon.tui.arrangement import ORDERS, Heading, ordered
 from tuimon.tui.dashboard_file import PROJECT_FILE, load_dashboard, reset_dashboard, save_dashboard
 
 _action = partial(Action, section="Panels")
@@ -79,6 +80,9 @@ def _save(app: Dashboard) -> None:
     """Write the present panels and their order as the dashboard of the user."""
     panels = [panel for panel in app.board.panels if not isinstance(panel, Heading)]
     state = app.state
+    if state.together:
+        app.say("Not saved: leave the chart of several metrics first (Esc)")
+        return
     own = state.own.with_panels(panels, others=not (state.query or state.chosen or state.all_metrics))
     try:
         file = save_dashboard(own, app.paths, app.snapshot.runs)
@@ -86,7 +90,7 @@ def _save(app: Dashboard) -> None:
         app.say(clean(f"The dashboard is not saved: {error}"))
     else:
         state.own = own
-        scope = "all paths" if file.name != PROJECT_FILE else f"{home_relative(file.parent)} and below"
+        scope = "all paths" if file.name != PROJECT_FILE else f"all runs below {home_relative(file.parent)}"
         app.say(f'Saved in {home_relative(file)} for {scope}; "reset dashboard" in the palette removes it')
 
 
@@ -110,12 +114,13 @@ def _reset(app: Dashboard) -> None:
 
 def _filter(app: Dashboard) -> None:
     app.board.zoom(False)
+    app.state.together = ()
     app.begin_filter()
 
 
 def _metrics(app: Dashboard) -> None:
     app.state.all_metrics = not app.state.all_metrics or bool(app.state.chosen)
-    app.state.chosen = ()
+    app.state.chosen = app.state.together = ()
     app.state.query = ""
     app.board.zoom(False)
     app.redraw()
@@ -147,6 +152,23 @@ def _move(direction: str) -> Callable[[Dashboard], None]:
             explore.move_up(app, explore.PAN / 2 if direction == "up" else -explore.PAN / 2)
 
     return do
+
+
+def _together(app: Dashboard) -> None:
+    """Draw the metrics of the filter, or those opened from the metric list, in one chart; again: each in its own."""
+    run, state = app.run_shown, app.state
+    if state.together:
+        state.together = ()
+        app.board.zoom(False)
+        app.redraw()
+        return
+    metrics = state.chosen
+    if state.query and run is not None:
+        metrics = tuple(matching(ordered(run.metrics, state.order), state.query))
+    if len(metrics) < 2:
+        app.say("Choose metrics first: / with kl|entropy, or mark them in M with space and press Enter")
+    else:
+        app.show_together(metrics)
 
 
 _FILTER = "Charts of the metrics that match what you type: words, * and ?, re:expression"
@@ -196,6 +218,14 @@ ACTIONS = (
         "Remove the saved dashboard of this path, as before W",
         _reset,
         also="delete forget layout usual panels default",
+    ),
+    _action(
+        "together",
+        "",
+        "together",
+        "Draw the metrics of the filter in one chart, each from its lowest to its highest value; again: undo",
+        _together,
+        also="two axes same one chart overlay metrics combine second axis compare",
     ),
     _action("fold", "f", "fold", "All metrics: fold or unfold the section", _fold, also="collapse section"),
     _action("fold_all", "F", "fold all", "All metrics: fold or unfold every section", _fold_all),

@@ -40,13 +40,15 @@ class MetricTable(Table):
     def __init__(self) -> None:
         super().__init__()
         self.names: tuple[str, ...] = ()
+        self.marked: tuple[str, ...] = ()
+        """Marked metrics, in the order in which they were marked."""
         self._empty = ""
         self._longest = 0
         """Length of the longest name."""
         self._widths: MetricWidths = ()
         self._shown: tuple[Run, str, bool, Symbols, str] | None = None
-        self._cache: dict[tuple[str, bool], Row] = {}
-        """Rows by (metric, selected), drawn for `_cached_for`."""
+        self._cache: dict[tuple[str, bool, bool], Row] = {}
+        """Rows by (metric, selected, marked), drawn for `_cached_for`."""
         self._cached_for: tuple[Run, MetricWidths, Symbols] | None = None
 
     @property
@@ -84,10 +86,11 @@ class MetricTable(Table):
         self.paint_filled([metric_head(self._widths, sort, reverse, symbols, width), *rows], theme)
 
     def _row(self, run: Run, name: str, selected: bool, symbols: Symbols) -> Row:
-        row = self._cache.get((name, selected))
+        marked = name in self.marked
+        row = self._cache.get((name, selected, marked))
         if row is None:
-            row = metric_row(run, name, self._widths, selected, symbols, self.size.width)
-            self._cache[name, selected] = row
+            row = metric_row(run, name, self._widths, selected, symbols, self.size.width, marked)
+            self._cache[name, selected, marked] = row
         return row
 
     def on_resize(self) -> None:
@@ -149,6 +152,8 @@ class MetricBrowser(TableScreen):
         spans = [(f" {clean(run.name)}", Role.TITLE), (f"  {total} metric{'s' if total != 1 else ''}", Role.TEXT)]
         if count != total:
             spans.append((f", {count} listed", Role.TEXT))
+        if self.table.marked:
+            spans.append((f", {len(self.table.marked)} marked", Role.TEXT))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text)}", Role.ACCENT))
         spans.append((f"  by {self.sort}{', reversed' if self.reverse else ''}", Role.MUTED))
@@ -166,9 +171,25 @@ class MetricBrowser(TableScreen):
         else:
             self.sort_by(event.column)
 
+    def mark(self) -> None:
+        """Mark the selected metric, or remove its mark, and select the next one."""
+        table, name = self.table, self.table.selected
+        if name is not None:
+            others = tuple(other for other in table.marked if other != name)
+            table.marked = others if name in table.marked else (*others, name)
+            table.move(1)
+            self.dashboard.redraw()
+
     def open(self) -> None:
-        """Show the chart of the selected metric zoomed; the page keys then go through the other listed metrics."""
-        if self.table.selected is None:
+        """Show the chart of the selected metric zoomed; the page keys then go through the other listed metrics.
+
+        Two or more marked metrics are drawn in one chart.
+        """
+        run = self.dashboard.run_shown
+        marked = [name for name in self.table.marked if run is not None and name in run.metrics]
+        if len(marked) > 1:
+            self.dashboard.show_together(marked)
+        elif self.table.selected is None:
             self.say("No metric is listed: Esc removes the filter")
         else:
             self.dashboard.show_metrics(self.table.names, self.table.selected)
