@@ -244,7 +244,9 @@ def test_header_shows_the_age_of_the_training() -> None:
     progress = progress_of(run, START + 4500)
     assert progress.last_wall_time == START + 495
     times = [text for text, _ in rows[0] if text.count(":") == 2]
-    assert times == [time_of_day(START + 495)]
+    assert times == [time_of_day(START + 495), time_of_day(START)]
+    assert "first point" in "".join(text for text, _ in rows[0])
+    assert rows[0][-1][0] == ", 8 m 15 s before the last"
 
 
 def test_newest_rows_of_a_long_run_are_sufficient() -> None:

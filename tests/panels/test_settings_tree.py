@@ -5,6 +5,8 @@ from __future__ import annotations
 from conftest import DATA
 from support.made_run import run_of
 
+from tuimon.analysis.words import time_of_day
+from tuimon.draw.numbers import format_duration
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.settings import settings_tree
@@ -17,6 +19,8 @@ def test_host_program_and_arguments_of_a_wandb_run() -> None:
     assert known["program"].endswith("wb.py")
     assert known["arguments"] == "run-good 220 3e-3 -1"
     assert known["directory"] == run.path
+    lasted = format_duration(run.last_wall_time - run.first_wall_time)
+    assert known["first point"].endswith(f"{time_of_day(run.first_wall_time)}, {lasted} before the last")
 
 
 def test_a_commit_is_shown_and_a_secret_is_not() -> None:

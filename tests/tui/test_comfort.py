@@ -86,6 +86,12 @@ async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: 
 
 
 QUERIES = {
+    "report": "copy report command",
+    "started": "config",
+    "scatter": "media",
+    "same chart": "together",
+    "two axes": "together",
+    "overlay metrics": "together",
     "threshold": "thresholds",
     "horizontal line": "thresholds",
     "notification": "notifications",

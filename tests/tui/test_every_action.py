@@ -396,6 +396,10 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.until(lambda: "]52;" in "".join(written))
         t.done.add("copy_command")
         assert copied("".join(written)) == f"tuimon summary {run.path}"
+        written.clear()
+        t.app.action_do("copy_report")
+        t.done.add("copy_report")
+        assert copied("".join(written)) == f"tuimon report {run.path} -o report.html"
 
 
 async def test_runs(tmp_path: Path) -> None:

@@ -156,6 +156,9 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
     if math.isfinite(run.last_wall_time):
+        first = local_time(run.first_wall_time, "%Y-%m-%d %H:%M:%S") if run.first_wall_time < run.last_wall_time else ""
+        if first:
+            yield "first point", f"{first}, {duration(run.last_wall_time - run.first_wall_time)} before the last"
         yield "last point", local_time(run.last_wall_time, "%Y-%m-%d %H:%M:%S") or "a time out of range"
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):

@@ -127,6 +127,14 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
     yield ((plural(run.point_count, "point"), Role.MUTED),)
+    if run.first_wall_time < report.last_wall_time:
+        when, lasted = run.first_wall_time, report.last_wall_time - run.first_wall_time
+        yield (
+            ("first point ", Role.MUTED),
+            (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),
+            (time_of_day(when), Role.TEXT),
+            (f", {format_duration(lasted)} before the last", Role.MUTED),
+        )
 
 
 def _values(run: Run, patterns: tuple[str, ...]) -> Iterator[Row]:

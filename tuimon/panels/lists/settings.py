@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from tuimon.analysis.words import day, setting_text, time_of_day
+from tuimon.draw.numbers import format_duration
 from tuimon.model.points import Topic
 from tuimon.redact import redacted
 from tuimon.store import Run
@@ -58,6 +59,9 @@ def _about(run: Run) -> dict[str, Any]:
         known |= {key: value for key, value in fact.value.items() if value not in ("", None) and key != "lag"}
     if isinstance(known.get("started"), float):
         known["started"] = f"{day(known['started'])} {time_of_day(known['started'])}"
+    first, last = run.first_wall_time, run.last_wall_time
+    if first < last:
+        known["first point"] = f"{day(first)} {time_of_day(first)}, {format_duration(last - first)} before the last"
     if "name" in known:
         known = {"directory": known.pop("directory"), "writer": known.pop("name"), **known}
     return known if len(known) > 1 else {}

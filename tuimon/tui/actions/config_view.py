@@ -45,7 +45,7 @@ ACTIONS = (
         where=("dashboard", "runs", "config"),
         opens="config",
         footer=16,
-        also="settings hyperparameters learning rate git commit host program arguments",
+        also="settings hyperparameters learning rate git commit host program arguments started start began age when",
     ),
     _action("config_filter", "slash", "filter", "List the settings that contain what you type", begin_filter, 3),
     _action("config_fold", "enter,space", "fold", "Fold or unfold the branch", _fold, 4),

@@ -54,6 +54,13 @@ def _command(app: Dashboard) -> None:
         copy(app, command, clean(command))
 
 
+def _report(app: Dashboard) -> None:
+    run = app.run_shown
+    if run is not None:
+        command = f"tuimon report {shell_word(run.path)} -o report.html"
+        copy(app, command, clean(command))
+
+
 def shell_word(text: str) -> str:
     """Quote `text` for a shell; control and invisible characters become escapes in $'…', as a paste would type them."""
     if clean(text, len(text)) == text:
@@ -78,7 +85,7 @@ def copy(app: Dashboard, text: str, what: str) -> None:
     except OSError as error:
         app.say(clean(f"Too long for the clipboard, and cannot be saved: {error}"))
     else:
-        app.say(f"Too long for the clipboard; saved to {home_relative(path)}: {what}")
+        app.say(f"Too long for the clipboard; saved to {home_relative(path.absolute())}: {what}")
 
 
 def write_new(path: Path, text: str) -> None:
@@ -111,4 +118,12 @@ ACTIONS = (
     ),
     _action("copy_series", "Y", "copy series", _SERIES, _series, also="clipboard csv data export"),
     _action("copy_command", "", "copy command", "Copy the command that prints this run as text", _command),
+    _action(
+        "copy_report",
+        "",
+        "copy report command",
+        "Copy the command that writes this run as one HTML file",
+        _report,
+        also="html page share export print",
+    ),
 )

@@ -76,7 +76,7 @@ def _screenshot(app: Dashboard) -> None:
     except OSError as error:
         app.say(clean(f"The screenshot cannot be saved: {error}"))
     else:
-        app.say(f"Screenshot saved: {home_relative(path)}")
+        app.say(f"Screenshot saved: {home_relative(path.absolute())}")
 
 
 ACTIONS = (
@@ -149,7 +149,7 @@ ACTIONS = (
         "screenshot",
         "S",
         "screenshot",
-        "Save the screen as an SVG file in the current directory",
+        "Save the screen as an SVG file in the current directory, or in your home directory if that one is of a run",
         _screenshot,
         also="picture svg image save export png chart plot figure",
     ),

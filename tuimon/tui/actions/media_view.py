@@ -36,7 +36,7 @@ ACTIONS = (
         section="Panels",
         where=("dashboard", "media"),
         opens="media",
-        also="distributions pictures summaries weights gradients",
+        also="distributions pictures summaries weights gradients scatter plots",
     ),
     _action("media_filter", "slash", "filter", "List the tags that match", begin_filter, 3),
     _action("media_view", "v", "view", "Histograms as heat map, bands, or two steps", _on(lambda s: s.next_view()), 4),

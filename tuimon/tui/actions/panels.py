@@ -172,7 +172,7 @@ def _together(app: Dashboard) -> None:
 
 
 _FILTER = "Charts of the metrics that match what you type: words, * and ?, re:expression"
-_LEFT = "Select the panel to the left; zoomed: earlier points"
+_LEFT = "Select the panel to the left, at the edge the previous page; zoomed: earlier points"
 _NEXT = "The next page; zoomed: the next panel"
 _PREVIOUS = "The previous page; zoomed: the previous panel"
 ACTIONS = (
@@ -185,7 +185,15 @@ ACTIONS = (
         footer=3,
         also="full screen enlarge maximise",
     ),
-    _action("filter", "slash", "filter", _FILTER, _filter, footer=4, also="search find hide chart panel only"),
+    _action(
+        "filter",
+        "slash",
+        "filter",
+        _FILTER,
+        _filter,
+        footer=4,
+        also="search find hide chart panel only gpu memory temperature",
+    ),
     _action(
         "metrics",
         "m",
@@ -233,9 +241,28 @@ ACTIONS = (
     _action("next_page", "pagedown,space,n", "next page", _NEXT, _turn(1), footer=6),
     _action("previous_page", "pageup,b,N", "previous page", _PREVIOUS, _turn(-1)),
     _action("left", "left,h", "left", _LEFT, _move("left"), zoomed=(2, "pan"), also="arrow"),
-    _action("down", "down,j", "down", "Select the panel below; zoomed: lower values", _move("down"), also="arrow"),
-    _action("up", "up,k", "up", "Select the panel above; zoomed: higher values", _move("up"), also="arrow"),
     _action(
-        "right", "right,l", "right", "Select the panel to the right; zoomed: later points", _move("right"), also="arrow"
+        "down",
+        "down,j",
+        "down",
+        "Select the panel below, at the edge the next page; zoomed: lower values",
+        _move("down"),
+        also="arrow",
+    ),
+    _action(
+        "up",
+        "up,k",
+        "up",
+        "Select the panel above, at the edge the previous page; zoomed: higher values",
+        _move("up"),
+        also="arrow",
+    ),
+    _action(
+        "right",
+        "right,l",
+        "right",
+        "Select the panel to the right, at the edge the next page; zoomed: later points",
+        _move("right"),
+        also="arrow",
     ),
 )
