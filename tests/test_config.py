@@ -55,6 +55,29 @@ def test_invalid_settings_are_usage_errors(tmp_path: Path, text: str) -> None:
     assert "config.toml" in caught.value.message
 
 
+def test_every_error_of_the_file_has_its_line_and_the_nearest_name(tmp_path: Path) -> None:
+    text = '# theme = "x"\ntheme = "drak"\nintervall = 2\n\nsamples = [\n  "a"]\nframe_rate = 9000\n'
+    text += '[themes.x]\npoll = "1"\n[notify]\ntheme = 1\n[[detectors]]\n'
+    with pytest.raises(UsageError) as caught:
+        config.load(written(tmp_path, text))
+    said = [line.partition("config.toml:")[2] for line in caught.value.message.splitlines()]
+    assert [line.split(":")[0] for line in said] == ["2", "3", "7", "12"]
+    assert said[0].endswith("not 'drak'; did you mean dark?")
+    assert said[1] == "3: unknown setting 'intervall'; did you mean interval?"
+
+
+@pytest.mark.parametrize("key", ["f13x", "wat", "ctrl+", "q, f13x"])
+def test_a_key_that_does_not_exist_is_refused(key: str) -> None:
+    with pytest.raises(UsageError, match=r"\[keys\] zoom: there is no key"):
+        with_user_keys({"zoom": key})
+
+
+def test_every_key_of_an_action_exists() -> None:
+    defaults = {action.id: action.keys for action in all_actions()}
+    assert with_user_keys(defaults) == all_actions()
+    assert with_user_keys({"zoom": "ä, ctrl+pagedown, alt+x, f12, full_stop, shift+tab"})
+
+
 def test_tables_of_the_file(tmp_path: Path) -> None:
     text = 'theme = "dark"\n[detectors]\nplateau = false\n[[rules]]\nrule = "loss > 9"\n[notify]\nbell = true\n'
     settings = config.load(written(tmp_path, text) | {"TUIMON_RULES": "loss > 1", "TUIMON_NOTIFY": "x"})

@@ -27,7 +27,8 @@ The file is `$XDG_CONFIG_HOME/tuimon/config.toml`, or the one named by TUIMON_CO
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -103,8 +104,11 @@ def vocabulary_path() -> Path:
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return the settings from the file and the environment. Raise UsageError for unknown or invalid ones."""
-    settings = Settings()
+    """Return the settings from the file and the environment. Raise UsageError for unknown or invalid ones.
+
+    The error names every such setting of the file, with its line.
+    """
+    settings, written, errors = Settings(), "", []
     path = config_path(environment)
     try:
         written = path.read_text("utf-8")
@@ -119,14 +123,45 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         ) from error
     known = {f.name: f for f in fields(Settings)}
     for name, value in sorted(values.items(), key=lambda item: item[0] != "themes"):  # theme may be one of them
-        if name not in known:
-            raise UsageError(f"{path}: unknown setting {name!r}", f"The settings are: {', '.join(known)}.")
-        settings = _set(settings, name, value, str(path))
+        where = f"{path}:{_line_of(written, name)}"
+        try:
+            if name not in known:
+                nearest = _nearest(name, known)
+                hint = "" if nearest else f"The settings are: {', '.join(known)}."
+                raise UsageError(f"{where}: unknown setting {name!r}{nearest}", hint)
+            settings = _set(settings, name, value, where)
+        except UsageError as error:
+            errors.append(error)
+    if errors:
+        raise UsageError("\n".join(error.message for error in errors), errors[0].hint)
     for name in known:
         text = environment.get(f"TUIMON_{name.upper()}")
         if text and name not in TABLES:
             settings = _set(settings, name, _from_text(getattr(settings, name), text), f"TUIMON_{name.upper()}")
     return settings
+
+
+def _line_of(written: str, name: str) -> int:
+    """Return the number of the line that sets `name` at the top of a TOML text; tomllib does not give it.
+
+    1 if it is not found, as for a quoted name with escapes.
+    """
+    assignment = re.compile(rf"""\s*["']?{re.escape(name)}["']?\s*[=.]""")
+    header = re.compile(rf"""\s*\[\[?\s*["']?{re.escape(name)}["']?\s*[\].]""")
+    inside = False
+    for number, line in enumerate(written.splitlines(), 1):
+        if header.match(line) or (not inside and assignment.match(line)):
+            return number
+        inside = inside or line.lstrip().startswith("[")
+    return 1
+
+
+def _nearest(name: object, known: Iterable[str]) -> str:
+    """Return "; did you mean dark?" for a name that resembles a known one, else ""."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(name), list(known), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _from_text(example: object, text: str) -> object:
@@ -166,7 +201,10 @@ def _set(settings: Settings, name: str, value: Any, where: str) -> Settings:
 def _checked(settings: Settings, where: str) -> Settings:
     for name, choices in (("theme", (*THEMES, *settings.themes)), ("symbols", SYMBOLS)):
         if getattr(settings, name) not in choices:
-            raise UsageError(f"{where}: {name} must be one of {', '.join(choices)}, not {getattr(settings, name)!r}")
+            value = getattr(settings, name)
+            raise UsageError(
+                f"{where}: {name} must be one of {', '.join(choices)}, not {value!r}{_nearest(value, choices)}"
+            )
     if not 0.05 <= settings.interval <= 3600:
         raise UsageError(f"{where}: interval must be between 0.05 and 3600 s, not {settings.interval}")
     if not 0.1 <= settings.frame_rate <= 60:
