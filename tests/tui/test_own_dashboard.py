@@ -192,7 +192,7 @@ async def test_w_saves_the_panels_of_the_screen(tmp_path: Path) -> None:
         await until(app, pilot, lambda screen: "No dashboard is saved" in screen)
         await pilot.press("W")
         beside = tmp_path / "runs" / PROJECT_FILE
-        await until(app, pilot, lambda screen: f"Saved in {beside} for {beside.parent}" in screen)
+        await until(app, pilot, lambda screen: f"Saved in {beside} for all runs below {beside.parent}" in screen)
         assert not (path.parent / PROJECT_FILE).exists(), "never below the directory of a run"
         assert "panels" in tomllib.loads(beside.read_text())["dashboard"]
         beside.unlink()
