@@ -88,7 +88,7 @@ async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: 
 QUERIES = {
     "report": "copy report command",
     "started": "config",
-    "scatter": "media",
+    "scatter": "scatter",
     "same chart": "together",
     "two axes": "together",
     "overlay metrics": "together",

@@ -38,7 +38,8 @@ class TextWatch:
         return known
 
     def _begin(self, run: int, paths: tuple[str, ...]) -> None:
-        self._app.run_worker(self._search(run, paths))
+        search = partial(self._search, run, paths)  # not a coroutine, which a program that ends would never await
+        self._app.run_worker(search)  # type: ignore[arg-type]
 
     async def _search(self, run: int, paths: tuple[str, ...]) -> None:
         from tuimon.rollouts.discovery import may_have_texts
