@@ -12,7 +12,7 @@ from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.lines import CONSEQUENCE, TIMEOUT
 from tuimon.ranks.wording import Key, listed, name_of, unknown
 
-_HANGS_AFTER = 60.0
+HANGS_AFTER = 60.0
 """Seconds without a line of any rank after which unequal steps count as a hang."""
 
 
@@ -144,7 +144,7 @@ def unfinished_cause(evidence: Evidence, keys: list[Key]) -> tuple[RootCause | N
     """Find the only rank that is not at the step of the others in a job that reports no error."""
     steps = {key: evidence.rank(key).last_step for key in keys}
     known = {key: step for key, step in steps.items() if step is not None}
-    if evidence.finished or evidence.quiet_for < _HANGS_AFTER or len(known) < 3 or len(known) < len(keys):
+    if evidence.finished or evidence.quiet_for < HANGS_AFTER or len(known) < 3 or len(known) < len(keys):
         return None, []
     usual, count = Counter(known.values()).most_common(1)[0]
     begun = [key for key in keys if (evidence.rank(key).begun_step or 0) == usual + 1]

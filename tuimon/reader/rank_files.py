@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 import orjson
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from tuimon.model.ranks import JobRanks, Place
 from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.file_reading import FileReading
+from tuimon.ranks.hangs import HANGS_AFTER
 from tuimon.ranks.hardware import DMON_HEAD, read_gpus
 from tuimon.ranks.lines import MARKS, failure_of
 from tuimon.ranks.report import report_of
@@ -72,9 +73,10 @@ class _Known(Struct):
 class JobReading:
     """Follows the files of one job. Files that are deleted stay in what was read."""
 
-    def __init__(self, place: str) -> None:
-        """place: the directory of the files, or the only file; see `job_directory`."""
+    def __init__(self, place: str, clock: Callable[[], float] = time.time) -> None:
+        """place: the directory of the files, or the only file; see `job_directory`. clock: seconds since the epoch."""
         self.place = place
+        self._clock = clock
         self.directory = base_of(place)
         self.evidence = Evidence()
         self._known: dict[str, _Known] = {}
@@ -89,6 +91,8 @@ class JobReading:
         self._searched_at = -_SEARCH_EVERY
         self._newest = 0.0
         self._changed = False
+        self._judged_as_silent = False
+        """Did the last verdict take the job for silent?"""
         self._line_numbers: dict[tuple[str, int], int] = {}
         """By (path, offset)."""
 
@@ -122,13 +126,19 @@ class JobReading:
 
     @property
     def changed(self) -> bool:
-        """Has anything been read since this was asked last?"""
+        """Can the verdict differ from the last one: has anything been read since this was asked last, or has the job
+        become silent, as a job that hangs writes nothing?"""
         changed, self._changed = self._changed, False
-        return changed
+        return changed or self._is_silent != self._judged_as_silent
+
+    @property
+    def _is_silent(self) -> bool:
+        return self._clock() - self._newest >= HANGS_AFTER
 
     def verdict(self) -> Verdict | None:
         """Return the verdict; None for fewer than two ranks, unless a launcher reports the end of the only one."""
-        self.evidence.quiet_for = time.time() - self._newest
+        self.evidence.quiet_for = self._clock() - self._newest
+        self._judged_as_silent = self.evidence.quiet_for >= HANGS_AFTER
         if len(self.evidence.ranks) < 2 and not self.evidence.has_ended_rank:
             return None
         self.evidence.lost = {
@@ -192,13 +202,13 @@ class JobReading:
 
     def _visit(self, path: str, final: bool) -> None:
         status = os.stat(path)
-        self._newest = max(self._newest, status.st_mtime)
         if path not in self._known and self._is_document(path):
             if self._documents.get(path) != (status.st_mtime, status.st_size):
                 self._documents[path] = status.st_mtime, status.st_size
                 self._changed = True
                 self._read_document(path)
             return
+        self._newest = max(self._newest, status.st_mtime)  # without monitors of GPUs, which go on while a job hangs
         known = self._known.get(path)
         if known is None or known.inode != status.st_ino or status.st_size < known.offset:
             relative, number = os.path.relpath(path, self.directory), self._numbers.get(path)

@@ -41,11 +41,17 @@ class _Job(Struct):
 class RankWatch:
     """Yields what is known about the ranks of each run whenever it has changed."""
 
-    def __init__(self, paths_of_runs: Callable[[], dict[int, list[str]]], live: bool = True) -> None:
+    def __init__(
+        self,
+        paths_of_runs: Callable[[], dict[int, list[str]]],
+        live: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """paths_of_runs: returns the paths of the files of each run. live: read for a limited time at once, and only
-        the runs that grew last."""
+        the runs that grew last. clock: returns the seconds since the epoch."""
         self._paths_of_runs = paths_of_runs
         self._live = live
+        self._clock = clock
         self._jobs: dict[int, _Job] = {}
 
     def wait(self, now: float) -> float:
@@ -77,13 +83,13 @@ class RankWatch:
         first = job is None or job.report is None
         if job is None or (job.reading is None and (len(paths) != job.paths or now >= job.due)):
             directory = job_directory(paths)
-            reading = JobReading(directory) if directory and is_job(directory) else None
+            reading = JobReading(directory, self._clock) if directory and is_job(directory) else None
             job = self._jobs[run] = _Job(len(paths), reading, now + _AGAIN)
         elif job.reading is not None and len(paths) != job.paths:
             job.paths = len(paths)
             directory = job_directory(paths)
             if directory and directory != job.reading.place and is_job(directory):  # files of other nodes have come
-                job = self._jobs[run] = _Job(len(paths), JobReading(directory), now, report=job.report)
+                job = self._jobs[run] = _Job(len(paths), JobReading(directory, self._clock), now, report=job.report)
         if job.reading is None:
             return None
         seconds = (_FIRST if first else _SLICE) if self._live else _SLICE if on_progress else math.inf
