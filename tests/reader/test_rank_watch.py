@@ -6,11 +6,13 @@ import os
 import time
 from pathlib import Path
 
-from support.rank_jobs import agent_directory, ray_job, torchrun_job, write
+from support.live import Live
+from support.rank_jobs import MEMORY, agent_directory, ray_job, torchrun_error, torchrun_job, write
 
 from tuimon.model.ranks import JobRanks
 from tuimon.ranks.hangs import HANGS_AFTER
 from tuimon.reader.rank_watch import RankWatch
+from tuimon.store import Snapshot
 
 
 def test_ranks_of_a_node_whose_files_come_later_are_read(tmp_path: Path) -> None:
@@ -62,3 +64,54 @@ def test_a_rank_that_hangs_is_found_though_nothing_is_written_any_more(tmp_path:
         write(job / f"rank_metrics/rank_{rank:03}.jsonl", f'{{"step": 24, "rank": {rank}}}\n')
         os.utime(job / f"rank_metrics/rank_{rank:03}.jsonl", (now, now))
     assert reports()[-1].silent == ()
+
+
+def _failed_jobs(root: Path, count: int) -> dict[int, list[str]]:
+    """Write jobs in which a rank runs out of memory and the others time out; return their files by run."""
+    paths = {}
+    for number in range(count):
+        job = torchrun_job(root / f"job{number}", steps=3)
+        torchrun_error(job, 5, 10, MEMORY)
+        paths[number] = sorted(str(path) for path in job.rglob("*") if path.is_file())
+    return paths
+
+
+def test_runs_that_are_not_followed_are_read_once(tmp_path: Path) -> None:
+    paths = _failed_jobs(tmp_path, 11)
+    sweep = tmp_path / "sweep.log"
+    sweep.write_text("step 1 loss 0.5\n" * 20)
+    paths[11] = [str(sweep)]
+    watch = RankWatch(lambda: paths)
+    reports = {}
+    while len(reports) < 11:
+        reports |= {event.run: event.ranks for event in watch.events()}
+    assert all(report is not None and "rank 5" in report.verdict for report in reports.values())
+    assert all(watch._jobs[run].reading is None for run in (8, 9, 10, 11))
+
+
+def test_a_wanted_run_is_read_while_others_are_busy_and_answered_in_any_case(tmp_path: Path) -> None:
+    paths = _failed_jobs(tmp_path, 10)
+    plain = tmp_path / "plain.log"
+    plain.write_text("step 1 loss 0.5\n" * 20)
+    paths[10] = [str(plain)]
+    watch = RankWatch(lambda: paths)
+    for _ in range(50):
+        assert all(event.run < 8 for event in watch.events(busy=True))
+    watch.want([10, 9])
+    answers = {}
+    while len(answers) < 2:
+        answers |= {event.run: event.ranks for event in watch.events(busy=True)}
+    assert answers[10] is None
+    assert answers[9] is not None
+
+
+def test_the_alert_in_a_directory_of_many_runs_is_the_cause_and_not_a_consequence(tmp_path: Path) -> None:
+    _failed_jobs(tmp_path, 12)
+
+    def rules(snapshot: Snapshot) -> set[str]:
+        return {alert.rule for alert in snapshot.alerts if alert.active}
+
+    with Live(tmp_path) as live:
+        snapshot = live.until(lambda s: len(s.runs) == 12 and all(run.ranks is not None for run in s.runs))
+        snapshot = live.until(lambda s: len(s.alerts) == 12 and rules(s) == {"rank_failure"})
+    assert all("rank 5" in alert.message for alert in snapshot.alerts)

@@ -287,6 +287,7 @@ async def test_panels(tmp_path: Path) -> None:
         assert board.page == 0
         await t.press("ranks")
         await until(t.app, t.pilot, lambda s: "No logs of several ranks" in s)
+        await t.press("ranks")
         for id, kind in (
             ("metric_list", MetricBrowser),
             ("log", LogScreen),

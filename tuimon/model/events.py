@@ -36,7 +36,8 @@ class RanksSeen(Struct, frozen=True):
     """The ranks of the job that wrote a run. Sent when something about them has changed."""
 
     run: int
-    ranks: JobRanks
+    ranks: JobRanks | None
+    """None if the run was examined and fewer than two ranks wrote it."""
 
 
 class StreamFound(Struct, frozen=True):

@@ -10,7 +10,7 @@ import argparse
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tuimon import wire
 from tuimon.model.events import Event, Notice, Progress, Watching
@@ -43,9 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.nice(5)  # the training comes first
     watcher = Watcher(poll=options.poll, interval=options.interval)
     stop = threading.Event()
-    threading.Thread(target=_wait_for_parent, args=(stop, watcher), name="parent", daemon=True).start()
+    session = _Session(Collector(options.roots, options.console_pattern), watcher, options.interval)
+    from_parent = stop, watcher, session.ranks.want
+    threading.Thread(target=_wait_for_parent, args=from_parent, name="parent", daemon=True).start()
     try:
-        _Session(Collector(options.roots, options.console_pattern), watcher, options.interval).run(stop)
+        session.run(stop)
     except BrokenPipeError:
         return 0
     finally:
@@ -53,12 +55,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _wait_for_parent(stop: threading.Event, watcher: Watcher) -> None:
-    """Pass on the hints of the parent until it ends: paths of files in mirrors, after "+" if names have changed."""
+def _wait_for_parent(stop: threading.Event, watcher: Watcher, want_ranks: Callable[[Iterable[int]], None]) -> None:
+    """Pass on the hints of the parent until it ends: paths of files in mirrors, after "+" if names have changed; and
+    after "?" the ids of runs whose ranks it wants to know."""
     rest = b""
     while data := os.read(0, 1 << 16):
         *lines, rest = (rest + data).split(b"\n")
-        watcher.hint([os.fsdecode(line[1:]) for line in lines], any(line.startswith(b"+") for line in lines))
+        want_ranks(int(word) for line in lines if line.startswith(b"?") for word in line[1:].split(b","))
+        files = [line for line in lines if not line.startswith(b"?")]
+        watcher.hint([os.fsdecode(line[1:]) for line in files], any(line.startswith(b"+") for line in files))
     stop.set()
     watcher.wake()
 
@@ -78,7 +83,7 @@ class _Session:
         self._heap = HeapTrimmer()
         self._reported_plugins = 0
         self._machine = MachineWatch(collector.roots, lambda: self._newest)
-        self._ranks = RankWatch(collector.paths_of_runs)
+        self.ranks = RankWatch(collector.paths_of_runs)
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher
@@ -86,7 +91,7 @@ class _Session:
         next_find = time.monotonic() + 2 * self._interval
         flushes = 0
         while not stop.is_set():
-            self._send(self._ranks.events())
+            self._send(self.ranks.events(busy=not collector.searched))
             busy = self._send(self._with_ranks(collector.read()))
             while collector.behind and not stop.is_set():
                 self._send_progress(False)
@@ -109,7 +114,7 @@ class _Session:
             self._send(collector.find_writers())
             if (machine := self._machine.poll()) is not None:
                 self._send([machine])
-            timeout = min(self._poll_interval(now), max(0.0, next_find - now), self._ranks.wait(now))
+            timeout = min(self._poll_interval(now), max(0.0, next_find - now), self.ranks.wait(now))
             if not flushes:
                 timeout = min(timeout, FLUSH_AFTER[0])
             hints = watcher.wait(timeout)
@@ -128,7 +133,7 @@ class _Session:
         for event in events:
             yield event
             if time.monotonic() - looked >= _RANKS_EVERY:
-                yield from self._ranks.events()
+                yield from self.ranks.events(busy=True)
                 looked = time.monotonic()
 
     def _poll_interval(self, now: float) -> float:

@@ -129,10 +129,16 @@ class JobReading:
         """Can the verdict differ from the last one: has anything been read since this was asked last, or has the job
         become silent, as a job that hangs writes nothing?"""
         changed, self._changed = self._changed, False
-        return changed or self._is_silent != self._judged_as_silent
+        return changed or self.is_silent != self._judged_as_silent
 
     @property
-    def _is_silent(self) -> bool:
+    def is_complete(self) -> bool:
+        """Has the last pass read all files?"""
+        return bool(self._paths) and not self._pending
+
+    @property
+    def is_silent(self) -> bool:
+        """Has no rank written for so long that ranks at unequal steps hang?"""
         return self._clock() - self._newest >= HANGS_AFTER
 
     def verdict(self) -> Verdict | None:

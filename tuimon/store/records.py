@@ -31,6 +31,8 @@ class RunRecord(Struct, eq=False):
     """Name of the run in its settings, by stream."""
     checkpoints: tuple[int, ...] = ()
     ranks: JobRanks | None = None
+    ranks_examined: bool = False
+    """Have the logs been searched for ranks?"""
     streams: list[StreamRecord] = field(default_factory=list)
     cache: ViewCache = field(default_factory=ViewCache)
     joined_ids: tuple[int, ...] = ()

@@ -287,7 +287,7 @@ class Store:
                 raise WireError(f"unknown run {event.run}")
             if isinstance(event, CheckpointsFound | RanksSeen):
                 if isinstance(event, RanksSeen):
-                    run.ranks = event.ranks
+                    run.ranks, run.ranks_examined = event.ranks or run.ranks, True
                 else:
                     run.checkpoints = event.steps
                 run.version += 1

@@ -307,6 +307,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.repaint()
         return True
 
+    def want_ranks(self, run: Run) -> None:
+        self._monitor.want_ranks((run.id, *run.joined_ids))
+
     def want_texts(self, step: int | None) -> None:
         self._monitor.want_texts(step)
 

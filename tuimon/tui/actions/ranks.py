@@ -21,9 +21,9 @@ def _toggle(app: Dashboard) -> None:
     run = app.run_shown
     if run is None:
         app.say("There is no run yet")
-    elif run.ranks is None:
-        app.say("No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them")
     else:
+        if run.ranks is None:
+            app.want_ranks(run)
         app.push_screen(screens.RanksScreen(app.actions))
 
 

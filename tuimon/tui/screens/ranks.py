@@ -41,6 +41,7 @@ class RanksPane(CellGrid):
     def __init__(self) -> None:
         super().__init__()
         self.job: JobRanks | None = None
+        self.is_examined = True
         self.layout_name = ""
         self.quantity = 0
         self.selected: tuple[str, int] | None = None
@@ -51,9 +52,9 @@ class RanksPane(CellGrid):
         """(row on the screen, first cell, index of the rank) of what a click can select."""
         self._theme_shown = ""
 
-    def show(self, job: JobRanks | None, theme: str) -> None:
-        """Display the ranks of a job."""
-        self._theme_shown = theme
+    def show(self, job: JobRanks | None, theme: str, is_examined: bool = True) -> None:
+        """Display the ranks of a job. is_examined: whether its logs have been searched for ranks."""
+        self._theme_shown, self.is_examined = theme, is_examined
         if job is not self.job:
             self.job = job
             self._grid = Grid(job.rows if job else ())
@@ -112,6 +113,8 @@ class RanksPane(CellGrid):
             return
         if job is None:
             text = " No logs of several ranks: torchrun --log-dir DIR --redirects 3 writes them"
+            if not self.is_examined:
+                text = " The logs of this run are being searched for ranks …"
             self.paint_filled((fit_row(((text, Role.MUTED),), width),), self._theme_shown)
             return
         role = Role.CRITICAL if job.problems else Role.WARNING if job.restart else Role.GOOD
@@ -228,7 +231,7 @@ class RanksScreen(WorkScreen):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
         job = self._job(run, now) if run is not None else None
-        self.pane.show(job, state.theme)
+        self.pane.show(job, state.theme, run is None or run.ranks_examined)
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
             head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))
