@@ -115,3 +115,10 @@ def test_the_alert_in_a_directory_of_many_runs_is_the_cause_and_not_a_consequenc
         snapshot = live.until(lambda s: len(s.runs) == 12 and all(run.ranks is not None for run in s.runs))
         snapshot = live.until(lambda s: len(s.alerts) == 12 and rules(s) == {"rank_failure"})
     assert all("rank 5" in alert.message for alert in snapshot.alerts)
+
+
+def test_a_run_is_not_judged_by_the_logs_of_others_that_lie_between_its_files(tmp_path: Path) -> None:
+    paths = _failed_jobs(tmp_path, 1)
+    paths[1] = [str(write(tmp_path / name, "step 1 loss 0.5\n")) for name in ("a/console.log", "z/console.log")]
+    watch = RankWatch(lambda: paths, live=False)
+    assert [event.run for event in watch.events()] == [0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
@@ -59,6 +60,8 @@ class RankWatch:
         self._clock = clock
         self._jobs: dict[int, _Job] = {}
         self._followed: list[int] = []
+        self._every_path: list[str] = []
+        """Paths of the files of all runs, sorted; empty until a round needs them."""
         self._others_due = -math.inf
         self._requests: deque[int] = deque()
         self._wanted: dict[int, None] = {}
@@ -80,6 +83,7 @@ class RankWatch:
         """
         now = time.monotonic()
         runs = self._paths_of_runs()
+        self._every_path.clear()
         self._followed = list(runs)[: _MOST_RUNS if self._live else None]
         for run in self._followed:
             job, paths = self._jobs.get(run), runs[run]
@@ -131,18 +135,29 @@ class RankWatch:
                 if job.report is None:
                     yield RanksSeen(run, None)
 
+    def _directory(self, paths: list[str]) -> str:
+        """Return the place of the files of a run (see `job_directory`); "" if most files below it are of other runs, as
+        below the common parent of two logs that lie apart."""
+        directory = job_directory(paths)
+        if len(paths) < 2 or "*" in directory:
+            return directory
+        if not self._every_path:
+            self._every_path = sorted(path for files in self._paths_of_runs().values() for path in files)
+        first, last = (bisect_left(self._every_path, directory + end) for end in ("/", "0"))  # "0" follows "/"
+        return directory if last - first <= 2 * len(paths) else ""
+
     def _look(
         self, run: int, paths: list[str], job: _Job | None, on_progress: Callable[[int, int], None] | None
     ) -> RanksSeen | None:
         now = time.monotonic()
         first = job is None or job.report is None
         if job is None or (job.reading is None and (len(paths) != job.paths or now >= job.due)):
-            directory = job_directory(paths)
+            directory = self._directory(paths)
             reading = JobReading(directory, self._clock) if directory and is_job(directory) else None
             job = self._jobs[run] = _Job(len(paths), reading, now + _AGAIN, report=job.report if job else None)
         elif job.reading is not None and len(paths) != job.paths:
             job.paths = len(paths)
-            directory = job_directory(paths)
+            directory = self._directory(paths)
             if directory and directory != job.reading.place and is_job(directory):  # files of other nodes have come
                 job = self._jobs[run] = _Job(len(paths), JobReading(directory, self._clock), now, report=job.report)
         if job.reading is None:
