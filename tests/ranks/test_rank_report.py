@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from tuimon.ranks.evidence import Evidence, LogFile
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.report import report_of
 from tuimon.ranks.verdict import judge
+from tuimon.reader.rank_files import JobReading
 
 
 def _evidence(texts: dict[str, str]) -> Evidence:
@@ -119,3 +121,31 @@ def test_time_of_the_failure_is_in_the_sentence() -> None:
     assert report.verdict.startswith("rank 2 (node1) after 10:00:07: ValueError: no tokens")
     assert report.short == "rank 2 failed"
     assert report.rows[0].state == "failed"
+
+
+def test_a_job_that_goes_on_without_the_ranks_of_a_lost_node(tmp_path: Path) -> None:
+    jobs.torchrun_job(tmp_path, steps=24)
+    for rank in (2, 10, 14):  # processes outlive the launcher of their node
+        jobs.torchrun_error(tmp_path, rank, 50, jobs.PEER)
+    lost = "torch.distributed.elastic.rendezvous.api.RendezvousConnectionError: The connection has failed."
+    jobs.write(tmp_path / "node01.log", f"[default0]:[{jobs.stamp(0)}][node01][rank0] INFO world size 16\n")
+    warning = f"W{jobs.stamp(51, '%m%d %H:%M:%S')}.5 9 torch/distributed/elastic/api.py:1346] heartbeat"
+    jobs.write(tmp_path / "node01.log", f"{warning}\n{lost}\n")
+    jobs.write(tmp_path / "node02.log", f"[default0]:[{jobs.stamp(0)}][node02][rank8] INFO world size 16\n")
+    for rank in range(8):
+        text = "".join(
+            f"[{jobs.stamp(80 + step)}][node03][rank{rank}] INFO step: {step}  loss: 2.5\n" for step in range(21, 41)
+        )
+        jobs.write(tmp_path / f"torchrun_logs/run9_mm55nn66/attempt_0/{rank}/stderr.log", text)
+    reading = JobReading(str(tmp_path))
+    reading.read(final=True)
+    report = reading.report()
+    assert report is not None
+    assert report.verdict == (
+        "restarted once: perhaps node02 was lost at step 24, 4 steps lost; 16 ranks before, 8 on node03 since then; "
+        "lost: ranks 8 to 15"
+    )
+    assert {row.rank for row in report.rows if row.state == "lost"} == set(range(8, 16))
+    assert [(problem.rule, problem.severity) for problem in report.problems] == [("rank_failure", "warning")]
+    assert report.root_cause is not None
+    assert "did not answer any more (node01.log:3)" in report.root_cause.text

@@ -82,8 +82,8 @@ class RankRow(Struct, frozen=True):
     gpu: int | None
     """Local rank, which is the index of the GPU where each process uses one."""
     state: str
-    """failed | nan | slow | silent | recovered | timeout | ended | unreachable | done | run. A recovered rank failed
-    before the job was restarted."""
+    """failed | nan | slow | silent | recovered | lost | timeout | ended | unreachable | done | run. A recovered rank
+    failed before the job was restarted; a lost one reported steps until then and none since."""
     strangeness: float
     """0 for a rank about which nothing is unusual; rows are sorted by it."""
     step: int | None = None

@@ -38,6 +38,8 @@ class Rank(Struct):
     last_step: int | None = None
     stride: int = 1
     """Difference between the newest two steps that it reported."""
+    last_time: float | None = None
+    """Time of its newest line that has one."""
     begun_step: int | None = None
     """Newest step that was mentioned without a measurement."""
     last_line: str = ""
@@ -93,6 +95,10 @@ class Evidence(Struct):
     pids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
     """(role, rank) by (node, pid)."""
     on_node: dict[str, set[tuple[str, int]]] = field(default_factory=lambda: defaultdict(set))
+    heard: dict[str, list[float]] = field(default_factory=dict)
+    """[first, last] time of the lines that ranks wrote on a node, by node."""
+    launchers: dict[str, str] = field(default_factory=dict)
+    """Path of the log of the launcher on a node, by node."""
     buses: dict[tuple[str, str], int] = field(default_factory=dict)
     """Index of the GPU by (node, PCI bus)."""
     gpus: dict[tuple[str, int], Gpu] = field(default_factory=dict)

@@ -37,6 +37,8 @@ class FileReading:
 
     def __init__(self, evidence: Evidence, file: LogFile) -> None:
         self._evidence, self._file = evidence, file
+        if file.is_launcher and file.node:
+            evidence.launchers[file.node] = file.path
         self._key = file.key
         self._local: dict[int, tuple[str, int]] = {}
         self._step, self._section = 0, ""
@@ -46,6 +48,8 @@ class FileReading:
         self._time: float | None = None
         self._learned: tuple[tuple[str, int], str, int | None, int | None] | None = None
         """(key, node, local rank, pid) of the line before."""
+        self._nodes: dict[tuple[str, int], str] = {}
+        """Node of each rank while it wrote this file."""
         self._block = BlockReader()
         self._orderly = False
         """Has the file said that processes were stopped? Later ends are no causes."""
@@ -88,6 +92,8 @@ class FileReading:
         if key is not None and (key, node, owner.local_rank, owner.pid) != self._learned:
             self._learned = key, node, owner.local_rank, owner.pid
             self._learn(*self._learned)
+            if node:
+                self._nodes[key] = node
         stamp = lines.time_of(text, file.year)
         if stamp is None and (written := owner.stamp or (self._block.time if self._block.exit else "")):
             stamp = lines.time_of(written, file.year)
@@ -105,6 +111,8 @@ class FileReading:
         if self._open is not None:
             self._detail(self._open, text)
         if key is not None:
+            if stamp is not None:
+                self._hear(key, node, stamp)
             self._progress(key, text, place, step)
         if text.startswith(("END ", "training finished", "Training completed")) and "rc=0" in text:
             evidence.finished = True
@@ -116,6 +124,7 @@ class FileReading:
         if ended is not None:
             self._end(ended, text, place, node, stamp)
         elif kind is not None:
+            node = node or (self._nodes.get(key, "") if key is not None else "")
             self._fail(kind, text, place, key, node, owner.pid, stamp)
         elif marked and (lagging := lagging_ranks(text)):
             evidence.lagging.update(dict.fromkeys(lagging[0][:_MOST_LAGGING], (lagging[1], place)))
@@ -126,16 +135,32 @@ class FileReading:
         evidence = self._evidence
         rank = evidence.rank(key)
         if node:
-            rank.node = node
+            rank.node = node if rank.last_time is None else rank.node or node
             evidence.on_node[node].add(key)
         if local_rank is not None:
             rank.local_rank = local_rank
         if pid is not None and self._file.node == node:
             evidence.pids[node, pid] = key
 
+    def _hear(self, key: tuple[str, int], node: str, stamp: float) -> None:
+        """Note that a rank wrote a line at this time."""
+        rank = self._evidence.rank(key)
+        if rank.last_time is None or stamp >= rank.last_time:
+            rank.last_time, rank.node = stamp, node or rank.node
+        if not node:
+            return
+        times = self._evidence.heard.get(node)
+        if times is None:
+            self._evidence.heard[node] = [stamp, stamp]
+        elif stamp > times[1]:
+            times[1] = stamp
+        elif stamp < times[0]:
+            times[0] = stamp
+
     def _progress(self, key: tuple[str, int], text: str, place: Place, step: tuple[int, bool] | None) -> None:
         rank = self._evidence.rank(key)
-        if not text.startswith("{") or not rank.last_line or rank.last_line.startswith("{"):
+        is_newest = self._time is None or rank.last_time is None or self._time >= rank.last_time
+        if is_newest and (not text.startswith("{") or not rank.last_line or rank.last_line.startswith("{")):
             rank.place, rank.last_line = place, text[:_LONGEST_TEXT]  # a line of text says more than a row of numbers
         if step is not None:
             if step[1]:

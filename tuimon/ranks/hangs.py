@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from math import inf
 from operator import itemgetter
@@ -10,8 +11,10 @@ from tuimon.model.ranks import RootCause
 from tuimon.ranks.collectives import DEFAULT, Collective
 from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.lines import CONSEQUENCE, TIMEOUT
-from tuimon.ranks.wording import Key, listed, name_of, unknown
+from tuimon.ranks.wording import CLOCKS_DIFFER, Key, listed, name_of, unknown
+from tuimon.text import clean
 
+_LOST_STORE = re.compile(r"(?:[\w.]+\.)?(?:RendezvousConnectionError|DistStoreError)\b")
 HANGS_AFTER = 60.0
 """Seconds without a line of any rank after which unequal steps count as a hang."""
 
@@ -127,17 +130,30 @@ def _stuck(evidence: Evidence, keys: list[Key]) -> RootCause | None:
 
 
 def _lost_node(evidence: Evidence, keys: list[Key], lost: list[Failure]) -> RootCause:
-    """Blame the node that reported nothing while ranks of others lost a peer; no rank is blamed."""
-    first = min(lost, key=lambda f: (f.time is None, f.time or 0.0))
-    nodes = {evidence.rank(key).node for key in keys if evidence.rank(key).node}
+    """Blame the node that reported nothing while ranks or the launchers of others lost a peer; no rank is blamed."""
+    first = min(lost, key=lambda f: (f.time is None, not f.exact, f.time or 0.0))
+    nodes = {evidence.rank(key).node for key in keys if evidence.rank(key).node} | set(evidence.launchers)
+    if first.time is not None:  # without the nodes that came later
+        begin = first.time + CLOCKS_DIFFER
+        nodes = {node for node in nodes if node not in evidence.heard or evidence.heard[node][0] <= begin}
     speaking = {f.node or (evidence.rank(f.key).node if f.key else "") for f in lost}
-    silent = sorted(nodes - speaking)
-    if len(silent) == 1 and len(nodes) > 1:
-        text = f"perhaps {silent[0]} was lost: its ranks reported no error, and {len(lost)} lines of others a lost peer"
-        return RootCause(None, silent[0], text, first.text, first.place, "lost node", first.time)
-    return RootCause(
-        None, "", unknown(evidence, f"{len(lost)} lines report a lost peer"), first.text, first.place, "", first.time
-    )
+    speaking |= {f.node for f in evidence.failures if f.kind == CONSEQUENCE}
+    silent, who = nodes - speaking, "ranks"
+    if len(silent) != 1:  # processes can outlive their launcher and then lose a peer, too
+        reported = {failure.place.path for failure in evidence.failures if failure.kind == CONSEQUENCE}
+        launchers = {node: evidence.launchers[node] in reported for node in nodes if node in evidence.launchers}
+        silent = {node for node, has_reported in launchers.items() if not has_reported}
+        silent, who = (silent if any(launchers.values()) else set()), "launcher"
+    if len(silent) == 1 and len(nodes | speaking) > 1:
+        node = silent.pop()
+        text = f"perhaps {node} was lost: its {who} reported no error, and {len(lost)} lines of ranks a lost peer"
+        store = next((f for f in evidence.failures if _LOST_STORE.match(f.text)), None)
+        if store is not None:
+            line = f":{store.place.line}" if store.place.line else ""
+            text += f"; the rendezvous store did not answer any more ({clean(store.place.path)}{line})"
+        return RootCause(None, node, text, first.text, first.place, "lost node", first.time)
+    facts = f"{len(lost)} lines report a lost peer"
+    return RootCause(None, "", unknown(evidence, facts, first.time), first.text, first.place, "", first.time)
 
 
 def unfinished_cause(evidence: Evidence, keys: list[Key]) -> tuple[RootCause | None, list[int]]:

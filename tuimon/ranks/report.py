@@ -13,7 +13,7 @@ from tuimon.ranks import lines
 from tuimon.ranks.evidence import Evidence, Failure, Gpu
 from tuimon.ranks.stragglers import find_imbalance
 from tuimon.ranks.verdict import Verdict, identified, members
-from tuimon.ranks.wording import Key
+from tuimon.ranks.wording import Key, listed
 from tuimon.redact import redacted_text
 from tuimon.text import clean
 
@@ -34,6 +34,7 @@ _ORDER = {
     "silent": 80.0,
     "slow": 70.0,
     "recovered": 60.0,
+    "lost": 40.0,
     "timeout": 20.0,
     "ended": 10.0,
     "unreachable": 1.0,
@@ -85,8 +86,19 @@ def problems_of(evidence: Evidence, verdict: Verdict, rows: list[RankRow]) -> It
     if nan and len(nan) * 2 < len(rows):
         sentence = f"rank{'s' if len(nan) > 1 else ''} {_listed(nan)}: {nan[0].evidence[0]}, not on the other ranks"
         yield RankProblem("rank_nan", "critical", nan[0].step, sentence)
+    if verdict.lost and cause is not None:
+        yield RankProblem("rank_failure", "warning", cause.step, lost_sentence(verdict, rows))
     if verdict.silent and cause is None:
         yield RankProblem("rank_silent", "warning", None, f"silent: rank {', '.join(map(str, verdict.silent[:8]))}")
+
+
+def lost_sentence(verdict: Verdict, rows: list[RankRow]) -> str:
+    """Return the sentence about a failure since which the job has fewer ranks."""
+    left = [row for row in rows if row.state != "lost"]
+    nodes = sorted({row.node for row in left if row.node})
+    where = f" on {', '.join(nodes)}" if 0 < len(nodes) <= 4 else f" on {len(nodes)} nodes" if nodes else ""
+    worlds = f"{len(rows)} ranks before, {len(left)}{where} since then"
+    return f"{restart_sentence(verdict.root_cause)}; {worlds}; lost: {listed([key[1] for key in verdict.lost])}"
 
 
 _KINDS = (
@@ -109,7 +121,10 @@ def restart_sentence(cause: RootCause | None) -> str:
             break
     node = f" on {clean(cause.node)}" if cause.node else ""
     known = cause.rank is not None or bool(cause.node)
-    who = f"rank {cause.rank}{node} failed" if cause.rank is not None else f"a rank{node} failed"
+    if cause.rule == "lost node":
+        kind, who = "", f"perhaps {clean(cause.node)} was lost"
+    else:
+        who = f"rank {cause.rank}{node} failed" if cause.rank is not None else f"a rank{node} failed"
     if not known:
         who = {"order": "it was stopped from outside", "common cause": "all ranks failed"}.get(
             cause.rule, "cause unknown"
@@ -158,6 +173,8 @@ def _sentences(
         worst = verdict.stragglers[0]
         more = f" and {len(verdict.stragglers) - 1} more" if len(verdict.stragglers) > 1 else ""
         return worst.sentence, f"rank {worst.rank} {worst.excess:.0%} slow{more}"
+    if verdict.lost:
+        return lost_sentence(verdict, rows), f"{len(verdict.lost)} rank{'s' if len(verdict.lost) > 1 else ''} lost"
     for problem in problems:
         return problem.message, problem.message.split(",")[0][:40]
     nodes = len({row.node for row in rows if row.node})
@@ -220,6 +237,9 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
     elif cause is not None and cause.resolved and cause.rank == key[1]:
         state, place = "recovered", cause.place or place
         said.append(f"{restart_sentence(cause)}: {cause.text}")
+    elif key in verdict.lost:
+        state = "lost"
+        said.append("it reported no step since the failure after which the others went on")
     elif cause is not None and active and not verdict.silent:
         state = "ended"
     elif key in evidence.lost:

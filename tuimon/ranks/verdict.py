@@ -13,9 +13,9 @@ from tuimon.ranks.evidence import Evidence, Failure
 from tuimon.ranks.hangs import hang_cause, is_order, unfinished_cause
 from tuimon.ranks.lines import APPLICATION, CAUSES, CONSEQUENCE, EXIT, HARDWARE, KILLED, OUTSIDE, SIGNAL, TIMEOUT
 from tuimon.ranks.stragglers import find_stragglers
-from tuimon.ranks.wording import Key, listed, name_of, on_node, when
+from tuimon.ranks.wording import CLOCKS_DIFFER, Key, listed, name_of, on_node, when
 
-_SAME_TIME = 2.0
+_SAME_TIME = CLOCKS_DIFFER
 _COMMON_SHARE = 0.8
 _PROGRESS_STEPS = 3
 _LONGEST_MESSAGE = 240
@@ -29,6 +29,8 @@ class Verdict(Struct):
     root_cause: RootCause | None
     stragglers: list[Straggler]
     silent: list[int]
+    lost: list[Key]
+    """Ranks that are not a part of the job any more since it was restarted."""
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -45,7 +47,24 @@ def judge(evidence: Evidence) -> Verdict:
             cause.step = max(before)
             kept = max((step for step in before if step < min(again)), default=min(again) - 1)
             cause.steps_lost = max(cause.step - kept, 0)
-    return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent)
+    lost = _lost_ranks(evidence, keys, cause) if cause is not None and cause.resolved else []
+    return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent, lost)
+
+
+def _lost_ranks(evidence: Evidence, keys: list[Key], cause: RootCause) -> list[Key]:
+    """Return the ranks that reported steps up to a failure and none of those that others reached after it."""
+    ranks = {key: evidence.rank(key) for key in keys}
+    newest = max((rank.last_step for rank in ranks.values() if rank.last_step is not None), default=0)
+    if cause.step is None:
+        return []
+    return [
+        key
+        for key, rank in ranks.items()
+        if rank.last_step is not None
+        and rank.last_step <= cause.step
+        and newest >= cause.step + _PROGRESS_STEPS * rank.stride
+        and (rank.last_time is None or cause.time is None or rank.last_time <= cause.time + _SAME_TIME)
+    ]
 
 
 def members(evidence: Evidence) -> list[Key]:

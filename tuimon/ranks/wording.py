@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 from tuimon.ranks.evidence import Evidence, Failure
 
+CLOCKS_DIFFER = 2.0
+"""Seconds by which the clocks of nodes may differ."""
 Key: TypeAlias = tuple[str, int]
 """(role, rank)."""
 
@@ -37,14 +39,19 @@ def on_node(node: str) -> str:
 
 
 def listed(ranks: list[int]) -> str:
-    """Return "ranks 3, 7 and 2 more"."""
+    """Return "ranks 3, 7 and 2 more", or "ranks 8 to 15" for more than two that follow one another."""
+    if len(ranks) > 2 and ranks == list(range(ranks[0], ranks[0] + len(ranks))):
+        return f"ranks {ranks[0]} to {ranks[-1]}"
     shown = ", ".join(map(str, ranks[:8]))
     more = f" and {len(ranks) - 8} more" if len(ranks) > 8 else ""
     return f"rank{'s' if len(ranks) > 1 else ''} {shown}{more}"
 
 
-def unknown(evidence: Evidence, facts: str) -> str:
-    """Return the sentence that the facts do not suffice, and what would show more."""
+def unknown(evidence: Evidence, facts: str, moment: float | None = None) -> str:
+    """Return the sentence that the facts do not suffice, and what would show more. moment: time of the failure (s since
+    the epoch), if it is known."""
     steps = {rank.last_step for rank in evidence.ranks.values() if rank.last_step is not None}
+    if moment is not None and evidence.step_times:
+        steps = {step for step, (first, _) in evidence.step_times.items() if first <= moment + CLOCKS_DIFFER}
     where = f" at step {max(steps)}" if steps else ""
     return f"cannot tell: {facts}{where}; TORCH_NCCL_DESYNC_DEBUG=1 and torchrun --redirects 3 would show more"

@@ -25,6 +25,7 @@ _STATE_ROLES = {
     "silent": Role.WARNING,
     "slow": Role.WARNING,
     "recovered": Role.WARNING,
+    "lost": Role.WARNING,
     "timeout": Role.ACCENT,
     "ended": Role.ACCENT,
     "unreachable": Role.WARNING,
@@ -138,7 +139,7 @@ def cell(row: RankRow, quantity: Quantity, usual: float | None) -> Span:
         return {"failed": "X", "silent": "~", "nan": "N", "unreachable": "u"}[row.state], _STATE_ROLES[row.state]
     if quantity.name == "state":
         ended = "e" if row.evidence else "."
-        sign = {"slow": "#", "recovered": "r", "timeout": "t", "ended": ended}.get(row.state, ".")
+        sign = {"slow": "#", "recovered": "r", "lost": "l", "timeout": "t", "ended": ended}.get(row.state, ".")
         return sign, _STATE_ROLES.get(row.state, Role.MUTED)
     value = quantity.of(row)
     if value is None or usual is None:
@@ -152,7 +153,7 @@ def legend(quantity: Quantity, usual: float | None) -> str:
     if quantity.name == "state":
         return (
             ". runs or ended well  # slow  ~ silent  X failed  N not a number  t timed out  e ended after it  "
-            "r recovered  u away"
+            "r recovered  l lost  u away"
         )
     steps = "  ".join(f"{sign} {text}" for sign, text in zip("-=#X", quantity.limit_texts(), strict=True))
     middle = f"median {quantity.text(usual)}" if usual is not None else "no values"

@@ -235,7 +235,7 @@ class RanksScreen(WorkScreen):
         head: list[Span] = [(f" {clean(run.name) if run else ''}", Role.TITLE)]
         if job is not None:
             head.append((f"  {plural(len(job.rows), 'rank')}", Role.TEXT))
-            if nodes := len({row.node for row in job.rows if row.node}):
+            if nodes := len({row.node for row in job.rows if row.node and row.state != "lost"}):
                 head.append((f"  {nodes} node{'s' if nodes > 1 else ''}", Role.TEXT))
             if job.unreachable:
                 head.append((f"  {len(job.unreachable)} unreachable", Role.WARNING))
