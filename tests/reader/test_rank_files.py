@@ -154,6 +154,30 @@ def test_ray_exception_in_the_file_of_the_driver(tmp_path: Path) -> None:
     assert "CUDA out of memory" in text
 
 
+def test_ray_actor_that_died_has_the_time_of_its_last_line_and_the_exit_type(tmp_path: Path) -> None:
+    jobs.ray_job(tmp_path)
+    death = [
+        f"[{jobs.stamp(0)}] driver: begins",
+        "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.",
+        "\tclass_name: Worker",
+        "\tpid: 5003",
+        "\tname: actor_train-3",
+        "\tip: 10.1.0.1",
+        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker "
+        "unexpectedly exits with a connection error code 2. End of file. Some common causes include: (1) the process was "
+        "killed by the OOM killer due to high memory usage, (2) ray stop --force was called.",
+    ]
+    jobs.write(jobs.ray_logs(tmp_path, 0) / "job-driver-1.log", "\n".join(death) + "\n")
+    cause = _verdict(tmp_path).root_cause
+    assert cause is not None
+    assert cause.rank == 3
+    assert not cause.resolved  # the driver's last line with a time lies before all steps
+    assert f"after {jobs.stamp(14, '%H:%M:%S')}:" in cause.text
+    assert cause.text.endswith(
+        "; worker exit type SYSTEM_ERROR: Worker unexpectedly exits with a connection error code 2. End of file"
+    )
+
+
 def test_ray_rank_that_computes_longer(tmp_path: Path) -> None:
     verdict = _verdict(jobs.ray_job(tmp_path, slow=7))
     assert [(straggler.rank, straggler.since) for straggler in verdict.stragglers] == [(7, 6)]

@@ -94,6 +94,8 @@ class Evidence(Struct):
     """Own time (s) by rank, by step."""
     pids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
     """(role, rank) by (node, pid)."""
+    processes: dict[tuple[str, int], float] = field(default_factory=dict)
+    """Time of the newest line of a process that has one, by (node, pid)."""
     on_node: dict[str, set[tuple[str, int]]] = field(default_factory=lambda: defaultdict(set))
     heard: dict[str, list[float]] = field(default_factory=dict)
     """[first, last] time of the lines that ranks wrote on a node, by node."""

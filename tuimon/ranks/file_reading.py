@@ -24,6 +24,9 @@ _OWN_SPANS = ("fwd_bwd_end", "forward_backward_end")
 _RAY_PROCESS = re.compile(r"\(pid=(\d+)(?:, ip=([\w.:-]+))?")
 _DETAIL = re.compile(r"\s+(pid|name|ip): (\S+)")
 _ACTOR = re.compile(r"([A-Za-z]\w*)-(\d+)")
+_EXIT_TYPE = re.compile(r"Worker exit type: (\w+)(?: Worker exit detail: (.*))?")
+_GUESS = re.compile(r"Some common causes include|There are some potential root causes")
+"""Ray's list of possible causes, which is no evidence."""
 _RAY_MEMORY = re.compile(r"Memory on the node \(IP: ([\w.:-]+)")
 _RAY_NAME, _RAY_PID = re.compile(r"\bname=([A-Za-z]\w*)-(\d+)"), re.compile(r"\bpid=(\d+)")
 _CANCELLED = "slurmstepd: error: *** "
@@ -113,6 +116,8 @@ class FileReading:
         if key is not None:
             if stamp is not None:
                 self._hear(key, node, stamp)
+                if owner.pid is not None and stamp > evidence.processes.get((node, owner.pid), 0.0):
+                    evidence.processes[node, owner.pid] = stamp
             self._progress(key, text, place, step)
         if text.startswith(("END ", "training finished", "Training completed")) and "rc=0" in text:
             evidence.finished = True
@@ -235,6 +240,10 @@ class FileReading:
                 failure.node = match[2]
             elif actor := _ACTOR.fullmatch(match[2]):
                 failure.key = actor[1], int(actor[2])
+        elif (match := _EXIT_TYPE.search(text)) and match[1] not in failure.text:
+            said = f"{failure.text.rstrip('.')}; worker exit type {match[1]}"
+            detail = _GUESS.split(match[2] or "", 1)[0].strip().rstrip(".")
+            failure.text = f"{said}: {detail}"[:_LONGEST_TEXT] if detail else said
         if self._open_lines > _DETAIL_LINES:
             self._open = None
 

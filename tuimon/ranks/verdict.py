@@ -84,6 +84,9 @@ def identified(evidence: Evidence) -> Evidence:
             if failure.key is None:
                 same = {key for (_, pid), key in evidence.pids.items() if pid == failure.pid}
                 failure.key = same.pop() if len(same) == 1 else None
+        process = (failure.node, failure.pid) if failure.pid is not None else None
+        if process in evidence.processes and not failure.exact:  # it lived at least until then
+            failure.time = max(evidence.processes[process], failure.time or 0.0)
         if failure.bus:
             # The file of a node's kernel log is often all that names the node.
             words = re.split(r"[/._]|-(?=[A-Za-z])", failure.place.path)

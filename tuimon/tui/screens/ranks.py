@@ -239,8 +239,10 @@ class RanksScreen(WorkScreen):
                 head.append((f"  {nodes} node{'s' if nodes > 1 else ''}", Role.TEXT))
             if job.unreachable:
                 head.append((f"  {len(job.unreachable)} unreachable", Role.WARNING))
-            steps = [row.step for row in job.rows if row.step is not None]
-            head += [(f"  step {max(steps)}", Role.VALUE)] if steps else []
+            steps = [row.step for row in job.rows if row.step is not None and row.state != "lost"]
+            if steps:
+                span = f"{min(steps)} to {max(steps)}" if min(steps) < max(steps) else f"{max(steps)}"
+                head.append((f"  step {span}", Role.VALUE))
             head += [(f"  {_counted(job)}", Role.TEXT)]
             if job.unread:
                 head.append((f"  {format_bytes(job.unread)} of history not read", Role.MUTED))
