@@ -163,9 +163,9 @@ def test_ray_actor_that_died_has_the_time_of_its_last_line_and_the_exit_type(tmp
         "\tpid: 5003",
         "\tname: actor_train-3",
         "\tip: 10.1.0.1",
-        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker "
-        "unexpectedly exits with a connection error code 2. End of file. Some common causes include: (1) the process was "
-        "killed by the OOM killer due to high memory usage, (2) ray stop --force was called.",
+        "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: "
+        "Worker unexpectedly exits with a connection error code 2. End of file. Some common causes include: (1) the "
+        "process was killed by the OOM killer due to high memory usage, (2) ray stop --force was called.",
     ]
     jobs.write(jobs.ray_logs(tmp_path, 0) / "job-driver-1.log", "\n".join(death) + "\n")
     cause = _verdict(tmp_path).root_cause

@@ -12,4 +12,4 @@ def alerts_of(run: Run, rule: str) -> Iterator[Alert]:
     """Yield the problems of the ranks of a run that a rule reports."""
     for problem in run.ranks.problems if run.ranks is not None else ():
         if problem.rule == rule:
-            yield Alert(rule, problem.severity, run.id, "", problem.step, problem.message)
+            yield Alert(rule, problem.severity, run.id, "", problem.step, problem.message, problem.hint)

@@ -119,6 +119,8 @@ class RankProblem(Struct, frozen=True):
     severity: str
     step: int | None
     message: str
+    hint: str = ""
+    """Advice: which log to open, which node to look at, what to try."""
 
 
 class JobRanks(Struct, frozen=True):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tuimon.model.ranks import JobRanks, Place, RankProblem, RankRow, RootCause, Straggler
-from tuimon.ranks import lines
+from tuimon.ranks import advice, lines
 from tuimon.ranks.evidence import Evidence, Failure, Gpu
 from tuimon.ranks.stragglers import find_imbalance
 from tuimon.ranks.verdict import Verdict, identified, members
@@ -67,29 +67,34 @@ def report_of(evidence: Evidence, verdict: Verdict, directory: str, unread: int 
 
 def problems_of(evidence: Evidence, verdict: Verdict, rows: list[RankRow]) -> Iterator[RankProblem]:
     """Yield the problems. A failure after which the job went on is not a problem."""
-    cause = verdict.root_cause
+    cause, row_of = verdict.root_cause, {row.rank: row for row in rows}
     if cause is not None and not cause.resolved:
+        hint = advice.of_failure(cause, row_of.get(cause.rank) if cause.rank is not None else None)
         place = f" ({clean(cause.place.path)}:{cause.place.line})" if cause.place and cause.place.line else ""
-        yield RankProblem("rank_failure", "critical", None, redacted_text(clean(cause.text)) + place)
+        yield RankProblem("rank_failure", "critical", None, redacted_text(clean(cause.text)) + place, hint)
     nodes = slow_nodes(verdict.stragglers, rows)
     for sentence, members_of in nodes:
-        yield RankProblem("straggler", "warning", members_of[0].since, sentence)
+        hint = advice.of_slow_node(sentence.split(":")[0])
+        yield RankProblem("straggler", "warning", members_of[0].since, sentence, hint)
     for straggler in verdict.stragglers:
         if not any(straggler in members_of for _, members_of in nodes):
-            yield RankProblem("straggler", "warning", straggler.since, straggler.sentence)
+            hint = advice.of_slow_rank(row_of.get(straggler.rank))
+            yield RankProblem("straggler", "warning", straggler.since, straggler.sentence, hint)
     for rank, (said, where) in list(evidence.accused.items())[:_MOST_ACCUSED]:
         if not any(straggler.rank == rank for straggler in verdict.stragglers):
             source = f" ({clean(where.path)}:{where.line})" if where.line else ""
             text = f"rank {rank} is called slow by the job's own detector: {redacted_text(clean(said))}{source}"
-            yield RankProblem("straggler", "warning", None, text)
+            yield RankProblem("straggler", "warning", None, text, advice.of_slow_rank(row_of.get(rank)))
     nan = [row for row in rows if row.state == "nan"]
     if nan and len(nan) * 2 < len(rows):
         sentence = f"rank{'s' if len(nan) > 1 else ''} {_listed(nan)}: {nan[0].evidence[0]}, not on the other ranks"
-        yield RankProblem("rank_nan", "critical", nan[0].step, sentence)
+        yield RankProblem("rank_nan", "critical", nan[0].step, sentence, advice.of_nan(nan[0]))
     if verdict.lost and cause is not None:
-        yield RankProblem("rank_failure", "warning", cause.step, lost_sentence(verdict, rows))
+        hint = advice.of_lost(cause.node)
+        yield RankProblem("rank_failure", "warning", cause.step, lost_sentence(verdict, rows), hint)
     if verdict.silent and cause is None:
-        yield RankProblem("rank_silent", "warning", None, f"silent: rank {', '.join(map(str, verdict.silent[:8]))}")
+        sentence = f"silent: rank {', '.join(map(str, verdict.silent[:8]))}"
+        yield RankProblem("rank_silent", "warning", None, sentence, advice.of_silent(verdict.silent))
 
 
 def lost_sentence(verdict: Verdict, rows: list[RankRow]) -> str:

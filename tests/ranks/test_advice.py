@@ -1,0 +1,54 @@
+"""Advice about ranks: each kind of failure names the log or the node and what to try."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import rank_jobs as jobs
+from tuimon.detectors import Checker
+from tuimon.model.ranks import Place, RankRow, RootCause
+from tuimon.monitor.local import open_run
+from tuimon.ranks import advice
+
+
+def _row(node: str = "n02", evidence: tuple[str, ...] = ()) -> RankRow:
+    return RankRow("", 11, node, 3, "slow", 70.0, evidence=evidence)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "wanted"),
+    [
+        ("exception", "rank 5: torch.OutOfMemoryError: CUDA out of memory. Tried", "smaller micro-batch"),
+        ("process killed", "rank 5: Out Of Memory", "the memory of n01 was used up"),
+        ("process killed", "rank 3: ActorDiedError: worker exit type SYSTEM_ERROR", "if dmesg on n01 names"),
+        ("signal", "rank 5: task 5: Segmentation fault", "PYTHONFAULTHANDLER=1"),
+        ("hardware failure", "rank 5: NVRM: Xid (PCI:0000:c1:00): 79, GPU has fallen off the bus", "drain n01;"),
+        ("NCCL's counters", "rank 9 never joined collective 361", "if it repeats there, drain n01"),
+        ("order", "stopped from outside: CANCELLED DUE TO TIME LIMIT", "resume from the last checkpoint"),
+        ("order", "stopped from outside: Node failure on n01", "drain n01"),
+        ("common cause", "16 of 16 ranks: FileNotFoundError", "not at one node (open logs/5.err)"),
+        ("lost node", "perhaps n01 was lost", "see whether n01 is up"),
+        ("exception", "rank 5: ValueError: bad", "see the traceback (open logs/5.err)"),
+    ],
+)
+def test_advice_about_a_failure(rule: str, text: str, wanted: str) -> None:
+    cause = RootCause(5, "n01", text, text, Place("logs/5.err", 9), rule)
+    assert wanted in advice.of_failure(cause, _row())
+
+
+def test_advice_about_a_slow_rank_is_certain_only_if_its_gpu_is_slowed_down() -> None:
+    assert "if so, drain n02" in advice.of_slow_rank(_row())
+    odd = "GPU at 1005 MHz (others 1980), hardware thermal slowdown"
+    assert f"GPU 3 on n02 is slowed down ({odd}): drain n02" in advice.of_slow_rank(_row(evidence=("slow", odd)))
+    assert "drain its node" in advice.of_slow_rank(None)
+
+
+def test_alert_about_a_rank_has_the_advice(tmp_path: Path) -> None:
+    jobs.torchrun_job(tmp_path)
+    jobs.torchrun_error(tmp_path, 3, 50, jobs.MEMORY)
+    snapshot = open_run(tmp_path)
+    alert = next(alert for alert in Checker().check(snapshot.runs[0]) if alert.rule == "rank_failure")
+    assert "micro-batch" in alert.hint
+    assert "stderr.log" in alert.hint

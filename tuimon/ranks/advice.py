@@ -1,0 +1,106 @@
+"""Advice about a failed, hanging or slow rank: which log to open, which node to look at, and what to try.
+
+Where the cause is a guess, the advice is a condition: "if it repeats".
+"""
+
+from __future__ import annotations
+
+import re
+
+from tuimon.model.ranks import RankRow, RootCause
+from tuimon.text import clean
+
+_GPU_MEMORY = re.compile(r"CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError|HIP out of memory")
+_HOST_MEMORY = re.compile(
+    r"Out Of Memory|oom[-_]kill|OOMKilled|Killed process|low on memory|Memory on the node|Memory cgroup|\bOOM Killed\b"
+)
+_SEGMENT = re.compile(r"Segmentation fault|Fatal Python error|Bus error|SIGSEGV|SIGBUS|Signal (?:7|11)\b")
+_SLOWED = re.compile(r"MHz \(others|slowdown|power brake")
+_HANGS = ("NCCL's counters", "desync report", "stuck watchdog", "steps")
+"""Rules whose cause is a rank that did not go on."""
+
+
+def of_failure(cause: RootCause, row: RankRow | None) -> str:
+    """Return the advice about the end of a job, or ""; row: the rank that is blamed."""
+    where, log = _where(cause, row), _log(cause)
+    text = f"{cause.text}\n{cause.evidence}"
+    if cause.rule == "order":
+        if "NODE FAILURE" in text or "Node failure" in text:
+            return f"drain {clean(cause.node) or 'the node'}, then resume from the last checkpoint"
+        return "no rank is to blame: resume from the last checkpoint"
+    if cause.rule == "common cause":
+        return f"nearly all ranks failed alike: look at code, settings, data or a shared disk, not at one node{log}"
+    if cause.rule == "mismatch":
+        return f"the ranks ran different code paths: compare their logs before that collective{log}"
+    if cause.rule == "lost node":
+        return f"see whether {where} is up and what its kernel log says; drain it if it went down"
+    if cause.rule == "hardware failure":
+        return f"drain {where}; nvidia-smi -q and its kernel log (dmesg) say whether the GPU needs a reset or a repair"
+    if cause.rule in _HANGS:
+        node = f" on {clean(cause.node)}" if cause.node else ""
+        waits = f"while it runs, py-spy dump{node} shows where it waits"
+        return f"see what it did last{log}; {waits}; if it repeats there, drain {where}"
+    if _GPU_MEMORY.search(text):
+        return f"try a smaller micro-batch, shorter sequences or more sharding{log}; R compares the memory of the ranks"
+    if _HOST_MEMORY.search(text):
+        return f"the memory of {where} was used up: try fewer data loader workers, or ask for more memory{log}"
+    if _SEGMENT.search(text):
+        return f"PYTHONFAULTHANDLER=1 prints the Python stack of such a crash; if it repeats there, drain {where}{log}"
+    if cause.rule in ("process killed", "signal"):
+        return f"if dmesg on {where} names the out-of-memory killer, give the job more memory, else see the log{log}"
+    return f"see the traceback{log}" if log and cause.rule == "exception" else ""
+
+
+def of_slow_rank(row: RankRow | None) -> str:
+    """Return the advice about a rank that computes longer than the others."""
+    gpu = _gpu(row)
+    odd = next((text for text in (row.evidence if row is not None else ()) if _SLOWED.search(text)), "")
+    if row is not None and odd:
+        return (
+            f"{gpu or 'its GPU'} is slowed down ({odd}): drain {clean(row.node) or 'its node'}, check power and cooling"
+        )
+    where = f" of {gpu}" if gpu else " of its GPU"
+    node = clean(row.node) if row is not None and row.node else "its node"
+    return (
+        f"nvidia-smi -q -d PERFORMANCE,TEMPERATURE says whether the clock{where} is lowered; if so, drain {node}, "
+        "else compare the data and the load of the rank"
+    )
+
+
+def of_slow_node(node: str) -> str:
+    """Return the advice about a node whose ranks are all slow."""
+    return f"see power, cooling, network and other programs on {clean(node)}; if it stays slow, drain it"
+
+
+def of_nan(row: RankRow) -> str:
+    """Return the advice about a rank whose loss or gradient is not a number."""
+    where = f", drain {clean(row.node)}" if row.node else ", drain the node"
+    return f"look at the data of this rank at that step; if it repeats on the same GPU with other data{where}"
+
+
+def of_lost(node: str) -> str:
+    """Return the advice about a job that goes on with fewer ranks."""
+    which = clean(node) or "the node of the lost ranks"
+    return (
+        f"see whether {which} is up; fewer ranks may mean a smaller global batch: check it, or restart with all nodes"
+    )
+
+
+def of_silent(ranks: list[int]) -> str:
+    """Return the advice about ranks that write nothing."""
+    return f"see the end of the log of rank {ranks[0]} (Enter in R); while it runs, py-spy dump shows where it waits"
+
+
+def _where(cause: RootCause, row: RankRow | None) -> str:
+    return clean(cause.node) or (clean(row.node) if row is not None else "") or "its node"
+
+
+def _gpu(row: RankRow | None) -> str:
+    if row is None or row.gpu is None:
+        return ""
+    return f"GPU {row.gpu}" + (f" on {clean(row.node)}" if row.node else "")
+
+
+def _log(cause: RootCause) -> str:
+    """Return " (open PATH)" for the log with the evidence, or ""."""
+    return f" (open {clean(cause.place.path)})" if cause.place is not None and cause.place.path else ""
