@@ -87,8 +87,13 @@ def test_run_is_shown_live_and_through_a_lost_link(server: Sshd, log: Path, tmp_
         screen.until("step 130")
         server.stop()
         screen.until("gpu01 lost", "shown as of")
+        screen.terminal.type("C")  # another screen says so, too
+        assert screen.until("gpu01 lost", "back").lstrip().startswith("gpu01 lost")
+        screen.terminal.type("C")
+        screen.until("gpu01 lost", "zoom")
         _append(log, _rows(131, 171))
         server.start()
+        screen.terminal.type("\x12")  # Ctrl+r
         screen.until("gpu01 live", "step 170")
         screen.terminal.type("a")  # notes: the run and its files
         notes = screen.until(f"gpu01:{log.parent.parent}")
@@ -172,7 +177,7 @@ def test_lost_link_says_since_when_and_until_when(monkeypatch: pytest.MonkeyPatc
     time.tzset()
     link = Link("gpu01:a", "gpu01", "lost", heard=43_390.0, since=43_395.0, retry=43_442.0)
     text = "".join(part for part, _ in link_row(link, 43_437.0))
-    assert text == "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s"
+    assert text == "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s (Ctrl+r: now)"
     link.state, link.detail = "connecting", "Connection reset"
     text = "".join(part for part, _ in link_row(link, 43_438.0))
     assert text == "gpu01 lost 00:43, shown as of 12:03:10, connecting"

@@ -17,7 +17,7 @@ from tuimon.commands._ranks import rank_lines
 from tuimon.model.links import Link
 from tuimon.monitor.local import LocalMonitor
 from tuimon.panels import link_row
-from tuimon.remote import boot
+from tuimon.remote import boot, link
 from tuimon.remote.connection import Connection, Received
 from tuimon.remote.jobs import Job
 from tuimon.remote.link import Connect
@@ -267,3 +267,24 @@ def test_targets_are_joined_on_request(homes: Path, ssh: dict[str, str]) -> None
     with Terminal([*TUIMON, "summary", "--join", "gpu01:logs/grpo"], environment=ssh) as terminal:
         assert terminal.wait(60) == 2
         assert b"--join needs at least two paths on other machines" in terminal.output
+
+
+def test_next_attempt_to_connect_can_be_made_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "RETRY", (3600.0,))
+    attempts = threading.Semaphore(0)
+
+    def refuse(*_: object) -> Connection:
+        attempts.release()
+        raise OSError("refused")
+
+    keeper = link.Keeper(parse("gpu01:/runs")[0], refuse, where=str(tmp_path))
+    assert not keeper.retry()  # it does not wait yet
+    keeper.start()
+    try:
+        assert attempts.acquire(timeout=30)
+        assert keeper.wait(30)
+        assert keeper.link.state == "lost"
+        assert keeper.retry()
+        assert attempts.acquire(timeout=30)
+    finally:
+        keeper.close()

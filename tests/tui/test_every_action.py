@@ -176,6 +176,8 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         t.app.action_do("login")  # it has no key; tests/remote/test_dashboard.py has a host that asks for it
         t.done.add("login")
         await until(t.app, t.pilot, lambda s: "No host waits for a login" in s)
+        await t.press("retry")
+        await until(t.app, t.pilot, lambda s: "No link is lost" in s)
         for id, said in (("thresholds", "[dashboard.thresholds]"), ("notifications", "[notify]")):
             t.app.action_do(id)  # the palette has them, see test_comfort.py
             t.done.add(id)

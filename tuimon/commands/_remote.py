@@ -149,7 +149,14 @@ def attach(monitor: ReaderProcess) -> None:
     for keeper in _keepers:
         keeper.on_hint = monitor.hint
     monitor.log_in = _log_in
+    monitor.retry_links = retry_links
     monitor.want_texts = want_texts
+
+
+def retry_links() -> bool:
+    """Connect again now where a link is lost; return whether there is one."""
+    retried = [keeper for keeper in _keepers if keeper.retry()]
+    return bool(retried)
 
 
 def want_texts(step: int | None = None) -> None:

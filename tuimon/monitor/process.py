@@ -81,6 +81,8 @@ class ReaderProcess:
         self._mirrors = remote_among(paths)
         self.log_in: Callable[[], None] = lambda: None
         """Connect again where the user has to log in; the terminal is the user's meanwhile."""
+        self.retry_links: Callable[[], bool] = lambda: False
+        """Connect again now where a link to another machine is lost; returns whether there is one."""
         self.want_texts: Callable[[int | None], None] = lambda step: None
         """Copy the generated texts of a step, and of the last steps, from other machines."""
         self._hinting = threading.Lock()

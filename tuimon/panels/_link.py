@@ -12,7 +12,8 @@ from tuimon.text import clean
 
 
 def link_row(link: Link, now: float) -> Row:
-    """Return the state of a link: "gpu01 live 84 ms", "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s"."""
+    """Return the state of a link: "gpu01 live 84 ms", "gpu01 lost 00:42, shown as of 12:03:10, retry in 5 s (Ctrl+r:
+    now)"."""
     return ((f"{clean(link.host)} ", Role.MUTED), _state(link, now))
 
 
@@ -27,7 +28,7 @@ def _state(link: Link, now: float) -> Span:
             return f"copying{amount}", Role.ACCENT
         case "lost" | "connecting" if link.state == "lost" or link.detail:
             left = max(0, math.ceil(link.retry - now))
-            attempt = f"retry in {left} s" if link.state == "lost" else "connecting"
+            attempt = f"retry in {left} s (Ctrl+r: now)" if link.state == "lost" else "connecting"
             return f"lost {_clock(now - link.since)}{_as_of(link)}, {attempt}", Role.WARNING
         case "connecting":
             return f"connecting{_as_of(link)}", Role.WARNING

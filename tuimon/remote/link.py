@@ -94,6 +94,13 @@ class Keeper:
         self._say("connecting")
         self._retry.set()
 
+    def retry(self) -> bool:
+        """Make the next attempt to connect now; return whether the link was waiting for it."""
+        waits = self.link.state in ("lost", "failed") and not self._retry.is_set()
+        if waits:
+            self._retry.set()
+        return waits
+
     def want_texts(self, step: int | None = None, newest: int = NEWEST) -> None:
         """Copy also the generated texts of the last step at or before `step`, and those of the `newest` last steps."""
         self._wanted_texts.add(step, newest)

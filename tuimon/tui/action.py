@@ -90,6 +90,9 @@ class Dashboard(Protocol):
     def log_in(self) -> bool:
         """Log in to the hosts that ask for it, on the terminal without the screen; return whether there is one."""
 
+    def retry_links(self) -> bool:
+        """Connect again now to hosts whose link is lost; return whether there is one."""
+
     def want_ranks(self, run: Run) -> None:
         """Search the logs of a run for ranks next, before those of other runs."""
 

@@ -307,6 +307,9 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.repaint()
         return True
 
+    def retry_links(self) -> bool:
+        return self._monitor.retry_links()
+
     def want_ranks(self, run: Run) -> None:
         self._monitor.want_ranks((run.id, *run.joined_ids))
 

@@ -53,6 +53,10 @@ def _login(app: Dashboard) -> None:
         app.say("No host waits for a login")
 
 
+def _retry(app: Dashboard) -> None:
+    app.say("Connecting again" if app.retry_links() else "No link is lost")
+
+
 def _theme(app: Dashboard) -> None:
     order = names()
     place = order.index(app.state.theme) if app.state.theme in order else -1
@@ -152,6 +156,14 @@ ACTIONS = (
         "Save the screen as an SVG file in the current directory, or in your home directory if that one is of a run",
         _screenshot,
         also="picture svg image save export png chart plot figure",
+    ),
+    _action(
+        "retry",
+        "ctrl+r",
+        "retry",
+        "Connect again now to a host whose link is lost",
+        _retry,
+        also="reconnect link remote ssh connection lost",
     ),
     _action("login", "", "log in", "Log in again to a host that asks for it; the key of the log does so, too", _login),
 )

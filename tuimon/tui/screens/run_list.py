@@ -256,7 +256,7 @@ class RunListScreen(TableScreen):
         if choice.query and not problem:
             problem = filter_problem(snapshot.runs, listing, choice.filter, len(runs)) or ("" if runs else _NO_MATCH)
         head = _head(snapshot, state, len(runs), totals(snapshot.runs, listing))
-        self.draw_lines(_with_links(head, self.dashboard.links, now), state.theme, problem)
+        self.draw_lines(_with_live_links(head, self.dashboard.links, now), state.theme, problem)
 
     def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
         """Return the entries of the list; the same object as before if nothing has changed."""
@@ -276,16 +276,9 @@ class RunListScreen(TableScreen):
         self.dashboard.redraw()
 
 
-def _with_links(head: Row, links: Sequence[Link], now: float) -> Row:
-    """Add the states of the links to a head: those that are down in front, so that they are never cut."""
-    if not links:
-        return head
-    down = [link for link in links if not link.up]
-    up = len(links) - len(down)
-    for link in down[1::-1]:
-        head = (*link_row(link, now), ("  ", Role.TEXT), *head)
-    if len(down) > 2:
-        head = (*head, (f"  {len(down) - 2} more hosts down", Role.WARNING))
+def _with_live_links(head: Row, links: Sequence[Link], now: float) -> Row:
+    """Add the links that are up to a head; those that are down are in the head of each screen."""
+    up = sum(link.up for link in links)
     if up == 1 == len(links):
         return (*head, ("  ", Role.TEXT), *link_row(links[0], now))
     return (*head, (f"  {plural(up, 'host')} live", Role.MUTED)) if up else head

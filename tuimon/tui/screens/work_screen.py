@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from msgspec.structs import replace
@@ -13,7 +14,9 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input
 
+from tuimon.model.links import Link
 from tuimon.model.views import Role, Row
+from tuimon.panels import link_row
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard
@@ -76,8 +79,8 @@ class WorkScreen(ModalScreen[None]):
         """Select another row."""
 
     def draw_lines(self, head: Row, theme: str, message: str = "") -> None:
-        """Draw the head, the keys, and `message` or else the last message that was said."""
-        self._head_line.draw(head, theme)
+        """Draw the links that are down, the head, the keys, and `message` or else the last message that was said."""
+        self._head_line.draw(_with_lost_links(head, self.dashboard.links, time.time()), theme)
         message = clean(message or self._message)
         self._message_line.display = bool(message)
         self._message_line.draw(((f" i {message}", Role.ACCENT),), theme)
@@ -135,6 +138,14 @@ class WorkScreen(ModalScreen[None]):
     def resized(self) -> None:
         """Draw for the new size."""
         self.dashboard.redraw()
+
+
+def _with_lost_links(head: Row, links: Sequence[Link], now: float) -> Row:
+    """Put the links that are down in front of a head, where they are never cut."""
+    down = [link for link in links if not link.up]
+    for link in down[1::-1]:
+        head = (*link_row(link, now), ("  ", Role.TEXT), *head)
+    return (*head, (f"  {len(down) - 2} more hosts down", Role.WARNING)) if len(down) > 2 else head
 
 
 def _by_key(actions: Iterable[Action]) -> dict[str, Action]:
