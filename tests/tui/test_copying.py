@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -58,6 +59,67 @@ async def test_keys_copy_the_value_and_the_series_as_logged(log: Path, monkeypat
     assert head == "step\treward"
     logged = [json.loads(line) for line in rows(*range(20)).splitlines()]
     assert [tuple(map(float, line.split("\t"))) for line in lines] == [(row["step"], row["reward"]) for row in logged]
+
+
+def _fake_tmux(directory: Path, knows_clipboard: bool) -> Path:
+    """Write a program `tmux` that keeps its arguments and its input; return the file with both."""
+    result = directory / "buffer"
+    refusal = "" if knows_clipboard else 'case "$*" in *-w*) exit 1;; esac\n'
+    program = directory / "bin" / "tmux"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n{refusal}{{ echo "$*"; cat; }} > {result}\n')
+    program.chmod(0o755)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("knows_clipboard", "arguments", "said"),
+    [(True, "load-buffer -w -", "tmux buffer, and clipboard"), (False, "load-buffer -", "(tmux buffer)")],
+)
+async def test_inside_tmux_a_text_goes_into_its_buffer(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_clipboard: bool, arguments: str, said: str
+) -> None:
+    result = _fake_tmux(tmp_path, knows_clipboard)
+    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "KL" in s)
+        await pilot.press("y")
+        await until(app, pilot, lambda s: "Copied reward at step 19" in s and said in s)
+    assert result.read_text() == f"{arguments}\n{0.1 * 19!r}"
+
+
+async def test_without_the_program_tmux_the_sequence_is_written(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "KL" in s)
+        await pilot.press("y")
+        await until(app, pilot, lambda s: "sent to the terminal: OSC 52" in s)
+
+
+async def test_an_alert_and_the_path_of_a_run_are_copied(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMUX", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    log.write_text(rows(*range(20)) + '{"step": 20, "reward": NaN}\n')
+    written: list[str] = []
+    async with opened(log.parent) as (app, pilot):
+        await until(app, pilot, lambda s: "NaN" in s and bool(app.snapshot.alerts))
+        monkeypatch.setattr(app._driver, "write", written.append)
+        await pilot.press("a")
+        await pilot.pause()
+        await pilot.press("y")
+        await until(app, pilot, lambda s: "Copied the alert" in s)
+        head, advice = copied("".join(w for w in written if "]52;" in w)).splitlines()
+        assert f"({log.parent}): " in head
+        assert "NaN" in head
+        assert advice == app.snapshot.alerts[0].hint
+        written.clear()
+        await pilot.press("escape", "r")
+        await pilot.pause()
+        await pilot.press("y")
+        await until(app, pilot, lambda s: "Copied the path of the run" in s)
+        assert copied("".join(w for w in written if "]52;" in w)) == str(log.parent)
 
 
 async def test_a_long_series_goes_into_a_file(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,6 +206,7 @@ async def test_help_and_alerts(tmp_path: Path) -> None:
         assert "Leave tuimon" not in text(t.app)
         assert "Zoomed: a shorter range of x" in text(t.app)
         await t.pilot.press("escape")
+        t.done.add("list_copy")  # of the alerts: tests/tui/test_copying.py
         await t.press("list_filter")
         await t.type("merge")
         await t.press("list_open")
@@ -397,7 +398,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "Copy the command that prints" in s)
         await t.pilot.press("enter")
         await t.until(lambda: "]52;" in "".join(written))
-        t.done.add("copy_command")
+        t.done |= {"copy_command", "copy_path"}  # the latter is run_copy in the run list
         assert copied("".join(written)) == f"tuimon summary {run.path}"
         written.clear()
         t.app.action_do("copy_report")
@@ -490,6 +491,8 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         assert t.app.state.runs.marked == ()
         await t.press("run_mark_all")
         assert t.app.state.runs.marked == tuple(run.path for run in table.runs)
+        await t.press("run_copy")
+        await until(t.app, t.pilot, lambda s: "Copied the path of the run" in s)
         await t.press("run_pin")
         assert listed()[:2] == [names[1], names[0]]
         await t.press("run_pin", "run_hide")

@@ -61,6 +61,14 @@ def _report(app: Dashboard) -> None:
         copy(app, command, clean(command))
 
 
+def _path(app: Dashboard) -> None:
+    run = app.run_selected
+    if run is None:
+        app.say("There is no run yet")
+    else:
+        copy(app, clean(run.path, len(run.path)), "the path of the run")
+
+
 def shell_word(text: str) -> str:
     """Quote `text` for a shell; control and invisible characters become escapes in $'…', as a paste would type them."""
     if clean(text, len(text)) == text:
@@ -76,8 +84,7 @@ def _escaped(character: str) -> str:
 def copy(app: Dashboard, text: str, what: str) -> None:
     """Copy `text` to the clipboard, or save it to a file if it is too long for a terminal. what: name in messages."""
     if clipboard.fits(text):
-        app.write(clipboard.sequence(text))
-        app.say(f"Copied {what}")
+        app.copy_text(text, what)
         return
     try:
         path = new_file(".tsv", app.snapshot.runs)
@@ -125,5 +132,23 @@ ACTIONS = (
         "Copy the command that writes this run as one HTML file",
         _report,
         also="html page share export print",
+    ),
+    _action(
+        "copy_path",
+        "",
+        "copy path",
+        "Copy the path of the run",
+        _path,
+        also="clipboard yank directory folder file",
+    ),
+    Action(
+        "run_copy",
+        "y",
+        "copy path",
+        "Copy the path of the selected run",
+        _path,
+        section="Run list",
+        where=("runs",),
+        also="clipboard yank directory folder file",
     ),
 )
