@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from tuimon.analysis.progress import ProgressReport, report
 from tuimon.analysis.progress_inputs import progress_inputs, progress_of, steps_left
 from tuimon.analysis.words import time_of_day
-from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
+from tuimon.model.events import Columns, FactFound, MetricsFound, Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.model.views import Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import header_panel
+from tuimon.panels.lists.runs import Listing, totals
 from tuimon.store import Run, Store
 
 START = 1.7e9
@@ -258,3 +259,17 @@ def test_newest_rows_of_a_long_run_are_sufficient() -> None:
     assert known.rows_per_step == pytest.approx(1 / 3)
     assert known.cadence is not None
     assert known.cadence.seconds_per_step == pytest.approx(1 / 3)
+
+
+def test_no_state_is_shown_before_the_history_has_been_read() -> None:
+    store = Store(is_reading=True)
+    store.apply(RunFound(0, "run", "/run"))
+    add(store, 0, {"loss": [(step, 0.5, START + step) for step in range(100)]}, "wandb", 50)
+    run = run_of(store)
+    for caught_up, state, counts in ((False, "reading", "1 being read"), (True, "stalled", "1 not running")):
+        store.apply(Progress(1, 1, caught_up))
+        progress = progress_of(run, START + 1000)
+        assert progress.state == state
+        assert totals((run,), Listing(START + 1000, Symbols.ASCII)) == counts
+    store.apply(Progress(1, 2, False))  # it grows
+    assert progress_of(run, START + 1000).state == "stalled"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -13,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.model.events import Event, FactFound, RunFound, StreamFound
+from tuimon.model.events import Event, FactFound, Progress, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
 from tuimon.reader import Collector
 from tuimon.store import Run, Store
 from tuimon.vocabulary import merge_key
+from tuimon.wire import FrameDecoder
 
 DATA = Path(__file__).parent.parent / "data"
 RUNS = ("replay/grpo_nan/run", "replay/sb3_ppo/run", "versions/dvclive-2.6", "store_resume")
@@ -115,3 +119,24 @@ def test_the_newest_state_wins_not_the_last_read(order: int) -> None:
     before = ("first.wandb", 50, Fact("state", {"state": "crashed", "evidence": "code 1"}, wall_time=1e9))
     after = ("second.wandb", 50, Fact("state", {"state": "finished", "evidence": "code 0"}, wall_time=1e9 + 60))
     assert progress_of(run_with_facts(*(before, after)[::order]), LATER).state == "finished"
+
+
+def test_writers_are_searched_for_before_the_end_of_the_history_is_reported(tmp_path: Path) -> None:
+    """The state of a run is shown once the history has been read; it must not change by the first search."""
+    log = tmp_path / "run" / "log.jsonl"
+    log.parent.mkdir()
+    log.write_text("".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in range(50)))
+    events: list[Event] = []
+    with subprocess.Popen(
+        [sys.executable, "-m", "tuimon.reader", str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as reader:
+        assert reader.stdout is not None
+        decoder = FrameDecoder()
+        while not any(isinstance(event, Progress) and event.caught_up for event in events):
+            events += decoder.feed(os.read(reader.stdout.fileno(), 1 << 16))
+        assert reader.stdin is not None
+        reader.stdin.close()
+        reader.stdout.close()
+    end = next(i for i, event in enumerate(events) if isinstance(event, Progress) and event.caught_up)
+    statuses = [event for event in events[:end] if isinstance(event, StreamStatus)]
+    assert statuses[-1].writer == "closed"

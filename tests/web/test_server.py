@@ -288,6 +288,8 @@ def test_a_signal_ends_server_reader_and_connections(number: signal.Signals, log
         readers = server.readers()
         code, errors = server.end(number)
         assert code == 128 + number
+        assert f"Serving {log.parent}\n" in errors
+        assert "Ctrl+C ends it" in errors
         assert "Traceback" not in errors
         assert "rror" not in errors
         assert children_gone(readers)

@@ -141,10 +141,10 @@ class ProgressReport(Struct, frozen=True):
     last_age: float
     """Time since the later of the two."""
     state: str
-    """running | stalled | finished | crashed | stopped (its writer is gone before the end) | ended (its writer is gone,
-    the outcome is unknown) | waiting (no point yet) | not understood (no point in files that are complete) | deleted
-    (its files are gone) | quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no
-    usable time)."""
+    """reading (its history has not been read yet) | running | stalled | finished | crashed | stopped (its writer is
+    gone before the end) | ended (its writer is gone, the outcome is unknown) | waiting (no point yet) | not understood
+    (no point in files that are complete) | deleted (its files are gone) | quiet (silent for long or the input has
+    ended, without evidence of the outcome) | unknown (no usable time)."""
     evidence: str
     """One sentence with the numbers that the state is based on."""
 

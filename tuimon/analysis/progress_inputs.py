@@ -65,9 +65,13 @@ _MAX_METRICS = 12
 def progress_of(run: Run, now: float) -> ProgressReport:
     """Return the progress of the run at `now`, seconds since the epoch.
 
-    While the link to another machine is lost, it is that of the time at which the machine was last heard.
+    Until the history of the runs has been read, the state is "reading". While the link to another machine is lost, the
+    progress is that of the time at which the machine was last heard.
     """
-    return report(progress_inputs(run), run.last_heard(now))
+    progress = report(progress_inputs(run), run.last_heard(now))
+    if run.is_reading:
+        return replace(progress, state="reading", evidence="its history is being read", eta_seconds=math.nan)
+    return progress
 
 
 def not_understood(snapshot: Snapshot, now: float) -> Mapping[int, str]:

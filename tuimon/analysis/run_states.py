@@ -15,6 +15,7 @@ SIGNS = {
     "ended": ("–", "-"),
     "quiet": ("·", "."),
     "deleted": ("✗", "x"),
+    "reading": ("○", "o"),
     "waiting": ("○", "o"),
     "not understood": ("?", "?"),
     "unknown": ("?", "?"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from tuimon.commands import Command
 from tuimon.commands._remote import attach, is_mirror
 from tuimon.commands._shared import add_paths, add_show_secrets, checked_paths
 from tuimon.commands._stderr import print_status
 from tuimon.errors import UsageError
+from tuimon.text import clean, home_relative
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,6 +56,8 @@ def _run(options: argparse.Namespace) -> int:
     def on_ready(address: str) -> None:
         print(address)
         sys.stdout.flush()
+        where = ", ".join(map(clean, options.paths)) or f"the current directory, {home_relative(Path.cwd())}"
+        print_status(f"Serving {where}")
         if options.host == "127.0.0.1":
             print_status("Only this machine can open it; docs/serve.md shows how to reach it over SSH. Ctrl+C ends it.")
         else:

@@ -90,7 +90,7 @@ class ReaderProcess:
         self._reader = spawned
         self._given_paths = paths
         self._pipes = Pipes(paths)
-        self._store = Store(merge_key, mirrors=self._mirrors)
+        self._store = self._new_store()
         self._closing = threading.Event()
         self._first = threading.Event()
         self._thread = threading.Thread(target=self._keep_running, name="receiver", daemon=True)
@@ -193,6 +193,9 @@ class ReaderProcess:
         if reader is not None and not self._thread.is_alive():
             _release(reader)
 
+    def _new_store(self) -> Store:
+        return Store(merge_key, mirrors=self._mirrors, is_reading=True)
+
     def _keep_running(self) -> None:
         deaths = -1
         while True:
@@ -243,7 +246,7 @@ class ReaderProcess:
     def _receive(self, process: subprocess.Popen[bytes]) -> None:
         """Store the frames of one reader until it ends. The first reader writes to the store that is shown."""
         assert process.stdout is not None
-        fresh = Store(merge_key, mirrors=self._mirrors) if self._store.version else self._store
+        fresh = self._new_store() if self._store.version else self._store
         decoder, pipes = FrameDecoder(), Pipes(self._given_paths)
         if fresh is self._store:
             self._pipes = pipes

@@ -28,7 +28,7 @@ _HOT = 85.0
 _BAR = 10
 _WORKING, _IDLE = 0.5, 0.05
 """Median utilisation at which GPUs count as working, and utilisation below which a GPU counts as idle."""
-_ACTIVE = ("running", "stalled", "waiting")
+_ACTIVE = ("running", "stalled", "waiting", "reading")
 _GAP: Span = ("  ", Role.MUTED)
 
 

@@ -76,6 +76,8 @@ class _Session:
         self._watcher = watcher
         self._interval = interval
         self._progress: Progress | None = None
+        self._has_read_all = False
+        """Has all history been read once?"""
         self._watching: Watching | None = None
         self._last_growth = time.monotonic()
         self._newest = 0.0
@@ -102,6 +104,9 @@ class _Session:
                 self._watch()
                 continue
             if busy or self._progress is None or not self._progress.caught_up:
+                if not self._has_read_all:  # the states of runs are shown from now on
+                    self._has_read_all = True
+                    self._send(collector.find_writers())
                 self._send_progress(True)
             if self._watching is None:  # events are not needed before everything has been read
                 self._watch()

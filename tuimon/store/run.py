@@ -89,6 +89,11 @@ class Run:
         """The link to the machine that the run is on; None for this machine. Changes, unlike the rest of the run."""
         return self._live.link_of(self.directory) if self._live.mirrors else None
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether the history of the runs is still being read. Changes, unlike the rest of the run."""
+        return self._live.is_reading
+
     def last_heard(self, now: float) -> float:
         """Return the time (s) until which the state of the run is known: `now`, or the loss of the link."""
         return self._live.last_heard(self.directory, self.streams, now)

@@ -64,10 +64,12 @@ class Store:
         merge_key: MergeKey = lambda name: name,
         spool: Spool | None = None,
         mirrors: tuple[RemotePath, ...] = (),
+        is_reading: bool = False,
     ) -> None:
         """merge_key: maps metric names to keys; names with one key are one metric of a run.
 
         spool: keeps the points on disk, for exports that read them once. mirrors: those among the paths read.
+        is_reading: the events begin with the history of the runs, until Progress says that it has been read.
         """
         self._merge_key = merge_key
         self._spool = spool
@@ -87,7 +89,7 @@ class Store:
         self._progress = Progress(0, 0, False)
         self._watching: Watching | None = None
         self._notices: deque[Notice] = deque(maxlen=_NOTICES)
-        self._live = Present(mirrors=mirrors)
+        self._live = Present(is_reading=is_reading, mirrors=mirrors)
         self._last: Snapshot | None = None
         self._last_runs: dict[int, Run] = {}
         self._named = True
@@ -328,6 +330,7 @@ class Store:
             match event:
                 case Progress():
                     self._progress = event
+                    self._live.is_reading &= not event.caught_up
                 case Watching():
                     self._watching = event
                 case MachineSeen():

@@ -264,6 +264,8 @@ def _is_running(run: Run, listing: Listing) -> bool:
 
 def totals(runs: Sequence[Run], listing: Listing) -> str:
     """Return "4 running, 1 with alerts, 50 not running", as far as there are such."""
+    if any(run.is_reading for run in runs):
+        return f"{thousands(len(runs))} being read"
     running = sum(_is_running(run, listing) for run in runs)
     alarmed = sum(run.id in listing.alerts for run in runs)
     parts = (running, "running"), (alarmed, "with alerts"), (len(runs) - running, "not running")
