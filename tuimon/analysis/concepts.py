@@ -21,13 +21,21 @@ def _by_concept(metrics: tuple[str, ...]) -> Mapping[str, tuple[tuple[str, Meani
 
 
 def metrics_of(run: Run, concept: str, split: str = "train", *, all_names: bool = False) -> list[str]:
-    """Return the metrics of a concept with the best preference, or all of them. Extremes and spreads are left out."""
+    """Return the metrics of a concept with the best preference, those with the most points first, or all of them.
+
+    Extremes and spreads are left out, and so is a metric with other steps than the main sources if there are others:
+    the reward of single episodes beside its mean.
+    """
     pairs = [
         (metric, meaning)
         for metric, meaning in _by_concept(run.metrics).get(concept, ())
         if meaning.split == split and meaning.facets.get("q") not in _SPREADS
     ]
-    return [metric for metric, meaning in pairs if all_names or meaning.preference == pairs[0][1].preference]
+    if all_names:
+        return [metric for metric, _ in pairs]
+    main = [pair for pair in pairs if pair[0] in run.main_metrics] or pairs
+    best = [metric for metric, meaning in main if meaning.preference == main[0][1].preference]
+    return sorted(best, key=lambda metric: -len(run.curve(metric))) if len(best) > 1 else best
 
 
 def curves(run: Run, concept: str, split: str = "train", *, all_names: bool = False) -> Iterator[Curve]:

@@ -11,8 +11,8 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows
-from tuimon.exports.summary import label_of
 from tuimon.exports.table import Column, no_room, table, wrapped
+from tuimon.panels import label_of
 from tuimon.text import clean, shown_path
 
 _RANKED = 6

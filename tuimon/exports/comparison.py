@@ -18,7 +18,7 @@ from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, summarise
-from tuimon.panels import by_relevance
+from tuimon.panels import headlines_first
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning
@@ -115,7 +115,8 @@ def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_s
     differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
     main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
     others = [[name for name in run.metrics if not counts_alike(run, name)] for run in runs]
-    rows = [*aligned(main, by_relevance), *aligned(others, by_relevance)]
+    order = headlines_first(runs)
+    rows = [*aligned(main, order), *aligned(others, order)]
     metrics = tuple(_metric(runs, names) for names in rows if wanted(names))
     labels: list[str] = []
     for run in runs:

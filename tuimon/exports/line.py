@@ -3,7 +3,7 @@
     !2 grpo-1.5b 1,204/4,000 30%  ● running  reward 0.8123  kl is above 10  +2 runs, 4 alerts  loss 0.0041  ETA 2 h
 
 The number of alerts has ✗ in front of it if one of them is critical, else !. The most important part comes first;
-parts that do not fit are left out. Imports nothing heavy, as a status bar runs the command every few seconds.
+parts that do not fit are left out.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from tuimon.analysis.concepts import curves
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign
 from tuimon.analysis.words import duration
 from tuimon.model.alerts import Alert
+from tuimon.panels import MetricReading, loss_of, name_of, reward_of, success_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 
-_REWARDS = ("reward.train", "success.train", "reward.val", "success.val", "success.accuracy")
-_LOSSES = ("loss.total", "loss.sft", "loss.policy")
 _ENDED = ("finished", "crashed", "stopped", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step, state and reward fit."""
+_LONGEST_NAME = 24
+"""Maximum width of the name of a metric."""
 _LEAST_REASON = 16
 """Minimum width of the sentence of an alert."""
 
@@ -69,9 +69,7 @@ def _head(run: Run, progress: ProgressReport, alerts: list[Alert], width: int, a
         yield " ".join(words)
     sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))
     yield f"{sign} {progress.state}"
-    reward = _last(run, _REWARDS)
-    if reward is not None:
-        yield f"reward {reward:.4g}"
+    yield _value(run, reward_of(run) or success_of(run))
 
 
 def _others(snapshot: Snapshot, run: Run) -> str:
@@ -98,19 +96,16 @@ def _reason(alerts: list[Alert], room: int) -> str:
 
 def _details(run: Run, progress: ProgressReport) -> Iterator[str]:
     """Yield the parts that only a wide line has."""
-    loss = _last(run, _LOSSES)
-    if loss is not None:
-        yield f"loss {loss:.4g}"
+    yield _value(run, loss_of(run))
     if math.isfinite(progress.eta_seconds):
         yield f"ETA {duration(max(60.0, round(progress.eta_seconds / 60) * 60))}"
     elif math.isfinite(progress.last_age) and progress.state not in _ENDED:
         yield f"{duration(progress.last_age if progress.last_age < 60 else progress.last_age // 60 * 60)} ago"
 
 
-def _last(run: Run, concepts: tuple[str, ...]) -> float | None:
-    """Return the last value of the first of these concepts that was logged, finite or not, or None."""
-    for concept in concepts:
-        for split in ("train", "val"):
-            for curve in curves(run, concept, split):
-                return float(curve.values[-1])
-    return None
+def _value(run: Run, reading: MetricReading | None) -> str:
+    """Return the name of a metric and its last value, finite or not; "" for None."""
+    if reading is None:
+        return ""
+    name = clean(name_of(run, reading.metric))
+    return f"{fit(name, min(cell_width(name), _LONGEST_NAME), 'ends')} {reading.last:.4g}"

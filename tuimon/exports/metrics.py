@@ -8,7 +8,7 @@ from msgspec import Struct
 from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
-from tuimon.panels import SECONDARY_PANELS, by_relevance
+from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import Meaning, meaning_in
 
@@ -60,8 +60,8 @@ def summarise(run: Run, name: str) -> MetricSummary:
 
 
 def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
-    """Summarise every metric of a run, in the order of `by_relevance`."""
-    return tuple(summarise(run, name) for name in by_relevance(run.metrics))
+    """Summarise every metric of a run, in the order of `relevant_metrics`."""
+    return tuple(summarise(run, name) for name in relevant_metrics(run))
 
 
 class Entries(Struct, frozen=True):

@@ -16,10 +16,10 @@ from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
-from tuimon.panels import by_relevance
+from tuimon.panels import heading_of, relevant_metrics
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
-from tuimon.vocabulary import Meaning, meaning_in
+from tuimon.vocabulary import meaning_in
 
 _CONFIG_LINES = 40
 """Maximum number of settings that are printed."""
@@ -91,7 +91,7 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
     leading: dict[tuple[str, str, str], dict[int, MetricSummary]] = {}
     for run in runs:
         chosen: dict[tuple[str, str, str], str] = {}
-        for name in by_relevance(run.metrics):
+        for name in relevant_metrics(run):
             meaning = meaning_in(run.metrics, name)
             if meaning.label:
                 chosen.setdefault((meaning.concept, meaning.split, meaning.label), name)
@@ -102,18 +102,12 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
         meaning = next(
             (summary.meaning for summary in by_run.values() if summary.best), next(iter(by_run.values())).meaning
         )
-        head = label_of(meaning)
+        head = heading_of((run, by_run[run.id].name) for run in runs if run.id in by_run)
         last = [format_value(by_run[run.id].last) if run.id in by_run else "" for run in runs]
         yield Column(head, last, need=index and 10 + 2 * index)
         if meaning.direction in BETTER:
             tops = [summary.best if (summary := by_run.get(run.id)) else None for run in runs]
             yield Column("best", [format_value(top[1]) if top else "" for top in tops], need=11 + 2 * index)
-
-
-def label_of(meaning: Meaning) -> str:
-    """Return a short label of a concept, with its split unless that is the training."""
-    label = meaning.label
-    return label if not label or meaning.split == "train" or "val" in label else f"val {label}"
 
 
 # ---------------------------------------------------------------------- one run

@@ -190,6 +190,8 @@ class Format(Struct, frozen=True):
     rewritten_whole: bool = False
     """Whether a new file at the same path (another inode) is a corrected version of the same log, so that all points
     read so far are void. If False, the new file continues the log or starts a new segment."""
+    counts_episodes: bool = False
+    """Whether steps are the numbers of episodes of one environment: any other log represents the run rather than it."""
     describes_run: bool = False
     """Whether the file only describes the run in its directory (a config). Without another log it is not a run."""
     max_size: int = 1 << 30

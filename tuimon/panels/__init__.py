@@ -29,9 +29,28 @@ from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
 from tuimon.panels._installed import InstalledPanel
 from tuimon.panels._link import link_row
-from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, is_over, is_secondary, is_total, leftovers
+from tuimon.panels._metrics import (
+    SECONDARY_PANELS,
+    MetricReading,
+    by_relevance,
+    is_over,
+    is_secondary,
+    is_total,
+    label_of,
+    leftovers,
+)
 from tuimon.panels._missing import why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
+from tuimon.panels._run_facts import (
+    heading_of,
+    headlines_first,
+    loss_of,
+    main_of,
+    name_of,
+    relevant_metrics,
+    reward_of,
+    success_of,
+)
 from tuimon.panels._telling import PLAIN, RESULT, by_telling, rank_of
 from tuimon.panels._text import plural
 from tuimon.registry import PANELS, discover, is_installed
@@ -48,6 +67,7 @@ __all__ = [
     "Y_SCALES",
     "ChartOptions",
     "CurvePanel",
+    "MetricReading",
     "OverlayLine",
     "OwnDashboard",
     "Panel",
@@ -58,15 +78,24 @@ __all__ = [
     "by_relevance",
     "chart_of",
     "header_panel",
+    "heading_of",
+    "headlines_first",
     "is_secondary",
+    "label_of",
     "link_row",
+    "loss_of",
+    "main_of",
     "metric_panel",
     "metric_panel_by_id",
+    "name_of",
     "overlay_lines",
     "parse_dashboard",
     "plural",
     "preload",
+    "relevant_metrics",
+    "reward_of",
     "seed_group_key",
+    "success_of",
     "transient",
     "unshown_metrics",
     "why_no_match",

@@ -118,6 +118,12 @@ def by_relevance(metrics: Iterable[str]) -> list[str]:
     return [name for *_, name in sorted(ranked)]
 
 
+def label_of(meaning: Meaning) -> str:
+    """Return a short label of a concept, with its split unless that is the training."""
+    label = meaning.label
+    return label if not label or meaning.split == "train" or "val" in label else f"val {label}"
+
+
 @cache
 def panel_ids() -> frozenset[str]:
     """Return the ids of all panels."""

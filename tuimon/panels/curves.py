@@ -9,6 +9,14 @@ REWARD = CurvePanel("reward", "reward", 10, ("reward.train", "reward.val", "rewa
 """Reward of training and of validation."""
 LOSS = CurvePanel("loss", "loss", 20, ("loss.total", "loss.val", "loss.sft", "loss.policy", "loss.part"))
 """Losses of training and of validation."""
+SUCCESS = CurvePanel(
+    "success",
+    "success",
+    65,
+    ("success.train", "success.val", "success.accuracy", "success.pref", "success.token_accuracy"),
+    named=True,
+)
+"""Success, pass rate, accuracy: fractions of correct results."""
 
 PANELS = (
     REWARD,
@@ -19,14 +27,7 @@ PANELS = (
     CurvePanel("kl", "KL", 30, ("kl.ref", "kl.old")),
     # Entropy of the policy.
     CurvePanel("entropy", "entropy", 60, ("entropy",)),
-    # Success, pass rate, accuracy: fractions of correct results.
-    CurvePanel(
-        "success",
-        "success",
-        65,
-        ("success.train", "success.val", "success.accuracy", "success.pref", "success.token_accuracy"),
-        named=True,
-    ),
+    SUCCESS,
     # Norm of the gradient.
     CurvePanel("grad_norm", "grad norm", 70, ("grad_norm",)),
     # Length of responses or of episodes.

@@ -259,7 +259,8 @@ class RunAssembly:
         """run: -1 for text that is not reported."""
         stream = len(self.streams) if run >= 0 else -1
         source = member.joined or member.source
-        event = StreamFound(stream, run, source, member.path, log_format.id, log_format.rank, member.prefix, stream)
+        rank = 0 if log_format.counts_episodes else log_format.rank
+        event = StreamFound(stream, run, source, member.path, log_format.id, rank, member.prefix, stream)
         database = self._databases.of(member.path)
         remote = self._mounts.is_remote(os.path.dirname(member.path))
         return Followed(event, log_format, file, self._swanlab_names, member.source, remote, database)

@@ -18,7 +18,7 @@ from tuimon.exports.html import asset, environment
 from tuimon.exports.html.report import COLUMNS, panel_figure, settings_of, state_of
 from tuimon.exports.metrics import summarise
 from tuimon.exports.summary import runs_columns
-from tuimon.panels import SINGLE_METRIC, Panel, arrange, by_relevance
+from tuimon.panels import SINGLE_METRIC, Panel, arrange, relevant_metrics
 from tuimon.rollouts.extremes import Extremes
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
@@ -74,7 +74,7 @@ def _digest(text: str) -> str:
 
 def slots(run: Run, snapshot: Snapshot) -> tuple[Slot, ...]:
     """Return the parts of the page of a run, in order."""
-    names = by_relevance(run.metrics)
+    names = relevant_metrics(run)
     panels: list[Slot] = []
     for panel in arrange(run):
         group = "tables" if panel.kind != "chart" else "curves" if panel.order < SINGLE_METRIC else "others"

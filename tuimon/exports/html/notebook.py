@@ -11,7 +11,7 @@ from tuimon.exports.metrics import summarise
 from tuimon.exports.summary import facts_of, runs_columns
 from tuimon.model.alerts import Alert
 from tuimon.model.views import ChartView, Symbols
-from tuimon.panels import arrange, by_relevance
+from tuimon.panels import arrange, relevant_metrics
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean, shown_path
 
@@ -29,7 +29,7 @@ def run_as_html(run: Run, now: float, alerts: Sequence[Alert]) -> str:
             view = panel.view(run, chart_size(_COLUMNS), now, Symbols.BRAILLE)
             if isinstance(view, ChartView) and view.lines:
                 views.append(view)
-    names = by_relevance(run.metrics)
+    names = relevant_metrics(run)
     return picture(
         "notebook.html",
         "notebook.css",

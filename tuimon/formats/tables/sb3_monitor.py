@@ -37,5 +37,6 @@ FORMAT = Format(
     decoder=TableDecoder,
     wants_name=lambda name: _NAME.fullmatch(name) is not None,
     joined_source=_together,
+    counts_episodes=True,
     shown_names=lambda path: _SHOWN,
 )

@@ -29,8 +29,8 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
-from tuimon.panels._metrics import SECONDARY_PANELS, by_relevance, reading_of
-from tuimon.panels._run_facts import settings_of
+from tuimon.panels._metrics import SECONDARY_PANELS, reading_of
+from tuimon.panels._run_facts import headlines_first, settings_of
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit, fit_distinct
@@ -170,7 +170,8 @@ def _setting(value: object) -> Row:
 def _compared(runs: Sequence[Run]) -> list[ComparedMetric]:
     """Return the metrics that at least two runs have, the most relevant first."""
     metrics: list[ComparedMetric] = []
-    for names in aligned([[name for name in run.metrics if counts_alike(run, name)] for run in runs], by_relevance):
+    main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
+    for names in aligned(main, headlines_first(runs)):
         readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)]
         known = [reading for reading in readings if reading is not None]
         if len(known) > 1:

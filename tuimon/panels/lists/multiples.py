@@ -135,7 +135,9 @@ def chart(
     options = ChartOptions(y_fixed=fixed, window=limits.x, axis_named=True)
     view = panel.view(run, size, listing.now, listing.symbols, options)
     headline = view.headline if size.width >= _CHANGE_FROM else view.headline[:1]
-    view = replace(view, title=name, note="", headline=headline)
+    own = name_in(run, metric)
+    note = clean(own) if own != metric else ""
+    view = replace(view, title=name, note=note, headline=headline)
     return render(view, size, listing.symbols, frames)
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.panels._metrics import MetricReading, by_relevance, is_secondary, reading_of
+from tuimon.panels._run_facts import loss_of, reward_of
 from tuimon.store import Run
 from tuimon.vocabulary import classify, concepts, merge_key
 
@@ -49,11 +50,14 @@ def value_of(run: Run, wanted: str) -> float | None:
 
 
 def metric_with_words(runs: Iterable[Run], text: str) -> str:
-    """Return the most relevant metric of the runs whose name contains all words, or that `metric_of` finds for the
-    text; "" if there is none."""
+    """Return the metric of the runs that has this name, or else that `metric_of` finds for the text, or else the most
+    relevant one whose name contains all words; "" if there is none."""
     runs, words = list(runs), text.lower().split()
     if not words:
         return ""
+    spelled = (_spelled(run, text.strip()) for run in runs[:_SAMPLE])
+    if name := next(filter(None, spelled), ""):
+        return name
     for run in runs[:_SAMPLE]:
         if name := _name_of(run, text.strip()):
             return name
@@ -66,8 +70,29 @@ def metric_names(runs: Iterable[Run]) -> tuple[str, ...]:
 
 
 def name_in(run: Run, metric: str) -> str:
-    """Return the name of a metric in a run, which may spell it in another way; "" if the run does not have it."""
-    return metric if metric in run.metrics else _by_key(run).get(merge_key(metric), "")
+    """Return the name of a metric in a run, which may spell it in another way; "" if the run does not have it.
+
+    A reward or loss with another spelling is the one that all screens show for the run: the train/reward of one run is
+    the rollout/ep_rew_mean of another one, although that one logs the reward of each episode, too.
+    """
+    if metric in run.metrics:
+        return metric
+    if not (name := _by_key(run).get(merge_key(metric), "")):
+        return ""
+    key = _key(name)
+    headlines = (reading.metric for fact in (reward_of, loss_of) if (reading := fact(run)) is not None)
+    return next((headline for headline in headlines if _key(headline) == key), name)
+
+
+def is_renamed(reading: MetricReading, wanted: str) -> bool:
+    """Return whether a metric that `metric_of` found for a name has another name than a spelling of it."""
+    return merge_key(reading.metric) != merge_key(wanted)
+
+
+def other_names(runs: Iterable[Run], wanted: str) -> tuple[str, ...]:
+    """Return the other names that metrics have which `metric_of` finds for a name (see `is_renamed`)."""
+    readings = (metric_of(run, wanted) for run in runs)
+    return tuple(dict.fromkeys(r.metric for r in readings if r is not None and is_renamed(r, wanted)))
 
 
 def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
@@ -82,6 +107,11 @@ def common_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
     ranked = by_relevance(tuple(names.values()))
     most = max(counts.values(), default=0)
     return tuple(sorted(ranked, key=lambda name: 2 * counts[merge_key(name)] < most))
+
+
+def _spelled(run: Run, name: str) -> str:
+    """Return the metric of a run with this name, whatever its case; "" if there is none."""
+    return name if name in run.metrics else next((own for own in run.metrics if own.lower() == name.lower()), "")
 
 
 def _name_of(run: Run, wanted: str) -> str:

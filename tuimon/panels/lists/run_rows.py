@@ -43,7 +43,13 @@ def layout(width: int, useful: frozenset[str], longest: int, known: tuple[Column
             columns.remove(max(columns, key=lambda column: column.drop))
     left = max(width - taken, 1)
     own = {"state": state, "name": min(left, max(longest, _LEAST_NAME))}
-    own["trend"] = min(_MOST_TREND, LEAST_TREND + left - own["name"])
+    spare = left - own["name"]
+    for column in columns:
+        wider = cell_width(column.full) + 1 - column.width if column.full else 0
+        if 0 < wider <= spare:
+            own[column.id] = column.width + wider
+            spare -= wider
+    own["trend"] = min(_MOST_TREND, LEAST_TREND + spare)
     return tuple((column, own.get(column.id, column.width)) for column in columns)
 
 
@@ -54,6 +60,8 @@ def head_row(widths: Widths, sort: str, reverse: bool, symbols: Symbols, width: 
     for column, cells in widths:
         arrow = (down if column.down != reverse else up) if column.id == sort else ""
         head = "base" if column.id == "base" and symbols is Symbols.ASCII else column.head
+        if column.full and cell_width(column.full) + len(arrow) <= cells:
+            head = column.full
         head = (head if cells > 1 else "") + arrow if len(head + arrow) <= cells or cells == 1 else head[:-1] + arrow
         if column.id == METRIC and cell_width(column.head) + len(arrow) > cells > 1:
             head = fit(column.head, cells - len(arrow), "ends") + arrow

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_filter import SYNONYMS, RunFilter, unknown
@@ -22,10 +23,10 @@ from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import scaled
-from tuimon.panels._metrics import MetricReading, difference
-from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
+from tuimon.panels._metrics import MetricReading, difference, label_of
+from tuimon.panels._run_facts import heading_of, loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
-from tuimon.panels.lists.run_metrics import metric_names, metric_of, value_of
+from tuimon.panels.lists.run_metrics import is_renamed, metric_names, metric_of, value_of
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
@@ -114,6 +115,8 @@ class Column(Struct, frozen=True):
     """Whether the cell of a run has content; columns without any content are left out."""
     down: bool = False
     """Sort in descending order."""
+    full: str = ""
+    """Longer heading, for a column with room for it."""
 
 
 def _state_rank(run: Run, listing: Listing) -> int:
@@ -284,8 +287,29 @@ def _with_metric(metric: str) -> tuple[Column, ...]:
     width = max(least, min(cell_width(head) + 1, most))
     falls = meaning.direction == "down" or meaning.concept.startswith("loss")
     column = _metric_column(METRIC, lambda run: metric_of(run, metric), 1, not falls, head, width)
+
+    def cell(run: Run, listing: Listing, width: int) -> Row:
+        reading = metric_of(run, metric)
+        if reading is None or not is_renamed(reading, metric):
+            return _value(reading, width)
+        return (("*", Role.MUTED), *_value(reading, width - 1))
+
+    column = replace(column, cell=cell)
     place = next(index for index, other in enumerate(COLUMNS) if other.id == "reward")
     return (*COLUMNS[:place], column, *COLUMNS[place:])
+
+
+def headed(columns: Iterable[Column], runs: Sequence[Run]) -> tuple[Column, ...]:
+    """Return the columns, those of reward and loss with the name of the metric if all of these runs show the same one
+    and some log others of the same quantity."""
+    facts = {"reward": reward_of, "loss": loss_of}
+    result = []
+    for column in columns:
+        readings = [(run, reading) for run in runs if (reading := facts[column.id](run))] if column.id in facts else []
+        labels = {label_of(reading.meaning) for _, reading in readings}
+        full = heading_of((run, reading.metric) for run, reading in readings) if len(labels) == 1 else ""
+        result.append(replace(column, full=clean(full)) if full != column.full else column)
+    return tuple(result)
 
 
 class FilterFields(Struct, frozen=True):

@@ -15,9 +15,9 @@ from tuimon.model.views import Role, Row, Rows, Size, Span
 from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, entries, group_row
-from tuimon.panels.lists.run_metrics import metric_with_words
+from tuimon.panels.lists.run_metrics import metric_with_words, other_names
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
-from tuimon.panels.lists.runs import METRIC, Listing, columns_of, filter_problem, totals, useful_columns
+from tuimon.panels.lists.runs import METRIC, Listing, columns_of, filter_problem, headed, totals, useful_columns
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean
 from tuimon.tui.action import Action
@@ -25,6 +25,8 @@ from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
 
+_SAMPLE = 200
+"""Maximum number of runs whose names of the chosen metric are looked up."""
 _NO_MATCH = "No run matches all of these. Esc removes the filter"
 """Each word of the filter is known, but no run matches all of them."""
 
@@ -119,7 +121,7 @@ class RunTable(Table):
         self._useful |= useful_columns(visible, listing)
         useful = self._useful if listing.base is not None else self._useful - {"base"}
         longest = max((cell_width(clean(run.name[listing.shared :])) for run in visible), default=0)
-        widths = layout(width, useful, longest, columns_of(listing))
+        widths = layout(width, useful, longest, headed(columns_of(listing), visible))
         if widths != self._widths:
             self._widths = widths
             self.cache.clear()
@@ -255,7 +257,7 @@ class RunListScreen(TableScreen):
         problem = choice.filter.problem if self.filter_bar.display and not self._asks_metric else ""
         if choice.query and not problem:
             problem = filter_problem(snapshot.runs, listing, choice.filter, len(runs)) or ("" if runs else _NO_MATCH)
-        head = _head(snapshot, state, len(runs), totals(snapshot.runs, listing))
+        head = _head(snapshot, state, runs, totals(snapshot.runs, listing))
         self.draw_lines(_with_live_links(head, self.dashboard.links, now), state.theme, problem)
 
     def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
@@ -292,12 +294,12 @@ def _key(entry: Entry) -> str:
     return entry.title if isinstance(entry, RunGroup) else entry.path
 
 
-def _head(snapshot: Snapshot, state: ViewState, count: int, states: str) -> Row:
+def _head(snapshot: Snapshot, state: ViewState, listed: Sequence[Run], states: str) -> Row:
     """Number of runs and their states, number of listed runs, and the choices that restrict or order them."""
     total, choice = len(snapshot.runs), state.runs
     spans: list[Span] = [(f" {plural(total, 'run')}", Role.TITLE)]
-    if count != total:
-        spans.append((f", {count} listed", Role.TEXT))
+    if len(listed) != total:
+        spans.append((f", {len(listed)} listed", Role.TEXT))
     if states and total > 1:
         spans.append((f": {states}", Role.TEXT))
     if choice.query:
@@ -307,6 +309,9 @@ def _head(snapshot: Snapshot, state: ViewState, count: int, states: str) -> Row:
     elif choice.sort != "found":
         by = clean(choice.metric) if choice.sort == METRIC else choice.sort
         spans.append((f"  by {by}{', reversed' if choice.reverse else ''}", Role.MUTED))
+    if choice.metric and (others := other_names(listed[:_SAMPLE], choice.metric)):
+        names = ", ".join(map(clean, others[:2])) + (" …" if len(others) > 2 else "")
+        spans.append((f"  * logged as {names}", Role.MUTED))
     if choice.group:
         spans.append((f"  grouped by {clean(choice.group)}", Role.MUTED))
     hidden = sum(run.path in choice.hidden for run in snapshot.runs) if choice.hidden else 0

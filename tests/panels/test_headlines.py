@@ -1,0 +1,118 @@
+"""The headline metric of a run is the same one in every command and on every screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.made_run import run_of, runs_of, snapshot_of, text
+
+from tuimon.analysis.concepts import metrics_of
+from tuimon.exports.compare import as_text as compared
+from tuimon.exports.comparison import compare
+from tuimon.exports.line import line
+from tuimon.exports.metrics import metric_summaries
+from tuimon.exports.summary import as_text
+from tuimon.model.views import Symbols
+from tuimon.monitor.local import open_run
+from tuimon.panels import loss_of, name_of, reward_of
+from tuimon.panels.lists.multiples import first_metric
+from tuimon.panels.lists.run_metrics import is_renamed, metric_of, metric_with_words, name_in, other_names
+from tuimon.panels.lists.run_rows import head_row, layout, run_row
+from tuimon.panels.lists.runs import METRIC, Listing, columns_of, headed
+from tuimon.store import Run, Snapshot
+
+MEAN = "rollout/ep_rew_mean"
+STEPS = range(10, 130, 10)
+LIGHTNING = {
+    "train_loss_epoch": ([49, 99], [0.8, 0.5]),
+    "train_loss_step": (STEPS, [1 - step / 200 for step in STEPS]),
+    "train_acc": ([49, 99], [0.7, 0.875]),
+    "val_acc": ([49, 99], [0.6, 0.75]),
+}
+
+
+@pytest.fixture
+def ppo(tmp_path: Path) -> Snapshot:
+    """A run of Stable-Baselines3: means over episodes by environment steps, and a file with a line for each episode."""
+    rows = [f"{step / 2},{step},{number},0.1,0.2,0.3" for number, step in enumerate(range(512, 512 * 41, 512))]
+    names = f"{MEAN},time/total_timesteps,time/iterations,train/loss,train/value_loss,train/approx_kl"
+    (tmp_path / "progress.csv").write_text("\n".join([names, *rows, ""]))
+    episodes = [f"{10.0 * number},{number + 5},{number / 2}" for number in range(1, 30)]
+    (tmp_path / "monitor.csv").write_text(
+        "\n".join(['#{"t_start": 1795224135.9, "env_id": "CartPole-v1"}', "r,l,t", *episodes, ""])
+    )
+    return open_run(str(tmp_path))
+
+
+def test_mean_over_episodes_is_the_reward_in_every_command(ppo: Snapshot) -> None:
+    run = ppo.runs[0]
+    assert {"reward", MEAN} <= set(run.metrics), "both are logged"
+    reading = reward_of(run)
+    assert reading is not None
+    assert (reading.metric, reading.last) == (MEAN, 10240.0)
+    assert f"{MEAN} 1.024e+04" in line(ppo, 1.8e9, 200)
+    assert metric_summaries(run)[0].name == MEAN
+    assert metrics_of(run, "reward.train") == [MEAN], "detectors and rules"
+    first = next(row for row in as_text(ppo, 1.8e9) if row.lstrip().startswith(("reward ", MEAN)))
+    assert first.split()[0] == MEAN
+
+
+def test_another_spelling_of_the_reward_is_the_headline_of_each_run(ppo: Snapshot) -> None:
+    other = run_of({"train/reward": ([1, 2, 3], [1.0, 2.0, 3.0])})
+    assert first_metric((other, *ppo.runs), other) == "train/reward"
+    assert name_in(ppo.runs[0], "train/reward") == MEAN
+    assert name_in(ppo.runs[0], "reward") == "reward", "its own name"
+
+
+def test_line_names_an_accuracy_and_the_loss_of_several() -> None:
+    printed = line(snapshot_of(LIGHTNING), 1.8e9, 200)
+    assert "accuracy 0.875" in printed
+    assert "train_loss_step 0.4" in printed
+    assert "reward" not in printed
+    assert "loss 0.5" in line(snapshot_of({"loss": ([1, 2], [1.0, 0.5])}), 1.8e9, 200)
+
+
+def test_loss_of_each_step_is_the_loss_in_every_command() -> None:
+    runs = runs_of(LIGHTNING, LIGHTNING)
+    for run in runs:
+        reading = loss_of(run)
+        assert reading is not None
+        assert reading.metric == name_of(run, reading.metric) == "train_loss_step"
+        assert metric_summaries(run)[0].name == "train_loss_step"
+    assert compare(runs).metrics[0].name == "train_loss_step"
+    assert "train_loss_step" in "\n".join(compared(compare(runs), 1.8e9)).split("train_loss_epoch")[0]
+
+
+def _list(listing: Listing, runs: tuple[Run, ...], width: int) -> list[str]:
+    useful = frozenset({"name", "state", METRIC, "reward", "loss", "trend"})
+    widths = layout(width, useful, 10, headed(columns_of(listing), runs))
+    head = head_row(widths, METRIC, False, listing.symbols, width)
+    return [text(head), *(text(run_row(run, listing, widths, False, width)) for run in runs)]
+
+
+def test_list_names_the_metric_of_its_loss_where_there_is_room() -> None:
+    runs = runs_of(LIGHTNING, LIGHTNING)
+    listing = Listing(1.8e9, Symbols.BRAILLE)
+    assert "train_loss_step" in _list(listing, runs, 160)[0]
+    narrow = _list(listing, runs, 50)[0]
+    assert "loss" in narrow
+    assert "train" not in narrow
+    mixed = runs_of(LIGHTNING, {"loss": ([1, 2], [1.0, 0.5])})
+    assert "train_loss_step" not in _list(listing, mixed, 160)[0]
+
+
+def test_column_has_the_name_that_was_typed_and_marks_runs_with_another_one() -> None:
+    runs = runs_of(
+        {"eval/score": ([1, 2], [400.0, 500.0]), "reward": ([1], [1.0])}, {"eval/reward": ([1, 2], [0.5, 1.25])}
+    )
+    assert metric_with_words(runs, "eval/reward") == metric_with_words(runs, "EVAL/reward") == "eval/reward"
+    assert other_names(runs, "eval/reward") == ("eval/score",)
+    reading = metric_of(runs[1], "eval/reward")
+    assert reading is not None
+    assert not is_renamed(reading, "eval/reward")
+    head, score, reward = _list(Listing(1.8e9, Symbols.BRAILLE, metric="eval/reward"), runs, 120)
+    assert "eval/reward" in head
+    assert "*500" in score
+    assert "*" not in reward
+    assert "1.250" in reward
