@@ -231,7 +231,7 @@ async def test_marked_runs_are_drawn_over_the_one_that_is_shown(tmp_path: Path) 
         await until(app, pilot, lambda s: "No run is marked" in s)
         await pilot.press("u")
         await until(app, pilot, lambda s: "differ only in their seed" in s)
-        await pilot.press("r", "g", "space", "space", "g", "enter")
+        await pilot.press("r", "g", "space", "down", "space", "g", "enter")
         shown = await until(app, pilot, lambda s: "2 overlaid" in s and "a_lr1 0.0190" in s)
         assert f"b_lr2 {19 * 0.002:.4f}" in shown
         await pilot.press("O")

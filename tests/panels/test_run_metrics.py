@@ -58,3 +58,10 @@ def test_unknown_metric_of_a_filter_is_named() -> None:
     listing = Listing(0.0, Symbols.BRAILLE)
     assert "val_loss" in filter_problem(RUNS, listing, parse("val_los<1"), 0)
     assert filter_problem(RUNS, listing, parse("val_loss<0.1"), 0) == ""
+
+
+def test_runs_are_sorted_by_the_numbers_in_their_names() -> None:
+    runs = runs_of(*[{"loss": (STEPS, [3, 2, 1])}] * 11)
+    listed = list_runs(runs, Listing(0.0, Symbols.BRAILLE), sort="name")
+    assert [run.name for run in listed[1:3]] == ["run1", "run2"]
+    assert listed[-1].name == "run10"

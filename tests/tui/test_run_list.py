@@ -443,7 +443,7 @@ async def test_marked_runs_are_overlaid_by_a_key_of_the_list(runs: Path) -> None
         await listed(app, pilot)
         await pilot.press("O")
         await until(app, pilot, lambda s: "No run is marked; space marks the selected one" in s)
-        await pilot.press("g", "down", "space", "space", "O")
+        await pilot.press("g", "down", "space", "down", "space", "O")
         await until(app, pilot, lambda s: "■ c_lr3" in s and "▲ b_lr2" in s and "2 marked runs are overlaid" in s)
         assert app.run_shown is not None
         assert app.run_shown.name in ("b_lr2", "c_lr3"), "a marked run"
@@ -492,3 +492,14 @@ async def test_merged_seeds_are_seen_in_list_and_grid(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: "seeds merged" not in s and "ppo_seed1" in s)
         await pilot.press("v")
         await until(app, pilot, lambda s: "▸" not in s and "ppo_seed0" in s and "ppo_seed1" in s)
+
+
+async def test_space_marks_the_run_and_stays_on_it(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.press("g", "space", "down", "space")
+        await until(app, pilot, lambda s: "2 marked" in s)
+        first, second = app.runs_listed()[:2]
+        assert app.state.runs.marked == (first.path, second.path)
+        await pilot.press("space")
+        await until(app, pilot, lambda s: "1 marked" in s)

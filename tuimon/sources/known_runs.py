@@ -31,7 +31,7 @@ def with_known(groups: dict[Home, list[Located]], known: Sequence[RunGroup]) -> 
     names = run_names(members, {run.path: run.name for run in known}, roots)
     return tuple(
         RunGroup(path, names[path], tuple(sorted(members[path], key=lambda member: (member.source, member.path))))
-        for path in sorted(members)
+        for path in sorted(members, key=natural_order)
     )
 
 

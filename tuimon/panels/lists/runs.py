@@ -27,6 +27,7 @@ from tuimon.panels._metrics import MetricReading, difference, label_of
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
 from tuimon.panels.lists.run_metrics import is_renamed, metric_names, metric_of, value_of
+from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
@@ -224,7 +225,7 @@ def _metric_column(
 
 COLUMNS = (
     Column("state", "state", 10, _state_rank, _state, 0, right=False),
-    Column("name", "run", 0, lambda run, listing: run.name.lower(), _name, 0, right=False),
+    Column("name", "run", 0, lambda run, listing: natural_order(run.name.lower()), _name, 0, right=False),
     Column("step", "step", 11, lambda run, listing: progress_of(run, listing.now).step, _step, 2, down=True),
     Column("age", "age", 5, _age, lambda run, listing, width: ((age_text(_age(run, listing)), Role.TEXT),), 4),
     _metric_column("reward", reward_of, 3, True),

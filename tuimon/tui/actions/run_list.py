@@ -62,7 +62,6 @@ def _fold_all(app: Dashboard) -> None:
 def _mark(app: Dashboard) -> None:
     if app.run_selected is not None:
         app.state.runs = replace(app.state.runs.toggled("marked", app.run_selected.path), over=True)
-        move(1)(app)
         app.redraw()
 
 
@@ -125,7 +124,7 @@ ACTIONS = (
         "run_mark",
         "space",
         "mark",
-        "Overlay the run on the one that is shown; again: undo",
+        "Mark the run, to overlay or compare it; again: undo",
         _mark,
         footer=4,
         also="select overlay",
