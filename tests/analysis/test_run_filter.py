@@ -115,7 +115,7 @@ def test_missing_number_matches_all_runs_and_is_reported(text: str) -> None:
         ("state:runing", "No state runing; did you mean running?"),
         (
             "state:xyz",
-            "No state xyz; known: crashed, deleted, ended, finished, quiet, running, stalled, stopped, waiting",
+            "No state xyz; known: crashed, deleted, ended, finished, pruned, quiet, running, stalled, stopped, waiting",
         ),
         ("state:stalled", "No run is stalled; the states are crashed, finished, running"),
         ("debog", "No name, path or state debog; states: running"),

@@ -27,7 +27,7 @@ def test_a_trial_is_a_run(tmp_path: Path) -> None:
     assert runs["trial 0"].curve("value").steps.tolist() == [0, 1, 2, 3, 4]
     assert runs["trial 3"].curve("value").values.tolist() == [0.8]  # it has no intermediate values
     states = [run.latest_fact("state") for run in runs.values()]
-    assert [fact.value["state"] for fact in states if fact] == ["finished", "finished", "crashed", "finished"]
+    assert [fact.value["state"] for fact in states if fact] == ["finished", "pruned", "crashed", "finished"]
 
 
 def test_a_journal_that_grows(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_trial_of_a_database_is_a_run(tmp_path: Path) -> None:
     assert runs["trial 1"].curve("value").values.tolist()[2] == math.inf
     assert [len(runs[f"trial {number}"].curve("value")) for number in (0, 1, 2, 4, 5)] == [20, 20, 1, 1, 20]
     states = {name: fact.value["state"] for name, run in runs.items() if (fact := run.latest_fact("state"))}
-    assert states == dict.fromkeys(runs, "finished") | {"trial 3": "crashed"}
+    assert states == dict.fromkeys(runs, "finished") | {"trial 2": "pruned", "trial 3": "crashed"}
     with sqlite3.connect(database) as connection:
         connection.execute("insert into trials values (7, 6, 1, 'RUNNING', '2026-11-22 19:20:55.4', null)")
         connection.execute("insert into trial_intermediate_values values (99, 7, 0, 0.25, 'FINITE')")

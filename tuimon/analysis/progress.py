@@ -225,7 +225,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     logged = known.logged_state
     if known.points == 0 and logged != "crashed":
         return _state_without_points(known, age)
-    if logged in ("finished", "crashed") and not _resumed(known, tolerated):
+    if logged in ("finished", "pruned", "crashed") and not _resumed(known, tolerated):
         return logged, known.logged_evidence or f"its log says that it {logged}"
     total = total_steps(known) if known.total is not None else None
     if known.step is not None and total is not None:
@@ -281,12 +281,12 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
 def _state_without_points(known: ProgressInputs, age: float) -> tuple[str, str]:
     """A log that is complete and gives no point is not understood; one that is empty or still written may give one."""
     gone = known.writer == "closed" and age > _SHORTEST_SILENCE
-    ended = known.input_ended or known.logged_state == "finished" or gone or age > _UNKNOWN_SILENCE
+    ended = known.input_ended or known.logged_state in ("finished", "pruned") or gone or age > _UNKNOWN_SILENCE
     whole = ended or known.unread_whole or known.copied
     if known.unread and whole and known.writer != "open":
         return "not understood", known.unread
-    if known.logged_state == "finished":
-        return "finished", known.logged_evidence
+    if known.logged_state in ("finished", "pruned"):
+        return known.logged_state, known.logged_evidence
     return ("quiet", _INPUT_ENDED) if known.input_ended else ("waiting", "no point yet")
 
 

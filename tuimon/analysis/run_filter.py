@@ -33,7 +33,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "finished": ("done", "completed"),
 }
 """State -> other words that find runs in it."""
-_NAMED_STATES = ("running", "finished", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted")
+_NAMED_STATES = (
+    *("running", "finished", "pruned", "stalled", "stopped", "crashed", "ended", "quiet", "waiting", "deleted"),
+)
 STATES = frozenset({*_NAMED_STATES, "alert", "alerts", *(word for words in SYNONYMS.values() for word in words)})
 """Words that find runs by their state, too."""
 _SPLIT = re.compile(r'\||(?:[^\s"|]|"[^"]*"?)+')

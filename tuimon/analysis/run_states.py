@@ -9,6 +9,7 @@ from tuimon.model.alerts import Alert
 SIGNS = {
     "running": ("●", "*"),
     "finished": ("✓", "+"),
+    "pruned": ("–", "-"),
     "stalled": ("!", "!"),
     "stopped": ("!", "!"),
     "crashed": ("✗", "x"),

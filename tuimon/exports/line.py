@@ -20,7 +20,7 @@ from tuimon.panels import MetricReading, loss_of, name_of, reward_of, success_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, fit
 
-_ENDED = ("finished", "crashed", "stopped", "ended")
+_ENDED = ("finished", "pruned", "crashed", "stopped", "ended")
 _NAME_WIDTHS = (32, 20, 14, 9)
 """Widths to which the name is cut until alerts, step, state and reward fit."""
 _LONGEST_NAME = 24

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tuimon.analysis.comparing import flat
+from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -16,7 +16,7 @@ from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
-from tuimon.panels import heading_of, relevant_metrics
+from tuimon.panels import heading_of, objective_of, relevant_metrics
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
 from tuimon.vocabulary import meaning_in
@@ -24,6 +24,8 @@ from tuimon.vocabulary import meaning_in
 _CONFIG_LINES = 40
 """Maximum number of settings that are printed."""
 _ARROWS = {"rising": "↑", "falling": "↓"}
+_MAX_SETTINGS = 6
+"""Maximum number of settings with a column in the table of the trials of a search."""
 _MAX_CONCEPTS = 4
 """Maximum number of concepts with a column in the table of several runs."""
 
@@ -73,7 +75,7 @@ def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
         Column("step", ["" if p.step is None else str(p.step) for p in progresses]),
         Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
         Column("points", [format_count(run.point_count) for run in runs], need=4),
-        *_concept_columns(runs),
+        *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),
     ]
     if any(grave):
         columns.append(Column("alerts", [str(count or "") for count in grave], need=2))
@@ -84,6 +86,16 @@ def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
     """Return the state of a run, with the sign of a failure if it has a critical alert."""
     critical = critical_count(snapshot.alerts, run.id)
     return f"{state_sign(progress.state, False, critical)} {progress.state}"
+
+
+def _objective_columns(runs: Sequence[Run]) -> Iterator[Column]:
+    """Yield the columns of the trials of a search: the values of their metric and the settings that differ."""
+    readings = [(run, objective_of(run)) for run in runs]
+    head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
+    yield Column(clean(head), ["" if reading is None else format_value(reading.last) for _, reading in readings])
+    different, _ = compared_settings([without_secrets(run.config) for run in runs])
+    for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
+        yield Column(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
 
 
 def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:

@@ -28,7 +28,7 @@ from tuimon.model.points import Damage, Fact, Item, PointsBuilder, Topic
 
 _CREATE_STUDY, _CREATE_TRIAL, _SET_PARAM, _SET_STATE, _SET_INTERMEDIATE = 0, 4, 5, 6, 7
 _STATES = ("RUNNING", "COMPLETE", "PRUNED", "FAIL", "WAITING")
-_ENDS = {"COMPLETE": ("finished", "complete"), "PRUNED": ("finished", "pruned"), "FAIL": ("crashed", "failed")}
+_ENDS = {"COMPLETE": ("finished", "complete"), "PRUNED": ("pruned", "pruned"), "FAIL": ("crashed", "failed")}
 _MAX_TRIALS = 100_000
 _MAX_LOST = 1000
 """Trials that are assumed to have been created by operations that are lost."""

@@ -66,7 +66,7 @@ class Topic(StrEnum):
     FINAL_METRICS = "final_metrics"
     """Results, as the log names them."""
     STATE = "state"
-    """Keys "state" ("finished", "crashed" or "running"), "evidence" (str), and "cause" (str) where it is known."""
+    """Keys "state" ("finished", "pruned", "crashed" or "running"), "evidence" (str), and "cause" (str) where known."""
     PROGRESS = "progress"
     """Keys "step", "total", "epoch" and "total_epochs" where known."""
     METRICS = "metrics"

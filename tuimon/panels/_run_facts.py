@@ -32,6 +32,12 @@ def success_of(run: Run) -> MetricReading | None:
 
 
 @cached_per_run
+def objective_of(run: Run) -> MetricReading | None:
+    """Return the only metric of a run without reward and loss, such as the value of a trial of a search; else None."""
+    return reading_of(run, run.metrics) if len(run.metrics) == 1 and not (reward_of(run) or loss_of(run)) else None
+
+
+@cached_per_run
 def main_of(run: Run) -> MetricReading | None:
     """Return the run's reward, else its loss, else the metric with the most points."""
     return reward_of(run) or loss_of(run) or reading_of(run, run.busiest_metrics[:1])

@@ -1,4 +1,4 @@
-"""Hyperparameters of all runs as a table: the settings that differ between runs, and the last reward and loss."""
+"""Hyperparameters of all runs as a table: the settings that differ between runs, and the last results."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.comparing import MISSING, compared_settings
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._run_facts import loss_of, reward_of, settings_of
+from tuimon.panels._run_facts import heading_of, loss_of, objective_of, reward_of, settings_of
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
@@ -20,8 +22,10 @@ _MOST_SETTINGS = 60
 _WIDEST, _WIDEST_NAME = 16, 28
 _DIGITS = 12
 """Maximum characters of a number."""
+_FEWEST = 5
+"""Minimum number of runs for a correlation."""
 _GAP = "  "
-NAME, METRICS = "run", ("reward", "loss")
+NAME, METRICS = "run", ("reward", "loss", "objective")
 
 
 class HparamTable(Struct, frozen=True):
@@ -36,6 +40,13 @@ class HparamTable(Struct, frozen=True):
     """Settings of the runs without secrets."""
     different: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     """Settings that are listed, with the values of the runs."""
+    objective: str = ""
+    """Name of the metric in the column "objective"."""
+
+    def head(self, column: int) -> str:
+        """Return the heading of a column: the last part of the name of a setting, or the name of a metric."""
+        name = self.columns[column]
+        return clean(self.objective if name == "objective" and self.objective else name.rpartition(".")[2])
 
 
 def hparam_table(runs: Sequence[Run], before: HparamTable | None = None) -> HparamTable:
@@ -53,17 +64,53 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None) -> Hpar
     different = before.different
     rows = []
     for index, run in enumerate(runs):
-        metrics = [None if reading is None else reading.last for reading in (reward_of(run), loss_of(run))]
+        metrics = [
+            None if reading is None else reading.last for reading in (reward_of(run), loss_of(run), objective_of(run))
+        ]
         values = [None if values[index] is MISSING else values[index] for _, values in different]
         rows.append((run, (run.name, *metrics, *values)))
-    used = [index for index in range(3) if index == 0 or any(row[index] is not None for _, row in rows)]
-    kept = [*used, *range(3, 3 + len(different))]
+    used = [index for index in range(1 + len(METRICS)) if index == 0 or any(row[index] is not None for _, row in rows)]
+    kept = [*used, *range(1 + len(METRICS), 1 + len(METRICS) + len(different))]
     names = (NAME, *METRICS, *(name for name, _ in different))
     return replace(
         before,
         columns=tuple(names[index] for index in kept),
         rows=tuple((run, tuple(row[index] for index in kept)) for run, row in rows),
+        objective=heading_of(objectives) if (objectives := _objectives(runs)) else "",
     )
+
+
+def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:
+    return [(run, reading.metric) for run in runs if (reading := objective_of(run)) is not None]
+
+
+def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[tuple[str, float, int]]:
+    """Return (setting, Spearman's rank correlation with the objective, or else the reward, or the loss; number of runs)
+    of the settings that are numbers, the strongest first, for at least _FEWEST runs that have both."""
+    metric = next((name for name in ("objective", "reward", "loss") if name in table.columns), None)
+    if metric is None:
+        return []
+    result: list[tuple[str, float, int]] = []
+    measured = [number_of(row[table.columns.index(metric)]) for _, row in rows]
+    for column, name in enumerate(table.columns):
+        if name in (NAME, *METRICS):
+            continue
+        set_to = [number_of(row[column]) for _, row in rows]
+        pairs = [(x, y) for x, y in zip(set_to, measured, strict=True) if x is not None and y is not None]
+        pairs = [pair for pair in pairs if math.isfinite(pair[0]) and math.isfinite(pair[1])]
+        if len(pairs) < _FEWEST or len({x for x, _ in pairs}) < 2 or len({y for _, y in pairs}) < 2:
+            continue
+        ranks = [_ranks([pair[side] for pair in pairs]) for side in (0, 1)]
+        result.append((name, float(np.atleast_2d(np.corrcoef(ranks))[0, 1]), len(pairs)))
+    return sorted(result, key=lambda item: -abs(item[1]))
+
+
+def _ranks(values: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Return the rank of each value; equal values share the mean of their ranks."""
+    _, index, counts = np.unique(np.array(values), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    means = np.asarray(last - (counts - 1) / 2, np.float64)
+    return means[index]
 
 
 def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run, tuple[Any, ...]]]:
@@ -110,7 +157,12 @@ def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
     sorted by on if it does not fit otherwise. The name is shown at every width, cut if need be."""
     widths = [
         min(
-            max([cell_width(_head(name)), *(cell_width(cell_text(row[index], name)) for _, row in table.rows[:200])]),
+            max(
+                [
+                    cell_width(table.head(index)) + 2,
+                    *(cell_width(cell_text(row[index], name)) for _, row in table.rows[:200]),
+                ]
+            ),
             _WIDEST if index else min(_WIDEST_NAME, max(width // 3, 8)),
         )
         for index, name in enumerate(table.columns)
@@ -130,16 +182,12 @@ def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
         first += 1
 
 
-def _head(name: str) -> str:
-    return clean(name.rpartition(".")[2]) + " ▾"
-
-
 def head_row(table: HparamTable, widths: dict[int, int], sort: int, reverse: bool, symbols: Symbols) -> Row:
     """Return the heads of the columns; a sign marks the one that is sorted by."""
     down, up = ("v", "^") if symbols is Symbols.ASCII else ("▾", "▴")
     spans: list[Span] = []
     for index, width in widths.items():
-        name = clean(table.columns[index].rpartition(".")[2]) + (f" {down if reverse else up}" if index == sort else "")
+        name = table.head(index) + (f" {down if reverse else up}" if index == sort else "")
         text = fit(name, width, keep="start") if index == 0 else fit(name, width, keep="end").strip().rjust(width)
         spans.append((_GAP + text, Role.ACCENT if index == sort else Role.MUTED))
     return _joined((" ", Role.MUTED), spans)

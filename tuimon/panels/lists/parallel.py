@@ -59,7 +59,7 @@ def parallel_rows(
             else:
                 spans.append((bar if x in places else " ", Role.AXIS))
         drawn.append(tuple(spans))
-    names = _labels([clean(table.columns[column].rpartition(".")[2]) for column in columns], places, width, Role.TITLE)
+    names = _labels([table.head(column) for column in columns], places, width, Role.TITLE)
     highest = _labels([high for _, _, high in scaled], places, width, Role.AXIS)
     lowest = _labels([low for _, low, _ in scaled], places, width, Role.AXIS)
     return [fit_row(row, width) for row in (names, highest, *drawn, lowest)]

@@ -24,7 +24,7 @@ from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import MetricReading, difference, label_of
-from tuimon.panels._run_facts import heading_of, loss_of, main_of, reward_of, settings_of
+from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
 from tuimon.panels.lists.run_metrics import is_renamed, metric_names, metric_of, value_of
 from tuimon.sources.grouped_files import natural_order
@@ -231,6 +231,7 @@ COLUMNS = (
     _metric_column("reward", reward_of, 3, True),
     Column("base", "Δ base", 9, _difference, _delta, 6, useful=lambda _, listing: listing.base is not None, down=True),
     _metric_column("loss", loss_of, 5, False),
+    _metric_column("objective", objective_of, 3, True),
     Column("trend", "curve", LEAST_TREND, lambda run, listing: run.point_count, _trend, 7, right=False, down=True),
     Column("alerts", "!", 3, _alert_count, _alerts, 1, useful=lambda run, listing: run.id in listing.alerts, down=True),
 )
@@ -301,9 +302,9 @@ def _with_metric(metric: str) -> tuple[Column, ...]:
 
 
 def headed(columns: Iterable[Column], runs: Sequence[Run]) -> tuple[Column, ...]:
-    """Return the columns, those of reward and loss with the name of the metric if all of these runs show the same one
-    and some log others of the same quantity."""
-    facts = {"reward": reward_of, "loss": loss_of}
+    """Return the columns, those of reward, loss and objective with the name of the metric if all of these runs show the
+    same one: that of the objective always, that of the others if some runs log several metrics of the quantity."""
+    facts = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
     result = []
     for column in columns:
         readings = [(run, reading) for run in runs if (reading := facts[column.id](run))] if column.id in facts else []

@@ -8,16 +8,20 @@ from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
 from tuimon.panels.lists.hparam_rows import (
+    METRICS,
+    NAME,
     HparamTable,
     cell_text,
     column_widths,
     head_row,
     hparam_table,
+    rank_correlations,
     sort_rows,
     table_row,
 )
 from tuimon.panels.lists.parallel import parallel_rows
 from tuimon.store import Run, Snapshot
+from tuimon.text import clean
 from tuimon.tui.action import Action
 from tuimon.tui.screens.table import Table, TableScreen
 from tuimon.tui.state import ViewState
@@ -103,7 +107,7 @@ class HparamsScreen(TableScreen):
 
     def _head(self) -> Row:
         source = self._source
-        settings = sum(name not in ("run", "reward", "loss") for name in source.columns)
+        settings = sum(name not in (NAME, *METRICS) for name in source.columns)
         what = plural(settings, "setting")
         if len(source.rows) > 1:
             what += (
@@ -114,7 +118,10 @@ class HparamsScreen(TableScreen):
             what = f"no settings in the logs of {whose}; a tracker, Hydra or config.yaml adds them"
         head: Row = ((" Hyperparameters ", Role.TITLE), (f" {plural(self.table.count, 'run')}  {what}", Role.MUTED))
         if source.columns:
-            head += (("  by ", Role.MUTED), (cell_text(source.columns[self.table.sort]), Role.ACCENT))
+            head += (("  by ", Role.MUTED), (source.head(self.table.sort), Role.ACCENT))
+        if found := rank_correlations(source, self.table.runs):
+            parts = [f"{clean(name.rpartition('.')[2])} {value:+.2f} (n {count})" for name, value, count in found]
+            head += ((f"  rank correlation: {', '.join(parts)}", Role.MUTED),)
         return head
 
     # ------------------------------------------------------------------ keys
