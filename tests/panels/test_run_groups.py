@@ -8,6 +8,7 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.run_groups import DIRECTORY, SEEDS, RunGroup, entries, group_row, groupings, seed_titles
 from tuimon.panels.lists.runs import Listing
+from tuimon.store import Run
 
 STEPS = (0, 1, 2)
 REWARDS = ([0.1, 0.9, 0.5], [0.1, 0.2, 0.7], [0.1, 0.1, 0.2])
@@ -61,3 +62,17 @@ def test_merged_seeds_are_a_heading_and_other_runs_stay() -> None:
     assert [entry.name for entry in listed if not isinstance(entry, RunGroup)] == ["run2"]
     unfolded = entries(runs, SEEDS, frozenset(), LISTING)
     assert len(unfolded) == 4
+
+
+def test_runs_that_differ_in_settings_or_metrics_have_no_mean() -> None:
+    series = {"reward": (STEPS, REWARDS[0])}
+    configs = [{"algo": "a", "lr": 1, "seed": 1}, {"algo": "a", "lr": 2, "seed": 2}, {"algo": "a", "lr": 2, "seed": 3}]
+    runs = runs_of(series, {"reward": (STEPS, REWARDS[1])}, series, configs=configs)
+
+    def heading(*members: Run) -> str:
+        return text(group_row(RunGroup("g", members, True), LISTING, False, 120)).strip()
+
+    assert heading(*runs) == "▸ g  3 runs  reward best 0.9000 (run0)"
+    assert heading(*runs[1:]) == "▸ g  2 runs  reward 0.6000 ± 0.1414  best 0.9000 (run2)"
+    dpo, grpo = runs_of({"train/loss": (STEPS, [3, 2, 1])}, {"policy_loss": (STEPS, [0.3, 0.2, 0.1])})
+    assert heading(dpo, grpo) == "▸ g  2 runs  policy_loss lowest 0.1000 (run1)"

@@ -167,11 +167,17 @@ def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
     """
     bare = _without_seed(name)
     settings = dict(flat(config))
-    seeds = [key for key in settings if re.split(r"[./]", key)[-1].lower() in SEED_KEYS]
-    if not seeds and bare == name:
-        return None
-    rest = frozenset((key, _without(settings[key], name)) for key in settings if key not in seeds)
-    return (rest, "" if seeds else bare)
+    seeded = any(map(_is_seed, settings))
+    return (settings_key(name, settings), "" if seeded else bare) if seeded or bare != name else None
+
+
+def settings_key(name: str, settings: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    """Return a key that is equal for runs whose flat settings differ only in seeds and texts with the run's name."""
+    return frozenset((key, _without(value, name)) for key, value in settings.items() if not _is_seed(key))
+
+
+def _is_seed(key: str) -> bool:
+    return re.split(r"[./]", key)[-1].lower() in SEED_KEYS
 
 
 def seedless_name(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from tuimon.analysis.comparing import compared_settings, flat, seed_groups, seedless_name
+from tuimon.analysis.comparing import compared_settings, flat, seed_groups, seedless_name, settings_key
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -132,20 +132,34 @@ def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
         return
     label = clean(listing.metric) if listing.metric else _label(readings[0][1])
     last = [reading.last for _, reading in readings if math.isfinite(reading.last)]
+    alike = _are_alike(runs, readings)
     spread = f" ± {format_value(_deviation(last))}" if len(last) > 1 else ""
-    if len(readings) > 1 and last:
+    if len(readings) > 1 and last and alike:
         sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
         yield f"  {label} ", Role.MUTED
         yield f"{format_value(sum(last) / len(last))}{sign}", Role.VALUE
     best = [(best_of(reading), run) for run, reading in readings]
     falls = is_falling(readings[0][1])
     value, run = min((pair for pair in best if math.isfinite(pair[0])), key=lambda p: p[0] if falls else -p[0])
-    of = "" if len(readings) > 1 else f"{label} "
+    if len(readings) > 1 and not alike:
+        label = next(clean(reading.metric) for own, reading in readings if own is run)
+    of = "" if len(readings) > 1 and alike else f"{label} "
     yield f"  {of}{'lowest' if falls else 'best'} ", Role.MUTED
     yield format_value(value), Role.VALUE
     if len(readings) > 1:
         name = clean(run.name[listing.shared :])
         yield f" ({fit(name, min(cell_width(name), _LONGEST_NAME), 'ends')})", Role.MUTED
+
+
+def _are_alike(runs: Sequence[Run], readings: Sequence[tuple[Run, MetricReading]]) -> bool:
+    """Return whether the values of runs can be averaged: the metric has one name, and the settings are equal except for
+    the seed and texts with the run's name; without any settings, the metrics of the runs are the same."""
+    if len({reading.metric for _, reading in readings}) > 1:
+        return False
+    settings = [_flat_settings(run) for run in runs]
+    if not any(settings):
+        return len({frozenset(run.metrics) for run in runs}) == 1
+    return len({settings_key(run.name, own) for run, own in zip(runs, settings, strict=True)}) == 1
 
 
 def _label(reading: MetricReading) -> str:
