@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -31,6 +31,7 @@ from tuimon.reader.discovery import Discovery
 from tuimon.reader.follow import Followed
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
+from tuimon.reader.trainings import Trainings
 from tuimon.sources import filesystem
 from tuimon.sources.files import open_regular
 from tuimon.sources.grouped_files import GroupedFile, Member, RunGroup, natural_order
@@ -102,6 +103,9 @@ class RunAssembly:
         self._run_names: dict[int, str] = {}
         self._mounts = filesystem.Mounts()
         self._swanlab_names = SwanLabNames()
+        self._trainings = Trainings()
+        self._runs_themselves: set[str] = set()
+        """Paths of texts with points of several trainings above other runs; each training is a run."""
 
     def __contains__(self, path: object) -> bool:
         """Is the file at this path followed, unassigned or left out?"""
@@ -124,7 +128,10 @@ class RunAssembly:
 
     def add(self, new_logs: Iterable[tuple[FoundFile, Format]]) -> Iterator[Event]:
         """Follow new logs. Yields RunFound before the streams of the run, which are in the order of their names."""
-        formats = {file.path: (file, log_format) for file, log_format in new_logs}
+        yield from self._group({file.path: (file, log_format) for file, log_format in new_logs})
+
+    def _group(self, formats: dict[str, tuple[FoundFile, Format]], undecided: Container[str] = ()) -> Iterator[Event]:
+        """Group all logs and follow new ones. undecided: paths of followed logs that can be in another run now."""
         formats |= {path: (item.file, item.format) for path, item in self.unassigned.items()}
         names = self._recognition.metric_names
         unknown = frozenset[str]()
@@ -135,9 +142,16 @@ class RunAssembly:
             path: as_grouped(path, log_format, file.modified, names.get(path, unknown))
             for path, (file, log_format) in formats.items()
         }
-        known = [group for group in self._groups if group.path in self.runs]
-        self._groups = group_runs(files.values(), self._roots, known)
-        self._with_metrics = {g.path for g in self._groups if not all(files[m.path].companion for m in g.members)}
+        for path in self._runs_themselves:
+            files[path] = replace(files[path], companion=False)
+        known = [
+            replace(group, members=tuple(m for m in group.members if m.path not in undecided))
+            for group in self._groups
+            if group.path in self.runs
+        ]
+        self._trainings.formats |= {path: log_format for path, (_, log_format) in formats.items()}
+        self._groups = group_runs(files.values(), self._roots, known, self._trainings)
+        self._with_metrics = {group.path for group in self._groups if group.has_metrics}
         for group in self._groups:
             for moved in [self._by_path[m.path] for m in group.members if self._was_elsewhere(m, group)]:
                 formats[moved.path] = moved.since, moved.format
@@ -166,6 +180,10 @@ class RunAssembly:
         item = self.unassigned[path]
         if (owner := self._run_named(item)) is not None:
             return (yield from self._join(item, owner))
+        if texts := self._of_several_trainings(item):
+            self._runs_themselves.update(texts)
+            yield from self._group({})
+            return [self._by_path[text] for text in texts if text in self._by_path]
         group = item.group
         yield from self._announce_run(group)
         self._with_metrics.add(group.path)
@@ -173,6 +191,29 @@ class RunAssembly:
         for item in items:
             yield from self._follow(group, item.member, item.file, item.format)
         return [self._by_path[item.member.path] for item in items if item.member.path in self._by_path]
+
+    def is_undecided(self, path: str) -> bool:
+        """Return whether a log had too few points to know whether it is of another training than its directory."""
+        return path in self._trainings.undecided
+
+    def decide(self, path: str) -> Generator[Event, None, list[Followed]]:
+        """Move a log that has more points now to a run of its own, or another one, if it is of another training.
+
+        Returns the log that is to be read from its beginning then."""
+        before = self._by_path.get(path)
+        yield from self._group({}, {path})
+        after = self._by_path.get(path)
+        return [] if after is None or after is before else [after]
+
+    def _of_several_trainings(self, item: UnassignedFile) -> list[str]:
+        """Return the paths of the texts beside an unassigned one that name no run, if they are of several trainings."""
+        texts = [
+            other
+            for other in self.unassigned.values()
+            if other.group is item.group and other.is_text and self._run_named(other) is None
+        ]
+        files = [as_grouped(other.file.path, other.format) for other in texts if other.format is item.format]
+        return list(self._trainings.of(files))
 
     def _join(self, item: UnassignedFile, run: int) -> Generator[Event, None, list[Followed]]:
         """Make a text a log of a run. Returns it if it has to be read from its beginning."""

@@ -186,9 +186,18 @@ class Collector:
     def _events(self, followed: Followed, items: Iterable[Item]) -> Iterator[Event]:
         """The items of a log as events. An unassigned text with a point in it is read again, as a run or as a log of
         the run that it names."""
-        if followed.path in self._assembly.unassigned:
+        undecided = self._assembly.is_undecided(followed.path)
+        if undecided or followed.path in self._assembly.unassigned:
             items = list(items)
-            if any(isinstance(item, Points) for item in items):
+            has_points = any(isinstance(item, Points) for item in items)
+            if undecided and has_points:
+                for log in (yield from self._assembly.decide(followed.path)):
+                    yield from self._read(log)
+                if not self._assembly.is_followed(followed):
+                    return
+            if followed.path not in self._assembly.unassigned:
+                pass
+            elif has_points:
                 for log in (yield from self._assembly.promote(followed.path)):
                     yield from self._read(log)
                 if not self._assembly.is_followed(followed):

@@ -54,6 +54,8 @@ class RunGroup(Struct, frozen=True):
     name: str
     members: tuple[Member, ...]
     """Sorted by source, then by path."""
+    has_metrics: bool = False
+    """Whether it is a run by itself: a file has metrics of its own, or is a text that is known to be a run."""
 
 
 class Located(Struct):

@@ -18,6 +18,7 @@ def with_known(groups: dict[Home, list[Located]], known: Sequence[RunGroup]) -> 
     paths = _known_paths(groups, places)
     members: dict[str, list[Member]] = defaultdict(list)
     roots: dict[str, str] = {}
+    with_metrics: set[str] = set()
     for (base, parts), items in groups.items():
         path = paths.get((base, parts)) or posixpath.join(base, *parts)
         is_run = has_metrics(items)
@@ -27,10 +28,17 @@ def with_known(groups: dict[Home, list[Located]], known: Sequence[RunGroup]) -> 
             moves = is_run and item.file.companion and layout.job_number(posixpath.basename(item.file.path))
             run, prefix = own if moves else places.get(item.file.path, own)
             roots.setdefault(run, base)
+            if not item.file.companion:
+                with_metrics.add(run)
             members[run].append(Member(item.file.path, item.source, prefix, item.joined))
     names = run_names(members, {run.path: run.name for run in known}, roots)
     return tuple(
-        RunGroup(path, names[path], tuple(sorted(members[path], key=lambda member: (member.source, member.path))))
+        RunGroup(
+            path,
+            names[path],
+            tuple(sorted(members[path], key=lambda member: (member.source, member.path))),
+            path in with_metrics,
+        )
         for path in sorted(members, key=natural_order)
     )
 

@@ -20,7 +20,8 @@ A file belongs to the run directory that remains when the facets at the end of i
 5. Ranks. The logs of a job's processes are one run: torchrun's attempt directories, and Ray's sessions of several nodes
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
-   ppo_seed1.jsonl).
+   ppo_seed1.jsonl), files of different trainings by their content (slurm-1001.out next to slurm-1002.out; see
+   `Trainings`), and files that are given by name, if there are several of these.
    Tables of two trainings by their headers are two runs: both have the training and the validation value of a common
    metric, and each has such a pair of values that the other lacks (loss and accuracy; loss and mae).
 
@@ -34,10 +35,12 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.sources import layout
 from tuimon.sources.grouped_files import (
@@ -57,17 +60,38 @@ SAME_TIME = 5.0
 """Difference (s) of time stamps up to which they do not decide which of two files was finished first."""
 
 
+class Trainings(Protocol):
+    """Knows which files of one directory and one format are of different trainings."""
+
+    def of(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
+        """Return a name for the training of each file, by path; {} unless there are several trainings.
+
+        Files without points whose training is not known are missing."""
+        ...
+
+    def each(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
+        """Return a name for each file, by path, so that it is a run of its own; {} for the files of one job."""
+        ...
+
+
 def group_runs(
-    files: Iterable[GroupedFile], roots: Sequence[str], known: Sequence[RunGroup] = ()
+    files: Iterable[GroupedFile],
+    roots: Sequence[str],
+    known: Sequence[RunGroup] = (),
+    trainings: Trainings | None = None,
 ) -> tuple[RunGroup, ...]:
     """The runs, sorted by path.
 
-    roots: the given paths, absolute; each file is below one of them. known: groups of the previous call."""
+    roots: the given paths, absolute; each file is below one of them. known: groups of the previous call. trainings:
+    without it the files of a directory are of one training."""
     located = [_locate(file, roots) for file in files]
     _find_parts(located)
     _split_named_files(located)
     _split_facets(located)
     _split_other_trainings(located)
+    if trainings is not None:
+        _split_given_files(located, roots, trainings)
+        _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
     groups: dict[Home, list[Located]] = defaultdict(list)
     for item in located:
         groups[item.home].append(item)
@@ -75,6 +99,8 @@ def group_runs(
     _join_twins(groups)
     _join_named_files(groups)
     _join_companions(groups)
+    if trainings is not None:
+        _split_texts(groups, trainings)
     for home, holder in homes_of_jobs({home: has_metrics(items) for home, items in groups.items()}).items():
         groups[holder] += groups.pop(home)
     return with_known(groups, known)
@@ -200,6 +226,54 @@ def _split_named_files(located: list[Located]) -> None:
             for item in items:
                 base, parts = item.directory
                 item.home = (base, (*parts, posixpath.basename(item.file.joined or item.file.path)))
+
+
+def _split_given_files(located: list[Located], roots: Sequence[str], trainings: Trainings) -> None:
+    """Make files that are given by name runs of their own, if there are several."""
+    given = [item for item in located if item.file.path in roots and not _is_part(item)]
+    if len(given) > 1:
+        for items in _by_directory(given).values():
+            _set_homes(items, trainings.each([item.file for item in items]))
+
+
+def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
+    """Make files of one directory and format that are of different trainings runs of their own."""
+    at_home = [item for item in located if not _is_part(item)]
+    for items in _by_directory(at_home).values():
+        if len(items) > 1:
+            _set_homes(items, trainings.of([item.file for item in items]))
+
+
+def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
+    """Make console texts of different trainings runs of their own, unless runs with metrics are below them."""
+    runs = [_bare(home) for home, items in groups.items() if has_metrics(items)]
+    above = {(base, parts[:length]) for base, parts in runs for length in range(len(parts) + 1)}
+    for home in [home for home in groups if not (has_metrics(groups[home]) or _bare(home) in above)]:
+        items = groups.pop(home)
+        _split_trainings((item for item in items if not item.file.beside), trainings)
+        for item in items:
+            groups[item.home].append(item)
+
+
+def _is_part(item: Located) -> bool:
+    """Is the file a part of a source with other files: an event file, a file of a tracker's directory?"""
+    return item.file.directory_is_source or bool(item.file.source)
+
+
+def _by_directory(items: Iterable[Located]) -> dict[tuple[Home, str], list[Located]]:
+    found: dict[tuple[Home, str], list[Located]] = defaultdict(list)
+    for item in items:
+        found[item.directory, item.file.format].append(item)
+    return found
+
+
+def _set_homes(items: Iterable[Located], names: Mapping[str, str]) -> None:
+    """Make files runs of these names; a text with a name is a run like a file with metrics."""
+    for item in items:
+        if name := names.get(item.file.path):
+            base, parts = item.directory
+            item.home = base, (*parts, name)
+            item.file = replace(item.file, companion=False)
 
 
 def _split_facets(located: list[Located]) -> None:

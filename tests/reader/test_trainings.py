@@ -1,0 +1,179 @@
+"""Files of one directory become one run for each training."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from support.event_reading import read_all
+
+from tuimon.reader import Collector
+from tuimon.store import Run, Store
+
+Curve = Callable[[int], float]
+
+
+class Watched:
+    """A collector, and a store of its events."""
+
+    def __init__(self, *roots: Path) -> None:
+        self._collector = Collector([str(root) for root in roots])
+        self._store = Store()
+        self.look()
+
+    def look(self) -> None:
+        for event in read_all(self._collector):
+            self._store.apply(event)
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        return {run.name: run for run in self._store.snapshot().runs}
+
+    @property
+    def files(self) -> set[frozenset[str]]:
+        """Names of the files of each run that are still read."""
+        return {
+            frozenset(
+                os.path.basename(view.info.path)
+                for view in run.streams
+                if view.status is None or view.status.state != "superseded"
+            )
+            for run in self._store.snapshot().runs
+        } - {frozenset()}
+
+
+def steady(rate: float) -> Curve:
+    return lambda step: round(3 / (1 + rate * step) + step % 7 * 0.001, 4)
+
+
+def lines(steps: Iterable[int], loss: Curve, total: int = 100) -> str:
+    return "".join(f"step {step}/{total} loss={loss(step):.4f} reward={1 - loss(step) / 3:.4f}\n" for step in steps)
+
+
+def rows(steps: Iterable[int], loss: Curve) -> str:
+    return "".join(json.dumps({"step": step, "loss": loss(step)}) + "\n" for step in steps)
+
+
+def one_run_each(*names: str) -> set[frozenset[str]]:
+    return {frozenset({name}) for name in names}
+
+
+SLOW, MEDIUM, FAST = steady(0.02), steady(0.06), steady(0.2)
+
+
+@pytest.mark.parametrize("names", [("slurm-1001.out", "slurm-1002.out", "slurm-1003.out"), ("a.log", "b.log", "c.log")])
+def test_logs_of_different_trainings_are_runs_of_their_own(tmp_path: Path, names: tuple[str, str, str]) -> None:
+    for name, loss, last in zip(names, (SLOW, MEDIUM, FAST), (100, 80, 60), strict=True):
+        (tmp_path / name).write_text(f"Starting job on node01\n{lines(range(1, last + 1), loss)}")
+    watched = Watched(tmp_path)
+    assert watched.files == one_run_each(*names)
+    last = [run.curve("loss").steps[-1] for _, run in sorted(watched.runs.items())]
+    assert last == [100, 80, 60]
+
+
+@pytest.mark.parametrize("text", [rows, lambda steps, loss: "step,loss\n" + "".join(f"{s},{loss(s)}\n" for s in steps)])
+def test_metric_files_of_different_trainings_are_runs_of_their_own(
+    tmp_path: Path, text: Callable[[Iterable[int], Curve], str]
+) -> None:
+    suffix = "jsonl" if text is rows else "csv"
+    names = [f"train_{number}.{suffix}" for number in (1001, 1002, 1003)]
+    for name, loss in zip(names, (SLOW, MEDIUM, FAST), strict=True):
+        (tmp_path / name).write_text(text(range(1, 21), loss))
+    assert Watched(tmp_path).files == one_run_each(*names)
+
+
+def test_output_and_errors_of_a_job_are_one_run(tmp_path: Path) -> None:
+    for number, loss in ((1001, SLOW), (1002, FAST)):
+        (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
+        (tmp_path / f"slurm-{number}.err").write_text("UserWarning: something\n")
+    assert Watched(tmp_path).files == {
+        frozenset({"slurm-1001.out", "slurm-1001.err"}),
+        frozenset({"slurm-1002.out", "slurm-1002.err"}),
+    }
+
+
+@pytest.mark.parametrize("first", [51, 41])
+def test_a_job_that_resumes_another_continues_its_run(tmp_path: Path, first: int) -> None:
+    (tmp_path / "slurm-1001.out").write_text(lines(range(1, 51), SLOW))
+    (tmp_path / "slurm-1002.out").write_text(lines(range(first, 101), lambda step: SLOW(step) + 0.002))
+    watched = Watched(tmp_path)
+    assert watched.files == {frozenset({"slurm-1001.out", "slurm-1002.out"})}
+    (run,) = watched.runs.values()
+    assert run.curve("loss").steps[-1] == 100
+
+
+def test_a_resumed_job_continues_its_run_beside_another_training(tmp_path: Path) -> None:
+    (tmp_path / "slurm-1001.out").write_text(lines(range(1, 51), SLOW))
+    (tmp_path / "slurm-1002.out").write_text(lines(range(41, 101), SLOW))
+    (tmp_path / "slurm-1003.out").write_text(lines(range(1, 101), FAST))
+    assert Watched(tmp_path).files == {frozenset({"slurm-1001.out", "slurm-1002.out"}), frozenset({"slurm-1003.out"})}
+
+
+@pytest.mark.parametrize("names", [("console.log", "copy.log"), ("rank_0.log", "rank_1.log"), ("train.log", "val.log")])
+def test_files_of_one_training_are_one_run(tmp_path: Path, names: tuple[str, str]) -> None:
+    equal = names[1] == "copy.log"
+    for name, loss in zip(names, (SLOW, SLOW if equal else steady(0.021)), strict=True):
+        (tmp_path / name).write_text(lines(range(1, 31), loss))
+    assert Watched(tmp_path).files == {frozenset(names)}
+
+
+def test_files_with_other_metrics_are_one_run(tmp_path: Path) -> None:
+    (tmp_path / "trainer.log").write_text(lines(range(1, 31), SLOW))
+    (tmp_path / "orchestrator.log").write_text("".join(f"step {n}/100 tokens={n * 7} tps={n % 5}\n" for n in range(30)))
+    assert len(Watched(tmp_path).files) == 1
+
+
+def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> None:
+    first, second = tmp_path / "slurm-1001.out", tmp_path / "slurm-1002.out"
+    first.write_text(lines(range(1, 31), SLOW))
+    watched = Watched(tmp_path)
+    (name,) = watched.runs
+    second.write_text("Starting job 1002\n")
+    watched.look()
+    assert list(watched.runs) == [name]
+    for count in range(1, 12):
+        second.write_text(f"Starting job 1002\n{lines(range(1, count + 1), FAST)}")
+        watched.look()
+    assert watched.files == one_run_each("slurm-1001.out", "slurm-1002.out")
+    assert list(watched.runs) == [name, "slurm-1002.out"]
+    assert [len(run.curve("loss")) for run in watched.runs.values()] == [30, 11]
+
+
+def test_a_second_job_that_resumes_stays_in_the_run(tmp_path: Path) -> None:
+    first, second = tmp_path / "slurm-1001.out", tmp_path / "slurm-1002.out"
+    first.write_text(lines(range(1, 31), SLOW))
+    watched = Watched(tmp_path)
+    second.write_text("Starting job 1002\n")
+    for count in range(1, 12):
+        second.write_text(f"Starting job 1002\n{lines(range(28, 28 + count), SLOW)}")
+        watched.look()
+        assert len(watched.runs) == 1
+    (run,) = watched.runs.values()
+    assert run.curve("loss").steps.tolist() == list(range(1, 39))
+
+
+def test_logs_of_different_trainings_beside_other_runs(tmp_path: Path) -> None:
+    for name in ("ppo", "grpo"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_text(rows(range(10), steady(len(name))))
+    for number, loss in ((1001, SLOW), (1002, MEDIUM), (1003, FAST)):
+        (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
+    expected = [*one_run_each("slurm-1001.out", "slurm-1002.out", "slurm-1003.out")]
+    assert Watched(tmp_path).files == {*expected, frozenset({"metrics.jsonl"})}
+
+
+def test_files_given_by_name_are_runs_of_their_own(tmp_path: Path) -> None:
+    paths = [tmp_path / "b.out", tmp_path / "a.out"]
+    for path in paths:
+        path.write_text(lines(range(1, 21), SLOW))
+    assert sorted(Watched(*paths).runs) == ["a.out", "b.out"]
+
+
+def test_files_of_ranks_given_by_name_are_one_run(tmp_path: Path) -> None:
+    paths = [tmp_path / f"rank_{rank}.log" for rank in range(4)]
+    for path in paths:
+        path.write_text(lines(range(1, 21), SLOW))
+    assert len(Watched(*paths).runs) == 1
