@@ -49,9 +49,9 @@ def test_a_run_with_nan_exits_with_4_and_the_reason() -> None:
     assert done.stdout.splitlines()[-1].startswith(("1 active alert in", "2 active alerts in", "3 active alerts in"))
 
 
-def test_nan_in_one_of_several_tables_is_the_reason() -> None:
+def test_nan_in_one_of_several_tables_is_that_of_its_run() -> None:
     done = run("check", str(DATA / "csv" / "keras"), expect=4)
-    assert "training_nan.csv: loss is NaN since step 3 (1 NaN of 4 points)" in done.stdout
+    assert "critical  training_nan.csv: loss is NaN since step 3 (1 NaN of 4 points)" in done.stdout
 
 
 @pytest.mark.parametrize("name", HEALTHY)
