@@ -105,3 +105,19 @@ def test_number_of_labels_is_bounded() -> None:
     metrics = series(feed(decoder, text.encode()))
     assert len(metrics) < 4200
     assert sum(map(len, metrics.values())) == 6000
+
+
+@pytest.mark.parametrize("time", ["", "[2026-11-25 06:54:00] ", "2026-11-25 06:54:00,123 - INFO - "])
+@pytest.mark.parametrize("rank", ["rank {} ", "rank {}: ", "Rank {}, ", "[rank {}] "])
+def test_lines_with_a_rank_before_their_step_are_read(time: str, rank: str) -> None:
+    def text(ranks: range) -> str:
+        return "".join(f"{time}{rank.format(r)}step {s} loss {s}.{r}\n" for s in (1, 2) for r in ranks)
+
+    assert read(text(range(5, 6))) == {"loss": [(1, "1.5"), (2, "2.5")]}
+    several = read(text(range(3)))
+    assert several["loss"] == [(1, "1.0"), (2, "2.0")]
+    assert several["rank 2/loss"] == [(1, "1.2"), (2, "2.2")]
+
+
+def test_ranks_of_a_retrieval_are_no_labels() -> None:
+    assert "rank 1" not in str(read("epoch 3 loss 0.5\nRank 1: 94.5%\nRank 5: 98.0%\nepoch 4 loss 0.4\n"))

@@ -177,3 +177,18 @@ def test_files_of_ranks_given_by_name_are_one_run(tmp_path: Path) -> None:
     for path in paths:
         path.write_text(lines(range(1, 21), SLOW))
     assert len(Watched(*paths).runs) == 1
+
+
+def test_texts_of_ranks_beside_other_runs_are_a_run(tmp_path: Path) -> None:
+    for name in ("ppo", "grpo"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_text(rows(range(10), steady(len(name))))
+    (tmp_path / "live").mkdir()
+    for rank in range(4):
+        text = "".join(
+            f"[2026-11-25 06:54:{s}] rank {rank} step {s} loss {SLOW(s) + rank / 1000}\n" for s in range(10, 20)
+        )
+        (tmp_path / "live" / f"rank_{rank:02}.log").write_text(f"node01 rank {rank} of 4 starting\n{text}")
+    watched = Watched(tmp_path)
+    assert sorted(watched.runs) == ["grpo", "live", "ppo"]
+    assert watched.runs["live"].point_count == 40

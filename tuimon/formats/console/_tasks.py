@@ -5,6 +5,7 @@
     [pod/trainer-3/main] line                  kubectl logs --prefix
     trainer-3  | line                          docker compose logs
      3: line                                   srun --label; with P0 before it in a heterogeneous job
+    [12:00:05] rank 3 step 7 loss 0.5          a script's own words, also "rank 3: step"; only before a counter
 
 A line may have several labels (torchrun below srun). Both streams of a task are one. A number with a colon is a label
 only once a number has occurred again, or before a traceback or a bar that is redrawn: lines that are merely numbered
@@ -36,6 +37,11 @@ _LABEL = re.compile(
     rb")"
 )
 _NUMBER = re.compile(rb" {0,5}((?:P\d{1,3} {1,6})?\d{1,6}): ")
+_RANK = re.compile(
+    rb"((?:\[[^][]{1,80}\]:?\s{1,4}|[\d:.,TZ/+-]{5,40}\s{1,4}|(?:INFO|DEBUG|WARNING)\b:?\s{1,4}|-\s){0,6})"
+    rb"(?:\[(?i:rank) (\d{1,6})\]:?|(?i:rank) (\d{1,6})(?: ?[:,|-])?)\s(?=\s{0,4}\[?" + _COUNTS + rb")"
+)
+"""A rank after the fields of a logging module, and before a counter: "Rank 1: 94.5%" is a result of a retrieval."""
 _TRACEBACK = b"Traceback (most recent call last)"
 _HELD_LINES, _HELD_BYTES = 4096, 1 << 20
 NUMBER_STARTS = frozenset(b" P0123456789")
@@ -88,6 +94,14 @@ class Labels:
 
     def split(self, raw: bytes, offset: int) -> tuple[str, bytes]:
         """Return (label or "", line without it) of the line, or state of a redrawn line, at this offset."""
+        label, text = self._split(raw, offset)
+        if b"ank " in text[:_WITHIN] and not self.doubtful and (match := _RANK.match(text)):
+            number = match[match.lastindex or 0].decode()
+            return label or f"rank {number}", match[1] + text[match.end() :]
+        return label, text
+
+    def _split(self, raw: bytes, offset: int) -> tuple[str, bytes]:
+        """Return (label at the beginning or "", line without it)."""
         self.doubtful = False
         if raw[0] in _FIRST or (raw[0] in _LETTERS and b"|" in raw[:_WITHIN]):
             label, length = self._read(raw)
