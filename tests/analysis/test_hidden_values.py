@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.analysis.hidden_values import hidden_values
+from tuimon.analysis.hidden_values import hidden_conflict, hidden_values
 from tuimon.exports.metrics import summarise
-from tuimon.exports.summary import odd_text
+from tuimon.exports.summary import facts_of, odd_text
 from tuimon.monitor.local import LocalMonitor
 
 NAN = math.nan
@@ -35,10 +35,9 @@ def write_lines(path: Path, values: list[float]) -> None:
     path.write_text("".join(json.dumps({"step": s, "loss": v}) + "\n" for s, v in enumerate(values) if v == v))
 
 
-def test_nan_in_another_table_of_the_directory(tmp_path: Path) -> None:
-    """Three fits of one script, one table each: same metrics, other values at the same steps."""
-    write_table(tmp_path / "training.csv", [1 / (1 + epoch) for epoch in range(30)])
-    write_table(tmp_path / "training_append.csv", [0.04] * 20)
+def test_nan_in_another_file_of_the_run(tmp_path: Path) -> None:
+    """Other values at the same steps."""
+    write_lines(tmp_path / "metrics.jsonl", [1 / (1 + epoch) for epoch in range(30)])
     write_table(tmp_path / "training_nan.csv", [0.9, 0.7, 0.5, NAN])
     messages, remark, hidden = alerts_and_counts(tmp_path)
     assert messages == ["loss is NaN since step 3 in training_nan.csv (1 NaN of 4 points)"]
@@ -46,12 +45,30 @@ def test_nan_in_another_table_of_the_directory(tmp_path: Path) -> None:
 
 
 def test_a_step_that_is_nan_in_two_sources_counts_once(tmp_path: Path) -> None:
-    write_table(tmp_path / "a.csv", [1 / (1 + epoch) for epoch in range(30)])
+    write_lines(tmp_path / "a.jsonl", [1 / (1 + epoch) for epoch in range(30)])
     for name in ("b.csv", "c.csv"):
         write_table(tmp_path / name, [0.9, 0.7, NAN, 0.5])
     messages, remark, hidden = alerts_and_counts(tmp_path)
     assert len(messages) == 1
     assert (remark, hidden) == ("1 NaN in b.csv", [("b.csv", [2])])
+
+
+@pytest.mark.parametrize(
+    ("table", "wanted"),
+    [
+        ([1.0, 0.5, 0.25], ""),
+        ([1.0, 0.5, 0.75], "1 value of 1 file conflicts and is hidden"),
+        ([3.0, 2.0, 1.0, 0.5], "3 values of 1 file conflict and are hidden"),
+    ],
+)
+def test_values_that_conflict_are_counted(tmp_path: Path, table: list[float], wanted: str) -> None:
+    write_lines(tmp_path / "metrics.jsonl", [1.0, 0.5, 0.25])
+    write_table(tmp_path / "metrics.csv", table)
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    [run] = monitor.snapshot().runs
+    assert hidden_conflict(run) == wanted
+    assert dict(facts_of(run, 0.0)).get("conflict", "").startswith(wanted)
 
 
 @pytest.mark.parametrize(

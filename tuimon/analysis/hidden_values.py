@@ -1,4 +1,6 @@
-"""NaN and infinities of a metric that its curve does not show, because another source is drawn at their steps.
+"""Values of a metric that its curve does not show, because another source is drawn at their steps.
+
+`hidden_conflict` counts the values that differ from those drawn, `hidden_values` finds NaN and infinities.
 
 Several files of a run can hold one metric. The best of them is drawn, so a NaN of another file would go unnoticed. Two
 kinds of values are left out, because they are no failure of the training. Of a source that otherwise agrees with the
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.words import conflict_text
 from tuimon.model.points import Indices
 from tuimon.store import Curve, Run
 
@@ -35,6 +38,15 @@ class HiddenValues(Struct, frozen=True):
     @property
     def infinity_count(self) -> int:
         return len(self.rows) - self.nan_count
+
+
+def hidden_conflict(run: Run) -> str:
+    """Return "N values of M files conflict and are hidden" for a run, or "" if all sources agree."""
+    if len({view.info.source for view in run.streams if view.point_count}) < 2:
+        return ""
+    found = [disagreement for metric in run.metrics for disagreement in run.curve(metric).disagreements]
+    values, files = sum(item.steps for item in found), len({item.source for item in found})
+    return conflict_text(values, files) if values else ""
 
 
 def hidden_values(run: Run, metric: str) -> Iterator[HiddenValues]:

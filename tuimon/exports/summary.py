@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
+from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -171,6 +172,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
             yield name, f"{count}, the last at step {logged.last_step}"
     yield "logged", _logged(run)
+    if count_entries and (conflict := hidden_conflict(run)):
+        yield "conflict", f"{conflict}; doctor --metric NAME shows them"
 
 
 def _logged(run: Run) -> str:

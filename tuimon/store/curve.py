@@ -75,9 +75,9 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
     gap: int = -1
     """The position in `restarts` that is a gap (history not read yet) rather than a restart; -1 if there is no gap."""
     _read_superseded: Superseded | None = None
-    _find_disagreement: Callable[[], Disagreement | None] | None = None
-    _disagreement: list[Disagreement | None] = field(default_factory=list)
-    """Result of `_find_disagreement`, once computed: it is requested in each redraw."""
+    _find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None
+    _disagreements: list[tuple[Disagreement, ...]] = field(default_factory=list)
+    """Result of `_find_disagreements`, once computed: it is requested in each redraw."""
     _time_order: list[_TimeOrder | None] = field(default_factory=list)
     """Points by wall time, once computed; None inside if the curve itself is in that order."""
     _superseded_curve: list[Curve] = field(default_factory=list)
@@ -97,7 +97,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         sources: tuple[str, ...] = (),
         origin: float | None = None,
         read_superseded: Superseded | None = None,
-        find_disagreement: Callable[[], Disagreement | None] | None = None,
+        find_disagreements: Callable[[], tuple[Disagreement, ...]] | None = None,
         filled: int = 0,
         gap: int = -1,
         superseded_curve: list[Curve] | None = None,
@@ -129,7 +129,7 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
             filled,
             gap,
             read_superseded,
-            find_disagreement,
+            find_disagreements,
             _superseded_curve=[] if superseded_curve is None else superseded_curve,
         )
 
@@ -215,11 +215,16 @@ class Curve(Struct, frozen=True, eq=False, weakref=True):
         return self._index.mean_variance(self.values)
 
     @property
+    def disagreements(self) -> tuple[Disagreement, ...]:
+        """The first step at which each other source of the metric has a different value. Computed on first access."""
+        if not self._disagreements:
+            self._disagreements.append(self._find_disagreements() if self._find_disagreements else ())
+        return self._disagreements[0]
+
+    @property
     def disagreement(self) -> Disagreement | None:
-        """First step at which another source of the metric has a different value, or None. Computed on first access."""
-        if not self._disagreement:
-            self._disagreement.append(self._find_disagreement() if self._find_disagreement else None)
-        return self._disagreement[0]
+        """First step at which another source of the metric has a different value, or None."""
+        return min(self.disagreements, key=lambda disagreement: disagreement.step, default=None)
 
     def superseded_points(self) -> tuple[Steps, Floats, Floats]:
         """Return steps, values and wall times of the points not drawn, in logged order. Computed at each call."""

@@ -201,7 +201,7 @@ class CurveBuilder:
             sources=sources,
             origin=self._origin,
             read_superseded=partial(superseded_points, self._slices(source)) if joined.superseded else None,
-            find_disagreement=partial(self._disagreement, order) if len(order) > 1 else None,
+            find_disagreements=partial(self._disagreements, order) if len(order) > 1 else None,
             gap=joined.gap,
             superseded_curve=joined.superseded_curve,
         )
@@ -239,7 +239,7 @@ class CurveBuilder:
             sources=curve.sources,
             origin=curve.origin,
             read_superseded=curve.superseded_points if curve.superseded else None,
-            find_disagreement=lambda: curve.disagreement,
+            find_disagreements=lambda: curve.disagreements,
             filled=plan.added,
             superseded_curve=plan.best.superseded_curve,
         )
@@ -260,8 +260,8 @@ class CurveBuilder:
         comparison.extend(ours.length, theirs.length, read_superseded)
         return comparison
 
-    def _disagreement(self, order: tuple[MetricSource, ...]) -> Disagreement | None:
-        """Return the first disagreement of the first source with another; at one step the better source counts."""
+    def _disagreements(self, order: tuple[MetricSource, ...]) -> tuple[Disagreement, ...]:
+        """Return the first disagreement of the first source with each other one, the better sources first."""
         disagreements: list[Disagreement] = []
         best = order[0]
         with self._cache.lock:
@@ -275,7 +275,7 @@ class CurveBuilder:
                 comparison = self._compared(best, other)
                 if comparison.first is not None and not _on_another_axis(ours, theirs, comparison):
                     disagreements.append(Disagreement(*comparison.first, other.source, comparison.differing))
-        return min(disagreements, key=lambda disagreement: disagreement.step, default=None)
+        return tuple(disagreements)
 
 
 def _first(source: MetricSource, ranked: Sequence[MetricSource]) -> tuple[MetricSource, ...]:

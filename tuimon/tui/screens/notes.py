@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.words import damage_text
 from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -20,6 +21,8 @@ _RESOLVED = 20
 """Number of resolved alerts that are listed, the newest."""
 _RUNS = 20
 """Number of runs whose files are listed, besides the run that is shown."""
+_COMPARED_METRICS = 1000
+"""Maximum number of metrics whose files are compared for the list."""
 _ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
 
 
@@ -94,6 +97,8 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]
             yield Entry(())
             yield Entry(((clean(run.name), Role.TITLE), (f"  {shown_path(run.path)}", Role.MUTED)))
             yield from (Entry(row) for row in _files(run))
+            if shown is not None and run.id == shown.id and (conflict := _conflict(run)):
+                yield Entry(((f"  {conflict}", Role.WARNING),))
 
 
 def _urgency(alert: Alert, shown: Run | None) -> tuple[int, bool, int, int]:
@@ -107,6 +112,13 @@ def _alert(alert: Alert, names: Mapping[int, str]) -> Iterator[Entry[Alert]]:
     yield Entry((*head, (clean(alert.message), role)), alert)
     if alert.hint:
         yield Entry(((f"    {clean(alert.hint)}", Role.MUTED),), alert)
+
+
+def _conflict(run: Run) -> str:
+    """Return how many values conflict, or where to find it if there are too many metrics to compare them here."""
+    if len(run.metrics) > _COMPARED_METRICS:
+        return "too many metrics to compare files here: tuimon doctor counts values that conflict"
+    return hidden_conflict(run)
 
 
 def _files(run: Run) -> list[Row]:
