@@ -14,8 +14,15 @@ from tuimon.rollouts.library import Library
 
 
 def _copied(mirrored: Mirrored) -> set[str]:
-    """Return the names of the files that are not empty."""
-    return {name for name in mirrored.files() if (mirrored.here / name).stat().st_size}
+    """Return the names of the files that are not empty. A file that is being replaced by its copy may be missing."""
+    return {name for name in mirrored.files() if _size(mirrored.here / name)}
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _steps(*steps: int) -> set[str]:

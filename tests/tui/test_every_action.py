@@ -425,7 +425,7 @@ async def test_runs(tmp_path: Path) -> None:
         await t.press("seeds", "runs")
         table = (await t.on(RunListScreen)).table
         await t.pilot.press("home")
-        await t.press("run_mark", "run_mark", "run_mark", "runs")
+        await t.press("run_mark", "run_down", "run_mark", "run_down", "run_mark", "runs")
         assert len(table.runs) == 3
         assert [len(over.runs) for over in t.app.options.overlay] == [1, 1, 1]
         await t.press("over")
@@ -485,7 +485,7 @@ async def test_the_list_of_runs(tmp_path: Path) -> None:
         await t.press("run_metric")
         await t.type("")
         assert (t.app.state.runs.metric, t.app.state.runs.sort) == ("", "found")
-        await t.press("run_first", "run_mark")
+        await t.press("run_first", "run_mark", "run_down")
         assert (t.app.state.runs.marked, selected()) == ((table.runs[0].path,), names[1])
         await t.press("run_mark_all")
         assert t.app.state.runs.marked == ()

@@ -20,14 +20,13 @@ from __future__ import annotations
 import math
 import os
 import re
-import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
-from itertools import pairwise
 
+import numpy as np
 from msgspec import Struct
 
 from tuimon.errors import FormatError
@@ -297,10 +296,9 @@ def _are_alike(here: Sequence[float], there: Sequence[float]) -> bool:
     pairs = [pair for pair in zip(here, there, strict=True) if all(map(math.isfinite, pair))]
     if not pairs:
         return False
-    difference = statistics.median(abs(a - b) for a, b in pairs)
-    changes = [abs(second[0] - first[0]) for first, second in pairwise(pairs)]
-    noise = 3 * statistics.median(changes) if changes else 0.0
-    return difference <= max(noise, _LIKE * statistics.median(abs(a) for a, _ in pairs))
+    first, second = np.array(pairs, np.float64).T
+    noise = 3 * np.median(np.abs(np.diff(first))) if len(pairs) > 1 else 0.0
+    return bool(np.median(np.abs(first - second)) <= max(noise, _LIKE * np.median(np.abs(first))))
 
 
 def _decimals(values: Sequence[float]) -> int:
