@@ -48,11 +48,11 @@ def test_a_line_without_a_range_or_with_an_extreme_one_stays_in_the_chart(of: Ca
         assert ((values >= 0) & (values <= 1)).all()
 
 
-def test_metrics_of_one_unit_share_the_axis() -> None:
-    run = run_of({"critic/rewards/min": (STEPS, [0.0] * 101), "critic/rewards/max": (STEPS, [5.0] * 101)})
-    view = chart(run, "critic/rewards/min", "critic/rewards/max")
+@pytest.mark.parametrize("names", [("critic/rewards/min", "critic/rewards/max"), ("train/reward", "eval/reward")])
+def test_metrics_of_one_quantity_share_the_axis(names: tuple[str, str]) -> None:
+    view = chart(run_of({names[0]: (STEPS, [0.0] * 101), names[1]: (STEPS, [5.0] * 101)}), *names)
     assert view.y.high >= 5
-    assert [line.label for line in view.lines] == ["critic/rewards/min", "critic/rewards/max"]
+    assert [line.label for line in view.lines] == list(names)
 
 
 def test_a_metric_that_the_run_lacks_is_left_out() -> None:

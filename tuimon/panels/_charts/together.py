@@ -44,7 +44,8 @@ class TogetherPanel(Struct, frozen=True):
         """Return the chart. The legend has the range of each line, unless all have one unit and share the axis."""
         curves = [(name, curve) for name in self.metrics if (curve := drawn_curve(run, name)) is not None]
         series = [(name, meaning_in(run.metrics, name), curve) for name, curve in curves]
-        alike = len({(meaning.concept, meaning.unit) for _, meaning, _ in series}) == 1 and series[0][1].concept
+        quantities = {(meaning.concept.partition(".")[0], meaning.unit) for _, meaning, _ in series}
+        alike = len(quantities) == 1 and bool(series[0][1].concept)  # of reward.train and reward.val, the reward
         if not alike:
             options = with_options(options, y_scale="linear", y_range="full", y_fixed=(), thresholds=())
         view = chart_of(run, "together", series, size, symbols, options=options, label=lambda name: name, panel=self.id)
