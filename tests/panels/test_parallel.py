@@ -9,8 +9,8 @@ import pytest
 
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.hparam_rows import hparam_table
-from tuimon.panels.lists.parallel import parallel_rows
+from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows
+from tuimon.panels.lists.parallel import parallel_rows, quarters_row
 
 
 @pytest.mark.parametrize("symbols", list(Symbols))
@@ -38,7 +38,8 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
         assert crossed[-1] == len(flat) - 1
     assert flat[-1][8][1] is Role.ACCENT, "the selected run has the lowest reward"
     assert flat[0][8][1] is Role.GOOD, "the best run"
-    assert any(role is Role.MUTED for role in (row[50][1] for row in flat[8:13])), "1e-3 is in the middle of a log axis"
+    middle = Role.SERIES_1  # the quarter of its reward
+    assert any(row[50][1] is middle for row in flat[8:13]), "1e-3 is in the middle of a log axis"
 
 
 def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
@@ -58,3 +59,20 @@ def test_a_single_column_has_no_picture(tmp_path: Path) -> None:
         (tmp_path / f"run{number}" / "metrics.jsonl").write_text(f'{{"step": 0, "reward": {number}}}\n')
     table = hparam_table(open_run(tmp_path).runs)
     assert parallel_rows(table, table.rows, 0, 100, 20, Symbols.BRAILLE) == []
+
+
+def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Path) -> None:
+    for number in range(12):
+        (tmp_path / f"trial {number}").mkdir()
+        (tmp_path / f"trial {number}" / "metrics.jsonl").write_text(f'{{"step": 0, "loss": {number}}}\n')
+        (tmp_path / f"trial {number}" / "config.json").write_text(json.dumps({"lr": 12 - number}))
+    table = hparam_table(open_run(tmp_path).runs)
+    ordered = sort_rows(table, 0, False)
+    assert [run.name for run, _ in ordered] == [f"trial {number}" for number in range(12)]
+    flat = [
+        [role for text, role in row for _ in text] for row in parallel_rows(table, ordered, -1, 60, 27, Symbols.BRAILLE)
+    ]
+    on_first_axis = [row[8] for row in flat[2:-1] if row[8] is not Role.AXIS]
+    quarters = [role for _, role in quarters_row(table, Symbols.BRAILLE) if role is not Role.MUTED]
+    assert list(dict.fromkeys(reversed(on_first_axis))) == quarters
+    assert len(quarters) == 4

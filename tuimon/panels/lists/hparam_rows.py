@@ -15,6 +15,7 @@ from tuimon.analysis.comparing import MISSING, compared_settings
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._run_facts import heading_of, loss_of, objective_of, reward_of, settings_of
+from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
@@ -84,14 +85,20 @@ def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:
     return [(run, reading.metric) for run in runs if (reading := objective_of(run)) is not None]
 
 
+def result_column(table: HparamTable) -> int | None:
+    """Return the column of the objective, or else of the reward, or of the loss; None without any of them."""
+    name = next((name for name in ("objective", "reward", "loss") if name in table.columns), None)
+    return None if name is None else table.columns.index(name)
+
+
 def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[tuple[str, float, int]]:
     """Return (setting, Spearman's rank correlation with the objective, or else the reward, or the loss; number of runs)
     of the settings that are numbers, the strongest first, for at least _FEWEST runs that have both."""
-    metric = next((name for name in ("objective", "reward", "loss") if name in table.columns), None)
-    if metric is None:
+    measured_in = result_column(table)
+    if measured_in is None:
         return []
     result: list[tuple[str, float, int]] = []
-    measured = [number_of(row[table.columns.index(metric)]) for _, row in rows]
+    measured = [number_of(row[measured_in]) for _, row in rows]
     for column, name in enumerate(table.columns):
         if name in (NAME, *METRICS):
             continue
@@ -116,7 +123,10 @@ def _ranks(values: Sequence[float]) -> npt.NDArray[np.float64]:
 def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run, tuple[Any, ...]]]:
     """Return the rows sorted by a column: numbers before texts; rows without a value, or with NaN, come last."""
     known = [row for row in table.rows if _is_known(row[1][column])]
-    known.sort(key=lambda row: _key(row[1][column]), reverse=reverse)
+    if column == 0:
+        known.sort(key=lambda row: natural_order(row[1][column].lower()), reverse=reverse)
+    else:
+        known.sort(key=lambda row: _key(row[1][column]), reverse=reverse)
     return known + [row for row in table.rows if not _is_known(row[1][column])]
 
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from tuimon.draw.raster import glyphs
 from tuimon.draw.rows import fit_row
-from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, number_of
+from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
+from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, number_of, result_column
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
@@ -21,8 +21,10 @@ _AXIS_WIDTH = 16
 _MOST_RUNS = 2000
 _LOG_RATIO = 50.0
 """Ratio of the largest to the smallest value, all positive, from which an axis is logarithmic."""
-_OTHER, _BEST, _SELECTED = range(3)
-_ROLES = {_OTHER: Role.MUTED, _BEST: Role.GOOD, _SELECTED: Role.ACCENT}
+_OTHER, _BEST, _SELECTED = 0, 5, 6
+_ROLES = (Role.MUTED, *SERIES_ROLES[:4], Role.GOOD, Role.ACCENT)
+"""Colours of the lines, those in front last: runs without a result, runs by quarters of the result from the lowest to
+the highest, the run with the highest reward, the selected run."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -37,7 +39,8 @@ def parallel_rows(
 ) -> list[Row]:
     """Return `height` rows: names, highest values, lines, lowest values. rows: the runs that are listed.
 
-    The selected run and the one with the highest reward are in front. A line has a gap where a value is missing.
+    The colour of a line shows the quarter of the result of its run, see `quarters_row`. The selected run and the one
+    with the highest reward are in front. A line has a gap where a value is missing.
     """
     columns = _columns(table, rows, max((width - _AXIS_WIDTH) // _AXIS_WIDTH + 1, 1))
     tall = height - 3
@@ -47,7 +50,12 @@ def parallel_rows(
     step = (width - _AXIS_WIDTH) / (len(columns) - 1)
     places = [round(_AXIS_WIDTH / 2 + index * step) for index in range(len(columns))]
     heights = np.array([parts for parts, _, _ in scaled])
-    owners, masks = _drawn(heights, places, width, tall, selected, _best(table, rows), symbols)
+    layers = _quarters(table, rows[:_MOST_RUNS])
+    if (best := _best(table, rows)) >= 0:
+        layers[best] = _BEST
+    if 0 <= selected < len(layers):
+        layers[selected] = _SELECTED
+    owners, masks = _drawn(heights, places, width, tall, layers, symbols)
     codes, bar = glyphs(symbols).codes, "|" if symbols is Symbols.ASCII else "│"
     drawn: list[Row] = []
     for y in range(tall):
@@ -63,6 +71,30 @@ def parallel_rows(
     highest = _labels([high for _, _, high in scaled], places, width, Role.AXIS)
     lowest = _labels([low for _, low, _ in scaled], places, width, Role.AXIS)
     return [fit_row(row, width) for row in (names, highest, *drawn, lowest)]
+
+
+def quarters_row(table: HparamTable, symbols: Symbols) -> Row:
+    """Return the meaning of the colours of the lines; () if the runs have no result."""
+    column = result_column(table)
+    if column is None:
+        return ()
+    sign = "#" if symbols is Symbols.ASCII else "■"
+    signs = tuple((sign, role) for role in _ROLES[1:_BEST])
+    return (f"  {table.head(column)}: lowest ", Role.MUTED), *signs, (" highest", Role.MUTED)
+
+
+def _quarters(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[int]:
+    """Return the layer of each run: the quarter of its result, 1 to 4; 0 without a result."""
+    column = result_column(table)
+    results = [None if column is None else number_of(row[column]) for _, row in rows]
+    known = np.array([result for result in results if result is not None and math.isfinite(result)])
+    if not len(known):
+        return [_OTHER] * len(rows)
+    limits = np.percentile(known, (25, 50, 75))
+    return [
+        _OTHER if result is None or not math.isfinite(result) else 1 + int(np.searchsorted(limits, result))
+        for result in results
+    ]
 
 
 def _columns(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], most: int) -> list[int]:
@@ -103,11 +135,11 @@ def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> in
 
 
 def _drawn(
-    heights: Floats, places: Sequence[int], width: int, tall: int, selected: int, best: int, symbols: Symbols
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return (owner, mask of dots) of each cell. heights: axis × run."""
+    heights: Floats, places: Sequence[int], width: int, tall: int, layers: Sequence[int], symbols: Symbols
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return (layer in front, mask of its dots) of each cell. heights: axis × run; layers: the layer of each run."""
     form = glyphs(symbols)
-    dots = np.zeros((3, tall * form.rows, width * form.columns), bool)
+    dots = np.zeros((len(_ROLES), tall * form.rows, width * form.columns), bool)
     rows_of_dots = tall * form.rows - 1
     for left in range(len(places) - 1):
         begin, end = places[left] * form.columns, places[left + 1] * form.columns
@@ -115,16 +147,13 @@ def _drawn(
         x = np.rint(begin + (end - begin) * parts).astype(int)
         for run in range(heights.shape[1]):
             y = heights[left, run] + (heights[left + 1, run] - heights[left, run]) * parts
-            if np.isnan(y[0]):
-                continue
-            layer = _SELECTED if run == selected else _BEST if run == best else _OTHER
-            dots[layer, np.rint((1 - y) * rows_of_dots).astype(int), x] = True
-    cells = dots.reshape(3, tall, form.rows, width, form.columns)
+            if not np.isnan(y[0]):
+                dots[layers[run], np.rint((1 - y) * rows_of_dots).astype(int), x] = True
+    cells = dots.reshape(len(_ROLES), tall, form.rows, width, form.columns)
     bits = 1 << (np.arange(form.rows)[:, None] + np.arange(form.columns)[None, :] * form.rows)
-    layers = (cells * bits[None, None, :, None, :]).sum(axis=(2, 4))
-    owner = np.where(layers[_SELECTED] > 0, _SELECTED, np.where(layers[_BEST] > 0, _BEST, _OTHER))
-    mask = np.take_along_axis(layers, owner[None], axis=0)[0]
-    return owner.astype(np.uint8), mask.astype(np.uint8)
+    masks = (cells * bits[None, None, :, None, :]).sum(axis=(2, 4))
+    front = len(_ROLES) - 1 - np.argmax(masks[::-1] > 0, axis=0)
+    return front, np.take_along_axis(masks, front[None], axis=0)[0]
 
 
 def _labels(texts: Sequence[str], places: Sequence[int], width: int, role: Role) -> Row:

@@ -19,7 +19,7 @@ from tuimon.panels.lists.hparam_rows import (
     sort_rows,
     table_row,
 )
-from tuimon.panels.lists.parallel import parallel_rows
+from tuimon.panels.lists.parallel import parallel_rows, quarters_row
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
@@ -119,6 +119,8 @@ class HparamsScreen(TableScreen):
         head: Row = ((" Hyperparameters ", Role.TITLE), (f" {plural(self.table.count, 'run')}  {what}", Role.MUTED))
         if source.columns:
             head += (("  by ", Role.MUTED), (source.head(self.table.sort), Role.ACCENT))
+        if self.table.HEADS > 1:
+            head += quarters_row(source, self.dashboard.state.symbols)
         if found := rank_correlations(source, self.table.runs):
             parts = [f"{clean(name.rpartition('.')[2])} {value:+.2f} (n {count})" for name, value, count in found]
             head += ((f"  rank correlation: {', '.join(parts)}", Role.MUTED),)
