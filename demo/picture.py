@@ -109,6 +109,7 @@ async def one_run(to: Path, names: Sequence[str]) -> None:
                 Path(directory, ".tuimon.toml").write_text(example, "utf-8")
                 async with dashboard(directory, (120, 36)) as (app, pilot):
                     await when(pilot, lambda: _step(app) >= AT_STEP, [training])
+                    await pilot.pause(1.0)  # the training may have ended, and the first page not been drawn
                     save(app, to / "own.svg")
         finally:
             training.stop()
@@ -124,10 +125,10 @@ async def many_runs(to: Path, names: Sequence[str]) -> None:
             async with dashboard(directory, (120, 36)) as (app, pilot):
                 await when(pilot, lambda: len(app.snapshot.runs) == 4 and app.snapshot.progress.caught_up, trainings)
                 await pilot.press("r", "home")
-                for _ in trainings:  # space marks a run and selects the next
+                for _ in trainings:
                     await pilot.pause(1.0)
                     run = app.run_selected
-                    await pilot.press("space" if run is not None and "seed" in run.path else "down")
+                    await pilot.press(*["space"] * (run is not None and "seed" in run.path), "down")
                 await pilot.resize_terminal(120, 9)
                 await pilot.pause(0.5)
                 if "runs" in names:
