@@ -172,6 +172,14 @@ def test_files_given_by_name_are_runs_of_their_own(tmp_path: Path) -> None:
     assert sorted(Watched(*paths).runs) == ["a.out", "b.out"]
 
 
+def test_a_file_given_by_name_beside_those_of_other_directories_is_named_after_its_directory(tmp_path: Path) -> None:
+    paths = [tmp_path / "first" / "log.jsonl", tmp_path / "second" / "log.jsonl"]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_text(rows(range(10), SLOW))
+    assert sorted(Watched(*paths).runs) == ["first", "second"]
+
+
 def test_files_of_ranks_given_by_name_are_one_run(tmp_path: Path) -> None:
     paths = [tmp_path / f"rank_{rank}.log" for rank in range(4)]
     for path in paths:

@@ -21,7 +21,7 @@ A file belongs to the run directory that remains when the facets at the end of i
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl), files of different trainings by their content (slurm-1001.out next to slurm-1002.out; see
-   `Trainings`), and files that are given by name, if there are several of these.
+   `Trainings`), and files that are given by name, if there are several of one directory.
    Tables of two trainings by their headers are two runs: both have the training and the validation value of a common
    metric, and each has such a pair of values that the other lacks (loss and accuracy; loss and mae).
 
@@ -229,10 +229,11 @@ def _split_named_files(located: list[Located]) -> None:
 
 
 def _split_given_files(located: list[Located], roots: Sequence[str], trainings: Trainings) -> None:
-    """Make files that are given by name runs of their own, if there are several."""
+    """Make files that are given by name runs of their own, if there are several of one directory."""
     given = [item for item in located if item.file.path in roots and not _is_part(item)]
-    if len(given) > 1:
-        for items in _by_directory(given).values():
+    count = Counter(item.directory for item in given)
+    for (directory, _), items in _by_directory(given).items():
+        if count[directory] > 1:
             _set_homes(items, trainings.each([item.file for item in items]))
 
 
