@@ -57,6 +57,13 @@ def rows(steps: Iterable[int], loss: Curve) -> str:
     return "".join(json.dumps({"step": step, "loss": loss(step)}) + "\n" for step in steps)
 
 
+def table(steps: Iterable[int], loss: Curve, *names: str) -> str:
+    """A table in which all metrics have the same values."""
+    return "".join(
+        ",".join(row) + "\n" for row in [("epoch", *names), *((str(s), *[str(loss(s))] * len(names)) for s in steps)]
+    )
+
+
 def one_run_each(*names: str) -> set[frozenset[str]]:
     return {frozenset({name}) for name in names}
 
@@ -163,6 +170,30 @@ def test_logs_of_different_trainings_beside_other_runs(tmp_path: Path) -> None:
         (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
     expected = [*one_run_each("slurm-1001.out", "slurm-1002.out", "slurm-1003.out")]
     assert Watched(tmp_path).files == {*expected, frozenset({"metrics.jsonl"})}
+
+
+def test_tables_of_different_models_are_runs_of_their_own(tmp_path: Path) -> None:
+    model, other = ("loss", "accuracy", "val_loss", "val_accuracy"), ("loss", "mae", "val_loss", "val_mae")
+    for name, count, names in (("a.csv", 4, other), ("b.csv", 20, model), ("c.csv", 20, (*model, "lr"))):
+        (tmp_path / name).write_text(table(range(count), SLOW, *names))
+    assert Watched(tmp_path).files == {frozenset({"a.csv"}), frozenset({"b.csv", "c.csv"})}
+
+
+@pytest.mark.parametrize(
+    ("names", "others"),
+    [
+        (("loss", "lr"), ("loss", "val_loss")),  # steps and epochs
+        (("loss", "val_loss"), ("loss", "val_loss", "acc", "val_acc")),  # a copy with another metric
+        (("loss", "val_loss"), ("gpu", "ram")),
+        (("loss", "val_loss"), ("dice", "val_dice")),
+    ],
+)
+def test_tables_that_may_be_of_one_training_are_one_run(
+    tmp_path: Path, names: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    (tmp_path / "x.csv").write_text(table(range(20), SLOW, *names))
+    (tmp_path / "y.csv").write_text(table(range(20), SLOW, *others))
+    assert Watched(tmp_path).files == {frozenset({"x.csv", "y.csv"})}
 
 
 def test_files_given_by_name_are_runs_of_their_own(tmp_path: Path) -> None:

@@ -438,29 +438,6 @@ def test_tables_with_common_metrics_in_two_facets_stay_apart() -> None:
     assert as_dict(joined) == {".": ["output/train.csv", "results/eval.csv"]}
 
 
-def test_tables_of_different_models_in_one_directory_stay_apart() -> None:
-    model = ("loss", "accuracy", "val_loss", "val_accuracy")
-    other = ("loss", "mae", "val_loss", "val_mae")
-    files = [with_names("a/b.csv", *model), with_names("a/a.csv", *other), with_names("a/c.csv", *model, "lr")]
-    apart = group_runs(files, [ROOT])
-    assert as_dict(apart) == {"a": ["a/b.csv", "a/c.csv"], "a/a.csv": ["a/a.csv"]}
-    assert as_dict(group_runs(files[:2] + files[2:], [ROOT], apart)) == as_dict(apart)
-
-
-@pytest.mark.parametrize(
-    ("names", "others"),
-    [
-        (("loss", "lr"), ("loss", "val_loss")),  # steps and epochs
-        (("loss", "val_loss"), ("loss", "val_loss")),  # a resumed part
-        (("loss", "val_loss"), ("loss", "val_loss", "acc", "val_acc")),  # a resumed part with another metric
-        (("loss", "val_loss"), ("gpu", "ram")),
-        (("loss", "val_loss"), ("dice", "val_dice")),
-    ],
-)
-def test_tables_that_may_be_of_one_training_are_one_run(names: Sequence[str], others: Sequence[str]) -> None:
-    assert len(group_runs([with_names("x.csv", *names), with_names("y.csv", *others)], [ROOT])) == 1
-
-
 def test_text_of_a_job_follows_its_run() -> None:
     """Slurm creates the file of a job before the training creates its directory."""
     known: tuple[RunGroup, ...] = ()

@@ -8,7 +8,9 @@ job. So the points at the beginning of each file are compared. Two files are
   the other one has been: it does not begin at its first possible step, and repeats a few steps at most, with values
   like those of the other file;
 - of different trainings if most of their common metrics have different values at common steps, or if both begin at
-  their first possible steps and have no step in common;
+  their first possible steps and have no step in common, or if they are of different models: both have the training and
+  the validation value of a common metric, and each has such a pair that the other lacks (loss and accuracy; loss and
+  mae);
 - undecided otherwise, also if most metrics of one file do not occur in the other.
 
 Files of different trainings become runs of their own, and with them the other files that have points. A file without
@@ -21,7 +23,7 @@ import math
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
@@ -212,6 +214,8 @@ class _Comparison:
     def _relation(self, earlier: str, later: str) -> _Relation:
         """Compare two files, the first of which does not begin at a later step."""
         one, other = self._beginnings[earlier], self._beginnings[later]
+        if _are_of_other_models(_validated(one.values.keys()), _validated(other.values.keys())):
+            return _Relation.DIFFERENT
         if 2 * len(one.values.keys() & other.values.keys()) < len(one.values.keys() | other.values.keys()):
             return _Relation.UNKNOWN
         series: Mapping[str, Mapping[int, float]] | None = one.values
@@ -238,6 +242,15 @@ class _Comparison:
 def _is_predictable(metric: str) -> bool:
     """Return whether a metric is a schedule, a counter or a clock, so that its values say nothing."""
     return _PREDICTABLE.search(metric) is not None
+
+
+def _validated(metrics: Collection[str]) -> set[str]:
+    """Return the metrics that also have a value of the validation."""
+    return {name for name in metrics if f"val_{name}" in metrics or f"val/{name}" in metrics}
+
+
+def _are_of_other_models(one: set[str], other: set[str]) -> bool:
+    return bool(one & other and one - other and other - one)
 
 
 class _Relation(Enum):

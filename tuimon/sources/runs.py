@@ -22,8 +22,6 @@ A file belongs to the run directory that remains when the facets at the end of i
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl), files of different trainings by their content (slurm-1001.out next to slurm-1002.out; see
    `Trainings`), and files that are given by name, if there are several of one directory.
-   Tables of two trainings by their headers are two runs: both have the training and the validation value of a common
-   metric, and each has such a pair of values that the other lacks (loss and accuracy; loss and mae).
 
 7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
 
@@ -88,7 +86,6 @@ def group_runs(
     _find_parts(located)
     _split_named_files(located)
     _split_facets(located)
-    _split_other_trainings(located)
     if trainings is not None:
         _split_given_files(located, roots, trainings)
         _split_trainings((item for item in located if not (item.file.companion or item.prefix)), trainings)
@@ -257,7 +254,7 @@ def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> Non
 
 
 def _is_part(item: Located) -> bool:
-    """Is the file a part of a source with other files: an event file, a file of a tracker's directory?"""
+    """Return whether the file is a part of a source with others: an event file, a file of a tracker's directory."""
     return item.file.directory_is_source or bool(item.file.source)
 
 
@@ -289,38 +286,6 @@ def _split_facets(located: list[Located]) -> None:
             others = [other for other in items if other.directory != item.directory and other.prefix == item.prefix]
             if any(other.file.metric_names & item.file.metric_names for other in others):
                 item.home = item.directory
-
-
-def _split_other_trainings(located: list[Located]) -> None:
-    """Keep tables of one directory apart whose metrics show that they are of different models. The directory remains
-    the home of the largest set of tables that can be of one training."""
-    tables: dict[tuple[Home, Home, str, str], list[tuple[frozenset[str], Located]]] = defaultdict(list)
-    for item in located:
-        if validated := _validated(item.file.metric_names):
-            tables[item.home, item.directory, item.file.format, item.prefix].append((validated, item))
-    for (_, directory, *_), entries in tables.items():
-        trainings: list[list[tuple[frozenset[str], Located]]] = []
-        for names, item in sorted(entries, key=lambda entry: entry[1].file.path):
-            alike = (own for own in trainings if all(_may_be_one(names, others) for others, _ in own))
-            own = next(alike, None)
-            if own is None:
-                trainings.append([(names, item)])
-            else:
-                own.append((names, item))
-        for training in sorted(trainings, key=len, reverse=True)[1:]:
-            base, parts = directory
-            name = posixpath.basename(training[0][1].file.path)
-            for _, item in training:
-                item.home = base, (*parts, name)
-
-
-def _validated(names: frozenset[str]) -> frozenset[str]:
-    """Return the metrics of a table that also have a value of the validation."""
-    return frozenset(name for name in names if any(f"{prefix}{name}" in names for prefix in ("val_", "val/")))
-
-
-def _may_be_one(names: frozenset[str], others: frozenset[str]) -> bool:
-    return not (names & others and names - others and others - names)
 
 
 def _fold_sessions(groups: dict[Home, list[Located]]) -> None:
