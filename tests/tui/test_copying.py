@@ -80,7 +80,7 @@ async def test_inside_tmux_a_text_goes_into_its_buffer(
     log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, knows_clipboard: bool, arguments: str, said: str
 ) -> None:
     result = _fake_tmux(tmp_path, knows_clipboard)
-    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    monkeypatch.setenv("TMUX", "socket,1,0")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "KL" in s)
@@ -90,7 +90,7 @@ async def test_inside_tmux_a_text_goes_into_its_buffer(
 
 
 async def test_without_the_program_tmux_the_sequence_is_written(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TMUX", "/tmp/tmux-0/default,1,0")
+    monkeypatch.setenv("TMUX", "socket,1,0")
     monkeypatch.setenv("PATH", "/nonexistent")
     async with opened(log.parent) as (app, pilot):
         await until(app, pilot, lambda s: "KL" in s)

@@ -119,9 +119,9 @@ class _Rewards:
             self._sum += sample.reward
             self._rewards += 1
 
-    @property
-    def mean(self) -> str:
-        return f"mean reward{{}} {self._sum / self._rewards:.4g}" if self._rewards else ""
+    def mean(self, of: str = "") -> str:
+        """Return "mean reward 0.5", or "mean reward of all 0.5" with `of`; "" without rewards."""
+        return f"mean reward{of} {self._sum / self._rewards:.4g}" if self._rewards else ""
 
 
 def _counted(samples: Iterable[Sample], of_all: dict[tuple[int | None, str], _Rewards]) -> Iterator[Sample]:
@@ -150,10 +150,10 @@ class _Part(_Rewards):
         from tuimon.text import clean
 
         if of_all is None:
-            count, mean = f"{self.count} text{'s' if self.count != 1 else ''}", self.mean.format("")
+            count, mean = f"{self.count} text{'s' if self.count != 1 else ''}", self.mean()
         else:
             count = f"{self.count} of {of_all.count} text{'s' if of_all.count != 1 else ''}"
-            mean = of_all.mean.format(" of all")
+            mean = of_all.mean(" of all")
         folders = dict.fromkeys(source_of("", path_below(file, path)).folder for file in self.files)
         sources = f"{len(folders)} sources: {clean(', '.join([*folders][:_SOURCES]), 80)}" if len(folders) > 1 else ""
         numbers = ", ".join(filter(None, (count, mean, sources)))

@@ -31,9 +31,10 @@ _ADVICE = {
 }
 
 
-_LEAST_EQUAL, _LEAST_DISTINCT, _MOST_COMPARED = 10, 5, 50
-"""Points, and different values among them, from which two equal series are one quantity; and the largest number of
-alerts that are compared."""
+_LEAST_EQUAL, _LEAST_DISTINCT = 10, 5
+"""Points, and different values among them, from which two equal series are one quantity."""
+_MOST_COMPARED, _COMPARED_POINTS = 50, 1000
+"""Maximum number of alerts that are compared, and of points, the last ones that both series have."""
 _FOLLOWING = frozenset({"nonfinite", "reward_drop", "entropy_collapse", "zero_variance", "divergence", "spikes"})
 """Rules whose alerts follow from weights that are NaN, if they begin later."""
 _OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "vanishing_gradient"}
@@ -67,12 +68,13 @@ def _without_repeats(run: Run, alerts: Sequence[Alert]) -> Sequence[Alert]:
 def _are_one(run: Run, metric: str, other: str) -> bool:
     """Return whether two metrics have the same points, as far as both are read: one source may be behind the other."""
     one, two = run.curve(metric), run.curve(other)
-    count = min(len(one), len(two))
+    end = min(len(one), len(two))
+    rows = slice(max(end - _COMPARED_POINTS, 0), end)
     return (
-        count >= _LEAST_EQUAL
-        and np.array_equal(one.steps[:count], two.steps[:count])
-        and np.array_equal(one.values[:count], two.values[:count], equal_nan=True)
-        and len(np.unique(one.values[:count])) >= _LEAST_DISTINCT
+        end >= _LEAST_EQUAL
+        and np.array_equal(one.steps[rows], two.steps[rows])
+        and np.array_equal(one.values[rows], two.values[rows], equal_nan=True)
+        and len(np.unique(one.values[rows])) >= _LEAST_DISTINCT
     )
 
 

@@ -195,15 +195,14 @@ class Collector:
                     yield from self._read(log)
                 if not self._assembly.is_followed(followed):
                     return
-            if followed.path not in self._assembly.unassigned:
-                pass
-            elif has_points:
-                for log in (yield from self._assembly.promote(followed.path)):
-                    yield from self._read(log)
-                if not self._assembly.is_followed(followed):
+            if followed.path in self._assembly.unassigned:
+                if has_points:
+                    for log in (yield from self._assembly.promote(followed.path)):
+                        yield from self._read(log)
+                    if not self._assembly.is_followed(followed):
+                        return
+                elif followed.found.stream < 0:
                     return
-            elif followed.found.stream < 0:
-                return
         yield from followed.encoder.events(items)
 
     def in_file_order(self) -> Iterator[tuple[str, Item]]:

@@ -77,7 +77,7 @@ class _Session:
         self._interval = interval
         self._progress: Progress | None = None
         self._has_read_all = False
-        """Has all history been read once?"""
+        """Whether all history has been read once."""
         self._watching: Watching | None = None
         self._last_growth = time.monotonic()
         self._newest = 0.0

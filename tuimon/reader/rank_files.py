@@ -92,7 +92,7 @@ class JobReading:
         self._newest = 0.0
         self._changed = False
         self._judged_as_silent = False
-        """Did the last verdict take the job for silent?"""
+        """Whether the job was silent at the last verdict."""
         self._line_numbers: dict[tuple[str, int], int] = {}
         """By (path, offset)."""
 
@@ -126,19 +126,19 @@ class JobReading:
 
     @property
     def changed(self) -> bool:
-        """Can the verdict differ from the last one: has anything been read since this was asked last, or has the job
-        become silent, as a job that hangs writes nothing?"""
+        """Whether the verdict can differ from the last one: something has been read since the last access, or the job
+        has become silent, as a job that hangs writes nothing."""
         changed, self._changed = self._changed, False
         return changed or self.is_silent != self._judged_as_silent
 
     @property
     def is_complete(self) -> bool:
-        """Has the last pass read all files?"""
+        """Whether the last pass has read all files."""
         return bool(self._paths) and not self._pending
 
     @property
     def is_silent(self) -> bool:
-        """Has no rank written for so long that ranks at unequal steps hang?"""
+        """Whether no rank has written for so long that ranks at unequal steps hang."""
         return self._clock() - self._newest >= HANGS_AFTER
 
     def verdict(self) -> Verdict | None:

@@ -32,7 +32,7 @@ class RunRecord(Struct, eq=False):
     checkpoints: tuple[int, ...] = ()
     ranks: JobRanks | None = None
     ranks_examined: bool = False
-    """Have the logs been searched for ranks?"""
+    """Whether the logs have been searched for ranks."""
     streams: list[StreamRecord] = field(default_factory=list)
     cache: ViewCache = field(default_factory=ViewCache)
     joined_ids: tuple[int, ...] = ()

@@ -55,7 +55,7 @@ class Present(Struct, eq=False):
     machine: Machine | None = None
     """The machine that the logs lie on, while they grow."""
     is_reading: bool = False
-    """Is the history of the runs, or which processes write them, not known yet?"""
+    """Whether the history of the runs, or which processes write them, is not known yet."""
     mirrors: tuple[RemotePath, ...] = ()
     """Paths of the mirrors of other machines, with the links that fill them."""
 

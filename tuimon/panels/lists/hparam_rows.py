@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.comparing import MISSING, compared_settings
+from tuimon.analysis.correlation import spearman
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._run_facts import heading_of, loss_of, objective_of, reward_of, settings_of
@@ -105,19 +105,9 @@ def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, .
         set_to = [number_of(row[column]) for _, row in rows]
         pairs = [(x, y) for x, y in zip(set_to, measured, strict=True) if x is not None and y is not None]
         pairs = [pair for pair in pairs if math.isfinite(pair[0]) and math.isfinite(pair[1])]
-        if len(pairs) < _FEWEST or len({x for x, _ in pairs}) < 2 or len({y for _, y in pairs}) < 2:
-            continue
-        ranks = [_ranks([pair[side] for pair in pairs]) for side in (0, 1)]
-        result.append((name, float(np.atleast_2d(np.corrcoef(ranks))[0, 1]), len(pairs)))
+        if len(pairs) >= _FEWEST and math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
+            result.append((name, rho, len(pairs)))
     return sorted(result, key=lambda item: -abs(item[1]))
-
-
-def _ranks(values: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Return the rank of each value; equal values share the mean of their ranks."""
-    _, index, counts = np.unique(np.array(values), return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    means = np.asarray(last - (counts - 1) / 2, np.float64)
-    return means[index]
 
 
 def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run, tuple[Any, ...]]]:
