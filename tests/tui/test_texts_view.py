@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.dashboard import PatientPilot, copied, opened, text, until
 from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, write_run, write_step
 
 from tuimon.config import Settings
+from tuimon.model.views import Row
 from tuimon.monitor.process import ReaderProcess
+from tuimon.rollouts import Sample
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.screens.text_list import component_head
+from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
 
 
@@ -38,6 +43,33 @@ async def test_list_and_text_of_the_step_at_the_cursor_and_back(tmp_path: Path) 
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s)
         await pilot.press("T")
         assert len(app.screen_stack) == 1
+
+
+async def test_layout_for_an_old_width_that_comes_late_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, slow, widths = write_run(tmp_path / "run", [1]), threading.Event(), []
+
+    def lay_out(sample: Sample, width: int, *others: Any) -> list[Row]:
+        widths.append(width)
+        if width < 100:
+            slow.wait(60)
+        return sample_rows(sample, width, *others)
+
+    async with opened(run, (200, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 1" in s)
+        await pilot.press("T")
+        wide = await until(app, pilot, lambda s: "is it 0 times 3?" in s)
+        monkeypatch.setattr("tuimon.tui.screens.text_reader.sample_rows", lay_out)
+        await pilot.resize_terminal(80, 30)
+        while not widths:
+            await pilot.pause(0.02)
+        await pilot.resize_terminal(200, 30)
+        assert await until(app, pilot, lambda s: s == wide)
+        slow.set()
+        await app.workers.wait_for_complete([worker for worker in app.workers if worker.node is app.screen])
+        await pilot.pause()
+        assert text(app) == wide
 
 
 async def test_texts_without_metrics_open_at_once_and_metrics_follow(tmp_path: Path) -> None:

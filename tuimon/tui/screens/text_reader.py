@@ -48,7 +48,7 @@ class TextReader(WorkScreen):
     def __init__(self, actions: tuple[Action, ...], paths: tuple[str, ...], step: int | None) -> None:
         """paths: directories that are searched; step: step to begin at, None: the last."""
         self.table = SampleTable(self.chosen)
-        self.pane = TextPane()
+        self.pane = TextPane(self.text_changed)
         self._both = Container(self.table, self.pane, id="texts")
         super().__init__(actions, self._both)
         self.paths, self._wanted = paths, step
@@ -241,7 +241,8 @@ class TextReader(WorkScreen):
         async def work() -> None:
             rows = await asyncio.to_thread(lay_out)
             now = self.sample, self.other, self.fold, self.raw
-            if self.is_attached and all(a is b for a, b in zip(now, (sample, other, fold, raw), strict=True)):
+            is_latest = all(a is b for a, b in zip(now, (sample, other, fold, raw), strict=True))
+            if self.is_attached and is_latest and self.pane.size.width == width:
                 self.pane.show(rows, self._theme)
 
         self.run_worker(work())
@@ -308,5 +309,4 @@ class TextReader(WorkScreen):
             self._both.set_class(wide, "wide")
             self.call_after_refresh(self.resized)
             return
-        self.text_changed()
         self.dashboard.redraw()

@@ -75,8 +75,10 @@ class TextPane(CellGrid):
 
     DEFAULT_CSS = "TextPane { height: 1fr; width: 1fr; }"
 
-    def __init__(self) -> None:
+    def __init__(self, on_new_size: Callable[[], object]) -> None:
+        """on_new_size: called when the pane has another size."""
         super().__init__()
+        self._on_new_size = on_new_size
         self.lines: list[Row] = []
         self.top = 0
         self._theme_shown = "dark"
@@ -104,6 +106,9 @@ class TextPane(CellGrid):
             self.paint_filled(
                 [fit_row(row, width) for row in self.lines[self.top : self.top + height]], self._theme_shown
             )
+
+    def on_resize(self) -> None:
+        self._on_new_size()
 
     def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
         self.scroll(_WHEEL)
