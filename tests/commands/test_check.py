@@ -139,10 +139,10 @@ def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
     others = [run.id for run in snapshot.runs if run.id != newest.id]
     warning = alert(newest.id, "warning", "kl is above 10 since step 3 (highest 12 at step 4)")
     found = replace(snapshot, alerts=(warning, alert(others[0], "critical", "x"), alert(others[1], "info", "y")))
-    assert line(found, NOW, 96) == (
-        f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10 since step 3  +2 runs, 1 alert  loss 2"
+    assert line(found, NOW, 88) == (
+        f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10 since step 3  +2 runs, ✗1  loss 2"
     )
-    assert line(found, NOW, 70) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10  +2 runs, 1 alert"
+    assert line(found, NOW, 62) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10  +2 runs, ✗1"
     assert line(found, NOW, 50) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10"
     critical = replace(snapshot, alerts=(warning, alert(newest.id, "critical", "kl is NaN since step 2")))
     assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ quiet  reward 0.5  kl is NaN  +2 runs  loss 2"

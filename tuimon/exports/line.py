@@ -9,7 +9,7 @@ parts that do not fit are left out.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -39,7 +39,7 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
     heads = [list(_head(run, progress, alerts, name, ascii_only)) for name in _NAME_WIDTHS]
     head = next((head for head in heads if cell_width("  ".join(head)) <= width), heads[-1])
     text = _joined("", head, width)
-    others = _others(snapshot, run)
+    others = _others(snapshot, run, ascii_only)
     room = width - cell_width(text) - 2
     reason = _reason(alerts, room - cell_width(others) - 2) or _reason(alerts, room)
     return _joined(text, (reason, others, *_details(run, progress)), width)
@@ -59,8 +59,7 @@ def _head(run: Run, progress: ProgressReport, alerts: list[Alert], width: int, a
     name = clean(run.name)
     words = [fit(name, min(cell_width(name), width), "ends")] if name else []
     if alerts:
-        critical = critical_count(alerts, run.id)
-        words.insert(0, f"{state_sign('crashed' if critical else 'stalled', ascii_only)}{len(alerts)}")
+        words.insert(0, _alert_count([alert.severity for alert in alerts], ascii_only))
     if progress.step is not None:
         words.append(f"{progress.step:,}" + (f"/{progress.total:,}" if progress.total else ""))
         if progress.total and width == _NAME_WIDTHS[0]:
@@ -72,11 +71,18 @@ def _head(run: Run, progress: ProgressReport, alerts: list[Alert], width: int, a
     yield _value(run, reward_of(run) or success_of(run))
 
 
-def _others(snapshot: Snapshot, run: Run) -> str:
-    """Return the number of the other runs, and of their alerts; "" without other runs."""
+def _others(snapshot: Snapshot, run: Run, ascii_only: bool) -> str:
+    """Return the number of the other runs and of their alerts, with the sign of the most severe one: "+3 runs, ✗2"."""
     others = len(snapshot.runs) - 1
-    alerts = sum(alert.run != run.id and alert.severity != "info" for alert in snapshot.alerts)
-    return f"+{_count(others, 'run')}" + (f", {_count(alerts, 'alert')}" if alerts else "") if others else ""
+    if not others:
+        return ""
+    severities = [alert.severity for alert in snapshot.alerts if alert.run != run.id and alert.severity != "info"]
+    return f"+{_count(others, 'run')}" + (f", {_alert_count(severities, ascii_only)}" if severities else "")
+
+
+def _alert_count(severities: Sequence[str], ascii_only: bool) -> str:
+    """Return the number of alerts after the sign of the most severe one."""
+    return f"{state_sign('crashed' if 'critical' in severities else 'stalled', ascii_only)}{len(severities)}"
 
 
 def _count(count: int, noun: str) -> str:
