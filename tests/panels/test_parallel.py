@@ -38,7 +38,7 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
         assert crossed[-1] == len(flat) - 1
     assert flat[-1][8][1] is Role.ACCENT, "the selected run has the lowest reward"
     assert flat[0][8][1] is Role.GOOD, "the best run"
-    middle = Role.SERIES_1  # the quarter of its reward
+    middle = Role.SERIES_2  # the second quarter of the reward
     assert any(row[50][1] is middle for row in flat[8:13]), "1e-3 is in the middle of a log axis"
 
 

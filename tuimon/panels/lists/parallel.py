@@ -22,9 +22,9 @@ _MOST_RUNS = 2000
 _LOG_RATIO = 50.0
 """Ratio of the largest to the smallest value, all positive, from which an axis is logarithmic."""
 _OTHER, _BEST, _SELECTED = 0, 5, 6
-_ROLES = (Role.MUTED, *SERIES_ROLES[:4], Role.GOOD, Role.ACCENT)
-"""Colours of the lines, those in front last: runs without a result, runs by quarters of the result from the lowest to
-the highest, the run with the highest reward, the selected run."""
+_ROLES = (Role.MUTED, *SERIES_ROLES[1:5], Role.GOOD, Role.ACCENT)
+"""Colours of the lines, those in front last, none like that of the selection: runs without a result, quarters from the
+lowest to the highest result, the run with the highest reward, the selected run."""
 
 Floats = npt.NDArray[np.float64]
 

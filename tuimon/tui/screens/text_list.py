@@ -187,7 +187,7 @@ def scatter_rows(choice: Choice, cursor: int, symbols: Symbols, size: Size) -> l
     chosen = np.array([entry is selected for entry, _ in known], bool)
     groups = [
         Points(name, role, lengths[which], rewards[which])
-        for name, role, which in (("selected", Role.ACCENT, chosen), ("", Role.SERIES_0, ~chosen))
+        for name, role, which in (("selected", Role.SERIES_1, chosen), ("", Role.SERIES_0, ~chosen))
     ]
     words = ((correlation_words(lengths, rewards), Role.VALUE),)
     labels = f"length ({units.pop()})", ""
