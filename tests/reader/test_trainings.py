@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support.event_reading import read_all
 
@@ -160,6 +161,85 @@ def test_a_second_job_that_resumes_stays_in_the_run(tmp_path: Path) -> None:
         assert len(watched.runs) == 1
     (run,) = watched.runs.values()
     assert run.curve("loss").steps.tolist() == list(range(1, 39))
+
+
+def noisy(seed: int) -> Curve:
+    """A metric whose values differ from step to step by more than they change in the course of the training."""
+    values = np.random.default_rng(seed).normal(1.0, 0.3, 400).round(4).tolist()
+    return lambda step: values[step]
+
+
+def table_of_steps(steps: Iterable[int], loss: Curve) -> str:
+    return "step,loss\n" + "".join(f"{step},{loss(step)}\n" for step in steps)
+
+
+TEXTS = [("out", lines), ("jsonl", rows), ("csv", table_of_steps)]
+
+
+@pytest.mark.parametrize(("suffix", "text"), TEXTS)
+def test_a_resumed_job_supersedes_the_steps_that_it_repeats(
+    tmp_path: Path, suffix: str, text: Callable[[Iterable[int], Curve], str]
+) -> None:
+    first, second = noisy(1), noisy(2)
+    (tmp_path / f"log-1001.{suffix}").write_text(text(range(50), first))
+    (tmp_path / f"log-1002.{suffix}").write_text(text(range(45, 90), second))
+    (run,) = Watched(tmp_path).runs.values()
+    curve = run.curve("loss")
+    assert curve.steps.tolist() == list(range(90))
+    assert curve.values.tolist() == [*map(first, range(45)), *map(second, range(45, 90))]
+    assert curve.superseded == 5
+    assert curve.sources == (f"log-1001.{suffix}",)
+
+
+def test_a_job_that_resumes_from_an_earlier_step_than_the_one_before_supersedes_both(tmp_path: Path) -> None:
+    curves = [noisy(seed) for seed in range(3)]
+    for number, start, stop in ((0, 0, 50), (1, 45, 90), (2, 40, 120)):
+        (tmp_path / f"slurm-100{number}.out").write_text(lines(range(start, stop), curves[number]))
+    (run,) = Watched(tmp_path).runs.values()
+    expected = [*map(curves[0], range(40)), *map(curves[2], range(40, 120))]
+    assert run.curve("loss").values.tolist() == expected
+
+
+def test_a_job_that_resumes_a_long_log_supersedes_its_end(tmp_path: Path) -> None:
+    text = "".join(f"{line}{'.' * 300}\n" for line in lines(range(300), noisy(1)).splitlines())
+    (tmp_path / "slurm-1001.out").write_text(text)
+    (tmp_path / "slurm-1002.out").write_text(lines(range(297, 340), noisy(2)))
+    (run,) = Watched(tmp_path).runs.values()
+    assert run.curve("loss").superseded == 3
+    assert len(run.curve("loss")) == 340
+
+
+@pytest.mark.parametrize("first", [45, 50])
+def test_a_job_that_resumes_while_it_is_watched_is_never_a_run_of_its_own(tmp_path: Path, first: int) -> None:
+    before, after = noisy(1), noisy(2)
+    (tmp_path / "slurm-1001.out").write_text(lines(range(50), before))
+    watched = Watched(tmp_path)
+    for count in range(1, 15):
+        (tmp_path / "slurm-1002.out").write_text("Resumed\n" + lines(range(first, first + count), after))
+        watched.look()
+        assert len(watched.runs) == 1
+    (run,) = watched.runs.values()
+    assert run.curve("loss").values.tolist() == [*map(before, range(first)), *map(after, range(first, first + 14))]
+
+
+def test_the_attempts_of_a_training_keep_their_order_when_an_earlier_log_is_copied_last(tmp_path: Path) -> None:
+    before, after = noisy(1), noisy(2)
+    (tmp_path / "slurm-1002.out").write_text(lines(range(45, 90), after))
+    watched = Watched(tmp_path)
+    (tmp_path / "slurm-1001.out").write_text(lines(range(50), before))
+    watched.look()
+    (run,) = watched.runs.values()
+    assert run.curve("loss").values.tolist() == [*map(before, range(45)), *map(after, range(45, 90))]
+
+
+def test_output_and_errors_of_resumed_jobs_are_not_attempts_of_one_another(tmp_path: Path) -> None:
+    curves = {("out", 1001): noisy(1), ("out", 1002): noisy(2)}
+    for number, steps in ((1001, range(50)), (1002, range(45, 90))):
+        (tmp_path / f"slurm-{number}.out").write_text(lines(steps, curves["out", number]))
+        (tmp_path / f"slurm-{number}.err").write_text(lines(steps, curves["out", number]))
+    (run,) = Watched(tmp_path).runs.values()
+    assert set(run.curve("loss").sources) == {"slurm-1001.out", "slurm-1001.err"}
+    assert run.curve("loss").superseded == 5
 
 
 def test_logs_of_different_trainings_beside_other_runs(tmp_path: Path) -> None:

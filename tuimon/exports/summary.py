@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -177,7 +178,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
 
 
 def _logged(run: Run) -> str:
-    sources = list(dict.fromkeys(stream.info.source for stream in run.streams if stream.point_count))
+    files = Counter(stream.info.source for stream in run.streams if stream.point_count)
+    sources = [f"{name} ({count} files)" if count > 1 else name for name, count in files.items()]
     damaged, size = damage_of(run)
     lost = f"; {damage_text(damaged, size)}" if damaged else ""
     metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"

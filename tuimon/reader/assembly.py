@@ -167,7 +167,7 @@ class RunAssembly:
                 yield from self._announce_run(group)
                 for member in members:
                     yield from self._follow(group, member, *formats[member.path])
-                yield from self._order_rotated(group, members)
+                yield from self._join_files(group)
         for item in self.unassigned.values():
             yield from self._place(item)
 
@@ -213,7 +213,7 @@ class RunAssembly:
             if other.group is item.group and other.is_text and self._run_named(other) is None
         ]
         files = [as_grouped(other.file.path, other.format) for other in texts if other.format is item.format]
-        return list(self._trainings.of(files))
+        return list(self._trainings.of(files).names)
 
     def _join(self, item: UnassignedFile, run: int) -> Generator[Event, None, list[Followed]]:
         """Make a text a log of a run. Returns it if it has to be read from its beginning."""
@@ -279,21 +279,21 @@ class RunAssembly:
             del self._by_path[older.path]
             self._reconsider(older.path)
 
-    def _order_rotated(self, group: RunGroup, new: Sequence[Member]) -> Iterator[Event]:
-        """Announce the streams of a rotated log again, in the order of its files, if new ones are among them.
+    def _join_files(self, group: RunGroup) -> Iterator[Event]:
+        """Announce the streams of files that are drawn as one source again, if their source or order has changed.
 
-        A file that is moved aside is found after the log that continues it, but began before."""
-        live = {log_name(member.path).live for member in new}
-        followed: dict[str, list[Followed]] = {}
-        for member in group.members:
-            log = self._by_path.get(member.path)
-            if log is not None and not log.retired and log.found.stream >= 0 and log_name(log.path).live in live:
-                followed.setdefault(log_name(log.path).live, []).append(log)
-        for logs in followed.values():
-            logs.sort(key=lambda log: file_order(log.path))
-            for log, order in zip(logs, sorted(log.found.order for log in logs), strict=True):
-                if log.found.order != order:
-                    log.found = replace(log.found, order=order)
+        A file of a rotated log that is moved aside is found after the log that continues it, but began before. It can
+        turn out later that a file goes on where another one has been."""
+        joined: dict[str, list[tuple[Member, Followed]]] = {m.joined: [] for m in group.members if m.joined}
+        for member in group.members if joined else ():
+            log, logs = self._by_path.get(member.path), joined.get(member.joined or member.source)
+            if logs is not None and log is not None and not log.retired and log.found.stream >= 0:
+                logs.append((member, log))
+        for source, logs in joined.items():
+            logs.sort(key=lambda pair: (pair[0].attempt, file_order(pair[1].path)))
+            for (_, log), order in zip(logs, sorted(log.found.order for _, log in logs), strict=True):
+                if (log.found.source, log.found.order) != (source, order):
+                    log.found = replace(log.found, source=source, order=order)
                     yield log.found
 
     def _new_followed(self, member: Member, run: int, file: FoundFile, log_format: Format) -> Followed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -44,6 +45,27 @@ class Member(Struct, frozen=True):
     """Prefix of its metric names: "" or "<part>/"."""
     joined: str = ""
     """Path, relative like `source`, of the source that this file and others are drawn as; "" if it is `source`."""
+    attempt: int = 0
+    """Number of the attempt that wrote the file, of those that are drawn as one source."""
+
+
+class Attempt(Struct, frozen=True):
+    """An attempt of a training, one of several in files of their own."""
+
+    first: str
+    """Absolute path of the file of the first attempt."""
+    number: int
+    """0 for the first attempt."""
+
+
+class SplitFiles(Struct, frozen=True):
+    """The trainings of files of one directory and one format."""
+
+    names: Mapping[str, str] = {}
+    """Name of the training by path; empty unless there are several. Files without points of an unknown training are
+    missing."""
+    attempts: Mapping[str, Attempt] = {}
+    """Attempts by path, of trainings with several attempts."""
 
 
 class RunGroup(Struct, frozen=True):
@@ -67,6 +89,7 @@ class Located(Struct):
     home: Home
     prefix: str = ""
     joined: str = ""
+    attempt: int = 0
 
 
 def has_metrics(items: list[Located]) -> bool:

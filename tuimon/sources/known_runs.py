@@ -30,7 +30,7 @@ def with_known(groups: dict[Home, list[Located]], known: Sequence[RunGroup]) -> 
             roots.setdefault(run, base)
             if not item.file.companion:
                 with_metrics.add(run)
-            members[run].append(Member(item.file.path, item.source, prefix, item.joined))
+            members[run].append(Member(item.file.path, item.source, prefix, item.joined, item.attempt))
     names = run_names(members, {run.path: run.name for run in known}, roots)
     return tuple(
         RunGroup(

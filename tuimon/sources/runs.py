@@ -47,6 +47,7 @@ from tuimon.sources.grouped_files import (
     Located,
     Parts,
     RunGroup,
+    SplitFiles,
     has_metrics,
     natural_order,
 )
@@ -61,10 +62,8 @@ SAME_TIME = 5.0
 class Trainings(Protocol):
     """Knows which files of one directory and one format are of different trainings."""
 
-    def of(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
-        """Return a name for the training of each file, by path; {} unless there are several trainings.
-
-        Files without points whose training is not known are missing."""
+    def of(self, files: Sequence[GroupedFile]) -> SplitFiles:
+        """Return the trainings of the files and their attempts."""
         ...
 
     def each(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
@@ -235,11 +234,17 @@ def _split_given_files(located: list[Located], roots: Sequence[str], trainings: 
 
 
 def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
-    """Make files of one directory and format that are of different trainings runs of their own."""
+    """Make files of one directory and format that are of different trainings runs of their own, and those of the
+    attempts of one training one source."""
     at_home = [item for item in located if not _is_part(item)]
     for items in _by_directory(at_home).values():
         if len(items) > 1:
-            _set_homes(items, trainings.of([item.file for item in items]))
+            found = trainings.of([item.file for item in items])
+            _set_homes(items, found.names)
+            sources = {item.file.path: item.joined or item.source for item in items}
+            for item in items:
+                if attempt := found.attempts.get(item.file.path):
+                    item.joined, item.attempt = sources[attempt.first], attempt.number
 
 
 def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
