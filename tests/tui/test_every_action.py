@@ -178,10 +178,19 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await until(t.app, t.pilot, lambda s: "No host waits for a login" in s)
         await t.press("retry")
         await until(t.app, t.pilot, lambda s: "No link is lost" in s)
-        for id, said in (("thresholds", "[dashboard.thresholds]"), ("notifications", "[notify]")):
+        said_by = {
+            "thresholds": "[dashboard.thresholds]",
+            "notifications": "[notify]",
+            "remove_rule": "no rule of your own",
+        }
+        for id, said in said_by.items():
             t.app.action_do(id)  # the palette has them, see test_comfort.py
             t.done.add(id)
             await until(t.app, t.pilot, lambda s, said=said: said in s)  # type: ignore[misc]
+        t.app.action_do("add_rule")  # see test_own_rules.py
+        t.done.add("add_rule")
+        await until(t.app, t.pilot, lambda s: "alert if / reward < 0.1" in s)
+        await t.pilot.press("escape")
         await t.press("palette")
         await until(t.app, t.pilot, lambda s: "zoom (⏎)" in s)
         await t.pilot.press("escape")

@@ -76,6 +76,7 @@ class ReaderProcess:
         self._on_alerts: Callable[[Snapshot], None] = lambda snapshot: None
         self._has_checked = False
         self._checker = checker
+        self._new_checker: Checker | None = None
         self._posted: SimpleQueue[Notice] = SimpleQueue()
         self.paths = shown_names(paths)
         self._mirrors = remote_among(paths)
@@ -238,6 +239,11 @@ class ReaderProcess:
         """Show a notice to the user; thread-safe."""
         self._posted.put(notice)
 
+    def use_checker(self, checker: Checker) -> None:
+        """Run these detectors from now on, on all runs; thread-safe."""
+        self._new_checker = checker
+        self._unchecked = True
+
     def _show_notice(self, notice: Notice) -> None:
         self._notices.append(notice)
         self._store.apply(notice)
@@ -318,6 +324,10 @@ class ReaderProcess:
         snapshot = self._store.snapshot()
         if snapshot.progress.caught_up:
             self._heap.trim(snapshot.progress.read)
+            if (new := self._new_checker) is not None:
+                if self._checker is not None:
+                    new.begin_with(self._checker)
+                self._checker, self._new_checker = new, None
             if self._checker is None:
                 self._checker = Checker()  # imports thirty modules, so not before the first curves are shown
             alerts, complete = self._checker.check_within(snapshot, time.time(), _SLICE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -120,8 +120,13 @@ class Dashboard(Protocol):
     def begin_filter(self) -> None:
         """Open the line in which the filter of the dashboard is typed."""
 
-    def begin_go_to(self) -> None:
-        """Open the line in which a step or a range of steps is typed."""
+    def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
+        """Open a line in which an answer is typed, which begins with `text`. on_answer: called with it after Enter.
+
+        hint: shown while the line is empty."""
+
+    def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
+        """Check these rules of the user, tables as in [[rules]], from now on. Raises UsageError for an invalid one."""
 
     def show_run(self, run: Run) -> None:
         """Close any other screen and display the dashboard of `run`."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -17,7 +17,8 @@ from textual.events import CursorPosition, Event, Key
 from textual.screen import Screen
 
 from tuimon.analysis.metric_filter import expression_error
-from tuimon.config import Settings
+from tuimon.config import Settings, config_path
+from tuimon.detectors import Checker
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.model.links import Link
@@ -143,9 +144,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
         self.filter_bar = FilterBar("filter", hint, self._set_filter, self._submit_filter)
-        self.go_to_bar = FilterBar(
-            "go to", f"steps: {explore.GO_TO_FORMS}", lambda text: None, partial(explore.go_to, self)
-        )
+        self.question_bar = FilterBar("", "", lambda text: None, self._submit_answer)
+        self._on_answer: Callable[[str], None] = lambda text: None
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self._settings_checked = False
         self._text_watch = TextWatch(self, settings.samples, self.draw)
@@ -161,7 +161,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         preload()
         self.header.assign(header_panel())
         yield from (self.header, self.board, self.waiting, self.alert_bar)
-        yield from (self.filter_bar, self.go_to_bar, self.key_bar)
+        yield from (self.filter_bar, self.question_bar, self.key_bar)
 
     def on_mount(self) -> None:
         for action in self.actions:
@@ -209,7 +209,7 @@ class TuimonApp(App[None], inherit_bindings=False):
     @property
     def _board_size(self) -> Size:
         """Size that the lines above and below leave to the board."""
-        lines = 1 + self.alert_bar.display + self.filter_bar.display + self.go_to_bar.display
+        lines = 1 + self.alert_bar.display + self.filter_bar.display + self.question_bar.display
         return Size(self.size.width, max(1, self.size.height - _HEADER_ROWS - lines))
 
     def draw(self, header: bool = True) -> None:
@@ -416,9 +416,17 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.filter_bar.open(self.state.query)
         self.draw()
 
-    def begin_go_to(self) -> None:
-        self.go_to_bar.open("")
+    def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
+        self._on_answer = on_answer
+        self.question_bar.open(text, prompt, hint)
         self.draw()
+
+    def _submit_answer(self, text: str) -> None:
+        self._on_answer(text)
+
+    def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
+        self.settings = replace(self.settings, rules=rules)
+        self._monitor.use_checker(Checker(self.settings.detectors, rules, str(config_path())))
 
     def _set_filter(self, query: str) -> None:
         self.state.query = query
@@ -435,8 +443,8 @@ class TuimonApp(App[None], inherit_bindings=False):
             return
         if len(self.screen_stack) > 1:
             self.pop_screen()
-        elif self.go_to_bar.display:
-            self.go_to_bar.close()
+        elif self.question_bar.display:
+            self.question_bar.close()
         elif self.filter_bar.display:
             self.filter_bar.close()
             state.query = ""

@@ -8,12 +8,10 @@ webhooks or keys, and one that tries is ignored with a sentence.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from tuimon.config import Settings, config_path
 from tuimon.errors import UsageError
@@ -22,11 +20,9 @@ from tuimon.monitor.remote_names import remote_among
 from tuimon.panels import OwnDashboard, parse_dashboard
 from tuimon.store import Run
 from tuimon.text import clean
-from tuimon.tui.replacing import replace_content
+from tuimon.tui.settings_file import blocks, parsed, quoted, rewrite, text_of
 
 PROJECT_FILE = ".tuimon.toml"
-_MOST_BYTES = 1 << 18
-_HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_-]+|\"[^\"]*\")")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -57,7 +53,7 @@ def load_dashboard(settings: Settings, paths: Iterable[str]) -> tuple[OwnDashboa
 
 
 def _of_project(file: Path) -> OwnDashboard:
-    values = _parsed(_text(file))
+    values = parsed(text_of(file))
     others = [clean(name) for name in values if name != "dashboard"]
     if others:
         raise UsageError(
@@ -67,24 +63,6 @@ def _of_project(file: Path) -> OwnDashboard:
     if not isinstance(table, dict):
         raise UsageError("dashboard must be a table: [dashboard]")
     return parse_dashboard(table, PROJECT_FILE)
-
-
-def _text(file: Path) -> str:
-    try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise UsageError(f"it is larger than {_MOST_BYTES >> 10} KiB")
-        return file.read_text("utf-8")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"it cannot be read: {error}") from error
-
-
-def _parsed(text: str) -> dict[str, Any]:
-    import tomllib  # not imported if there is no file
-
-    try:
-        return tomllib.loads(text)
-    except ValueError as error:
-        raise UsageError(f"it is no TOML: {error}") from error
 
 
 def file_to_save(paths: Sequence[str], runs: Sequence[Run]) -> Path:
@@ -136,7 +114,7 @@ def save_dashboard(own: OwnDashboard, paths: Sequence[str], runs: Sequence[Run])
     before = _writable(file, runs)
     after = _without_table(before).rstrip("\n")
     after = f"{after}\n\n{dashboard_toml(own)}" if after else dashboard_toml(own)
-    _replace(file, before, after, has_table=True)
+    rewrite(file, before, after, "dashboard", parsed(dashboard_toml(own))["dashboard"])
     return file
 
 
@@ -146,13 +124,13 @@ def reset_dashboard(paths: Sequence[str], runs: Sequence[Run]) -> Path | None:
     """
     file = project_file(paths) or config_path()
     before = _writable(file, runs)
-    if "dashboard" not in _parsed(before):
+    if "dashboard" not in parsed(before):
         return None
     after = _without_table(before).rstrip("\n")
     if not after.strip() and file.name == PROJECT_FILE:
         file.unlink()
     else:
-        _replace(file, before, f"{after}\n" if after else "", has_table=False)
+        rewrite(file, before, f"{after}\n" if after else "", "dashboard", None)
     return file
 
 
@@ -160,59 +138,26 @@ def _writable(file: Path, runs: Iterable[Run]) -> str:
     """Return the text of a file that is about to be changed. Raise UsageError if it is below a run's directory."""
     if _run_of(file, runs):
         raise UsageError(f"{file} is below the directory of a run, where nothing is written")
-    return _text(file) if file.exists() else ""
-
-
-def _replace(file: Path, before: str, after: str, has_table: bool) -> None:
-    """Write `after` to the file. Raise UsageError if it differs from `before` in more than the dashboard.
-
-    has_table: whether `after` has a dashboard.
-    """
-    old = _parsed(before)
-    try:
-        new = _parsed(after)
-    except UsageError:
-        new = {"": ""}
-    old.pop("dashboard", None)
-    if (new.pop("dashboard", None) is not None) != has_table or new != old:
-        raise UsageError(f"{file} has [dashboard] in a form that cannot be replaced; edit it by hand")
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mode = file.stat().st_mode & 0o777 if file.exists() else None
-    replace_content(Path(os.path.realpath(file)), after.encode(), mode)
+    return text_of(file) if file.exists() else ""
 
 
 def _without_table(text: str) -> str:
     """Return TOML text without the tables whose name begins with dashboard."""
-    kept, inside = [], False
-    for line in text.splitlines(keepends=True):
-        header = _HEADER.match(line)
-        if header:
-            inside = header[1].strip('"') == "dashboard"
-        if not inside:
-            kept.append(line)
-    return "".join(kept)
+    return "".join(lines for name, lines in blocks(text) if name != "dashboard")
 
 
 def dashboard_toml(own: OwnDashboard) -> str:
     """Return the `[dashboard]` table as TOML."""
     lines = ["[dashboard]", "panels = ["]
     for entry in own.entries:
-        metrics = ", ".join(map(_quoted, entry.patterns))
-        lines.append(
-            f"  {{title = {_quoted(entry.title)}, metrics = [{metrics}]}}," if entry.title else f"  {metrics},"
-        )
+        metrics = ", ".join(map(quoted, entry.patterns))
+        lines.append(f"  {{title = {quoted(entry.title)}, metrics = [{metrics}]}}," if entry.title else f"  {metrics},")
     lines += ["]", f"others = {'true' if own.others else 'false'}"]
     if own.values:
-        lines.append(f"values = [{', '.join(map(_quoted, own.values))}]")
+        lines.append(f"values = [{', '.join(map(quoted, own.values))}]")
     if own.thresholds:
         lines += ["", "[dashboard.thresholds]"]
     for name, values in own.thresholds:
-        key = name if _BARE.fullmatch(name) else _quoted(name)
+        key = name if _BARE.fullmatch(name) else quoted(name)
         lines.append(f"{key} = {list(values) if len(values) > 1 else values[0]}")
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    """Return a basic string of TOML."""
-    valid = text.encode("utf-8", "replace").decode()
-    return json.dumps(valid, ensure_ascii=False).replace("\x7f", "\\u007f")

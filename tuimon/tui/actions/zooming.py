@@ -33,7 +33,7 @@ def _stretch(app: Dashboard, factor: float) -> None:
 
 
 def _go_to(app: Dashboard) -> None:
-    app.begin_go_to()
+    app.ask("go to", f"steps: {explore.GO_TO_FORMS}", partial(explore.go_to, app))
 
 
 _taller, _flatter = partial(_stretch, factor=1 / explore.ZOOM), partial(_stretch, factor=explore.ZOOM)

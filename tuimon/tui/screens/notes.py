@@ -79,7 +79,7 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]
         name = f"{names[alert.run]}: " if alert.run in names else ""
         yield Entry(((f"  resolved: {name}{clean(alert.message)}", Role.MUTED),), alert)
     if not snapshot.alerts:
-        yield Entry((("  no active alerts", Role.GOOD), ("; [[rules]] in config.toml adds your own", Role.MUTED)))
+        yield Entry((("  no active alerts", Role.GOOD), ("; Ctrl+p, rule adds one of your own", Role.MUTED)))
     yield Entry(())
     yield Entry((("Notices", Role.TITLE),))
     for notice in snapshot.notices:

@@ -1,0 +1,93 @@
+"""Actions that add and remove alert rules of the user."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from tuimon.errors import UsageError
+from tuimon.text import clean, home_relative
+from tuimon.tui.action import Action, Dashboard
+
+_EXAMPLE = "reward < 0.1 for 20 steps"
+_action = partial(Action, keys="", where=("dashboard",))
+
+
+def _begin_to_add(app: Dashboard) -> None:
+    app.ask("alert if", f"{_EXAMPLE}   (< <= > >=; points, steps, s, min, h)", partial(_add, app))
+
+
+def _begin_to_remove(app: Dashboard) -> None:
+    rules = _rules(app)
+    if rules:
+        app.ask("remove the rule", f"one of: {'; '.join(rules)}", partial(_remove, app), rules[-1])
+    else:
+        app.say('There is no rule of your own; the palette has "add an alert rule"')
+
+
+def _rules(app: Dashboard) -> list[str]:
+    return [str(table.get("rule", "")) for table in app.settings.rules]
+
+
+def _add(app: Dashboard, text: str) -> None:
+    from tuimon.detectors._user_rules import detector_of, unmatched_rules
+    from tuimon.tui.rule_file import add_rule
+
+    text = " ".join(text.split())
+    if not text:
+        return
+    try:
+        detector_of(text, "rule")
+    except UsageError as error:
+        app.say(f"{str(error).removeprefix('rule: ')}; example: {_EXAMPLE}")
+        return
+    if text in _rules(app):
+        app.say(f"{clean(text)} is a rule already")
+        return
+    app.use_rules((*app.settings.rules, {"rule": text}))
+    try:
+        kept = f"saved in {home_relative(add_rule(text))}"
+    except (UsageError, OSError) as error:
+        kept = f"until tuimon ends only: {clean(str(error))}"
+    if unmatched := unmatched_rules([text], app.snapshot.runs):
+        app.say(f"Rule added, but {unmatched[0]}; {kept}")
+    else:
+        app.say(f"Rule added, {kept}; a lists its alerts")
+
+
+def _remove(app: Dashboard, text: str) -> None:
+    from tuimon.tui.rule_file import remove_rule
+
+    text = " ".join(text.split())
+    kept = tuple(table for table in app.settings.rules if " ".join(str(table.get("rule", "")).split()) != text)
+    if len(kept) == len(app.settings.rules):
+        app.say(f"No such rule; rules: {clean('; '.join(_rules(app)))}")
+        return
+    rules = [rule for rule in _rules(app) if " ".join(rule.split()) == text]
+    app.use_rules(kept)
+    file: Path | None = None
+    try:
+        for rule in rules:
+            file = remove_rule(rule) or file
+    except (UsageError, OSError) as error:
+        app.say(f"Rule removed until tuimon ends only: {clean(str(error))}")
+        return
+    app.say(f"Rule removed{f' from {home_relative(file)}' if file else ''}")
+
+
+ACTIONS = (
+    _action(
+        "add_rule",
+        label="add an alert rule",
+        help=f"An alert of your own, saved in config.toml: {_EXAMPLE}",
+        do=_begin_to_add,
+        also="new rule limit notify alarm condition create",
+    ),
+    _action(
+        "remove_rule",
+        label="remove an alert rule",
+        help="Remove an alert rule of your own, from config.toml too",
+        do=_begin_to_remove,
+        also="delete rule alarm",
+    ),
+)
