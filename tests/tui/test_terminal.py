@@ -108,6 +108,29 @@ def test_keys_that_quit(log: Path, keys: str) -> None:
         restored(terminal)
 
 
+def test_standard_error_in_a_file_leaves_the_screen_on_the_terminal(log: Path, tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    with Terminal(
+        ["sh", "-c", f"exec {shlex.join([*TUIMON, str(log.parent)])} 2>{shlex.quote(str(errors))}"]
+    ) as terminal:
+        terminal.until(shown)
+        terminal.type("q")
+        assert terminal.wait() == 0
+        restored(terminal)
+    assert errors.read_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("redirection", "message"), [(">/dev/null", "stdout is not a terminal"), ("</dev/null", "stdin is not a terminal")]
+)
+def test_without_a_terminal_the_stream_is_named(log: Path, tmp_path: Path, redirection: str, message: str) -> None:
+    errors = tmp_path / "errors"
+    command = f"{shlex.join([*TUIMON, str(log.parent)])} {redirection} 2>{shlex.quote(str(errors))}"
+    with Terminal(["sh", "-c", command]) as terminal:
+        assert terminal.wait() == 0
+    assert message in errors.read_text()
+
+
 def test_view_that_cannot_be_saved_is_named_after_the_screen(log: Path) -> None:
     with Terminal([*TUIMON, str(log.parent)], environment={"XDG_STATE_HOME": "/proc/none"}) as terminal:
         terminal.until(shown)

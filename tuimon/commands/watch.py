@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
 
         if options.wait:
             _wait_for_logs(paths, settings.interval)
-        print_status("stdout is not a terminal; printing the summary instead (--once prints the charts)")
+        print_status(f"{terminal.obstacle()}; printing the summary instead (--once prints the charts)")
         return print_summary(paths, as_json=False)
     return _watch(paths, settings, options.wait or any(map(is_mirror, paths)), options.fresh)
 
@@ -123,6 +123,7 @@ def _watch(paths: list[str], settings: config.Settings, wait: bool, fresh: bool)
     from tuimon.monitor.spawn import spawn
     from tuimon.tui.terminal import capabilities as terminal
 
+    terminal.draw_on_stdout()
     patterns = settings.console_patterns
     if patterns:
         from tuimon.formats.console.text import with_patterns

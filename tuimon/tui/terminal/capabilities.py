@@ -59,10 +59,25 @@ def _has_16_colours(environment: Mapping[str, str]) -> bool:
 
 
 def can_draw(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether there is a screen. Textual draws on standard error and reads keys from standard input."""
-    if environment.get("TERM", "dumb") in ("dumb", "unknown", ""):
-        return False
-    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout, sys.__stderr__))
+    """Return whether there is a screen, and keys can be read from standard input. See `draw_on_stdout`."""
+    return not obstacle(environment)
+
+
+def obstacle(environment: Mapping[str, str] = os.environ) -> str:
+    """Return why there is no screen, such as "stdout is not a terminal"; "" if there is one."""
+    term = environment.get("TERM", "dumb")
+    if term in ("dumb", "unknown", ""):
+        return f"the terminal cannot be drawn on (TERM={term})"
+    streams = (("stdout", sys.stdout), ("stdin", sys.stdin))
+    return next((f"{name} is not a terminal" for name, it in streams if it is None or not it.isatty()), "")
+
+
+def draw_on_stdout() -> None:
+    """Let Textual, which draws on `sys.__stderr__`, draw on standard output if standard error is no terminal
+    (`tuimon logs 2>errors.txt`). `sys.stderr` stays as it is."""
+    if sys.__stderr__ is None or not sys.__stderr__.isatty():
+        stdout = open(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding)  # noqa: SIM115  until the end
+        sys.__stderr__ = stdout  # type: ignore[misc]
 
 
 @cache
