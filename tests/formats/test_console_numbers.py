@@ -89,3 +89,8 @@ def test_a_number_is_read_whole_or_not_at_all(
 )
 def test_numbers_with_commas_factors_and_units(line: str, row: dict[str, float]) -> None:
     assert {name: value for name, [(_, value)] in read(line + "\n").items()} == row
+
+
+def test_an_identifier_that_looks_like_a_number_with_an_exponent_is_no_metric() -> None:
+    points = read("step=1 loss=0.5 id=123e4567 grad=inf\nstep=2 loss=inf id=9e999 grad=1e300\n")
+    assert points == {"loss": [(1, 0.5), (2, float("inf"))], "grad": [(1, float("inf")), (2, 1e300)]}

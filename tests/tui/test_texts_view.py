@@ -16,6 +16,7 @@ from tuimon.config import Settings
 from tuimon.model.views import Row
 from tuimon.monitor.process import ReaderProcess
 from tuimon.rollouts import Sample
+from tuimon.rollouts.library import Entry, Library
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.screens.text_list import component_head
 from tuimon.tui.screens.text_pane import sample_rows
@@ -235,7 +236,9 @@ async def test_the_marked_text_is_compared_with_another_step(tmp_path: Path) -> 
         await until(app, pilot, lambda s: "step 2" in s)
         await pilot.press("T")
         await until(app, pilot, lambda s: "step 2: is it 0" in s)
-        await pilot.press("m", "T", "T")
+        await pilot.press("m")  # the text may still be read
+        await until(app, pilot, lambda s: "Marked: d compares" in s)
+        await pilot.press("T", "T")
         await until(app, pilot, lambda s: "step 2: is it 0" in s)
         await pilot.press("p")
         await until(app, pilot, lambda s: "step 1: is it 0" in s)
@@ -244,6 +247,31 @@ async def test_the_marked_text_is_compared_with_another_step(tmp_path: Path) -> 
         assert "difference" in shown
         await pilot.press("escape")
         await until(app, pilot, lambda s: "step 1: is it 0" in s)
+
+
+async def test_a_text_that_is_still_being_read_is_marked_when_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(write_run(tmp_path / "run", range(1, 3)), (120, 40)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "attempt 0 says" in s)
+        screen, read, may_read = app.screen, Library.sample, threading.Event()
+        assert isinstance(screen, TextsScreen)
+        before = screen.sample
+
+        def sample_later(library: Library, entry: Entry) -> Sample:
+            may_read.wait()
+            return read(library, entry)
+
+        monkeypatch.setattr(Library, "sample", sample_later)
+        await pilot.press("j", "m")
+        marked_early = app.state.marked_text
+        may_read.set()
+        assert marked_early is None
+        await until(app, pilot, lambda s: "Marked: d compares" in s)
+        assert app.state.marked_text is screen.sample
+        assert app.state.marked_text is not before
 
 
 async def test_rewards_are_compared_with_the_curve(tmp_path: Path) -> None:

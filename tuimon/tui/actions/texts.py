@@ -159,11 +159,15 @@ ACTIONS = (
         "d",
         "diff",
         "The difference to the marked text, or to the best (the worst) of its group",
-        _on(lambda s: s.compare()),
+        _on(lambda s: s.when_read(s.compare)),
         12,
     ),
     _action(
-        "text_mark", "m", "mark", "Compare with this text, also from other steps; again: undo", _on(lambda s: s.mark())
+        "text_mark",
+        "m",
+        "mark",
+        "Compare with this text, also from other steps; again: undo",
+        _on(lambda s: s.when_read(s.mark)),
     ),
     _action(
         "text_prompt",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from sys import intern
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,9 @@ class TextReader(WorkScreen):
         self.steps: tuple[int | None, ...] = ()
         self.step: int | None = None
         self.sample: Sample | None = None
-        """Sample whose text is displayed."""
+        """Sample whose text is displayed; that of `entry` unless its text is still being read."""
+        self._sample_read: asyncio.Event = asyncio.Event()
+        """Set while `sample` is that of `entry`."""
         self.entry: Entry | None = None
         self.other: Sample | None = None
         """Sample that the displayed one is compared with."""
@@ -209,12 +212,27 @@ class TextReader(WorkScreen):
             self.text_changed(top=True)
             return
         library = self.library
+        self._sample_read.clear()
 
         async def work() -> None:
             sample = await asyncio.to_thread(library.sample, entry)
             if entry == self.entry and self.is_attached:
                 self.sample, self.other = sample, None
+                self._sample_read.set()
                 self.text_changed(top=True)
+
+        self.run_worker(work())
+
+    def when_read(self, do: Callable[[], object]) -> None:
+        """Call `do` as soon as the text of the selected sample has been read: at once, or after a key pressed early."""
+        if self.entry is None or self._sample_read.is_set():
+            do()
+            return
+
+        async def work() -> None:
+            await self._sample_read.wait()
+            if self.is_attached:
+                do()
 
         self.run_worker(work())
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from math import nan
+from math import inf, nan
 
 from tuimon.formats.console.families._values import NUMBER, Pair
 
@@ -175,7 +175,10 @@ def _value(name: str, match: re.Match[str], group: int) -> list[Pair]:
     """Return the pair of a name and the _VALUE whose number is a group of the match; [] if the value is not certain."""
     if match[group + 1] and (_BYTES.search(name) or not match[group][-1].isdecimal()):
         return []
-    return [(name, _scaled(match[group], match[group + 1]))]
+    value = _scaled(match[group], match[group + 1])
+    if abs(value) == inf and match[group][-1].isdecimal():  # "id=123e4567" is no number
+        return []
+    return [(name, value)]
 
 
 def _of_group(group: str, inside: str) -> Iterator[Pair]:
