@@ -327,6 +327,12 @@ def test_device_that_fills_up() -> None:
     assert flat == (), "full of what it needs, and no more from step to step"
 
 
+def test_device_that_grows_by_less_than_is_left() -> None:
+    name = "memory/train/end/onload/max_allocated_frac/0"
+    growing = 0.4 + 0.0004 * np.arange(600)  # by at most 0.18 in a window of 512 points, of the 0.36 that are left
+    assert check(store_of({name: growing.tolist()}).snapshot().runs[0]) == ()
+
+
 def test_device_that_is_not_full_before_the_end_is_information() -> None:
     name = "memory/train/end/onload/max_allocated_frac/0"
     store = store_of({name: (0.4 + 0.0015 * np.arange(300)).tolist()})

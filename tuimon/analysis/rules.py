@@ -282,7 +282,7 @@ class Creep(Struct, frozen=True):
             ends = np.arange(max(first, lead + 8), last + 1) - lead
             size = np.minimum(ends, most) // 8
             borders = ends[:, None] - size[:, None] * np.arange(8, -1, -1)
-            eighths = np.diff(sums[borders], axis=1)
+            eighths = np.diff(sums[borders], axis=1) / size[:, None]
             grown = eighths[:, 7] - eighths[:, 0]
             steps = (np.diff(eighths, axis=1) > grown[:, None] / 14).sum(axis=1)
             creeps = (grown > 0) & (eighths[:, 0] > 0) & (steps >= 4)
