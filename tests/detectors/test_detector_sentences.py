@@ -30,6 +30,10 @@ def only(run: Run, rule: str) -> Alert:
     return alert
 
 
+def shown(value: float) -> str:
+    return f"{value:.0f}" if value >= 1e4 else f"{value:.4g}"
+
+
 def noisy(level: float, count: int, noise: float = 0.02) -> np.ndarray:
     return level * (1 + noise * RNG.standard_normal(count))
 
@@ -300,8 +304,74 @@ def test_memory_creep() -> None:
         store_of({name.format(0): flat.tolist(), name.format(1): leak.tolist()}).snapshot().runs[0], "memory_creep"
     )
     assert alert.metric == name.format(1)
-    before, now = np.median(leak[16:32]), np.median(leak[384:400])
-    assert f"has grown from {before:.4g} to {now:.4g} GiB, {100 * (now / before - 1):.0f} %" in alert.message
+    assert alert.message == (f"{alert.metric} grows by 0.3 GiB per 100 steps since step 10: from 30 to 41.97 GiB, 40 %")
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "unit"),
+    [
+        ("gpu_memory_allocated_gb", 1, "GB"),
+        ("perf/max_memory_allocated_gb", 1, "GB"),
+        ("train/gpu_mem_gb", 1, "GB"),
+        ("gpu_mem_mb", 1024, "MB"),
+        ("memory/max_mem_active(GiB)", 1, "GiB"),
+        ("memory/max_active(GiB)", 1, "GiB"),
+        ("memory(GiB)", 1, "GiB"),
+        ("system/gpu.0.memoryAllocated", 1, "% of the device"),
+        ("perf/cpu_memory_used_gb", 1, "GB"),
+    ],
+)
+def test_memory_leak_that_begins_late(name: str, factor: int, unit: str) -> None:
+    held = factor * (18 + 0.05 * np.maximum(0, np.arange(400) - 150) + 0.05 * RNG.standard_normal(400))
+    alert = only(store_of({name: held.tolist()}).snapshot().runs[0], "memory_creep")
+    said = re.match(
+        rf"{re.escape(name)} grows by ([\d.]+) {unit} per (\d+) steps since step (\d+)(?:, full in [^:]+)?:"
+        rf" from ([\d.]+) to ([\d.]+) {unit}, \d+ %$",
+        alert.message,
+    )
+    assert said is not None, alert.message
+    assert alert.step == int(said[3])
+    row = alert.step // 10 - 1
+    assert abs(row - 150) <= 8
+    assert [said[4], said[5]] == [shown(held[row]), shown(held[-1])], "the numbers are those that were logged"
+    assert float(said[1]) / int(said[2]) == pytest.approx(0.005 * factor, rel=0.03)
+
+
+def test_memory_leak_on_a_device_of_known_size() -> None:
+    held = 20 + 0.13 * np.arange(400)
+    sizes = {"gpu_memory_used_gb": held.tolist(), "gpu_memory_total_gb": [80.0] * 400}
+    alert = only(store_of(sizes).snapshot().runs[0], "memory_creep")
+    said = re.search(r"since step 10, full in (\d+) steps: from 20 to 71.87 GB, 259 %$", alert.message)
+    assert said is not None, alert.message
+    assert float(said[1]) == pytest.approx((80 - held[-1]) / 0.013, rel=0.05)
+
+
+def test_memory_that_reaches_its_level_is_no_leak() -> None:
+    rows, names = np.arange(800), ("gpu_memory_allocated_gb", "perf/max_memory_reserved_gb", "gpu_memory_gb")
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        work = random.lognormal(0, 0.5, 800)
+        jumps = np.searchsorted(np.sort(random.integers(0, 800, 6)), rows)
+        levels = {
+            "records": 20 + 10 * np.maximum.accumulate(work),
+            "warm-up": 20 - 14 * np.exp(-rows / 10),
+            "few jumps": 20 + 2.0 * jumps,
+            "even jumps": 20 + np.floor(rows / 130) + 0.02 * random.standard_normal(800),
+            "lengths": 20 + 4 * work,
+        }
+        for kind, held in levels.items():
+            for name in names:
+                alerts = check(store_of({name: held.tolist()}).snapshot().runs[0])
+                assert alerts == (), f"{kind} {seed}: {alerts}"
+
+
+def test_memory_that_grows_with_the_responses_is_information() -> None:
+    lengths = 300 + 3.0 * np.arange(400)
+    peak = 30 + 0.02 * lengths
+    run = run_of(perf__max_memory_allocated_gb=peak, response_length__mean=lengths)
+    alert = only(run, "memory_creep")
+    assert alert.severity == "info"
+    assert re.search(r", with responses \d+ % longer$", alert.message)
 
 
 def test_device_that_fills_up() -> None:

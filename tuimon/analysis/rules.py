@@ -14,9 +14,11 @@ FillsUp            growth all along a window, relative to the room left
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual, usual_at
@@ -257,8 +259,9 @@ class Creep(Struct, frozen=True):
     """Score: relative growth from the mean of the first eighth of a window to that of the last, if it is spread out.
 
     At least four of the seven steps between the eighths must contribute half of a seventh of it (a single step up is a
-    new level, not a creep); otherwise the score is 0. `window`: points, a multiple of 8 blocks. `skip`: first points
-    that are ignored.
+    new level, not a creep), and so must the last `latest` of them (records of a quantity that only varies become rare);
+    otherwise the score is 0. It is also 0 if the quarter of the blocks with the largest increases has more than
+    `jumps` of the growth. `window`: points, a multiple of 8 blocks. `skip`: first points that are ignored.
     """
 
     high: float
@@ -267,6 +270,8 @@ class Creep(Struct, frozen=True):
     skip: int = BLOCK
     raise_after: int = BLOCK
     clear_after: int = BLOCK
+    latest: int = 0
+    jumps: float = math.inf
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         """Score a row by the whole blocks before its own; the score is carried until the next block."""
@@ -284,8 +289,12 @@ class Creep(Struct, frozen=True):
             borders = ends[:, None] - size[:, None] * np.arange(8, -1, -1)
             eighths = np.diff(sums[borders], axis=1) / size[:, None]
             grown = eighths[:, 7] - eighths[:, 0]
-            steps = (np.diff(eighths, axis=1) > grown[:, None] / 14).sum(axis=1)
-            creeps = (grown > 0) & (eighths[:, 0] > 0) & (steps >= 4)
+            contributes = np.diff(eighths, axis=1) > grown[:, None] / 14
+            creeps = (grown > 0) & (eighths[:, 0] > 0) & (contributes.sum(axis=1) >= 4)
+            creeps &= contributes[:, 7 - self.latest :].all(axis=1)
+            if self.jumps < math.inf:
+                some = np.flatnonzero(creeps)
+                creeps[some] = _jumps(means, ends[some], 8 * size[some], most) <= self.jumps * grown[some]
             with np.errstate(divide="ignore", invalid="ignore"):
                 scores[ends + lead - first] = np.where(creeps, self.score(eighths[:, 0], eighths[:, 7]), 0.0)
         rows = np.repeat(scores, BLOCK)[begin - first * BLOCK : len(values) - first * BLOCK]
@@ -294,6 +303,15 @@ class Creep(Struct, frozen=True):
     def score(self, before: Floats, now: Floats) -> Floats:
         """Return the growth from the first eighth to the last, relative to the first."""
         return (now - before) / before
+
+
+def _jumps(means: Floats, ends: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64], most: int) -> Floats:
+    """Return the sum of the largest quarter of the increases from block to block in means[end - size : end]."""
+    positions = np.arange(1 - most, 0)
+    inside = positions > -sizes[:, None]
+    increases = np.where(inside, np.diff(means, prepend=means[:1])[(ends[:, None] + positions).clip(0)], 0.0)
+    largest = np.cumsum(-np.sort(-increases.clip(0.0), axis=1), axis=1)
+    return largest[np.arange(len(ends)), sizes // 4 - 1]
 
 
 class FillsUp(Creep, frozen=True):

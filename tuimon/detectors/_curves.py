@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tuimon.analysis.hinge import hinge
 from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.rules import AgainstStart, Runaway
 from tuimon.analysis.windows import NINE, median_of_nine, usual_at
@@ -87,12 +88,18 @@ def _without_gaps(curve: Curve, cache: _ColumnCache) -> tuple[Floats, int]:
 
 def alert(run: Run, curve: Curve, incident: Incident, rule: str, severity: str, message: str, hint: str = "") -> Alert:
     """Build the alert of an incident; the steps of the incident are appended to the message."""
+    return alert_as_worded(run, curve, incident, rule, severity, f"{message} {when(curve, incident)}", hint)
+
+
+def alert_as_worded(
+    run: Run, curve: Curve, incident: Incident, rule: str, severity: str, message: str, hint: str = ""
+) -> Alert:
+    """Build the alert of an incident with a message that contains its steps already."""
     until = int(curve.steps[incident.last]) if incident.cleared is not None else None
-    first = int(curve.steps[incident.first])
-    return Alert(rule, severity, run.id, curve.metric, first, f"{message} {_when(curve, incident)}", hint, until)
+    return Alert(rule, severity, run.id, curve.metric, int(curve.steps[incident.first]), message, hint, until)
 
 
-def _when(curve: Curve, incident: Incident) -> str:
+def when(curve: Curve, incident: Incident) -> str:
     """Return "since step 36", "from step 36 to 41" or "at step 36"."""
     first, last = int(curve.steps[incident.first]), int(curve.steps[incident.last])
     if incident.cleared is None:
@@ -203,6 +210,27 @@ def first_and_last_level(curve: Curve, incident: Incident) -> tuple[float, float
     """Return the medians of points 16 to 31 of the run and of the last 16 points of the incident."""
     last = median_of_rows(curve, incident.last - _LEVEL_POINTS + 1, incident.last)
     return median_of_rows(curve, _LEVEL_POINTS, 2 * _LEVEL_POINTS - 1), last
+
+
+def growth_onset(curve: Curve, incident: Incident, points: int) -> int:
+    """Return the row at which growth began, of the `points` rows up to the one at which the incident was raised.
+
+    Later rows are not read, so that the result stays the same while the curve grows.
+    """
+    values, skipped = _without_gaps(curve, _cache_of(curve))
+    end = incident.raised - skipped + 1
+    begin = max(0, end - points)
+
+    def compute() -> int:
+        return skipped + begin + hinge(values[begin:end])
+
+    return _cached(_cache_of(curve), ("onset", incident.raised), compute)
+
+
+def last_finite(curve: Curve, row: int) -> float:
+    """Return the value of a row, or the last finite value before it."""
+    values, skipped = _without_gaps(curve, _cache_of(curve))
+    return float(values[row - skipped])
 
 
 def usual_level(curve: Curve, row: int) -> tuple[float, float]:

@@ -1,53 +1,137 @@
-"""Memory use grows from step to step, which suggests a leak.
+"""GPU memory (allocated, in use, or its peak) or the memory of the process grows step by step, which suggests a leak.
 
-Rule: in a window of up to 512 points the mean of the last eighth is `part` above that of the first, at least four of
-the seven steps from eighth to eighth contribute, and this holds for 16 points. Reported for the series of each kind
-(GPU, CPU) that grows most. GPU memory is compared at the start of a phase while the model is offloaded, which shows
-what earlier phases left allocated, or as the machine reports it; CPU memory is that of the process.
-Source: SageMaker Debugger GPUMemoryIncrease, 10 % in a window of 500; the eighths are ours.
+Rule: in a window of up to 512 points the mean of the last eighth is `part` above that of the first; at least four of
+the seven steps from eighth to eighth contribute, the last three among them; the quarter of the blocks of 16 points that
+grow most has at most `jumps` of the growth; and this holds for 16 points. So a peak that is set now and then, or a
+caching allocator that reserves more in a few jumps and then stays, is no creep.
+
+Watched of GPUs: what is allocated or in use, and its peak, as the trainer or a tracker logs it (gpu_memory_gb,
+max_memory_allocated_gb, system/gpu.0.memoryAllocated); what is reserved only if nothing else is logged. If ROLL logs
+what is allocated at the start of a phase while the model is offloaded, only that: it shows what earlier phases left
+allocated. Of CPUs: the memory of the process. Reported for the series of each kind (GPU, CPU) that grows most, with the
+step at which the growth began, and with the step at which the device is full if its size is known. Only information if
+the responses have grown by as much.
+Source: SageMaker Debugger GPUMemoryIncrease, 10 % in a window of 500; the eighths and the blocks are ours.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from tuimon.analysis.concepts import metrics_of
+from tuimon.analysis.concepts import curves, metrics_of
+from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
+from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import Creep
-from tuimon.detectors._curves import alert, first_and_last_level, incidents, number, percent, verb
+from tuimon.detectors._curves import (
+    alert_as_worded,
+    growth_onset,
+    incidents,
+    last_finite,
+    median_of_rows,
+    number,
+    percent,
+    verb,
+    when,
+)
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
+from tuimon.vocabulary import classify, memory_of
 
 _MAX_SERIES = 64
 """Series of a kind that are examined."""
 _HINT = "something accumulates from step to step: tensors with their graphs, caches, fragmentation"
+_GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
+_PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
+"""Memory in use in percent of the device, as W&B measures it."""
+_UNIT = re.compile(r"[_(]([kmgt]i?b)\)?$", re.IGNORECASE)
+_LENGTH_POINTS = 50
+"""Points of the response length that are compared."""
 
 
 class MemoryCreep(Struct, frozen=True):
     id: str = "memory_creep"
     title: str = "Memory creep"
     part: float = 0.1
+    jumps: float = 0.6
 
     def check(self, run: Run) -> Iterator[Alert]:
-        rule = Creep(self.part, 0.5 * self.part)
+        rule = Creep(self.part, 0.5 * self.part, latest=3, jumps=self.jumps)
         for kind, metrics in (("GPU", _gpu(run)), ("CPU", _cpu(run))):
-            growing = [(curve, creeps[-1]) for curve in map(run.curve, metrics) if (creeps := incidents(curve, rule))]
+            growing = [
+                _Growing(curve, creeps[-1], growth_onset(curve, creeps[-1], rule.window))
+                for curve in map(run.curve, metrics)
+                if (creeps := incidents(curve, rule))
+            ]
             if growing:
-                curve, incident = max(growing, key=lambda pair: (pair[1].cleared is None, _growth(*pair)))
-                before, now = first_and_last_level(curve, incident)
-                others = f" (and {len(growing) - 1} more {kind} series)" if len(growing) > 1 else ""
-                message = (
-                    f"{curve.metric} {verb(incident, 'has grown', 'grew')} from {number(before)} to {number(now)} GiB,"
-                    f" {percent(now / before - 1)},{others}"
-                )
-                yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+                yield self._alert(run, kind, growing)
+
+    def _alert(self, run: Run, kind: str, growing: list[_Growing]) -> Alert:
+        sizes = {own.curve.metric: size for own in growing if (size := _size(run, own.curve.metric))}
+        own = max(
+            growing, key=lambda own: (own.incident.cleared is None, own.curve.metric in sizes, own.now / own.before)
+        )
+        incident, unit = own.incident, _unit(own.curve.metric)
+        full = ""
+        if incident.cleared is None and (size := sizes.get(own.curve.metric)):
+            forecast = growth(own.curve.steps, own.curve.values, 1 / size)
+            left = steps_left(run)
+            if forecast is not None and (left is None or forecast.soonest <= left):
+                full = f", full in {forecast_text(forecast)}"
+        responses = 0.0 if kind == "CPU" else _response_growth(run, own)
+        longer = f", with responses {percent(responses - 1)} longer" if responses >= own.now / own.before else ""
+        others = f" (and {len(growing) - 1} more {kind} series)" if len(growing) > 1 else ""
+        message = (
+            f"{own.curve.metric} {verb(incident, 'grows', 'grew')} by {own.rate(unit)}"
+            f" {when(own.curve, own.from_onset)}{full}: from {number(own.before)} to"
+            f" {number(own.now)} {unit}, {percent(own.now / own.before - 1)}{longer}{others}"
+        )
+        severity = "info" if longer else "warning"
+        return alert_as_worded(run, own.curve, own.from_onset, self.id, severity, message, _HINT)
+
+
+class _Growing(Struct, frozen=True):
+    """A series that grows."""
+
+    curve: Curve
+    incident: Incident
+    onset: int
+    """Row at which the growth began."""
+
+    @property
+    def from_onset(self) -> Incident:
+        return self.incident._replace(first=self.onset)
+
+    @property
+    def before(self) -> float:
+        """Value at the onset, as logged."""
+        return last_finite(self.curve, self.onset)
+
+    @property
+    def now(self) -> float:
+        """Last value of the incident, as logged."""
+        return last_finite(self.curve, self.incident.last)
+
+    def rate(self, unit: str) -> str:
+        """Return the growth in a number of steps in which it amounts to something: "5.1 GB per 100 steps"."""
+        steps = int(self.curve.steps[self.incident.last]) - int(self.curve.steps[self.onset])
+        count = 100
+        while count < steps and count * (self.now - self.before) < 0.1 * steps:
+            count *= 10
+        return f"{(self.now - self.before) / steps * count:.3g} {unit} per {count} steps"
 
 
 def _gpu(run: Run) -> list[str]:
-    offloaded = [name for name in metrics_of(run, "gpu.allocated", all_names=True) if "/start/offload/" in name]
-    return (offloaded or metrics_of(run, "gpu.used"))[:_MAX_SERIES]
+    names = [name for concept in _GPU for name in metrics_of(run, concept, all_names=True)]
+    if offloaded := [name for name in names if "/start/offload/allocated" in name]:
+        return offloaded[:_MAX_SERIES]
+    kinds = {name: tag.kind for name in names if (tag := memory_of(name)) and not tag.snapshot}
+    used = [name for name, kind in kinds.items() if "reserved" not in kind]
+    used += [name for name in metrics_of(run, "machine", all_names=True) if _PERCENT.fullmatch(name)]
+    return (used or list(kinds))[:_MAX_SERIES]
 
 
 def _cpu(run: Run) -> list[str]:
@@ -55,9 +139,34 @@ def _cpu(run: Run) -> list[str]:
     return ([name for name in names if "/start/" in name] or names)[:_MAX_SERIES]
 
 
-def _growth(curve: Curve, incident: Incident) -> float:
-    before, now = first_and_last_level(curve, incident)
-    return now / before if before else 0.0
+def _unit(metric: str) -> str:
+    """Return the unit that the name of the metric ends with, else that of its concept."""
+    if _PERCENT.fullmatch(metric):
+        return "% of the device"
+    written = _UNIT.search(metric)
+    return written[1].upper().replace("I", "i") if written else classify(metric).unit
+
+
+def _size(run: Run, metric: str) -> float | None:
+    """Return the memory of the device in the unit of the metric; None if it is not known."""
+    if _PERCENT.fullmatch(metric):
+        return 100.0
+    totals = metrics_of(run, "gpu.total")
+    last = run.curve(totals[0]).last if totals else None
+    if last is None or classify(metric).concept not in _GPU:
+        return None
+    return last.value * classify(totals[0]).scale / classify(metric).scale
+
+
+def _response_growth(run: Run, own: _Growing) -> float:
+    """Return the response length at the end of the growth relative to that at its onset; 0 if it is not logged."""
+    for lengths in curves(run, "length.response"):
+        if classify(lengths.metric).unit != "steps":
+            begin, end = lengths.steps.searchsorted(own.curve.steps[[own.onset, own.incident.last]], "right").tolist()
+            before = median_of_rows(lengths, begin - 1, begin + _LENGTH_POINTS - 2)
+            now = median_of_rows(lengths, end - _LENGTH_POINTS, end - 1)
+            return now / before if before > 0 else 0.0
+    return 0.0
 
 
 DETECTOR = MemoryCreep()
