@@ -200,9 +200,11 @@ def test_overfitting_requires_that_only_the_validation_loss_rises() -> None:
     train = np.linspace(2.0, 0.2, 200)
     val = np.concatenate((np.linspace(2.0, 1.0, 10), np.linspace(1.0, 1.6, 10)))
     alert = only(with_validation(train, val, ("train/loss", "eval/loss")), "overfitting")
-    assert (
-        f"eval/loss rises from {val[9]:.4g} at step 910 to {val[19]:.4g} at step 1910 while train/loss" in alert.message
+    assert alert.message.startswith(
+        f"eval/loss has risen by {val[19] - val[9]:.4g} since step 910: from {val[9]:.4g} to {val[19]:.4g}, while"
+        f" train/loss falls from "
     )
+    assert (alert.step, alert.until) == (910, None), "the alert begins at the lowest value"
     both = with_validation(np.concatenate((train[:100], np.linspace(1.1, 2.0, 100))), val, ("train/loss", "eval/loss"))
     assert not [alert for alert in check(both) if alert.rule == "overfitting"]
 
@@ -211,17 +213,30 @@ def test_overfitting_names_the_epoch_of_the_best_value() -> None:
     val = [*np.linspace(2.0, 1.0, 10), *np.linspace(1.0, 1.6, 10)]
     series = {"train/loss": np.linspace(2.0, 0.2, 20), "eval/loss": np.array(val), "epoch": np.arange(1.0, 21.0)}
     alert = only(run_of(**series), "overfitting")
-    assert "at step 100 (epoch 10) to" in alert.message, alert.message
+    assert " since step 100 (epoch 10): from 1 to 1.6," in alert.message, alert.message
+
+
+def test_overfitting_that_begins_again_after_the_same_best_value_is_one_alert() -> None:
+    val = [*np.linspace(2.0, 1.0, 10), *[1.3] * 5, *[1.01] * 5, *[1.4] * 5]
+    alert = only(with_validation(np.linspace(2.0, 0.2, 250), np.array(val), ("train/loss", "eval/loss")), "overfitting")
+    assert alert.message.startswith("eval/loss has risen by 0.4 since step 910: from 1 to 1.4,")
+
+
+def test_overfitting_that_is_over_ends_at_its_last_validation() -> None:
+    val = [*np.linspace(2.0, 1.0, 10), *[1.3] * 5, *[1.01] * 5]
+    alert = only(with_validation(np.linspace(2.0, 0.2, 200), np.array(val), ("train/loss", "eval/loss")), "overfitting")
+    assert alert.message.startswith("eval/loss rose by 0.3 from step 910 to 1410: from 1 to 1.3, while")
+    assert (alert.step, alert.until) == (910, 1410)
 
 
 def test_overfitting_compares_losses_of_the_same_part() -> None:
     falls, rises = np.linspace(2.0, 0.2, 200), np.concatenate((np.linspace(2.0, 1.0, 10), np.linspace(1.0, 1.6, 10)))
     alert = only(with_validation(falls, rises, ("train/cls_loss", "val/cls_loss")), "overfitting")
-    assert "while train/cls_loss falls" in alert.message
+    assert ", while train/cls_loss falls" in alert.message
     for names in (("train/box_loss", "val/cls_loss"), ("train/box_loss", "val_loss")):
         assert not [alert for alert in check(with_validation(falls, rises, names)) if alert.rule == "overfitting"]
     alert = only(with_validation(falls, rises, ("loss", "eval_north_loss")), "overfitting")
-    assert alert.message.startswith("eval_north_loss rises")
+    assert alert.message.startswith("eval_north_loss has risen")
 
 
 @pytest.mark.parametrize("name", ["d_loss", "G_loss", "Loss__D", "generator__loss"])

@@ -3,6 +3,7 @@
 Rule: at `points` validations in a row the validation loss is above its lowest value by more than `part` of it, and by
 more than twice the typical difference of neighbouring validations, while the training loss is lower than it was then.
 The two are losses of the same name but for the split: val/cls_loss is compared with train/cls_loss.
+The alert begins at the lowest value, of which the checkpoint is the best.
 Source: SageMaker Debugger Overfit, ratio_threshold 0.1, patience 1. A patience of 1 fires on noise, and a constant
 distance between the two losses is not overfitting, so a rise is required here.
 """
@@ -17,7 +18,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.rules import Threshold
 from tuimon.analysis.windows import medians
-from tuimon.detectors._curves import alert, number, verb
+from tuimon.detectors._curves import alert_as_worded, number, verb, when
 from tuimon.detectors._validation import newest_validations
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
@@ -50,15 +51,18 @@ class Overfitting(Struct, frozen=True):
             overfits = (risen > 2 * newest.typical_change) & (losses < losses[best])
             scores = np.where(overfits, risen / np.abs(values[best]), 0.0)
         rule = Threshold(self.part, 0.5 * self.part, self.points, self.points)
+        alerts: dict[int, Alert] = {}
         for incident, first, last in newest.incidents(scores, rule):
-            best_step = int(steps[first])
+            from_best = incident._replace(first=newest.offset + first)
             message = (
-                f"{validation.metric} {verb(incident, 'rises', 'rose')} from {number(values[first])} at step"
-                f" {best_step}{_epoch(run, best_step)} to {number(values[last])} at step {int(steps[last])} while"
-                f" {train.metric} {verb(incident, 'falls', 'fell')} from {number(losses[first])} to"
-                f" {number(losses[last])},"
+                f"{validation.metric} {verb(incident, 'has risen', 'rose')} by {number(values[last] - values[first])}"
+                f" {when(validation, from_best)}{_epoch(run, int(steps[first]))}: from {number(values[first])} to"
+                f" {number(values[last])}, while {train.metric} {verb(incident, 'falls', 'fell')} from"
+                f" {number(losses[first])} to {number(losses[last])}"
             )
-            yield alert(run, validation, incident, self.id, "warning", message, _HINT)
+            # Of several incidents after one best value, only the last: an alert is identified by its step.
+            alerts[first] = alert_as_worded(run, validation, from_best, self.id, "warning", message, _HINT)
+        yield from alerts.values()
 
 
 def _epoch(run: Run, step: int) -> str:
