@@ -289,11 +289,12 @@ def test_slower_steps_are_information_if_responses_are_longer() -> None:
     times = np.concatenate((noisy(20.0, 100), noisy(34.0, 60)))
     alert = only(run_of(time__step=times), "step_drift")
     usual = np.median(times[10:60])
-    now = np.median(times[alert.step // 10 - 1 + 19 - 8 : alert.step // 10 + 19])
+    raised = first_of_twenty(medians_of_nine(times) >= 1.4 * usual)
+    now = np.median(times[raised - 8 : raised + 1])
     assert alert.message == (
-        f"time/step is {now:.4g} s, {100 * (now / usual - 1):.0f} % above the {usual:.4g} s of the first steps since"
-        f" step {alert.step}"
+        f"time/step is {100 * (now / usual - 1):.0f} % longer since step 1010: {now:.4g} s, at first {usual:.4g} s"
     )
+    assert alert.step == 1010, "where the times change, not where their median does"
     assert alert.severity == "warning"
     longer = np.concatenate((noisy(100, 100), noisy(180, 60)))
     explained = only(run_of(time__step=times, response_length__mean=longer), "step_drift")
@@ -301,10 +302,50 @@ def test_slower_steps_are_information_if_responses_are_longer() -> None:
     assert "with responses" in explained.message
 
 
+def test_slower_steps_name_the_phase_that_has_grown() -> None:
+    gen, other = np.concatenate((noisy(12.0, 300, 0.06), noisy(24.0, 100, 0.06))), noisy(15.0, 400)
+    run = run_of(timing_s__gen=gen, timing_s__update_actor=other, timing_s__step=gen + other)
+    alert = only(run, "step_drift")
+    said = re.search(
+        r"since step 3010: [\d.]+ s, at first [\d.]+ s; gen takes ([\d.]+) s, at first ([\d.]+) s \(\+(\d+) %\)$",
+        alert.message,
+    )
+    assert said is not None, alert.message
+    times = gen + other
+    raised = first_of_twenty(medians_of_nine(times) >= 1.4 * np.median(times[10:60]))
+    before, now = np.median(gen[10:60]), np.median(gen[raised - 8 : raised + 1])
+    assert list(said.groups()) == [f"{now:.4g}", f"{before:.4g}", f"{100 * (now / before - 1):.0f}"]
+    apart = [noisy(5.0, 400) for _ in range(5)]
+    for timer in apart:
+        timer[300:] *= 1.8
+    many = {f"timing_s__part{index}": timer for index, timer in enumerate(apart)}
+    assert "takes" not in only(run_of(timing_s__step=sum(apart), **many), "step_drift").message, "all of them grew"
+
+
+def test_steps_that_become_slower_slowly_are_reported_where_the_limit_is_passed() -> None:
+    times = noisy(20.0, 400, 0.01) * (1 + 0.5 * np.arange(400) / 200).clip(1, None)
+    alert = only(run_of(time__step=times), "step_drift")
+    usual = np.median(times[10:60])
+    first = first_of_twenty(medians_of_nine(times) >= 1.4 * usual) - 19
+    assert first - 8 <= alert.step // 10 - 1 <= first
+
+
+def medians_of_nine(values: np.ndarray) -> np.ndarray:
+    return np.array([np.nan] * 8 + [np.median(values[row - 8 : row + 1]) for row in range(8, len(values))])
+
+
+def first_of_twenty(beyond: np.ndarray) -> int:
+    """Return the row that completes the first 20 true values in a row."""
+    return next(row for row in range(19, len(beyond)) if beyond[row - 19 : row + 1].all())
+
+
 def test_throughput_loss() -> None:
     rates = np.concatenate((noisy(1000, 100), noisy(500, 60)))
     alert = only(run_of(system__tps=rates), "throughput_loss")
-    usual, now = np.median(rates[10:60]), np.median(rates[alert.step // 10 - 1 + 19 - 8 : alert.step // 10 + 19])
+    assert alert.step == 1010
+    usual = np.median(rates[10:60])
+    raised = first_of_twenty(medians_of_nine(rates) <= 0.65 * usual)
+    now = np.median(rates[raised - 8 : raised + 1])
     assert alert.message == (
         f"system/tps is {now:.4g} tokens/s, {100 * now / usual:.0f} % of the {usual:.4g} tokens/s of the first steps,"
         f" since step {alert.step}"

@@ -197,6 +197,16 @@ def test_the_bottleneck_names_a_metric_only_if_it_correlates(linked: bool) -> No
     assert sentence(run) == said + (with_length if linked else "")
 
 
+def test_a_sudden_drift_is_named_with_its_step_and_both_levels() -> None:
+    random = np.random.default_rng(6)
+    gen = np.concatenate((np.full(300, 12.0), np.full(300, 24.0))) * np.exp(random.normal(0, 0.06, 600))
+    ref = 3 * np.exp(random.normal(0, 0.06, 600))
+    data = {"timing_s/gen": gen, "timing_s/ref": ref, "timing_s/step": gen + ref}
+    run = run_of({name: (range(600), values.tolist()) for name, values in data.items()})
+    change = float(np.median(gen[300:]) / np.median(gen[:300]) - 1)
+    assert sentence(run).endswith(f", {change:+.0%} since step 300".replace("%", " %"))
+
+
 def test_a_drift_within_noise_is_not_named() -> None:
     random = np.random.default_rng(2)
     steps = range(12)

@@ -12,8 +12,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tuimon.analysis.hinge import hinge
 from tuimon.analysis.incidents import Incident, Incidents, Rule
+from tuimon.analysis.onset import hinge, split
 from tuimon.analysis.rules import AgainstStart, Runaway
 from tuimon.analysis.windows import NINE, median_of_nine, usual_at
 from tuimon.model.alerts import Alert
@@ -199,6 +199,22 @@ def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incid
     """Yield (incident, level of the start, level at which the incident was raised)."""
     for incident in incidents(curve, rule):
         yield incident, median_of_rows(curve, rule.skip, rule.skip + rule.baseline - 1), raised_level(curve, incident)
+
+
+def from_change(curve: Curve, incident: Incident, usual: float, now: float) -> Incident:
+    """Return the incident with the row, at most eight before, at which the values change from `usual` to `now`.
+
+    The median of nine, which raised it, changes some rows later than the values.
+    """
+    cache = _cache_of(curve)
+
+    def compute() -> int:
+        values, skipped = _without_gaps(curve, cache)
+        first, begin = incident.first - skipped, max(0, incident.first - skipped - 3 * (NINE - 1))
+        around = np.clip(values[begin : incident.raised - skipped + 1], min(usual, now), max(usual, now))
+        return skipped + min(max(begin + split(around), first - (NINE - 1)), first)
+
+    return incident._replace(first=_cached(cache, ("change", incident.raised), compute))
 
 
 def raised_level(curve: Curve, incident: Incident) -> float:

@@ -1,7 +1,8 @@
 """Steps have become slower and stay slow.
 
 Rule: the median of nine of the step time is `ratio` times the median of the steps 10 to 59, for `points` steps in a
-row. Only information if the responses have grown by as much.
+row. The alert begins where the step time changes, and names the phase of the step that has most of the increase. Only
+information if the responses have grown by as much.
 Source: ours (no tool known to us reports this).
 """
 
@@ -11,16 +12,27 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from tuimon.analysis.concepts import curves
+from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, changes_from_start, median_of_rows, number, percent, verb
+from tuimon.analysis.timers import timer_tree
+from tuimon.analysis.windows import NINE
+from tuimon.detectors._curves import (
+    alert_as_worded,
+    changes_from_start,
+    from_change,
+    median_of_rows,
+    number,
+    percent,
+    verb,
+    when,
+)
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
 
 _SKIP, _BASELINE = 10, 50
-_HINT = "the phase-latency panel shows which phase has grown"
+_HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
 
 
 class StepDrift(Struct, frozen=True):
@@ -33,24 +45,51 @@ class StepDrift(Struct, frozen=True):
         low = 1 + 0.6 * (self.ratio - 1)
         rule = AgainstStart(self.ratio, low, _BASELINE, _SKIP, raise_after=self.points, clear_after=self.points)
         for curve in curves(run, "time.step"):
+            scale = classify(curve.metric).scale
             for incident, usual, now in changes_from_start(curve, rule):
+                slow = from_change(curve, incident, usual, now)
                 growth = _response_growth(run, curve, incident)
-                longer = f", with responses {percent(growth - 1)} longer," if growth >= now / usual * 0.9 else ""
+                longer = f", with responses {percent(growth - 1)} longer" if growth >= now / usual * 0.9 else ""
+                phase = _slower_phase(run, curve, incident, scale * (now - usual))
                 message = (
-                    f"{curve.metric} {verb(incident, 'is', 'was')} {number(now)} s, {percent(now / usual - 1)} above"
-                    f" the {number(usual)} s of the first steps{longer}"
+                    f"{curve.metric} {verb(incident, 'is', 'was')} {percent(now / usual - 1)} longer"
+                    f" {when(curve, slow)}{longer}: {number(scale * now)} s, at first {number(scale * usual)} s{phase}"
                 )
-                yield alert(run, curve, incident, self.id, "info" if longer else "warning", message, _HINT)
+                severity = "info" if longer else "warning"
+                yield alert_as_worded(run, curve, slow, self.id, severity, message, _HINT)
+
+
+def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) -> str:
+    """Return "; gen takes 24.1 s, at first 12 s (+101 %)" of the phase that grew most.
+
+    "" if no phase has half of the increase, which is `seconds`.
+    """
+    most, text = 0.5 * seconds, ""
+    for timer in timer_tree(tuple(metrics_of(run, "time.phase", all_names=True))):
+        if not timer.parent:
+            scale = classify(timer.metric).scale
+            before, now = (scale * level for level in _levels(run.curve(timer.metric), curve, incident))
+            if now - before > most:
+                most = now - before
+                relative = f" (+{percent(now / before - 1)})" if before > 0 else ""
+                text = f"; {timer.phase.name} takes {number(now)} s, at first {number(before)} s{relative}"
+    return text
 
 
 def _response_growth(run: Run, curve: Curve, incident: Incident) -> float:
     """Return the response length at the incident relative to that of the first steps; NaN if it is not logged."""
     for lengths in curves(run, "length.response"):
         if classify(lengths.metric).unit != "steps":
-            row = int(lengths.steps.searchsorted(curve.steps[incident.raised], "right"))
-            begin = int(lengths.steps.searchsorted(curve.steps[_SKIP]))
-            return median_of_rows(lengths, row - 9, row - 1) / median_of_rows(lengths, begin, begin + _BASELINE - 1)
+            before, now = _levels(lengths, curve, incident)
+            return now / before
     return float("nan")
+
+
+def _levels(other: Curve, curve: Curve, incident: Incident) -> tuple[float, float]:
+    """Return the medians of another metric in the first steps and in those that raised the incident of `curve`."""
+    row = int(other.steps.searchsorted(curve.steps[incident.raised], "right"))
+    begin = int(other.steps.searchsorted(curve.steps[_SKIP]))
+    return median_of_rows(other, begin, begin + _BASELINE - 1), median_of_rows(other, row - NINE, row - 1)
 
 
 DETECTOR = StepDrift()

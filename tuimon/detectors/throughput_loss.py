@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, changes_from_start, number, percent, verb
+from tuimon.detectors._curves import alert, changes_from_start, from_change, number, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 from tuimon.vocabulary import classify
@@ -42,7 +42,8 @@ class ThroughputLoss(Struct, frozen=True):
                         f"{curve.metric} {verb(incident, 'is', 'was')} {number(now)} {unit}, {percent(now / usual)} of"
                         f" the {number(usual)} {unit} of the first steps,"
                     )
-                    yield alert(run, curve, incident, self.id, "warning", message, _HINT)
+                    slow = from_change(curve, incident, usual, now)
+                    yield alert(run, curve, slow, self.id, "warning", message, _HINT)
             if rates:
                 return
 

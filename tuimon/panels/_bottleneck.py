@@ -16,12 +16,10 @@ from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent, with_article
-from tuimon.panels._timers import Drift, TimerReading
+from tuimon.panels._timers import SLOWER, Drift, TimerReading
 from tuimon.store import Run
 from tuimon.vocabulary import classify
 
-SLOWER = 0.2
-"""Relative drift at which a phase counts as slower."""
 _NOTABLE = 0.05
 """Smallest relative change that is named."""
 _CAUSES = ("length.response", "length.prompt", "turns")
@@ -62,7 +60,7 @@ def bottleneck(run: Run, readings: Sequence[TimerReading], step: int, whole: flo
     drift = notable_drift(most)
     if drift is not None:
         role = Role.WARNING if drift.ratio >= SLOWER else Role.TEXT
-        spans.append((f", {signed_percent(drift.ratio)} since step {drift.since}", role))
+        spans.append((f", {signed_percent(drift.ratio)} since step {drift.began}", role))
         mover = moves_with(run, most.timer.metric, drift, step)
         if mover is not None:
             spans.append((f", with {mover.label} {signed_percent(mover.ratio)}", Role.TEXT))

@@ -3,68 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.onset import sudden_change
 from tuimon.analysis.shift import Shift, shift
+from tuimon.analysis.timers import Timer, timer_tree
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Phase, is_nested, phase_of
 
 RECENT = 100
 """Number of points for the median, the 95th percentile and the recent drift of a timer."""
+SLOWER = 0.2
+"""Relative drift at which a phase counts as slower."""
 _SPARSE = 1.5
 """A timer is sparse if the distance of its points exceeds the usual distance by this factor."""
 
 
-class Timer(Struct, frozen=True):
-    """A timer of a whole phase, with its place in the tree."""
-
-    metric: str
-    phase: Phase
-    parent: str
-    """Metric of the enclosing timer; "" for a phase of the step."""
-    parts: tuple[tuple[str, str], ...]
-    """(part, metric) of its parts: execute, onload, offload."""
-
-
-@lru_cache(maxsize=64)
 def timers_of(metrics: tuple[str, ...]) -> tuple[Timer, ...]:
     """Return the timers among the metrics in the order of the step, each child directly after its parent."""
-    phases = [(name, phase) for name in by_concept(metrics).get("time.phase", ()) if (phase := phase_of(name))]
-    parts: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    totals: dict[tuple[str, str], tuple[str, Phase]] = {}
-    for name, phase in phases:
-        key = (phase.domain, phase.name)
-        if phase.part == "total":
-            totals.setdefault(key, (name, phase))
-        elif phase.part != "statistic":
-            parts.setdefault(key, []).append((phase.part, name))
-    enclosing = {
-        name: [(other, outer) for other, outer in totals.values() if other != name and is_nested(phase, outer)]
-        for name, phase in totals.values()
-    }
-    tree: dict[str, list[Timer]] = {}
-    for key, (name, phase) in totals.items():
-        # Of several enclosing timers the parent is the outermost, and of these the first in the step.
-        parent = min(
-            enclosing[name],
-            key=lambda timer: (len(enclosing[timer[0]]), timer[1].order, timer[1].name),
-            default=("", None),
-        )[0]
-        tree.setdefault(parent, []).append(Timer(name, phase, parent, tuple(parts.get(key, ()))))
-    ordered: list[Timer] = []
-
-    def add(parent: str) -> None:
-        for timer in sorted(tree.pop(parent, ()), key=lambda timer: (timer.phase.order, timer.phase.name)):
-            ordered.append(timer)
-            add(timer.metric)
-
-    add("")
-    return tuple(ordered)
+    return timer_tree(by_concept(metrics).get("time.phase", ()))
 
 
 class Drift(Struct, frozen=True):
@@ -76,6 +36,8 @@ class Drift(Struct, frozen=True):
     """First step of the comparison."""
     sure: bool
     """Whether the change is significant against the noise."""
+    began: int
+    """Step of the change if it was sudden, else `since`."""
 
 
 class TimerReading(Struct, frozen=True):
@@ -129,8 +91,8 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     recent = curve.values[max(end - RECENT, 0) : end]
     finite = recent[np.isfinite(recent)]
     p50, p95 = np.percentile(finite, (50, 95)).tolist() if len(finite) else (float("nan"), float("nan"))
-    drift = _drift(curve, shift(curve.values[:end]))
-    recent_drift = _drift(curve, shift(curve.values[:end], end - RECENT)) if end > RECENT else None
+    drift = _drift(curve, end, shift(curve.values[:end]))
+    recent_drift = _drift(curve, end, shift(curve.values[:end], end - RECENT)) if end > RECENT else None
     now = float(curve.values[end - 1]) if end else float("nan")
     every = round(gap / usual) if usual and gap > usual * _SPARSE else 0
     if usual and gap == 0.0 and not present:
@@ -145,7 +107,14 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     return TimerReading(timer, now, present, p50, p95, drift, recent_drift, every, MappingProxyType(parts))
 
 
-def _drift(curve: Curve, moved: Shift | None) -> Drift | None:
+def _drift(curve: Curve, end: int, moved: Shift | None) -> Drift | None:
+    """Return the change of the rows before `end`: of the levels before and after a sudden one, else from end to end."""
     if moved is None or not np.isfinite(moved.ratio):
         return None
-    return Drift(moved.ratio, int(curve.steps[moved.since]), moved.significant)
+    since, steps = moved.since, curve.steps
+    if moved.significant and abs(moved.ratio) >= SLOWER:
+        sudden = sudden_change(curve.values[since:end], moved.before, moved.after)
+        if sudden is not None and sudden.before > 0:
+            ratio = sudden.after / sudden.before - 1
+            return Drift(ratio, int(steps[since]), True, int(steps[since + sudden.index]))
+    return Drift(moved.ratio, int(steps[since]), moved.significant, int(steps[since]))

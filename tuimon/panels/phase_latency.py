@@ -13,12 +13,12 @@ from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.statistics import median
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
-from tuimon.panels._bottleneck import SLOWER, bottleneck, phase_name, spent
+from tuimon.panels._bottleneck import bottleneck, phase_name, spent
 from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import signed_percent
-from tuimon.panels._timers import Drift, TimerReading, read_timers, timers_of
+from tuimon.panels._timers import SLOWER, Drift, TimerReading, read_timers, timers_of
 from tuimon.store import Run
 
 TITLE = "phase latency"
