@@ -85,6 +85,22 @@ def test_a_number_is_read_whole_or_not_at_all(
         ("epoch 1: loss 0,812 acc 0.81", {}),
         ("epoch 1: reward 12,305", {"reward": 12305.0}),
         ("epoch 1: loss=12,344.25", {"loss": 12344.25}),
+        ("Epoch 1/10 loss: 0.531 acc=81.2% lr 1e-4 ETA 0:03:12", {"loss": 0.531, "acc": 81.2, "lr": 1e-4}),
+        (
+            "step 1: loss: 0.89 lr 9.93e-05 tokens 81,920 mem 1.2GB cpu_mem 902MB time 0.120s ETA 0:03:48",
+            {"loss": 0.89, "lr": 9.93e-05, "tokens": 81920.0, "mem": 1.2, "cpu_mem": 902.0, "time": 0.12},
+        ),
+        (
+            "step 1/4 loss: 0.3052 VRAM 29.2/32.0GB lr: 1e-4 step_time: 1.2s",
+            {"loss": 0.3052, "VRAM": 29.2, "lr": 1e-4, "step_time": 1.2},
+        ),
+        ("step 1: loss 0.5 VRAM 29.2/32.0GB ETA 0:03:12", {"loss": 0.5, "VRAM": 29.2}),
+        ("step 1: loss: 0.5 VRAM: 29.2/32.0GB lr: 3e-4", {"loss": 0.5, "VRAM": 29.2, "lr": 3e-4}),
+        ("step 1: loss: 0.5 tokens done 81920 lr: 3e-4", {"loss": 0.5, "lr": 3e-4}),
+        ("step 1: loss: 0.5 time: 12 s lr: 3e-4", {"loss": 0.5, "time": 12.0, "lr": 3e-4}),
+        ("step 1: loss: 0.5, class 3 dice=0.25", {"loss": 0.5, "class 3 dice": 0.25}),
+        ("step 1: loss: 0.5 saved 3 checkpoints", {"loss": 0.5}),
+        ("step 1 | loss 0.5 | ETA 12.5 min", {"loss": 0.5}),
     ],
 )
 def test_numbers_with_commas_factors_and_units(line: str, row: dict[str, float]) -> None:
@@ -94,3 +110,15 @@ def test_numbers_with_commas_factors_and_units(line: str, row: dict[str, float])
 def test_an_identifier_that_looks_like_a_number_with_an_exponent_is_no_metric() -> None:
     points = read("step=1 loss=0.5 id=123e4567 grad=inf\nstep=2 loss=inf id=9e999 grad=1e300\n")
     assert points == {"loss": [(1, 0.5), (2, float("inf"))], "grad": [(1, float("inf")), (2, 1e300)]}
+
+
+def test_a_number_within_a_name_that_changes_gives_no_metric_per_value() -> None:
+    lines = [f"step {step}: loss: 0.5 | image {step % 97} score: 0.25\n" for step in range(1, 200)]
+    points = read("".join(lines))
+    assert len(points["loss"]) == 199
+    assert len(points) < 20
+
+
+def test_metrics_of_numbered_parts_are_read() -> None:
+    lines = "".join(f"step {step}: " + ", ".join(f"layer {n} norm={n}.5" for n in range(40)) + "\n" for step in (1, 2))
+    assert read(lines) == {f"layer {n} norm": [(1, n + 0.5), (2, n + 0.5)] for n in range(40)}

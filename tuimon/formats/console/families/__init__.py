@@ -36,6 +36,10 @@ __all__ = (
     "parse_timestamp", "printed_dict", "step_lines",
 )  # fmt: skip
 
+_MAX_STEPS_OF_NUMBERED = 16
+"""Number of steps at which new names that differ only in a number ("class 3") are taken to be metrics of their own."""
+_NUMBER_IN_NAME = re.compile(r"(?<=\s)[+-]?\.?\d\S*")
+
 
 class LineReader(ABC):
     """Base class of readers: recognises the lines of one family in one log and adds their rows to a sink."""
@@ -103,6 +107,8 @@ class Sink:
         """(offset of the line, step) of each row whose step was logged; None if they are not recorded."""
         self.points = PointsBuilder()
         """Points for the next `take`."""
+        self._numbered: dict[str, set[int]] = {}
+        """Steps at which new names with a number occurred, by the name without the number."""
         self._facts: list[Item] = []
         self._total: int | None = None
 
@@ -137,7 +143,8 @@ class Sink:
         """Add the points of a row whose step is uncertain, because no more lines come for now. Later call
         `confirm_row`, or set `disproved` if the step was wrong."""
         for name, value in row:
-            self.points.add(name, step, value, line.time)
+            if " " not in name or self._is_lasting(name, step):
+                self.points.add(name, step, value, line.time)
         if self.fallback_names and not self.fallback_names.isdisjoint(name for name, _ in row):
             self.disproved = True
 
@@ -150,9 +157,18 @@ class Sink:
         """Add the points of a row whose metrics have only been read from progress bars. `disproved` is set if another
         line gives one of them later."""
         for name, value in row:
-            if name in self.fallback_names or not self.points.has(name):
+            if name in self.fallback_names or (not self.points.has(name) and self._is_lasting(name, step)):
                 self.fallback_names.add(name)
                 self.points.add(name, step, value, time)
+
+    def _is_lasting(self, name: str, step: int) -> bool:
+        """Return False if the name contains a number that changes with the step: it would be a metric per value."""
+        if self.points.has(name) or (shape := _NUMBER_IN_NAME.sub("#", name)) == name:
+            return True
+        steps = self._numbered.setdefault(shape, set())
+        if len(steps) < _MAX_STEPS_OF_NUMBERED:
+            steps.add(step)
+        return step in steps
 
     def step_of_epoch(self, epoch: int, row: list[Pair]) -> int | None:
         """Return the last step of an epoch whose batches are counted by a progress bar, or None. If all metrics of the

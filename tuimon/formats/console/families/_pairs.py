@@ -6,6 +6,7 @@
     val loss 5.3211, val time: 120.11 ms                  both kinds in one line
     loss[loss=0.37, simple_loss=0.41], tot_loss[loss=…]   loss, loss/simple_loss, tot_loss
     episodic_return=[15.0], lr: [0.01], loss is 0.19
+    loss: 0.53 acc=81.2% lr 1e-4 mem 1.2GB ETA 0:03:12    names and numbers beside joined ones, also "VRAM 29.2/32.0GB"
 
 Blanks count only if the whole text consists of such pairs, or of two or more parts between commas or bars, at least
 half of them pairs and one of these with a fraction. A number is read whole or not at all: "loss 2,305" without other
@@ -19,34 +20,38 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import inf, nan
 
-from tuimon.formats.console.families._values import NUMBER, Pair
+from tuimon.formats.console.families._values import NUMBER, Pair, Quantity
 
-_UNIT = (
-    r"(?:%|ms|us|s|sec|min|h|GiB|GB|MiB|MB|it/s|s/it|steps?/s|tokens?/s(?:ec)?|tok/s(?:ec)?|samples?/s(?:ec)?|"
-    r"ima?ge?s?/s(?:ec)?|TFLOPS)?"
-)
+_UNIT = r"(%|ms|us|s|sec|min|h|[kMGT]i?B|W|[A-Za-z]{1,15}/s(?:ec)?|s/(?:it|iter|step|batch)|TFLOPS|)"
 _END = (
     r"(?=[\s,;|()\]}]|\.?$|\.\s)"
     r"(?!\s(?-i:[kKMGT])(?:\s{1,4}(?:[A-Za-z(\[]|-\s)|\s{0,4}[,;|)]|\s{0,4}$)|\s?[x*]\s?10(?:\^|\*\*|e))"
 )
 """The end of a number, which no factor follows: "12.3 K tok/s", "1.5 x 10^3"."""
-_SUFFIX = r"(?-i:([kKM]))(?:[A-Za-z]{1,15}/s(?:ec)?)?"
-_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?(?:{_SUFFIX}|{_UNIT}){_END}"
-"""Groups: the number, and k, K or M."""
+_SUFFIX = r"(?-i:([kKM]))([A-Za-z]{1,15}/s(?:ec)?)?"
+_UNIT_AFTER = (
+    r"(?:\s([A-Za-z]{1,15}/s(?:ec)?|s/(?:it|iter|step|batch)|(?-i:[kKMGT]i?B|ms|us|s|sec|W)|(?-i:min|h|%)(?!\s?\w))"
+    r"(?=[,;|)\]}]|$|\s{1,4}(?:[^\s\d.+-]|$)))?"
+)
+"""A unit after a blank, but not the beginning of the next name ("reward 0.5 min 0.2")."""
+_VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?(?:{_SUFFIX}|{_UNIT}){_END}{_UNIT_AFTER}"
+"""Groups: the number; k, K or M; the unit in one of the three others."""
 _BYTES = re.compile(r"mem|ram\b|cache|size|disk|rss|alloc|reserved|gpu", re.IGNORECASE)
 """Occurs in names of sizes, of which K and M may mean 1024 and 1024²."""
-_MEASURED = _VALUE + r"(?:\s(?:[A-Za-z]{1,15}/s(?:ec)?|[GM]i?B)(?=[\s,;|)]|$))?"
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
 _TILE = re.compile(
-    rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?{_MEASURED}", re.IGNORECASE | re.ASCII
+    rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?"
+    rf"(?:{_VALUE}|({NUMBER})/\d[\d.]{{0,20}}\s?([kMGT]i?B)(?=[\s,;|)\]]|$)|\d{{1,4}}(?::\d\d){{1,2}}(?=[\s,;|)\]]|$))",
+    re.IGNORECASE | re.ASCII,
 )
+"""A name with its number, with a part of a whole ("29.2/32.0GB"), or with a duration, which is not read."""
 _WORDED = re.compile(
-    rf"[\s,;|]{{0,8}}((?:[A-Za-z_][\w./@-]{{0,40}}\s{{1,8}}){{1,3}})=?\s?{_MEASURED}",
+    rf"[\s,;|]{{0,8}}((?:[A-Za-z_][\w./@-]{{0,40}}\s{{1,8}}){{1,3}})=?\s?{_VALUE}",
     re.IGNORECASE | re.ASCII,
 )
 _LISTED = r"[A-Za-z_][\w./@-]{0,40}"
 _PART = re.compile(
-    rf"\s{{0,8}}({_LISTED}(?: {_LISTED}){{0,3}})\s{{1,8}}{_MEASURED}\s{{0,4}}(?:\([^()]{{0,20}}\)\s{{0,4}})?",
+    rf"\s{{0,8}}({_LISTED}(?: {_LISTED}){{0,3}})\s{{1,8}}{_VALUE}\s{{0,4}}(?:\([^()]{{0,20}}\)\s{{0,4}})?",
     re.IGNORECASE | re.ASCII,
 )
 _GROUP = re.compile(r"(?<![\w./-])([A-Za-z_][\w./-]{0,60})\[([^\[\]=]{1,60}=[^\[\]]*+)\]", re.ASCII)
@@ -77,6 +82,9 @@ _CLOCK = re.compile(r":\s|:\d|=", re.ASCII)
 """Occurs in a name only if that is the rest of a text like "time: 12:30:01"."""
 _ARITHMETIC = re.compile(r"(?:^|\s)[x*/+×÷-]\s?\d")
 """Occurs in a name only if that is the rest of a calculation: "12 m x 18 m = 216"."""
+_HAS_NUMBER = re.compile(r"\s[+-]?\.?\d")
+_NUMBER_WITHIN = re.compile(r".*\s[+-]?(?!\d{1,2}\s)\d\S*\s+(?=[A-Za-z_])")
+"""The part of a name up to a number that belongs to the text before it ("VRAM 29.2/32.0GB lr", but not "top 5 acc")."""
 _NO_WORD = re.compile(r"^[^\w'\"`$<]{1,8}")
 _UNIT_BEFORE = re.compile(r"^(?:s|secs?|seconds|ms|mins?|h|%)\.\s{1,4}")
 _DONE_BEFORE = re.compile(r"^(?:is )?(?:done|finished|completed?|ended)[.:!-]{1,3}\s{1,4}(?=\w)", re.IGNORECASE)
@@ -173,12 +181,14 @@ def _scaled(number: str, factor: str | None) -> float:
 
 def _value(name: str, match: re.Match[str], group: int) -> list[Pair]:
     """Return the pair of a name and the _VALUE whose number is a group of the match; [] if the value is not certain."""
-    if match[group + 1] and (_BYTES.search(name) or not match[group][-1].isdecimal()):
+    factor = match[group + 1]
+    if factor and (_BYTES.search(name) or not match[group][-1].isdecimal()):
         return []
-    value = _scaled(match[group], match[group + 1])
+    value = _scaled(match[group], factor)
     if abs(value) == inf and match[group][-1].isdecimal():  # "id=123e4567" is no number
         return []
-    return [(name, value)]
+    unit = match[group + 2] or match[group + 3] or match[group + 4]
+    return [(name, Quantity(value, unit) if unit else value)]
 
 
 def _of_group(group: str, inside: str) -> Iterator[Pair]:
@@ -188,14 +198,25 @@ def _of_group(group: str, inside: str) -> Iterator[Pair]:
 
 def _consecutive(text: str) -> list[Pair]:
     """Return the pairs of a text that consists of nothing else."""
-    values, position = [], len(text) - len(text.lstrip(" ):],-|>"))
+    values, rest, _ = _tiles(text, len(text) - len(text.lstrip(" ):],-|>")))
+    return [] if rest else values
+
+
+def _tiles(text: str, position: int = 0) -> tuple[list[Pair], str, bool]:
+    """Return (pairs that the text begins with, rest of the text, whether a number is printed as only metrics are: with
+    a fraction, an exponent or a unit)."""
+    values, measured = list[Pair](), False
     while position < len(text):
         match = _TILE.match(text, position)
         if match is None or match[1].lower() in _WORDS:
-            return []
-        values += _value(match[1], match, 2)
+            break
+        if match[7]:
+            values.append((match[1], Quantity(float(match[7]), match[8])))
+        elif match[2] and match[1].lower() != "eta":
+            values += _value(match[1], match, 2)
+        measured = measured or not (match[2] and match[2].isdecimal() and not any(match.group(3, 4, 5, 6)))
         position = match.end()
-    return values
+    return values, text[position:], measured
 
 
 def _worded(text: str) -> list[Pair]:
@@ -214,10 +235,16 @@ def _listed(text: str) -> list[Pair]:
     """Return the pairs of a list between commas, bars or tabs, if half of its parts are pairs and a number has a
     fraction; other lists are prose ("saving checkpoint 3, model 4")."""
     parts = [part for part in _SEPARATOR.split(text.strip(" :|,-")) if part.strip()]
-    pairs = [pair for part in parts if (pair := _PART.fullmatch(part)) and _WORDS.isdisjoint(pair[1].lower().split())]
+    pairs = [pair for part in parts if (pair := _PART.fullmatch(part)) and _may_be_metric(pair[1])]
     if len(parts) < 2 or 2 * len(pairs) < len(parts) or all(pair[2].isdecimal() for pair in pairs):
         return []
     return [value for pair in pairs for value in _value(pair[1], pair, 2)]
+
+
+def _may_be_metric(name: str) -> bool:
+    """Return False for the name of a remaining time and for prose."""
+    words = name.lower().split()
+    return words != ["eta"] and _WORDS.isdisjoint(words)
 
 
 def _joined(text: str) -> list[Pair]:
@@ -228,13 +255,23 @@ def _joined(text: str) -> list[Pair]:
     for match in _JOINED.finditer(text):
         before = text[max(end, match.start() - 2 * _MAX_NAME) : match.start()]
         listed, name = _before_number(before)
+        if not name and match[0][0] == ":" and before[-1:].isdigit():
+            continue  # within a duration
         values += listed
         end = match.end()
         if name:
             values += _value(name, match, 1)
     if values and end < len(text):
-        values += _listed_beside(text[end : end + 1000] + " | ")
+        values += _after_number(text[end : end + 1000])
     return values
+
+
+def _after_number(text: str) -> list[Pair]:
+    """Return the pairs in the text after the last joined number."""
+    if text.isspace():
+        return []
+    tiles, rest, measured = _tiles(text)
+    return tiles if measured and not rest.strip(" .,;|)]") else list(_listed_beside(text + " | "))
 
 
 @lru_cache(4096)
@@ -249,6 +286,11 @@ def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
     name = _DELIMITER.split(text)[-1].strip(" .:-").removeprefix("and ")
     if _ARITHMETIC.search(name):
         return listed, ""
+    if _HAS_NUMBER.search(name):
+        tiles, rest, measured = _tiles(name)
+        if measured and tiles and rest:
+            listed, name = (*listed, *tiles), rest.strip(" .:-")
+        name = _NUMBER_WITHIN.sub("", name)
     if not name[:1].isalpha():
         name = _NO_WORD.sub("", name)  # a symbol before the name
     if ". " in name or ": " in name:
@@ -279,7 +321,7 @@ def _listed_beside(text: str) -> Iterator[Pair]:
     """Yield the pairs of the parts of a list, but for the last part, which belongs to what follows."""
     for part in _SEPARATOR.split(text)[:-1]:
         pair = _PART.fullmatch(part.strip(" :-"))
-        if pair is None or not _WORDS.isdisjoint(pair[1].lower().split()):
+        if pair is None or not _may_be_metric(pair[1]):
             continue
         if not pair[2].isdecimal() or pair[3] or pair.string[pair.end(2) :].startswith("%"):
             yield from _value(pair[1], pair, 2)

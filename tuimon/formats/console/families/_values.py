@@ -16,6 +16,20 @@ from tuimon.formats._shared.rows import number as number_of
 
 Pair: TypeAlias = tuple[str, float]
 """(metric name, value)"""
+
+
+class Quantity(float):
+    """A number with the unit that is printed after it."""
+
+    __slots__ = ("unit",)
+    unit: str
+
+    def __new__(cls, value: float, unit: str) -> Quantity:
+        quantity = super().__new__(cls, value)
+        quantity.unit = unit
+        return quantity
+
+
 NUMBER = r"(?<!\d[,'_])[+-]?(?:(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?+(?![,'_]\d)|nan|inf(?:inity)?+)"
 """Regular expression of a number, to be compiled with re.IGNORECASE. It does not match a part of a number whose digits
 are grouped (1,231 or 1'231 or 1_231) or that has a decimal comma."""
