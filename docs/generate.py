@@ -42,6 +42,12 @@ tuimon reads every file below the given path whose content fits one of these for
 contain the same metric, the file with the highest rank is drawn, and the others fill the gaps.
 
 {readable}
+Units in console text: a unit that is printed after a number (`step_time: 160ms`, `gpu_mem: 2.40 GB`,
+`throughput: 1,060 img/s`, `acc=81.2%`) is shown with the values of its metric, which stay as printed. If the unit
+changes within a log, later numbers are converted to the first unit: between us, ms, s, min and h, and between kB, MB,
+GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (powers of 1024). A number in a unit without an exact factor to the first
+is a metric of its own, `rate (tok/s)`.
+
 Recognised, but not readable:
 
 {unreadable}"""

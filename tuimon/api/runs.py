@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.api.metric import Metric
@@ -23,7 +24,6 @@ from tuimon.rollouts import Sample, Turn
 from tuimon.store import Run as StoredRun
 from tuimon.store import Snapshot as StoredSnapshot
 from tuimon.text import clean
-from tuimon.vocabulary import meaning_in
 
 if TYPE_CHECKING:
     from tuimon.api.tables import Table
@@ -70,7 +70,7 @@ class Run(Mapping[str, Metric]):
         return self._run.metrics
 
     def __getitem__(self, metric: str) -> Metric:
-        return Metric(self._run.curve(metric), meaning_in(self.metrics, metric))
+        return Metric(self._run.curve(metric), meaning_of(self._run, metric))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.metrics)

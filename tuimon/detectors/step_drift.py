@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.incidents import Incident
+from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.rules import AgainstStart
 from tuimon.analysis.timers import timer_tree
 from tuimon.analysis.windows import NINE
@@ -45,7 +46,7 @@ class StepDrift(Struct, frozen=True):
         low = 1 + 0.6 * (self.ratio - 1)
         rule = AgainstStart(self.ratio, low, _BASELINE, _SKIP, raise_after=self.points, clear_after=self.points)
         for curve in curves(run, "time.step"):
-            scale = classify(curve.metric).scale
+            scale = seconds_of(run, curve.metric)
             for incident, usual, now in changes_from_start(curve, rule):
                 slow = from_change(curve, incident, usual, now)
                 growth = _response_growth(run, curve, incident)
@@ -67,7 +68,7 @@ def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) ->
     most, text = 0.5 * seconds, ""
     for timer in timer_tree(tuple(metrics_of(run, "time.phase", all_names=True))):
         if not timer.parent:
-            scale = classify(timer.metric).scale
+            scale = seconds_of(run, timer.metric)
             before, now = (scale * level for level in _levels(run.curve(timer.metric), curve, incident))
             if now - before > most:
                 most = now - before

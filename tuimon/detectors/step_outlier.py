@@ -16,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.rules import Spike
 from tuimon.detectors._curves import alert, extreme, incidents, number, usual_level
 from tuimon.model.alerts import Alert
@@ -47,11 +48,12 @@ class StepOutlier(Struct, frozen=True):
     def check(self, run: Run) -> Iterator[Alert]:
         rule = _UnprecedentedSpike(self.deviations, self.ratio, clear_after=1)
         for curve in curves(run, "time.step"):
+            unit = meaning_of(run, curve.metric).unit
             for incident in incidents(curve, rule):
-                seconds, _ = extreme(curve, incident)
+                duration, _ = extreme(curve, incident)
                 usual, _ = usual_level(curve, incident.first)
-                times = f"{seconds / usual:.3g} times the usual {number(usual)} s"
-                message = f"{curve.metric} was {number(seconds)} s, {times},"
+                times = f"{duration / usual:.3g} times the usual {number(usual)} {unit}"
+                message = f"{curve.metric} was {number(duration)} {unit}, {times},"
                 yield alert(run, curve, incident, self.id, "info", message, _HINT)
 
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.rules import AgainstStart
 from tuimon.detectors._curves import alert, changes_from_start, from_change, number, percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
-from tuimon.vocabulary import classify
 
 _CONCEPTS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")
 _SINCE_START = ("time/fps",)
@@ -36,11 +36,12 @@ class ThroughputLoss(Struct, frozen=True):
         for concept in _CONCEPTS:
             rates = [curve for curve in curves(run, concept) if curve.metric not in _SINCE_START]
             for curve in rates:
-                unit = classify(curve.metric).unit
+                unit = meaning_of(run, curve.metric).unit
+                unit = "" if unit == "1" else f" {unit}"
                 for incident, usual, now in changes_from_start(curve, rule):
                     message = (
-                        f"{curve.metric} {verb(incident, 'is', 'was')} {number(now)} {unit}, {percent(now / usual)} of"
-                        f" the {number(usual)} {unit} of the first steps,"
+                        f"{curve.metric} {verb(incident, 'is', 'was')} {number(now)}{unit}, {percent(now / usual)} of"
+                        f" the {number(usual)}{unit} of the first steps,"
                     )
                     slow = from_change(curve, incident, usual, now)
                     yield alert(run, curve, slow, self.id, "warning", message, _HINT)

@@ -6,11 +6,12 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.hidden_values import HiddenValues, hidden_values
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, meaning_in
+from tuimon.vocabulary import Meaning
 
 BETTER = {"up": "higher", "down": "lower"}
 """Meaning.direction -> which values are better."""
@@ -52,7 +53,7 @@ class MetricSummary(Struct, frozen=True):
 
 def summarise(run: Run, name: str) -> MetricSummary:
     """Summarise one metric of a run. Raise KeyError if the run has no such metric."""
-    meaning, curve = meaning_in(run.metrics, name), run.curve(name)
+    meaning, curve = meaning_of(run, name), run.curve(name)
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
@@ -77,7 +78,7 @@ def entries(run: Run, split: str) -> Entries | None:
     logged = [
         run.curve(name)
         for name in run.metrics
-        if (meaning := meaning_in(run.metrics, name)).split == split
+        if (meaning := meaning_of(run, name)).split == split
         and meaning.panel not in SECONDARY_PANELS
         and name in run.main_metrics
     ]

@@ -10,6 +10,7 @@ from typing import Any
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
@@ -21,7 +22,6 @@ from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import heading_of, objective_of, relevant_metrics
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
-from tuimon.vocabulary import meaning_in
 
 _CONFIG_LINES = 40
 """Maximum number of settings that are printed."""
@@ -106,7 +106,7 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
     for run in runs:
         chosen: dict[tuple[str, str, str], str] = {}
         for name in relevant_metrics(run):
-            meaning = meaning_in(run.metrics, name)
+            meaning = meaning_of(run, name)
             if meaning.label:
                 chosen.setdefault((meaning.concept, meaning.split, meaning.label), name)
         for key, name in list(chosen.items())[:_MAX_CONCEPTS]:

@@ -70,9 +70,10 @@ class Topic(StrEnum):
     PROGRESS = "progress"
     """Keys "step", "total", "epoch" and "total_epochs" where known."""
     METRICS = "metrics"
-    """Metric name or pattern -> "title", "range", "system", "folder", "step_metric" and "steps_per_second" where
-    known; comes before the first points of these metrics. system: measured on the machine, whose steps are not training
-    steps; steps_per_second: the steps are a clock with this frequency."""
+    """Metric name or pattern -> "title", "range", "system", "folder", "step_metric", "steps_per_second" and "unit"
+    where known; comes before the first points of these metrics. system: measured on the machine, whose steps are not
+    training steps; steps_per_second: the steps are a clock with this frequency; unit: that of the values, as printed.
+    """
     TEXT = "text"
     """Keys "tag" and "text"."""
     CONSOLE = "console"

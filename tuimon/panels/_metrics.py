@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import aligned
 from tuimon.analysis.comparing import delta_to
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.registry import discover
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, meaning_in, meanings, pair_key
+from tuimon.vocabulary import Meaning, meanings, pair_key
 
 SECONDARY_PANELS = frozenset({"progress", "machine", "hidden"})
 """Panels of metrics that do not measure the quality of a model: they come last."""
@@ -181,7 +182,7 @@ def reading_of(run: Run, names: Iterable[str]) -> MetricReading | None:
     for name in names:
         curve = curve_or_none(run, name)
         if curve is not None:
-            meaning = meaning_in(run.metrics, name)
+            meaning = meaning_of(run, name)
             return MetricReading(name, meaning, curve, factor_of(meaning, curve))
     return None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from tuimon.analysis.log_files import damage_of
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
@@ -23,7 +24,6 @@ from tuimon.panels._own_dashboard import named
 from tuimon.panels._text import plural, unit_text
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
-from tuimon.vocabulary import classify
 
 _ROLES = {
     "running": Role.GOOD,
@@ -176,7 +176,7 @@ def _speed(run: Run) -> str:
     """Return tokens per second, or the closest measure of throughput in the log."""
     for concept in _SPEEDS:
         for metric in by_concept(run.metrics).get(concept, ())[:1]:
-            meaning, curve = classify(metric), curve_or_none(run, metric)
+            meaning, curve = meaning_of(run, metric), curve_or_none(run, metric)
             if curve and curve.last and meaning.split == "train":
                 return format_value(curve.last.value * meaning.scale, unit_text(meaning.unit))
     return ""

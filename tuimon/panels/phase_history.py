@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.printed_units import seconds_of
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits, y_limits
 from tuimon.draw.numbers import format_duration, thousands
@@ -134,7 +135,7 @@ def _headline(run: Run, top: Floats) -> Row:
     for metric in by_concept(run.metrics).get("time.step", ())[:1]:
         curve = curve_or_none(run, metric)
         if curve is not None and curve.last is not None:
-            return ((format_duration(curve.last.value), Role.VALUE), (" a step", Role.MUTED))
+            return ((format_duration(curve.last.value * seconds_of(run, metric)), Role.VALUE), (" a step", Role.MUTED))
     known = top[np.isfinite(top)]
     return ((format_duration(float(known[-1])), Role.VALUE), (" timed", Role.MUTED)) if len(known) else ()
 

@@ -9,6 +9,7 @@ from math import isfinite, nan
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.statistics import median
 from tuimon.draw.numbers import format_duration, format_fraction
@@ -93,7 +94,7 @@ def step_seconds(run: Run, step: int) -> float:
         if curve.values[0] == 0:
             index += 1
         if index < len(curve) and isfinite(curve.values[index]) and curve.values[index] > 0:
-            return float(curve.values[index])
+            return float(curve.values[index]) * seconds_of(run, metric)
     return nan
 
 
@@ -186,6 +187,7 @@ def _other_pace(run: Run, timed: bool) -> str:
     for metric in by_concept(run.metrics).get("time.step", ())[:1]:
         curve = curve_or_none(run, metric)
         usual = median(curve.values[-_USUAL_STEPS:]) if curve is not None and curve.finite_count == len(curve) else 0.0
+        usual *= seconds_of(run, metric)
         if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE:
             by_times = format_duration(cadence.mean_seconds)
             return f"median of the timer of steps {format_duration(usual)}, but {by_times} by the times of the points"

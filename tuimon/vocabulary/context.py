@@ -25,6 +25,7 @@ _COUNTED = {
 """Last parts of the names of Composer's counters, and names of the same meaning."""
 _OTHER_AXES = ("time", "iter")
 """Last parts of the names of series that repeat another one along the wall time or the iterations."""
+_TOKEN_COUNTERS = frozenset({"total_tokens", "num_input_tokens_seen"})
 
 _KEPT = 64
 _by_identity: dict[int, tuple[tuple[str, ...], Mapping[str, Meaning]]] = {}
@@ -39,7 +40,7 @@ def meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     if a preference margin is logged. A return is the reward if nothing else is, and a mean reward is of the training
     unless its name says otherwise. An unknown eval/… is a score only in a run with rewards. Sizes of images, and series
     along another axis than the steps (`repeats_along_other_axis`), are hidden. time/batch counts batches if
-    time/batch_in_epoch is logged, too.
+    time/batch_in_epoch is logged, too. A throughput is of tokens if tokens are counted (LLaMA-Factory).
     """
     kept = _by_identity.get(id(metrics))
     if kept is not None and kept[0] is metrics:
@@ -63,6 +64,9 @@ def _meanings(metrics: tuple[str, ...]) -> Mapping[str, Meaning]:
     if concepts.isdisjoint(("reward.train", "value.estimate")) and not any(by_words.values()):
         returns = [name for name, meaning in known.items() if meaning.concept == "return" and not meaning.facets]
         known |= {name: replace(classify("reward"), label="return") for name in returns}
+    if not _TOKEN_COUNTERS.isdisjoint(name.rpartition("/")[2] for name in metrics):
+        throughputs = [name for name, meaning in known.items() if meaning.label == "throughput" and meaning.unit == "1"]
+        known |= {name: replace(classify("tokens_per_second"), split=known[name].split) for name in throughputs}
     rewards = any(meaning.concept == "reward.train" for meaning in known.values())
     preferences = "reward.margin" in concepts
     for name, meaning in known.items():

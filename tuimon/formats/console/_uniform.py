@@ -224,9 +224,11 @@ def _read(raw: bytes, task: Task, may_report: bool) -> tuple[int, list[Pair], fl
             if reader.lines_awaited or sink.held_count or sink.fallback_names or sink.row_count - rows != int(used):
                 return None
             if used:
-                points, *facts = sink.take()
-                whole = isinstance(points, Points) and len(points) == len(sink.last_row)
-                if not whole or (facts and not may_report) or not reader.reads_alone(line) or sink.step is None:
+                items = sink.take()
+                points = [item for item in items if isinstance(item, Points)]
+                whole = [len(part) for part in points] == [len(sink.last_row)]
+                whole = whole and (len(items) == 1 or may_report)
+                if not whole or not reader.reads_alone(line) or sink.step is None:
                     return None
                 return sink.step, list(sink.last_row), line.time
     return None

@@ -174,6 +174,7 @@ class ConsoleDecoder(StreamDecoder):
             or len(self._tasks) > 1
             or self._labels.holding
             or self._sink.held_count
+            or self._sink.has_converted
             or self._sink.line_steps is not None
             or not self._outcome.unaffected_by_rows
         )

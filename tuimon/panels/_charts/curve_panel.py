@@ -8,6 +8,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
@@ -24,7 +25,7 @@ from tuimon.panels._metrics import (
     reading_of,
 )
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning, classify, meaning_in, meanings
+from tuimon.vocabulary import Meaning, classify, meanings
 
 SINGLE_METRIC = 1000
 """`order` of the panel of a single metric, after all others."""
@@ -104,7 +105,7 @@ class CurvePanel(Struct, frozen=True):
             if curve is None:
                 left += len(curves) == most
                 continue
-            series = (name, meaning_in(run.metrics, name), curve)
+            series = (name, meaning_of(run, name), curve)
             if any(_incompatible(series, other) or _repeats(series, other) for other in curves) or (
                 curves and _dwarfs(series, curves[0])
             ):
@@ -135,7 +136,7 @@ def _busiest_first(run: Run, names: Sequence[str]) -> tuple[str, ...]:
     """
     alike: dict[object, list[str]] = {}
     for name in names:
-        meaning = meaning_in(run.metrics, name)
+        meaning = meaning_of(run, name)
         key = (meaning.concept, meaning.split, meaning.preference, *sorted(meaning.facets.items()))
         alike.setdefault(key if len(alike.get(key, ())) < MAX_LINES else name, []).append(name)
     places: dict[str, str] = {}

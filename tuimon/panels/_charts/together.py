@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Size, Symbols
@@ -16,7 +17,6 @@ from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import drawn_curve
 from tuimon.store import Run
-from tuimon.vocabulary import meaning_in
 
 MOST_TOGETHER = 8
 """Maximum number of metrics in the chart: as many as there are colours of curves."""
@@ -43,7 +43,7 @@ class TogetherPanel(Struct, frozen=True):
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> ChartView:
         """Return the chart. The legend has the range of each line, unless all have one unit and share the axis."""
         curves = [(name, curve) for name in self.metrics if (curve := drawn_curve(run, name)) is not None]
-        series = [(name, meaning_in(run.metrics, name), curve) for name, curve in curves]
+        series = [(name, meaning_of(run, name), curve) for name, curve in curves]
         quantities = {(meaning.concept.partition(".")[0], meaning.unit) for _, meaning, _ in series}
         alike = len(quantities) == 1 and bool(series[0][1].concept)  # of reward.train and reward.val, the reward
         if not alike:

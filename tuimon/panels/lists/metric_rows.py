@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.rows import fit_row
 from tuimon.draw.spark import spark_columns, sparkline
@@ -22,7 +23,7 @@ from tuimon.panels._text import unit_text
 from tuimon.store import Curve, Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
-from tuimon.vocabulary import Meaning, meaning_in
+from tuimon.vocabulary import Meaning
 
 _LEAST_NAME = 14
 _WANTED_NAME = 35
@@ -213,5 +214,5 @@ def _metric(run: Run, name: str, symbols: Symbols) -> _Metric | None:
     curve = curve_or_none(run, name)
     if curve is None:
         return None
-    meaning = meaning_in(run.metrics, name)
+    meaning = meaning_of(run, name)
     return _Metric(run, name, curve, meaning, factor_of(meaning, curve), symbols)

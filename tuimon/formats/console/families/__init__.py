@@ -27,7 +27,8 @@ from functools import cache
 from msgspec import Struct
 
 from tuimon.formats.console.families._line import PROGRESS_BAR, Line, parse_timestamp
-from tuimon.formats.console.families._values import NUMBER, Pair, number, numbers, pairs, printed_dict
+from tuimon.formats.console.families._units import converted, spelled
+from tuimon.formats.console.families._values import NUMBER, Pair, Quantity, number, numbers, pairs, printed_dict
 from tuimon.model.points import Fact, Item, PointsBuilder, Topic
 from tuimon.registry import discover
 
@@ -109,6 +110,11 @@ class Sink:
         """Points for the next `take`."""
         self._numbered: dict[str, set[int]] = {}
         """Steps at which new names with a number occurred, by the name without the number."""
+        self._units: dict[str, str] = {}
+        """The first unit that was printed for each metric; the unit of all its points."""
+        self._new_units: dict[str, dict[str, str]] = {}
+        self.has_converted = False
+        """Whether a number of the last row was printed in another unit than the first of its metric."""
         self._facts: list[Item] = []
         self._total: int | None = None
 
@@ -142,9 +148,13 @@ class Sink:
     def guess_row(self, row: list[Pair], step: int, line: Line) -> None:
         """Add the points of a row whose step is uncertain, because no more lines come for now. Later call
         `confirm_row`, or set `disproved` if the step was wrong."""
+        self.has_converted = False
         for name, value in row:
-            if " " not in name or self._is_lasting(name, step):
-                self.points.add(name, step, value, line.time)
+            if " " in name and not self._is_lasting(name, step):
+                continue
+            if type(value) is Quantity:
+                name, value = self._in_first_unit(name, value)
+            self.points.add(name, step, value, line.time)
         if self.fallback_names and not self.fallback_names.isdisjoint(name for name, _ in row):
             self.disproved = True
 
@@ -158,8 +168,29 @@ class Sink:
         line gives one of them later."""
         for name, value in row:
             if name in self.fallback_names or (not self.points.has(name) and self._is_lasting(name, step)):
+                if type(value) is Quantity:
+                    name, value = self._in_first_unit(name, value)
                 self.fallback_names.add(name)
                 self.points.add(name, step, value, time)
+
+    def _in_first_unit(self, name: str, value: Quantity) -> Pair:
+        """Return the number in the first unit of the metric. Without an exact factor it is a metric of its own."""
+        unit = spelled(value.unit)
+        first = self._units.get(name)
+        if first is None:
+            self._units[name] = unit
+            self.report_unit(name, unit)
+        elif first != unit:
+            self.has_converted = True
+            number_in_first = converted(value, unit, first)
+            if number_in_first is None:
+                return self._in_first_unit(f"{name} ({unit})", value)
+            return name, number_in_first
+        return name, value
+
+    def report_unit(self, name: str, unit: str) -> None:
+        """Emit the unit of a metric with the next items."""
+        self._new_units[name] = {"unit": unit}
 
     def _is_lasting(self, name: str, step: int) -> bool:
         """Return False if the name contains a number that changes with the step: it would be a metric per value."""
@@ -190,9 +221,10 @@ class Sink:
         self.step, self.last_row, self.interrupted = None, [], True
 
     def take(self) -> list[Item]:
-        """Return and forget the collected items: at most one Points, then facts."""
+        """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""
         facts, self._facts = self._facts, []
-        return [*self.points.take(), *facts]
+        units, self._new_units = self._new_units, {}
+        return [*([Fact(Topic.METRICS, units)] if units else []), *self.points.take(), *facts]
 
     def __len__(self) -> int:
         return len(self.points)
