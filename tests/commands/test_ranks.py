@@ -73,3 +73,17 @@ def test_report_has_the_verdict_and_a_row_for_each_rank(tmp_path: Path, capsys: 
     assert page.count('<th scope="row">13</th><td>node02</td>') == 1
     assert '<th scope="col">own time</th>' in page
     assert '<th scope="col">°C</th>' not in page, "no log has temperatures"
+
+
+def test_summary_ranks_lists_jobs_whose_only_points_are_in_console_text(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs.torchrun_job(tmp_path / "torchrun")
+    jobs.slurm_job(tmp_path / "slurm")
+    rows = "".join(f"iteration {step}/ 500 | lm loss: 2.{step:03} | grad norm: 1.0 |\n" for step in range(1, 40))
+    jobs.write(jobs.slurm_log(tmp_path / "slurm", 15, "out"), rows)
+    jobs.write(jobs.slurm_log(tmp_path / "slurm", 11), f"[rank11]: {jobs.MEMORY}\n")
+    assert main(["summary", "--ranks", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(",")[0] for line in lines if line[0] != " "] == ["torchrun: 16 ranks", "slurm: 16 ranks"]
+    assert any("rank 11 (n02" in line for line in lines)

@@ -77,11 +77,11 @@ class LocalMonitor:
             pass
 
     def read_ranks(self, on_progress: Callable[[int, int], None] | None = None) -> None:
-        """Find runs and read what their logs say about ranks, but no points.
+        """Find runs and read what their logs say about ranks, but points only where a text becomes a run by them.
 
         on_progress: is called repeatedly with the number of files of a job that were read, and of all its files.
         """
-        for event in self.collector.find():
+        for event in (*self.collector.find(), *self.collector.assign_texts()):
             self.store.apply(self._pipes.renamed(event))
         self._apply_ranks(on_progress)
 

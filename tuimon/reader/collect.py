@@ -159,6 +159,15 @@ class Collector:
             if id(followed) not in known and not followed.behind:
                 yield from self._events(followed, followed.flush())
 
+    def assign_texts(self) -> Iterator[Event]:
+        """Read each text that is in no run up to its first point, with which it becomes a run, or else to its end."""
+        paths = [followed.path for followed in self._assembly.unreported()]
+        while paths:
+            yield from self.read(paths)
+            paths = [followed.path for followed in self._assembly.unreported() if followed.behind]
+        for followed in list(self._assembly.unreported()):
+            yield from self._events(followed, followed.flush())
+
     def use_clock(self, clock: Callable[[], float]) -> None:
         """Use another clock (s since the epoch) to judge growth and writers, such as that of a test."""
         self._clock = clock
