@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tuimon.formats import all_formats
 from tuimon.sources.grouped_files import GroupedFile, RunGroup
 from tuimon.sources.runs import group_runs
 
@@ -248,6 +249,32 @@ def test_the_given_path_is_a_file_or_a_facet() -> None:
     assert (run.path, run.name, run.members[0].source) == (root, "project", ".")
     (run,) = group(["a.jsonl"], roots=[f"{ROOT}/a.jsonl"])
     assert (run.path, run.members[0].source) == (ROOT, "a.jsonl")
+
+
+SWANLAB = "run-20261121_015410-inv7vpk4"
+MLFLOW = "mlruns/1/8282d2c3bc304811a21a7d45c0e7a05b"
+
+
+@pytest.mark.parametrize(
+    ("format_id", "paths", "roots"),
+    [
+        ("swanlab-log", [f"swanlog/{SWANLAB}/logs/{kid}/1000.log" for kid in (1, 2)], [f"swanlog/{SWANLAB}"]),
+        ("swanlab-log", [f"{SWANLAB}/logs/{kid}/1000.log" for kid in (1, 2)], [f"{SWANLAB}/logs"]),
+        ("mlflow-file", [f"{MLFLOW}/metrics/{name}" for name in ("lr", "odd/inf", "time/rollout")], [MLFLOW]),
+        ("mlflow-file", [f"{MLFLOW}/metrics/{name}" for name in ("lr", "odd/inf")], [f"{MLFLOW}/metrics"]),
+        ("dvclive", [f"dvclive/plots/metrics/{name}.tsv" for name in ("lr", "odd/inf")], ["dvclive/plots"]),
+        ("dvclive", [f"dvclive/plots/metrics/{name}.tsv" for name in ("lr", "odd/inf")], ["dvclive/plots/metrics"]),
+    ],
+)
+def test_files_of_metrics_below_a_given_directory_of_a_tracker_run_are_one_run(
+    format_id: str, paths: list[str], roots: list[str]
+) -> None:
+    [log_format] = [log_format for log_format in all_formats() if log_format.id == format_id]
+    assert log_format.source_path is not None
+    files = [
+        GroupedFile(f"{ROOT}/{path}", format_id, source=log_format.source_path(f"{ROOT}/{path}")) for path in paths
+    ]
+    assert [run.path for run in group_runs(files, [f"{ROOT}/{root}" for root in roots])] == [f"{ROOT}/{roots[0]}"]
 
 
 def test_two_paths_given() -> None:

@@ -105,18 +105,22 @@ def group_runs(
 def _locate(file: GroupedFile, roots: Sequence[str]) -> Located:
     above = [root for root in roots if file.path == root or file.path.startswith(root.rstrip("/") + "/")]
     root = max(above, key=len, default=posixpath.dirname(file.path))
-    directory = posixpath.dirname(merged(file.path))
-    base = directory if file.path == root else root
+    whole = file.source or (posixpath.dirname(file.path) if file.directory_is_source else file.path)
+    inside = whole == root or whole.startswith(root.rstrip("/") + "/")
+    directory = merged(whole) if file.source and whole != file.path else posixpath.dirname(merged(file.path))
+    source = posixpath.relpath(whole, root) if inside else "."  # else the given path is a part of the source
+    base = root
     if file.path == root:
-        source = posixpath.basename(file.path)
-    else:
-        whole = file.source or (posixpath.dirname(file.path) if file.directory_is_source else file.path)
-        inside = whole == root or whole.startswith(root.rstrip("/") + "/")
-        source = posixpath.relpath(whole, root) if inside else "."  # else the given path is a part of the source
-    below = posixpath.relpath(directory, base)
-    parts = () if below == "." else tuple(below.split("/"))
+        source, base = posixpath.basename(file.path), posixpath.dirname(merged(file.path))
+    below = posixpath.relpath(directory, base) if inside else "."
+    parts = () if below == "." or _is_in_container(file, root) else tuple(below.split("/"))
     joined = posixpath.join(posixpath.dirname(source), posixpath.basename(file.joined)) if file.joined else ""
     return Located(file, source, (base, parts), (base, parts), joined=joined)
+
+
+def _is_in_container(file: GroupedFile, root: str) -> bool:
+    """Return whether a given path is a container of plots, or a directory in one, and the file one of the plots."""
+    return bool(file.source) and not layout.CONTAINERS.isdisjoint(root.split("/")[-2:])
 
 
 class _Directories(Struct):
