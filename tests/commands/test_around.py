@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -48,14 +49,40 @@ def test_each_metric_has_its_last_point_at_or_before_the_step(log: Path) -> None
 def test_unusual_values_are_marked(log: Path) -> None:
     (run,) = open_run(log).runs
     jump = next(entry for entry in around(run, 30) if entry.name == "loss")
-    # 20 points before it: 1 and 1.1 in turn; median 1.05, each 0.05 away, times 1.4826.
+    # 30 points before it: 1 and 1.1 in turn; median 1.05, each 0.05 away, times 1.4826.
     assert jump.deviations == pytest.approx((9 - 1.05) / (1.4826 * 0.05))
     assert [entry.name for entry in around(run, 30) if entry.unusual] == ["loss"]
     assert [entry.name for entry in around(run, 40) if entry.unusual] == ["loss"]
     text = "\n".join(as_text(run, 30, unusual=True))
-    assert "+107 deviations" in text
+    assert "+107 robust deviations, farthest of 31" in text
     assert "lr" not in text
     assert "not finite" in "\n".join(as_text(run, 40))
+
+
+def test_jumps_of_a_metric_that_often_jumps_are_usual(tmp_path: Path) -> None:
+    values = [0.004 + 0.001 * (step % 3) for step in range(200)]
+    for step in range(7, 200, 12):
+        values[step] = -0.1 - 0.05 * (step % 4)
+    values[151], values[180] = values[7], 1.5
+    write_metrics(tmp_path, values)
+    (run,) = open_run(tmp_path).runs
+    [jump], [spike] = around(run, 151), around(run, 180)
+    assert (jump.unusual, spike.unusual) == (False, True)
+    assert (jump.compared, jump.as_far, spike.as_far) == (64, 5, 0)
+
+
+def test_values_near_the_largest_float_have_deviations(tmp_path: Path) -> None:
+    write_metrics(tmp_path, [1.7e308 * (-1) ** step for step in range(40)], "activation")
+    (run,) = open_run(tmp_path).runs
+    [entry] = around(run, 39)
+    # The median is the one of both values that occurs 20 times, and the other one is as far as 19 of 39 values.
+    assert (entry.deviations, entry.as_far) == (pytest.approx(-1.96), 19)
+
+
+def write_metrics(directory: Path, values: Sequence[float], name: str = "loss") -> None:
+    """Write the values of a metric from step 0 on."""
+    rows = (f'{{"step": {step}, "{name}": {value!r}}}\n' for step, value in enumerate(values))
+    (directory / "metrics.jsonl").write_text("".join(rows))
 
 
 def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,6 +96,8 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
         "before": 1.1,
         "after": 1.1,
         "deviations": None,
+        "compared": 40,
+        "as_far": 0,
         "unusual": True,
     }
     assert main(["at", str(DATA / "exports"), "--step", "20"]) == 0
@@ -86,7 +115,7 @@ def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: 
 
 def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = [0.1 + 0.2, 1 / 3, 12345678.123456789]
-    (tmp_path / "metrics.jsonl").write_text("".join(f'{{"step": {i}, "loss": {v!r}}}\n' for i, v in enumerate(values)))
+    write_metrics(tmp_path, values)
     assert main(["at", str(tmp_path), "--step", "1"]) == 0
     printed = capsys.readouterr().out
     assert all(repr(value) in printed for value in values)

@@ -15,7 +15,10 @@ from tuimon.text import clean
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
     parser.add_argument("--step", type=int, required=True, metavar="N", help="the step")
-    parser.add_argument("--unusual", action="store_true", help="print only metrics whose value is unusual there")
+    unusual = (
+        "print only metrics whose value is not finite or 5 robust deviations from the median of the 64 points before"
+    )
+    parser.add_argument("--unusual", action="store_true", help=unusual)
     add_samples(parser)
     add_json(parser)
 
