@@ -2,7 +2,7 @@
 
 TuimonError
 ├── UsageError          the command line or a setting is wrong                       exit 2
-├── NothingFound        no such path, or no log below it                             exit 3
+├── NothingFound        no such path, no log below it, or no such step              exit 3
 ├── FormatError         bytes are not what their format promises
 │   └── Unfinished      a document that is still being written: keep the last good one, try again
 ├── WireError           a frame from the reader process is not well formed
@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
     OK = 0, "success"
     ERROR = 1, "error"
     USAGE = 2, "wrong usage"
-    NOTHING_FOUND = 3, "no such path, no log below it, or no point in the logs (check)"
+    NOTHING_FOUND = 3, "no such path, no log below it, no point in the logs (check), or no such step (at)"
     ALERT = 4, "an alert is active (check)"
     PARTLY_READ = 5, "some files could not be read in full (with --strict)"
     HANGUP = 129, "ended by SIGHUP"
@@ -54,7 +54,7 @@ class UsageError(TuimonError):
 
 
 class NothingFound(TuimonError):
-    """There is no such path, or no metric log below it."""
+    """There is no such path, no metric log below it, or no such step in it."""
 
     exit_code = ExitCode.NOTHING_FOUND
 

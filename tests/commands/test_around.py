@@ -113,6 +113,14 @@ def test_a_step_after_the_end_prints_no_rows_of_another_step(log: Path, capsys: 
         assert "has no step 9999: it ends at step 49" in captured.err
 
 
+def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ([], ["--json"]):
+        assert main(["at", str(log), "--step", "-1", *form]) == 3
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "has no point at or before step -1" in captured.err
+
+
 def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = [0.1 + 0.2, 1 / 3, 12345678.123456789]
     write_metrics(tmp_path, values)

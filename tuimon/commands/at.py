@@ -24,19 +24,24 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tuimon.exports.around import as_json, as_text
+    from tuimon.exports import texts
+    from tuimon.exports.around import around, as_json, as_text
     from tuimon.monitor.local import open_run
 
     samples = samples_of(options)
     runs = open_run(*checked_paths(options.paths, options=options)).runs
-    reaching = tuple(run for run in runs if run.last_step is None or options.step <= run.last_step)
+    reaching = []
     for run in runs:
-        if run not in reaching:
+        if run.last_step is not None and options.step > run.last_step:
             print_status(f"{clean(run.name)} has no step {options.step}: it ends at step {run.last_step}")
-    if runs and not reaching:
+        elif not around(run, options.step) and texts.of_run(run, options.step, samples) is None:
+            print_status(f"{clean(run.name)} has no point at or before step {options.step}")
+        else:
+            reaching.append(run)
+    if not reaching:
         return ExitCode.NOTHING_FOUND
     if options.json:
-        sys.stdout.write(as_json(reaching, options.step, samples) + "\n")
+        sys.stdout.write(as_json(tuple(reaching), options.step, samples) + "\n")
         return ExitCode.OK
     for number, run in enumerate(reaching):
         if number:
