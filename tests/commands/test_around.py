@@ -121,6 +121,33 @@ def test_a_step_before_the_first_point_is_not_found(log: Path, capsys: pytest.Ca
         assert "has no point at or before step -1" in captured.err
 
 
+def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["at", str(log), "--steps", "38-41", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
+    assert document["steps"] == [38, 41]
+    assert set(metrics) == {"loss", "lr", "val/loss"}
+    loss = metrics["loss"]  # 1.0, 1.1, NaN and 1.1
+    assert (loss["first_step"], loss["last_step"], loss["count"], loss["not_finite"]) == (38, 41, 3, 1)
+    assert loss["mean"] == pytest.approx(3.2 / 3)
+    assert loss["deviation"] == pytest.approx(0.1 / 3**0.5)
+    assert (loss["min"], loss["max"]) == (1.0, 1.1)
+    assert (metrics["val/loss"]["count"], metrics["val/loss"]["deviation"]) == (1, None)
+    assert main(["at", str(log), "--steps", "48-"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("steps 48 to 49")
+    assert lines[1].split() == ["metric", "points", "mean", "±", "std", "min", "max"]
+    assert ["lr", "2", "0.5", "0", "0.5", "0.5"] in [line.split() for line in lines]
+
+
+def test_a_range_without_points_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["at", str(log), "--steps", "100-200"]) == 3
+    assert "has no point in these steps; its last step is 49" in capsys.readouterr().err
+    assert main(["at", str(log), "--steps", "20-10"]) == 2
+    assert main(["at", str(log), "--steps", "1-2", "--step", "1"]) == 2
+    assert main(["at", str(log), "--steps", "1-2", "--unusual"]) == 2
+
+
 def test_every_digit_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = [0.1 + 0.2, 1 / 3, 12345678.123456789]
     write_metrics(tmp_path, values)

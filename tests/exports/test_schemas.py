@@ -109,5 +109,6 @@ def test_the_command_prints_schemas(tmp_path: Path) -> None:
     assert "There are schemas of: at, check" in run("schema", "nope", expect=2).stderr
     assert run("summary", "--schema").stdout == schema_text("summary")
     paths = [str(write(tmp_path, name, 30, 0.1)) for name in ("a", "b")]
-    for words in (["summary", *paths], ["check", *paths], ["at", "--step", "7", *paths], ["compare", *paths]):
+    at_step, over_steps = ["at", "--step", "7", *paths], ["at", "--steps", "7-9", *paths]
+    for words in (["summary", *paths], ["check", *paths], at_step, over_steps, ["compare", *paths]):
         validator(words[0]).validate(json.loads(run(*words, "--json").stdout))

@@ -6,6 +6,7 @@ import argparse
 import glob
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -112,6 +113,15 @@ def _positive_seconds(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"invalid duration: {text!r}")
     return seconds
+
+
+def step_range(text: str) -> tuple[int, int]:
+    """Return the first and the last step of a range."""
+    match = re.fullmatch(r"(\d{0,18})-(\d{0,18})", text)
+    steps = (int(match[1] or 0), int(match[2] or sys.maxsize)) if match and text != "-" else (1, 0)
+    if steps[0] > steps[1]:
+        raise argparse.ArgumentTypeError(f"invalid range of steps: {text!r}; examples are 100-200, 100- and -200")
+    return steps
 
 
 def checked_paths(

@@ -1,4 +1,7 @@
-"""`tuimon at PATH --step N`: print all metrics around a step, and which of them are unusual there."""
+"""`tuimon at PATH --step N`: print all metrics around a step, and which of them are unusual there.
+
+`tuimon at PATH --steps FIRST-LAST` prints their means and extremes over a range of steps.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,26 @@ import argparse
 import sys
 
 from tuimon.commands import Command
-from tuimon.commands._shared import add_json, add_paths, add_samples, checked_paths, samples_of, terminal_width
+from tuimon.commands._shared import (
+    add_json,
+    add_paths,
+    add_samples,
+    checked_paths,
+    samples_of,
+    step_range,
+    terminal_width,
+)
 from tuimon.commands._stderr import print_status
-from tuimon.errors import ExitCode
+from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     add_paths(parser)
-    parser.add_argument("--step", type=int, required=True, metavar="N", help="the step")
+    steps = parser.add_mutually_exclusive_group(required=True)
+    steps.add_argument("--step", type=int, metavar="N", help="the step")
+    over = "print number of points, mean, standard deviation, minimum and maximum over these steps, both included"
+    steps.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=f"{over}; either may be left out")
     unusual = (
         "print only metrics whose value is not finite or 5 robust deviations from the median of the 64 points before"
     )
@@ -28,6 +42,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.exports.around import around, as_json, as_text
     from tuimon.monitor.local import open_run
 
+    if options.steps:
+        return _over_steps(options)
     samples = samples_of(options)
     runs = open_run(*checked_paths(options.paths, options=options)).runs
     reaching = []
@@ -50,8 +66,37 @@ def _run(options: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
+def _over_steps(options: argparse.Namespace) -> int:
+    """Print the metrics over a range of steps."""
+    from tuimon.exports.over_steps import as_json, as_text, over_steps
+    from tuimon.monitor.local import open_run
+
+    if options.unusual:
+        raise UsageError("--unusual applies to --step only")
+    first, last = options.steps
+    found = []
+    for run in open_run(*checked_paths(options.paths, options=options)).runs:
+        if entries := over_steps(run, first, last):
+            found.append((run, entries))
+        else:
+            print_status(f"{clean(run.name)} has no point in these steps; its last step is {run.last_step}")
+    if not found:
+        return ExitCode.NOTHING_FOUND
+    if options.json:
+        sys.stdout.write(as_json(found, first, last) + "\n")
+        return ExitCode.OK
+    for number, (run, entries) in enumerate(found):
+        if number:
+            print()
+        print("\n".join(as_text(run, entries, terminal_width())))
+    return ExitCode.OK
+
+
 _EXAMPLES = """\
   tuimon at RUN --step 1200                      every metric at step 1200, with the values before and after it
   tuimon at RUN --step 1200 --unusual            only metrics that differ clearly from the points before
+  tuimon at RUN --steps 1000-1200                mean, deviation, minimum and maximum of every metric over these steps
 """
-COMMAND = Command("at", "print all metrics around one step", _arguments, _run, _EXAMPLES)
+COMMAND = Command(
+    "at", "print all metrics around one step, or their means over a range of steps", _arguments, _run, _EXAMPLES
+)

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import FILE_SUFFIX, add_force, directory, open_output
-from tuimon.commands._shared import add_metrics, add_paths, add_strict, check_patterns, checked_paths, chosen_metrics
+from tuimon.commands._shared import (
+    add_metrics,
+    add_paths,
+    add_strict,
+    check_patterns,
+    checked_paths,
+    chosen_metrics,
+    step_range,
+)
 from tuimon.commands._stderr import Progress, count_of, interruptible, print_status
 from tuimon.errors import ExitCode, TuimonError, UsageError
 from tuimon.registry import EXPORTS, note_failure
@@ -48,7 +56,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by-source", action="store_true", help=by_source)
     add_metrics(parser)
     steps = "only points of these steps (csv, jsonl, parquet); either end may be left out"
-    parser.add_argument("--steps", type=_steps, metavar="FIRST-LAST", help=steps)
+    parser.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=steps)
     smooth = "smoothing weight of pictures, from 0 (none) to 0.999 (default: 0.9)"
     parser.add_argument("--smooth", type=_weight, default=0.9, metavar="W", help=smooth)
     size = "columns and rows of the formats text and screen (default: the terminal's)"
@@ -77,15 +85,6 @@ def _weight(text: str) -> float:
     if not 0 <= weight < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: must be at least 0 and below 1")
     return weight
-
-
-def _steps(text: str) -> tuple[int, int]:
-    """Return the first and the last step of a range."""
-    match = re.fullmatch(r"(\d{0,18})-(\d{0,18})", text)
-    steps = (int(match[1] or 0), int(match[2] or sys.maxsize)) if match and text != "-" else (1, 0)
-    if steps[0] > steps[1]:
-        raise argparse.ArgumentTypeError(f"invalid range of steps: {text!r}; examples are 100-200, 100- and -200")
-    return steps
 
 
 def _cells(text: str) -> tuple[int, int]:
