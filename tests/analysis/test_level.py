@@ -32,6 +32,16 @@ def test_a_level_without_points_or_noise_differs_from_nothing() -> None:
     assert not level(np.arange(7.0)).is_known, "one point has no deviation"
 
 
+@pytest.mark.parametrize(
+    ("values", "last"), [([1e9, np.inf], 1e9), ([np.inf, -np.inf], -np.inf), ([np.nan, np.inf], np.inf)]
+)
+def test_the_level_of_a_curve_without_finite_points_is_its_last_value(values: list[float], last: float) -> None:
+    own = level(np.array(values))
+    assert own.value == last
+    assert own.count == int(np.isfinite(last))
+    assert not own.is_known, "an infinite level is neither ranked nor compared"
+
+
 @pytest.mark.parametrize("last", [[2.416, 2.444, 0.023, 0.022, 0.018], [0.0, 0.0, 3.99, 3.99, 3.99]])
 def test_a_jump_in_the_window_is_in_its_error(last: list[float]) -> None:
     values = np.array([1.0, 1.001, 1.002, 1.001] * 8 + last)

@@ -37,10 +37,10 @@ _SIGNIFICANT = 2.0
 
 
 class Level(Struct, frozen=True):
-    """Level of a curve at its end; all NaN if there is no finite point."""
+    """Level of a curve at its end. Without a finite point the value is the last one, and the others are NaN."""
 
     value: float
-    """Mean of the last points."""
+    """Mean of the last finite points; of a curve without finite points the last value, such as infinity."""
     error: float
     """Standard error of the mean; NaN if there is only one point. 0 only if all points are equal."""
     noise: float
@@ -80,7 +80,7 @@ def level(values: Floats) -> Level:
     """Return the level of the last tenth of the finite values, or of the last 5 (at most a quarter) if that is more."""
     finite = values[np.isfinite(values)]
     if not len(finite):
-        return Level(math.nan, math.nan, math.nan, 0)
+        return Level(float(values[-1]) if len(values) else math.nan, math.nan, math.nan, 0)
     count = max(round(len(finite) * _PART), min(_FEWEST, len(finite) // _QUARTER), 1)
     scale = float(np.abs(finite).max()) or 1.0
     window = finite[-count:] / scale
