@@ -123,6 +123,22 @@ def runs(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_runs_share_a_rank_only_with_those_that_noise_can_explain(tmp_path: Path) -> None:
+    """Each level is within noise of the next one, but the last is far from the first."""
+    noise = np.array([-0.01, 0.01] * 50)
+    for number in range(9):
+        values = 0.5 + 0.010 * number + noise  # two levels differ from about 0.018 on
+        rows = [{"step": step, "val_loss": value} for step, value in enumerate(values)]
+        (tmp_path / f"run{number}").mkdir()
+        (tmp_path / f"run{number}" / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (metric,) = json_of(tmp_path)["metrics"]
+    assert [entry["rank"] for entry in metric["runs"]] == list(range(1, 10))
+    assert [entry["joint_rank"] for entry in metric["runs"]] == [1, 1, 3, 3, 5, 5, 7, 7, 9]
+    assert [entry["tied"] for entry in metric["runs"]] == [False, True] * 4 + [False]
+    shown = [match[1] for line in text_of(str(tmp_path)) if (match := re.search(r"run\d +(\d+=?)  ", line))]
+    assert shown == ["1=", "1=", "3=", "3=", "5=", "5=", "7=", "7=", "9"]
+
+
 def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
     document = json_of(runs)
     names = [run["name"] for run in document["runs"]]

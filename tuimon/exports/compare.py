@@ -24,8 +24,8 @@ _CELL = 24
 """Maximum characters of a cell."""
 _LEGEND = (
     "level: mean of the last n points, a tenth of those up to the last step that two runs have reached (of fewer than"
-    " 50 points: 5, at most a quarter); a run that ends earlier is judged at its own end; ranks are by level, = marks a"
-    " difference within noise, - an unknown noise"
+    " 50 points: 5, at most a quarter); a run that ends earlier is judged at its own end; ranks are by level, = marks"
+    " runs that share a rank because noise can explain their difference to the best of them, - an unknown noise"
 )
 
 

@@ -2,8 +2,9 @@
 
 "verdict" is one sentence, or "". "runs" has the runs in order. Every list in "config" and "metrics" has one item per
 run, null if the run has no such setting or metric. Numbers are written as in summary_json. A rank of 1 is the best
-level, null if the noise of the level is unknown, as of one point; "tied" is true if noise can explain the difference to
-the next better run. For level, error and noise see analysis.level. Fields are only added within a schema number.
+level, null if the noise of the level is unknown, as of one point. "joint_rank" is equal for runs whose difference to
+the best of them noise can explain: the rank of that best one; "tied" is true for the others of them. For level, error
+and noise see analysis.level. Fields are only added within a schema number.
 """
 
 from __future__ import annotations
@@ -79,5 +80,6 @@ def _entry(entry: Entry, metric: MetricComparison) -> dict[str, Any]:
         "level_points": entry.level.count,
         "trend": summary.trend.direction,
         "rank": entry.rank or None,
+        "joint_rank": entry.joint_rank or None,
         "tied": entry.tied,
     }

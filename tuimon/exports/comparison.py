@@ -37,18 +37,25 @@ class Entry(Struct, frozen=True):
     """Value at the common time since the start; NaN if the run has none."""
     rank: int
     """1 is the best level; 0 if the metric has no better direction or the noise of the level is unknown."""
-    tied: bool
-    """True if noise can explain the difference to the next better run."""
+    joint_rank: int
+    """Rank of the best run whose difference to this one noise can explain, which both share; 0 without a rank."""
+    is_joint: bool
+    """Whether several runs have this joint rank."""
+
+    @property
+    def tied(self) -> bool:
+        """Whether noise can explain the difference to the best run with the same joint rank."""
+        return self.joint_rank < self.rank
 
     @property
     def rank_text(self) -> str:
-        """The rank, with "=" if it is tied, or "-" without a rank."""
-        return f"{self.rank}{'=' * self.tied}" if self.rank else "-"
+        """The joint rank, with "=" if other runs have it, too, or "-" without a rank."""
+        return f"{self.joint_rank}{'=' * self.is_joint}" if self.rank else "-"
 
     @property
     def error_text(self) -> str:
         """The standard error of the level, or the reason why it is unknown."""
-        points = {0: "no point", 1: "1 point"}
+        points = {0: "not finite", 1: "1 point"}
         return points.get(self.level.count) or format_value(self.level.error)
 
 
@@ -161,16 +168,29 @@ def _metric(runs: Sequence[Run], names: Sequence[str | None]) -> MetricCompariso
     return MetricComparison(compared.name, meaning, step, seconds, tuple(entries), compared)
 
 
-def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int, bool]]:
-    """Return (rank, tied) for each level; see Entry."""
-    ranks = [(0, False)] * len(levels)
+def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int, int, bool]]:
+    """Return (rank, joint rank, whether it is joint) for each level; see Entry.
+
+    A level joins the group above it if noise can explain its difference to the best level of that group. Comparing it
+    with the level just above it would join all levels of a long list in which each is close to the next.
+    """
+    ranks = [(0, 0, False)] * len(levels)
     known = [(i, item) for i, item in enumerate(levels) if item is not None and item.is_known]
     if better is None or len(known) < 2:
         return ranks
     known.sort(key=lambda pair: pair[1].value, reverse=better == "higher")
-    for rank, (i, item) in enumerate(known):
-        tied = rank > 0 and item.is_within_noise_of(known[rank - 1][1])
-        ranks[i] = (rank + 1, tied)
+    groups: list[list[tuple[int, Level]]] = []
+    for i, item in known:
+        if groups and item.is_within_noise_of(groups[-1][0][1]):
+            groups[-1].append((i, item))
+        else:
+            groups.append([(i, item)])
+    rank = 0
+    for group in groups:
+        joint_rank = rank + 1
+        for i, _ in group:
+            rank += 1
+            ranks[i] = (rank, joint_rank, len(group) > 1)
     return ranks
 
 
