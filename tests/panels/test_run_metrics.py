@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from support.made_run import runs_of
+from support.made_run import runs_of, text
 
 from tuimon.analysis.run_filter import parse
 from tuimon.model.views import Symbols
-from tuimon.panels.lists.run_metrics import metric_of, metric_with_words, value_of
-from tuimon.panels.lists.runs import METRIC, FilterFields, Listing, columns_of, filter_problem, list_runs
+from tuimon.monitor.local import open_run
+from tuimon.panels._run_facts import reward_of
+from tuimon.panels.lists.run_metrics import metric_of, metric_with_words, other_names, value_of
+from tuimon.panels.lists.runs import (
+    METRIC,
+    FilterFields,
+    Listing,
+    columns_of,
+    filter_problem,
+    list_runs,
+    repeated_columns,
+)
 
 STEPS = (0, 1, 2)
 RUNS = runs_of(
@@ -42,6 +54,36 @@ def test_words_find_a_metric_of_any_run() -> None:
     assert metric_with_words(RUNS, "Validation Loss") == "val_loss"
     assert metric_with_words(RUNS, "val loss") == "val_loss"
     assert metric_with_words(RUNS, "nosuch") == metric_with_words(RUNS, " ") == ""
+
+
+def test_the_best_value_of_a_metric_can_be_a_column() -> None:
+    assert metric_with_words(RUNS, "best(val loss)") == metric_with_words(RUNS, "best(val loss") == "best(val_loss)"
+    assert metric_with_words(RUNS, "best(nosuch)") == metric_with_words(RUNS, "best(") == ""
+    listing = Listing(0.0, Symbols.BRAILLE, metric="best(val_loss)")
+    assert list_runs(RUNS, listing, None, METRIC)[:3] == (TRAINER, KERAS, TORCH)
+    column = next(column for column in columns_of(listing) if column.id == METRIC)
+    assert [text(column.cell(run, listing, 8)) for run in RUNS[:3]] == ["0.4000", "*0.2000", "*0.7000"]
+    assert column.head == "best(val_loss)"
+
+
+def test_reward_is_the_one_that_all_screens_show(tmp_path: Path) -> None:
+    """SB3's monitor.csv has the reward of each episode by that name; the list was sorted by a mixture of both."""
+    episodes = "".join(f"500.0,500,{number}.0\n" for number in range(1, 9))
+    (tmp_path / "monitor.csv").write_text('#{"t_start": 1700000000.0, "env_id": "CartPole-v1"}\nr,l,t\n' + episodes)
+    rows = "".join(f"{100 + number},{2048 * number}\n" for number in range(1, 30))
+    (tmp_path / "progress.csv").write_text("rollout/ep_rew_mean,time/total_timesteps\n" + rows)
+    both = open_run(tmp_path).runs[0]
+    assert both.curve("reward").last is not None, "the rewards of the episodes are in the run"
+    headline = reward_of(both)
+    assert headline is not None
+    assert headline.metric == "rollout/ep_rew_mean"
+    runs = (both, *runs_of({"reward": (STEPS, [1, 2, 3])}, {"episode_reward": (STEPS, [4, 5, 200])}))
+    assert [value_of(run, "reward") for run in runs] == [129, 3, 200]
+    assert value_of(both, "best(reward)") == 129
+    assert repeated_columns(runs[:1], "reward") == repeated_columns(runs[1:], "reward") >= {"reward"}
+    assert "reward" not in repeated_columns(runs[1:], "best(reward)")
+    assert not other_names(runs, "reward")
+    assert metric_with_words(runs, "reward") == "reward"
 
 
 def test_filter_and_sort_by_any_metric() -> None:

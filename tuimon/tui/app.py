@@ -251,11 +251,15 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.header.update(run, now, self.state.symbols, self.state.theme, False, options)
 
     def _run_number(self, run: Run | None) -> str:
-        """Return the position of the run in the run list, such as "run 2 of 3"; "" if there is no other run."""
-        if len(self.snapshot.runs) < 2 or run is None:
+        """Return the position of the run in the run list, such as "run 2 of 3", or "run 1 of 2 listed" if the list
+        leaves out runs; "" if there is no other run."""
+        count = len(self.snapshot.runs)
+        if count < 2 or run is None:
             return ""
         runs = self.runs_listed()
-        return f"run {runs.index(run) + 1} of {len(runs)}" if run in runs else f"1 of {len(self.snapshot.runs)} runs"
+        if run not in runs:
+            return f"1 of {count} runs"
+        return f"run {runs.index(run) + 1} of {len(runs)}{' listed' if len(runs) < count else ''}"
 
     @property
     def options(self) -> ChartOptions:

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from tuimon.analysis.run_cache import cached_per_run
 from tuimon.panels._metrics import MetricReading, by_relevance, is_secondary, reading_of
 from tuimon.panels._run_facts import loss_of, reward_of
 from tuimon.store import Run
-from tuimon.vocabulary import classify, concepts, merge_key
+from tuimon.vocabulary import Meaning, classify, concepts, merge_key
 
 _VAGUE = frozenset({"other", "known.other", "hidden", "loss.part"})
 """Concepts of metrics that measure different things."""
 _BEST = "best_"
+_BEST_OF = re.compile(r"\s*best\(\s*(.*?)\s*\)?\s*\Z", re.IGNORECASE)
+_HEADLINES: Mapping[str, Callable[[Run], MetricReading | None]] = {"reward": reward_of, "loss": loss_of}
+"""Words that are the reward and the loss of a run as all screens show them, even where a run also logs another metric
+of that name, such as the reward of each episode."""
 _SAMPLE = 200
 """Maximum number of runs whose metrics are offered."""
 
 
 def metric_of(run: Run, wanted: str) -> MetricReading | None:
     """Return the metric of a run that has this name, another spelling of it, the same concept (eval/loss for val_loss),
-    or this concept ("loss.val", "validation loss"); case is ignored. None if it has none."""
-    return reading_of(run, (_name_of(run, wanted),))
+    or this concept ("loss.val", "validation loss"); case is ignored. "best(name)" is the metric `name`, and "reward"
+    and "loss" are those that all screens show for the run. None if it has none."""
+    name, _ = split_best(wanted)
+    if (fact := _HEADLINES.get(name.lower())) is not None and (reading := fact(run)) is not None:
+        return reading
+    return reading_of(run, (_name_of(run, name),))
+
+
+def split_best(wanted: str) -> tuple[str, bool]:
+    """Return the metric of "best(metric)" and True, or `wanted` without blanks around it and False."""
+    match = _BEST_OF.match(wanted)
+    return (match[1], True) if match else (wanted.strip(), False)
 
 
 def best_of(reading: MetricReading) -> float:
@@ -34,15 +49,22 @@ def best_of(reading: MetricReading) -> float:
 
 def is_falling(reading: MetricReading) -> bool:
     """Return whether lower values of a metric are better."""
-    return reading.meaning.direction == "down" or reading.meaning.concept.startswith("loss")
+    return _falls(reading.meaning)
+
+
+def is_name_of_falling(metric: str) -> bool:
+    """Return whether lower values are better of the metric with this name, or of the one in "best(name)"."""
+    return _falls(classify(split_best(metric)[0]))
+
+
+def _falls(meaning: Meaning) -> bool:
+    return meaning.direction == "down" or meaning.concept.startswith("loss")
 
 
 def value_of(run: Run, wanted: str) -> float | None:
     """Return the last value of a metric (see `metric_of`), or its best value for "best(name)" and "best_name"; None if
     the run does not have it."""
-    name, best = wanted.strip(), False
-    if name.startswith("best(") and name.endswith(")"):
-        name, best = name[len("best(") : -1], True
+    name, best = split_best(wanted)
     reading = metric_of(run, name)
     if reading is None and not best and name.startswith(_BEST):
         reading, best = metric_of(run, name.removeprefix(_BEST)), True
@@ -51,15 +73,23 @@ def value_of(run: Run, wanted: str) -> float | None:
 
 def metric_with_words(runs: Iterable[Run], text: str) -> str:
     """Return the metric of the runs that has this name, or else that `metric_of` finds for the text, or else the most
-    relevant one whose name contains all words; "" if there is none."""
-    runs, words = list(runs), text.lower().split()
+    relevant one whose name contains all words; "" if there is none. Of "best(text)" it is "best(metric)"."""
+    runs, (text, best) = list(runs), split_best(text)
+    metric = _with_words(runs, text)
+    return f"best({metric})" if best and metric else metric
+
+
+def _with_words(runs: list[Run], text: str) -> str:
+    words = text.lower().split()
     if not words:
         return ""
-    spelled = (_spelled(run, text.strip()) for run in runs[:_SAMPLE])
+    spelled = (_spelled(run, text) for run in runs[:_SAMPLE])
     if name := next(filter(None, spelled), ""):
         return name
+    if text.lower() in _HEADLINES and any(metric_of(run, text) is not None for run in runs[:_SAMPLE]):
+        return text.lower()
     for run in runs[:_SAMPLE]:
-        if name := _name_of(run, text.strip()):
+        if name := _name_of(run, text):
             return name
     return next((name for name in common_metrics(runs) if all(word in name.lower() for word in words)), "")
 
@@ -85,8 +115,12 @@ def name_in(run: Run, metric: str) -> str:
 
 
 def is_renamed(reading: MetricReading, wanted: str) -> bool:
-    """Return whether a metric that `metric_of` found for a name has another name than a spelling of it."""
-    return merge_key(reading.metric) != merge_key(wanted)
+    """Return whether a metric that `metric_of` found for a name has another name than a spelling of it; whether it is
+    of the validation, if the name is the word "reward" or "loss"."""
+    name, _ = split_best(wanted)
+    if name.lower() in _HEADLINES:
+        return reading.meaning.split == "val"
+    return merge_key(reading.metric) != merge_key(name)
 
 
 def other_names(runs: Iterable[Run], wanted: str) -> tuple[str, ...]:

@@ -26,12 +26,18 @@ from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import MetricReading, difference, label_of
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of, settings_of
 from tuimon.panels._text import signed, unit_text
-from tuimon.panels.lists.run_metrics import is_renamed, metric_names, metric_of, value_of
+from tuimon.panels.lists.run_metrics import (
+    is_name_of_falling,
+    is_renamed,
+    metric_names,
+    metric_of,
+    split_best,
+    value_of,
+)
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
-from tuimon.vocabulary import classify
 
 _ROLES = {
     "running": Role.GOOD,
@@ -166,13 +172,15 @@ def age_text(seconds: float) -> str:
     return f"{int(seconds // 10 * 10)} s"
 
 
-def _value(reading: MetricReading | None, width: int) -> Row:
+def _value(reading: MetricReading | None, width: int, value: float | None = None) -> Row:
+    """Return the cell of a metric. value: of the metric, in its unit; None: the last one."""
     if reading is None:
         return ()
-    text = format_value(reading.last, unit_text(reading.meaning.unit))
+    value = reading.last if value is None else value
+    text = format_value(value, unit_text(reading.meaning.unit))
     if cell_width(text) > width:
-        text = format_value(reading.last)
-    return ((text, Role.VALUE if math.isfinite(reading.last) else Role.CRITICAL),)
+        text = format_value(value)
+    return ((text, Role.VALUE if math.isfinite(value) else Role.CRITICAL),)
 
 
 def _difference(run: Run, listing: Listing) -> float | None:
@@ -235,6 +243,8 @@ COLUMNS = (
     Column("trend", "curve", LEAST_TREND, lambda run, listing: run.point_count, _trend, 7, right=False, down=True),
     Column("alerts", "!", 3, _alert_count, _alerts, 1, useful=lambda run, listing: run.id in listing.alerts, down=True),
 )
+_FACTS = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
+"""Id of a column -> the metric of a run that it shows."""
 METRIC = "metric"
 """Id of the column of the chosen metric."""
 LAST_DROP = max(column.drop for column in COLUMNS)
@@ -285,18 +295,20 @@ def columns_of(listing: Listing) -> tuple[Column, ...]:
 @lru_cache(maxsize=8)
 def _with_metric(metric: str) -> tuple[Column, ...]:
     least, most = _METRIC_WIDTH
-    head, meaning = clean(metric), classify(metric)
+    head, falls = clean(metric), is_name_of_falling(metric)
     width = max(least, min(cell_width(head) + 1, most))
-    falls = meaning.direction == "down" or meaning.concept.startswith("loss")
     column = _metric_column(METRIC, lambda run: metric_of(run, metric), 1, not falls, head, width)
 
-    def cell(run: Run, listing: Listing, width: int) -> Row:
-        reading = metric_of(run, metric)
-        if reading is None or not is_renamed(reading, metric):
-            return _value(reading, width)
-        return (("*", Role.MUTED), *_value(reading, width - 1))
+    def by(run: Run, listing: Listing) -> float | None:
+        return value_of(run, metric)
 
-    column = replace(column, cell=cell)
+    def cell(run: Run, listing: Listing, width: int) -> Row:
+        reading, value = metric_of(run, metric), value_of(run, metric)
+        if reading is None or value is None or not is_renamed(reading, metric):
+            return _value(reading, width, value)
+        return (("*", Role.MUTED), *_value(reading, width - 1, value))
+
+    column = replace(column, by=by, cell=cell)
     place = next(index for index, other in enumerate(COLUMNS) if other.id == "reward")
     return (*COLUMNS[:place], column, *COLUMNS[place:])
 
@@ -304,10 +316,10 @@ def _with_metric(metric: str) -> tuple[Column, ...]:
 def headed(columns: Iterable[Column], runs: Sequence[Run]) -> tuple[Column, ...]:
     """Return the columns, those of reward, loss and objective with the name of the metric if all of these runs show the
     same one: that of the objective always, that of the others if some runs log several metrics of the quantity."""
-    facts = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
     result = []
     for column in columns:
-        readings = [(run, reading) for run in runs if (reading := facts[column.id](run))] if column.id in facts else []
+        fact = _FACTS.get(column.id)
+        readings = [(run, reading) for run in runs if (reading := fact(run))] if fact is not None else []
         labels = {label_of(reading.meaning) for _, reading in readings}
         full = heading_of((run, reading.metric) for run, reading in readings) if len(labels) == 1 else ""
         result.append(replace(column, full=clean(full)) if full != column.full else column)
@@ -382,3 +394,16 @@ def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
     """Return the ids of the columns with content for at least one of these runs."""
     shown = list(runs)
     return frozenset(column.id for column in columns_of(listing) if any(column.useful(run, listing) for run in shown))
+
+
+def repeated_columns(runs: Sequence[Run], metric: str) -> frozenset[str]:
+    """Return the ids of the columns of reward, loss and objective that have the values of a chosen metric for all of
+    these runs."""
+    metric, best = split_best(metric)
+    if not metric or best:
+        return frozenset()
+    chosen = {run.id: reading.metric for run in runs if (reading := metric_of(run, metric)) is not None}
+    shown = {id: [(run, reading) for run in runs if (reading := fact(run))] for id, fact in _FACTS.items()}
+    return frozenset(
+        id for id, pairs in shown.items() if all(chosen.get(run.id) == reading.metric for run, reading in pairs)
+    )

@@ -15,14 +15,24 @@ from tuimon.model.views import Role, Row, Rows, Size, Span
 from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, entries, group_row
-from tuimon.panels.lists.run_metrics import metric_with_words, other_names
+from tuimon.panels.lists.run_metrics import other_names
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
-from tuimon.panels.lists.runs import METRIC, Listing, columns_of, filter_problem, headed, totals, useful_columns
+from tuimon.panels.lists.runs import (
+    METRIC,
+    Listing,
+    columns_of,
+    filter_problem,
+    headed,
+    repeated_columns,
+    totals,
+    useful_columns,
+)
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean
 from tuimon.tui.action import Action
 from tuimon.tui.run_choice import RunChoice, listing_of, runs_of
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.metric_table import MetricTableScreen
+from tuimon.tui.screens.table import Table
 from tuimon.tui.state import ViewState
 
 _SAMPLE = 200
@@ -120,6 +130,7 @@ class RunTable(Table):
         visible = [entry for entry in self.entries[rows.start : rows.stop] if isinstance(entry, Run)]
         self._useful |= useful_columns(visible, listing)
         useful = self._useful if listing.base is not None else self._useful - {"base"}
+        useful -= repeated_columns(visible, listing.metric)
         longest = max((cell_width(clean(run.name[listing.shared :])) for run in visible), default=0)
         widths = layout(width, useful, longest, headed(columns_of(listing), visible))
         if widths != self._widths:
@@ -169,7 +180,7 @@ class RunTable(Table):
                 self.post_message(self.Clicked(entry, "", event.chain >= 2, event.x < SIGNS))
 
 
-class RunListScreen(TableScreen):
+class RunListScreen(MetricTableScreen):
     """The run list. Its filter, order and marks are part of the view state."""
 
     WHERE = "runs"
@@ -181,10 +192,6 @@ class RunListScreen(TableScreen):
         self.table = RunTable()
         super().__init__(actions, self.table)
         self._first = selected
-        self._asks_metric = False
-        """Whether the input line is for the metric that becomes a column, not for the filter."""
-        self._before: RunChoice | None = None
-        """The choice before the metric was typed."""
 
     def on_mount(self) -> None:
         self.dashboard.redraw()
@@ -204,50 +211,11 @@ class RunListScreen(TableScreen):
     def query_text(self, text: str) -> None:
         self.dashboard.state.runs = replace(self.dashboard.state.runs, query=text)
 
-    def begin_filter(self) -> None:
-        self._asks_metric = False
-        self.filter_bar.open(self.query_text, self.PROMPT, self.PLACEHOLDER)
-
-    def begin_metric(self) -> None:
-        """Open the input line for the metric that becomes a column."""
-        self._asks_metric, self._before = True, self.dashboard.state.runs
-        self.filter_bar.open("", "metric", "words of its name, such as val loss; nothing: no column")
-
-    def go_back(self) -> bool:
-        """Leave the prompt for a metric with the columns as they were, or remove the filter."""
-        if not (self._asks_metric and self.filter_bar.display and self._before is not None):
-            return super().go_back()
-        self.filter_bar.close()
-        self._asks_metric = False
-        self.dashboard.state.runs = self._before
-        self.dashboard.redraw()
-        return True
-
-    def filter_edited(self, text: str) -> None:
-        if not self._asks_metric:
-            super().filter_edited(text)
-        elif metric := metric_with_words(self.dashboard.snapshot.runs, text):
-            self._show_metric(metric)
-
-    def filter_submitted(self, text: str) -> None:
-        """Apply the filter, or show the metric as a column, or remove that column if no word was typed."""
-        if not self._asks_metric:
-            super().filter_submitted(text)
-            return
-        self._asks_metric = False
-        metric = metric_with_words(self.dashboard.snapshot.runs, text)
-        if text.strip() and not metric:
-            self.say(f"No metric of these runs matches {text}")
-        else:
-            self._show_metric(metric)
-
-    def _show_metric(self, metric: str) -> None:
+    def show_metric(self, metric: str) -> None:
         """Show a metric as a column and sort by it, best first; "" removes the column."""
-        choice, sort = self.dashboard.state.runs, METRIC
-        if not metric:
-            sort = "found" if choice.sort == METRIC else choice.sort
-        self.dashboard.state.runs = replace(choice, metric=metric, sort=sort, reverse=False)
-        self.dashboard.redraw()
+        if metric:
+            self.dashboard.state.runs = replace(self.dashboard.state.runs, sort=METRIC, reverse=False)
+        super().show_metric(metric)
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         choice = state.runs
@@ -257,12 +225,13 @@ class RunListScreen(TableScreen):
         problem = choice.filter.problem if self.filter_bar.display and not self._asks_metric else ""
         if choice.query and not problem:
             problem = filter_problem(snapshot.runs, listing, choice.filter, len(runs)) or ("" if runs else _NO_MATCH)
-        head = _head(snapshot, state, runs, totals(snapshot.runs, listing))
+        head = _head(snapshot, state, runs, totals(runs, listing))
         self.draw_lines(_with_live_links(head, self.dashboard.links, now), state.theme, problem)
 
     def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
         """Return the entries of the list; the same object as before if nothing has changed."""
-        listed = entries(runs, choice.grouping, frozenset(choice.folded), listing)
+        by_value = choice.sort in ("found", "urgent") and not choice.reverse
+        listed = entries(runs, choice.grouping, frozenset(choice.folded), listing, by_value)
         return self.table.entries if listed == self.table.entries else listed
 
     def on_run_table_clicked(self, event: RunTable.Clicked) -> None:
