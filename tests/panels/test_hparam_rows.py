@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.made_run import run_of, text
+from support.made_run import run_of, runs_of, text
 
 from tuimon.model.points import Fact, Topic
 from tuimon.model.views import Symbols
-from tuimon.panels.lists.hparam_rows import column_widths, head_row, hparam_table, sort_rows, table_row
+from tuimon.panels.lists.hparam_rows import (
+    column_widths,
+    correlation_row,
+    head_row,
+    hparam_table,
+    rank_correlations,
+    sort_rows,
+    table_row,
+)
 from tuimon.store import Run
 
 
@@ -63,7 +71,7 @@ def test_the_sorted_column_is_visible_in_a_narrow_terminal() -> None:
         head = text(head_row(table, widths, sort, False, Symbols.ASCII))
         assert "^" in head
         assert len(head) <= 40
-        assert len(text(table_row(table.rows[0][1], widths, False, table.columns))) <= 40
+        assert len(text(table_row(table.rows[0][1], widths, False, table))) <= 40
 
 
 @pytest.mark.parametrize("width", range(2, 30))
@@ -73,6 +81,36 @@ def test_the_name_is_shown_at_every_width(width: int, sort: int) -> None:
     widths = column_widths(table, width, sort)
     for row in (
         head_row(table, widths, sort, False, Symbols.BRAILLE),
-        table_row(table.rows[0][1], widths, True, table.columns),
+        table_row(table.rows[0][1], widths, True, table),
     ):
         assert 1 < len(text(row)) <= width
+
+
+def sweep() -> tuple[Run, ...]:
+    """Six runs: the accuracy rises with lr and falls with beta, the loss is the same for all, seeds are 0 to 5."""
+    accuracies = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+    series = [
+        {"loss": ([1, 2], [2.0, 1.0]), "val_acc": ([1, 2], [accuracy + 0.1, accuracy])} for accuracy in accuracies
+    ]
+    configs = [{"seed": number, "beta": 6 - number // 2, "lr": 10.0**-number, "loss": "mse"} for number in range(6)]
+    return runs_of(*series, configs=[{**config, "loss": f"kind{config['seed']}"} for config in configs])
+
+
+def test_a_chosen_metric_is_the_first_result_and_what_settings_correlate_with() -> None:
+    table = hparam_table(sweep(), metric="val_acc")
+    assert [table.head(column) for column in range(len(table.columns))][:3] == ["run", "val_acc", "loss"]
+    assert [values[1] for _, values in table.rows] == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    assert [name for name, *_ in rank_correlations(table, table.rows)] == ["lr", "beta", "seed"]
+    shown = text(correlation_row(table, table.rows, 200))
+    assert shown.startswith(" rank correlation with val_acc (6 runs):  lr -1.00  beta -0.96")
+    assert shown.endswith("seed +1.00 (a seed)")
+    assert text(correlation_row(table, table.rows, 60)) == " rank correlation with val_acc (6 runs):  lr -1.00  …"
+    best = hparam_table(sweep(), table, "best(val_acc)")
+    assert [values[1] for _, values in best.rows] == pytest.approx([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+
+
+def test_the_loss_is_not_shown_twice_and_a_setting_may_have_its_name() -> None:
+    table = hparam_table(sweep(), metric="loss")
+    assert [table.head(column) for column in range(len(table.columns))] == ["run", "loss", "lr", "beta", "loss", "seed"]
+    assert [table.is_result(column) for column in range(len(table.columns))] == [False, True] + [False] * 4
+    assert "kind3" in text(table_row(table.rows[3][1], column_widths(table, 120, 0), False, table))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.made_run import runs_of
 
 from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
@@ -25,7 +26,7 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
     rows = parallel_rows(table, table.rows, 0, 100, 24, symbols)
     assert len(rows) == 24
     texts = ["".join(text for text, _ in row) for row in rows]
-    assert texts[0].split() == ["reward", "lr", "algo"]
+    assert texts[0].split() == ["reward", "lr", "(log)", "algo"]
     assert texts[1].split() == ["2", "0.1", "ppo"]
     assert texts[-1].split() == ["0", "1e-05", "grpo"]
     assert all(len(text) == 100 for text in texts)
@@ -51,6 +52,15 @@ def test_texts_that_are_numbers_are_numbers(tmp_path: Path) -> None:
     rows = ["".join(text for text, _ in row) for row in parallel_rows(table, table.rows, 0, 60, 12, Symbols.BRAILLE)]
     assert rows[1].split() == ["2", "0.0001"]
     assert rows[-1].split() == ["0", "3e-06"]
+
+
+def test_an_axis_of_more_than_a_decade_is_logarithmic_unless_it_has_seeds() -> None:
+    configs = [{"lr": lr, "width": width, "seed": width} for lr, width in ((1e-4, 1), (3e-4, 20), (3e-3, 30))]
+    configs = [{**config, "beta": beta} for config, beta in zip(configs, (0.1, 0.5, 1.0), strict=True)]
+    table = hparam_table(runs_of(*[{"reward": ([1], [number])} for number in range(3)], configs=configs))
+    rows = parallel_rows(table, table.rows, 0, 100, 24, Symbols.BRAILLE)
+    head = "".join(text for text, _ in rows[0])
+    assert head.split() == ["reward", "lr", "(log)", "width", "(log)", "beta", "seed"]
 
 
 def test_a_single_column_has_no_picture(tmp_path: Path) -> None:

@@ -854,6 +854,16 @@ async def test_hyperparameters(tmp_path: Path) -> None:
         assert screen.table.HEADS > 5
         await t.press("hparams_parallel")
         assert screen.table.HEADS == 1
+        await t.press("hparams_metric")
+        await t.type("best(reward")
+        await until(t.app, t.pilot, lambda s: "best(reward) ▾" in s and "by best(reward)" in s)
+        results = [values[1] for _, values in screen.table.runs]
+        assert results == sorted(results, reverse=True)
+        assert t.app.state.runs.metric == "best(reward)"
+        assert t.app.state.runs.sort == "found", "the order of the run list is another one"
+        await t.press("hparams_metric")
+        await t.type("")
+        await until(t.app, t.pilot, lambda s: "best(reward)" not in s)
         await t.press("hparams_filter")
         await t.type("seed03")
         await until(t.app, t.pilot, lambda s: "1 run " in s)

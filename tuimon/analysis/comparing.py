@@ -66,8 +66,8 @@ def compared_settings(
     """Return (settings that differ, settings that are equal).
 
     Of the settings that differ, those with several values come first, learning rates before other numbers, numbers
-    before texts, paths after other texts; then those that are only missing in some runs. Otherwise the order is that of
-    their first occurrence.
+    before texts, paths after other texts, seeds last; then those that are only missing in some runs. Otherwise the
+    order is that of their first occurrence.
 
     A setting that differs is (name, values in each run or MISSING), an equal one (name, value). 1 equals 1.0, NaN
     equals NaN, 1 does not equal true. Pass configs without secrets (redact.redacted), so that hidden values are equal.
@@ -95,6 +95,8 @@ def _importance(setting: tuple[str, tuple[Any, ...]]) -> tuple[bool, int]:
     only_missing = is_partly_missing(values)
     if _LEARNING_RATE.search(name):
         return only_missing, 0
+    if is_seed(name):
+        return only_missing, 4
     if all(isinstance(value, int | float) or value is None for value in known):
         return only_missing, 1
     return only_missing, 3 if any(isinstance(value, str) and "/" in value for value in known) else 2
@@ -167,16 +169,17 @@ def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
     """
     bare = _without_seed(name)
     settings = dict(flat(config))
-    seeded = any(map(_is_seed, settings))
+    seeded = any(map(is_seed, settings))
     return (settings_key(name, settings), "" if seeded else bare) if seeded or bare != name else None
 
 
 def settings_key(name: str, settings: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
     """Return a key that is equal for runs whose flat settings differ only in seeds and texts with the run's name."""
-    return frozenset((key, _without(value, name)) for key, value in settings.items() if not _is_seed(key))
+    return frozenset((key, _without(value, name)) for key, value in settings.items() if not is_seed(key))
 
 
-def _is_seed(key: str) -> bool:
+def is_seed(key: str) -> bool:
+    """Return whether a setting seeds a random number generator, by the last part of its name."""
     return re.split(r"[./]", key)[-1].lower() in SEED_KEYS
 
 

@@ -10,11 +10,13 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.comparing import MISSING, compared_settings
+from tuimon.analysis.comparing import MISSING, compared_settings, is_seed
 from tuimon.analysis.correlation import spearman
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._run_facts import heading_of, loss_of, objective_of, reward_of, settings_of
+from tuimon.panels.lists.run_metrics import value_of
+from tuimon.panels.lists.runs import METRIC, repeated_columns
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -26,13 +28,15 @@ _DIGITS = 12
 _FEWEST = 5
 """Minimum number of runs for a correlation."""
 _GAP = "  "
-NAME, METRICS = "run", ("reward", "loss", "objective")
+NAME = "run"
+_FACTS = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
 
 
 class HparamTable(Struct, frozen=True):
-    """Columns and rows. The first column is the name of the run, the next ones are metrics, the others settings."""
+    """Columns and rows. The first column is the name of the run, the next ones are results, the others settings."""
 
     columns: tuple[str, ...]
+    """"run", results (METRIC, "reward", "loss", "objective"; those that a run has), names of settings."""
     rows: tuple[tuple[Run, tuple[Any, ...]], ...]
     """Runs with a value for each column, None if a run does not have it."""
     equal: int = 0
@@ -41,19 +45,30 @@ class HparamTable(Struct, frozen=True):
     """Settings of the runs without secrets."""
     different: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     """Settings that are listed, with the values of the runs."""
+    results: int = 0
+    """Number of columns with results."""
+    metric: str = ""
+    """Metric that the user has chosen, in the column METRIC, or ""."""
     objective: str = ""
     """Name of the metric in the column "objective"."""
+
+    def is_result(self, column: int) -> bool:
+        """Return whether a column has results; a setting may have the name of one ("loss")."""
+        return 1 <= column <= self.results
 
     def head(self, column: int) -> str:
         """Return the heading of a column: the last part of the name of a setting, or the name of a metric."""
         name = self.columns[column]
-        return clean(self.objective if name == "objective" and self.objective else name.rpartition(".")[2])
+        if not self.is_result(column):
+            return clean(name.rpartition(".")[2])
+        return clean({METRIC: self.metric, "objective": self.objective}.get(name) or name)
 
 
-def hparam_table(runs: Sequence[Run], before: HparamTable | None = None) -> HparamTable:
+def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric: str = "") -> HparamTable:
     """Return the table of the runs, in their order. Values of secret settings are hidden.
 
     before: a table of the same runs when they had fewer points. Comparing the settings of 2,000 runs takes 25 ms.
+    metric: metric that the user has chosen, see `value_of`; it is the first of the results.
     """
     settings = tuple(map(settings_of, runs))
     if before is None or before.settings != settings:
@@ -62,21 +77,24 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None) -> Hpar
             different, equal = tuple((name, (value,)) for name, value in equal), ()
         different = tuple(entry for entry in different if not entry[0].startswith("_"))[:_MOST_SETTINGS]
         before = HparamTable((), (), len(equal), settings, different)
-    different = before.different
-    rows = []
-    for index, run in enumerate(runs):
-        metrics = [
-            None if reading is None else reading.last for reading in (reward_of(run), loss_of(run), objective_of(run))
-        ]
-        values = [None if values[index] is MISSING else values[index] for _, values in different]
-        rows.append((run, (run.name, *metrics, *values)))
-    used = [index for index in range(1 + len(METRICS)) if index == 0 or any(row[index] is not None for _, row in rows)]
-    kept = [*used, *range(1 + len(METRICS), 1 + len(METRICS) + len(different))]
-    names = (NAME, *METRICS, *(name for name, _ in different))
+    columns: list[tuple[str, list[Any]]] = []
+    if metric:
+        columns.append((METRIC, [value_of(run, metric) for run in runs]))
+    repeated = repeated_columns(runs, metric)
+    for name, fact in _FACTS.items():
+        if name not in repeated:
+            columns.append((name, [None if (reading := fact(run)) is None else reading.last for run in runs]))
+    columns = [column for column in columns if any(value is not None for value in column[1])]
+    settings_columns = [
+        (name, [None if value is MISSING else value for value in row]) for name, row in before.different
+    ]
+    shown = [(NAME, [run.name for run in runs]), *columns, *settings_columns]
     return replace(
         before,
-        columns=tuple(names[index] for index in kept),
-        rows=tuple((run, tuple(row[index] for index in kept)) for run, row in rows),
+        columns=tuple(name for name, _ in shown),
+        rows=tuple((run, tuple(values[index] for _, values in shown)) for index, run in enumerate(runs)),
+        results=len(columns),
+        metric=metric,
         objective=heading_of(objectives) if (objectives := _objectives(runs)) else "",
     )
 
@@ -86,28 +104,51 @@ def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:
 
 
 def result_column(table: HparamTable) -> int | None:
-    """Return the column of the objective, or else of the reward, or of the loss; None without any of them."""
-    name = next((name for name in ("objective", "reward", "loss") if name in table.columns), None)
-    return None if name is None else table.columns.index(name)
+    """Return the column of the chosen metric, or else of the objective, the reward, or the loss; None without any."""
+    results = table.columns[: 1 + table.results]
+    return next((results.index(name) for name in (METRIC, "objective", "reward", "loss") if name in results), None)
 
 
 def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[tuple[str, float, int]]:
-    """Return (setting, Spearman's rank correlation with the objective, or else the reward, or the loss; number of runs)
-    of the settings that are numbers, the strongest first, for at least _FEWEST runs that have both."""
+    """Return (setting, Spearman's rank correlation with the result, see `result_column`; number of runs) of the
+    settings that are numbers, the strongest first, seeds last, for at least _FEWEST runs that have both."""
     measured_in = result_column(table)
     if measured_in is None:
         return []
     result: list[tuple[str, float, int]] = []
     measured = [number_of(row[measured_in]) for _, row in rows]
     for column, name in enumerate(table.columns):
-        if name in (NAME, *METRICS):
+        if column <= table.results:
             continue
         set_to = [number_of(row[column]) for _, row in rows]
         pairs = [(x, y) for x, y in zip(set_to, measured, strict=True) if x is not None and y is not None]
         pairs = [pair for pair in pairs if math.isfinite(pair[0]) and math.isfinite(pair[1])]
         if len(pairs) >= _FEWEST and math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
             result.append((name, rho, len(pairs)))
-    return sorted(result, key=lambda item: -abs(item[1]))
+    return sorted(result, key=lambda item: (is_seed(item[0]), -abs(item[1])))
+
+
+def correlation_row(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], width: int) -> Row:
+    """Return a row with the rank correlations of as many settings as fit; () if only a seed has one."""
+    correlations = rank_correlations(table, rows)
+    result = result_column(table)
+    if result is None or not correlations or is_seed(correlations[0][0]):
+        return ()
+    counts = {count for *_, count in correlations}
+    common = f" ({counts.pop()} runs)" if len(counts) == 1 else ""
+    head = f" rank correlation with {table.head(result)}{common}:"
+    spans: list[Span] = [(head, Role.MUTED)]
+    left = width - cell_width(head)
+    for name, value, count in correlations:
+        note = " (a seed)" if is_seed(name) else ""
+        texts = f"  {clean(name.rpartition('.')[2])} ", f"{value:+.2f}", note + ("" if common else f" (n {count})")
+        needed = sum(map(cell_width, texts))
+        if needed > left:
+            spans.append(("  …"[: max(left, 0)], Role.MUTED))
+            break
+        left -= needed
+        spans += zip(texts, (Role.TEXT, Role.VALUE, Role.MUTED), strict=True)
+    return tuple(spans)
 
 
 def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run, tuple[Any, ...]]]:
@@ -116,7 +157,7 @@ def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run,
     if column == 0:
         known.sort(key=lambda row: natural_order(row[1][column].lower()), reverse=reverse)
     else:
-        known.sort(key=lambda row: _key(row[1][column]), reverse=reverse)
+        known.sort(key=lambda row: sort_key(row[1][column]), reverse=reverse)
     return known + [row for row in table.rows if not _is_known(row[1][column])]
 
 
@@ -134,7 +175,8 @@ def number_of(value: Any) -> float | None:
         return None
 
 
-def _key(value: Any) -> tuple[bool, float, str]:
+def sort_key(value: Any) -> tuple[bool, float, str]:
+    """Return a key that sorts numbers, also those in texts, before other texts."""
     if isinstance(value, int | float):
         return False, float(value) if abs(value) < 1e300 else math.copysign(math.inf, value), ""
     try:
@@ -143,12 +185,12 @@ def _key(value: Any) -> tuple[bool, float, str]:
         return True, 0.0, str(value).lower()
 
 
-def cell_text(value: Any, column: str = "") -> str:
-    """Return a value as cleaned text: settings with every digit that fits, metrics with four."""
+def cell_text(value: Any, is_result: bool = False) -> str:
+    """Return a value as cleaned text: settings with every digit that fits, results with four."""
     if value is None:
         return "-"
     if isinstance(value, float):
-        return format_value(value) if column in METRICS else format_exact(value, _DIGITS)
+        return format_value(value) if is_result else format_exact(value, _DIGITS)
     return clean(str(value), 60)
 
 
@@ -160,15 +202,15 @@ def column_widths(table: HparamTable, width: int, sort: int) -> dict[int, int]:
             max(
                 [
                     cell_width(table.head(index)) + 2,
-                    *(cell_width(cell_text(row[index], name)) for _, row in table.rows[:200]),
+                    *(cell_width(cell_text(row[index], table.is_result(index))) for _, row in table.rows[:200]),
                 ]
             ),
             _WIDEST if index else min(_WIDEST_NAME, max(width // 3, 8)),
         )
-        for index, name in enumerate(table.columns)
+        for index in range(len(table.columns))
     ]
     widths[0] = max(1, min(widths[0], width - 1))
-    fixed = [index for index, name in enumerate(table.columns) if index == 0 or name in METRICS]
+    fixed = range(1 + table.results)
     first = len(fixed)
     while True:
         shown, left = {0: widths[0]}, width - widths[0] - 3
@@ -193,12 +235,12 @@ def head_row(table: HparamTable, widths: dict[int, int], sort: int, reverse: boo
     return _joined((" ", Role.MUTED), spans)
 
 
-def table_row(values: tuple[Any, ...], widths: dict[int, int], selected: bool, names: tuple[str, ...]) -> Row:
+def table_row(values: tuple[Any, ...], widths: dict[int, int], selected: bool, table: HparamTable) -> Row:
     """Return the row of a run."""
     spans: list[Span] = []
     for index, width in widths.items():
-        text = fit(cell_text(values[index], names[index]), width, keep="ends")
-        role = Role.TEXT if index == 0 else Role.VALUE if names[index] in METRICS else Role.MUTED
+        text = fit(cell_text(values[index], table.is_result(index)), width, keep="ends")
+        role = Role.TEXT if index == 0 else Role.VALUE if table.is_result(index) else Role.MUTED
         text = text if index == 0 else text.strip().rjust(width)
         spans.append((_GAP + text, Role.ACCENT if selected else role))
     return _joined(("▌" if selected else " ", Role.ACCENT), spans)

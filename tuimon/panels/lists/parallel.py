@@ -9,22 +9,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tuimon.analysis.comparing import is_seed
 from tuimon.draw.raster import glyphs
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
 from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, number_of, result_column
+from tuimon.panels.lists.run_metrics import is_name_of_falling
+from tuimon.panels.lists.runs import METRIC
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 _AXIS_WIDTH = 16
 """Minimum cells from one axis to the next."""
 _MOST_RUNS = 2000
-_LOG_RATIO = 50.0
-"""Ratio of the largest to the smallest value, all positive, from which an axis is logarithmic."""
+_LOG_RATIO = 10.0
+"""Ratio of the largest to the smallest value, all positive, above which an axis is logarithmic, unless it has seeds."""
 _OTHER, _BEST, _SELECTED = 0, 5, 6
 _ROLES = (Role.MUTED, *SERIES_ROLES[1:5], Role.GOOD, Role.ACCENT)
 """Colours of the lines, those in front last, none like that of the selection: runs without a result, quarters from the
-lowest to the highest result, the run with the highest reward, the selected run."""
+lowest to the highest result, the run with the best result, the selected run."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,16 +43,18 @@ def parallel_rows(
     """Return `height` rows: names, highest values, lines, lowest values. rows: the runs that are listed.
 
     The colour of a line shows the quarter of the result of its run, see `quarters_row`. The selected run and the one
-    with the highest reward are in front. A line has a gap where a value is missing.
+    with the best result are in front. A line has a gap where a value is missing.
     """
     columns = _columns(table, rows, max((width - _AXIS_WIDTH) // _AXIS_WIDTH + 1, 1))
     tall = height - 3
     if len(columns) < 2 or tall < 2:
         return []
-    scaled = [_scaled([row[column] for _, row in rows[:_MOST_RUNS]]) for column in columns]
+    scaled = [
+        _scaled([row[column] for _, row in rows[:_MOST_RUNS]], not is_seed(table.columns[column])) for column in columns
+    ]
     step = (width - _AXIS_WIDTH) / (len(columns) - 1)
     places = [round(_AXIS_WIDTH / 2 + index * step) for index in range(len(columns))]
-    heights = np.array([parts for parts, _, _ in scaled])
+    heights = np.array([parts for parts, *_ in scaled])
     layers = _quarters(table, rows[:_MOST_RUNS])
     if (best := _best(table, rows)) >= 0:
         layers[best] = _BEST
@@ -67,9 +72,10 @@ def parallel_rows(
             else:
                 spans.append((bar if x in places else " ", Role.AXIS))
         drawn.append(tuple(spans))
-    names = _labels([table.head(column) for column in columns], places, width, Role.TITLE)
-    highest = _labels([high for _, _, high in scaled], places, width, Role.AXIS)
-    lowest = _labels([low for _, low, _ in scaled], places, width, Role.AXIS)
+    heads = [table.head(column) + " (log)" * is_log for column, (*_, is_log) in zip(columns, scaled, strict=True)]
+    names = _labels(heads, places, width, Role.TITLE)
+    highest = _labels([high for _, _, high, _ in scaled], places, width, Role.AXIS)
+    lowest = _labels([low for _, low, *_ in scaled], places, width, Role.AXIS)
     return [fit_row(row, width) for row in (names, highest, *drawn, lowest)]
 
 
@@ -103,22 +109,24 @@ def _columns(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], mo
     return differ[:most]
 
 
-def _scaled(values: Sequence[Any]) -> tuple[Floats, str, str]:
-    """Return the place of each value on its axis (0 to 1; NaN without a value), and the labels of its ends."""
+def _scaled(values: Sequence[Any], may_be_log: bool) -> tuple[Floats, str, str, bool]:
+    """Return the place of each value on its axis (0 to 1; NaN without a value), the labels of its ends, and whether the
+    axis is logarithmic."""
     found = [number_of(value) for value in values]
     numbers = np.array([math.nan if number is None else number for number in found])
     known = numbers[np.isfinite(numbers)]
     if len(known) and all(value is None or number is not None for value, number in zip(values, found, strict=True)):
         low, high = float(known.min()), float(known.max())
-        if low > 0 and high / low >= _LOG_RATIO:
+        is_log = may_be_log and low > 0 and high / low > _LOG_RATIO
+        if is_log:
             parts = (np.log(np.where(numbers > 0, numbers, np.nan)) - math.log(low)) / math.log(high / low)
         else:
             parts = (numbers - low) / ((high - low) or 1.0)
-        return np.where(np.isfinite(parts), parts, np.nan), cell_text(low), cell_text(high)
+        return np.where(np.isfinite(parts), parts, np.nan), cell_text(low), cell_text(high), is_log
     names = sorted({cell_text(value) for value in values if value is not None})
     order = {name: index / max(len(names) - 1, 1) for index, name in enumerate(names)}
     parts = np.array([math.nan if value is None else order[cell_text(value)] for value in values])
-    return parts, clean(names[0]), clean(names[-1])
+    return parts, clean(names[0]), clean(names[-1]), False
 
 
 def _is_number(value: object) -> bool:
@@ -126,11 +134,13 @@ def _is_number(value: object) -> bool:
 
 
 def _best(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> int:
-    """Return the index of the run with the highest reward; -1 without rewards."""
-    if "reward" not in table.columns:
+    """Return the index of the run with the best value of the chosen metric, or else of the reward; -1 without any."""
+    results = table.columns[1 : 1 + table.results]
+    name = next((name for name in (METRIC, "reward") if name in results), None)
+    if name is None:
         return -1
-    column = table.columns.index("reward")
-    known = [(row[column], index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]) if _is_number(row[column])]
+    column, sign = table.columns.index(name), -1 if name == METRIC and is_name_of_falling(table.metric) else 1
+    known = [(sign * row[column], index) for index, (_, row) in enumerate(rows[:_MOST_RUNS]) if _is_number(row[column])]
     return max((pair for pair in known if math.isfinite(pair[0])), default=(0, -1))[1]
 
 

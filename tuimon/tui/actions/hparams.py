@@ -36,6 +36,10 @@ def _sort(app: Dashboard, by: int) -> None:
     topmost(app, screens.HparamsScreen).next_sort(by)
 
 
+def _metric(app: Dashboard) -> None:
+    topmost(app, screens.HparamsScreen).begin_metric()
+
+
 def _reverse(app: Dashboard) -> None:
     topmost(app, screens.HparamsScreen).reverse()
 
@@ -65,6 +69,15 @@ ACTIONS = (
     ),
     _action("hparams_open", "enter", "open", "Show the dashboard of the selected run", _open, 3),
     _action("hparams_filter", "slash", "filter", "List the runs that match", begin_filter, 4),
+    _action(
+        "hparams_metric",
+        "m",
+        "metric",
+        "Choose the result, as in the run list: words of any metric's name, or none to remove its column",
+        _metric,
+        5,
+        also="result validation accuracy best",
+    ),
     _action("hparams_sort", "greater_than_sign,right", "sort", "Sort by the next column", partial(_sort, by=1), 5),
     _action("hparams_sort_back", "less_than_sign,left", "sort", "Sort by the previous column", partial(_sort, by=-1)),
     _action("hparams_parallel", "v", "lines", "Parallel coordinates above the table; again: hide", _parallel, 7),

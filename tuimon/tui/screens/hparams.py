@@ -1,4 +1,4 @@
-"""Hyperparameter table: the settings that differ between runs, with their last reward and loss, as sortable columns."""
+"""Hyperparameter table: the settings that differ between runs, with their results, as sortable columns."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
 from tuimon.panels.lists.hparam_rows import (
-    METRICS,
-    NAME,
     HparamTable,
     cell_text,
     column_widths,
+    correlation_row,
     head_row,
     hparam_table,
-    rank_correlations,
     sort_rows,
     table_row,
 )
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row
+from tuimon.panels.lists.run_metrics import is_name_of_falling
+from tuimon.panels.lists.runs import METRIC
 from tuimon.store import Run, Snapshot
-from tuimon.text import clean
 from tuimon.tui.action import Action
-from tuimon.tui.screens.table import Table, TableScreen
+from tuimon.tui.screens.metric_table import MetricTableScreen
+from tuimon.tui.screens.table import Table
 from tuimon.tui.state import ViewState
 
 _WIDE, _TALL = 160, 30
@@ -42,6 +42,7 @@ class RunTable(Table):
         self.sort, self.reverse = 0, False
         self.parallel: bool | None = None
         """Whether parallel coordinates are above the table; None: if the screen is wide."""
+        self.shows_parallel = False
         self._state: ViewState | None = None
 
     @property
@@ -62,19 +63,21 @@ class RunTable(Table):
         picture: list[Row] = []
         if self.parallel or (self.parallel is None and width >= _WIDE and height >= _TALL):
             picture = parallel_rows(source, self.runs, self.cursor, width, max(height // 2, 6), state.symbols)
+        self.shows_parallel = bool(picture)
+        if correlations := correlation_row(source, self.runs, width):
+            picture.append(correlations)
         self.HEADS = 1 + len(picture)
         widths = column_widths(source, width, self.sort)
         rows = [*picture, head_row(source, widths, self.sort, self.reverse, state.symbols)]
         rows += [
-            table_row(self.runs[index][1], widths, index == self.cursor, source.columns)
-            for index in self.scroll_to_cursor()
+            table_row(self.runs[index][1], widths, index == self.cursor, source) for index in self.scroll_to_cursor()
         ]
         if not self.runs:
             rows.append(((" no run matches", Role.MUTED),))
         self.paint_filled([fit_row(row, width) for row in rows], state.theme)
 
 
-class HparamsScreen(TableScreen):
+class HparamsScreen(MetricTableScreen):
     """The hyperparameters of all runs."""
 
     WHERE = "hparams"
@@ -94,10 +97,17 @@ class HparamsScreen(TableScreen):
         return table.runs[table.cursor][0] if table.cursor < table.count else None
 
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
-        runs = tuple(snapshot.runs)
-        if len(runs) != len(self._shown_runs) or any(a is not b for a, b in zip(runs, self._shown_runs, strict=True)):
-            self._shown_runs, self._source = runs, hparam_table(runs, self._source)
-        table = self.table
+        runs, metric, table = tuple(snapshot.runs), state.runs.metric, self.table
+        chosen = metric != self._source.metric
+        if (
+            chosen
+            or len(runs) != len(self._shown_runs)
+            or any(a is not b for a, b in zip(runs, self._shown_runs, strict=True))
+        ):
+            self._shown_runs, self._source = runs, hparam_table(runs, self._source, metric)
+        if chosen:  # best first, as in the run list
+            table.sort = self._source.columns.index(METRIC) if METRIC in self._source.columns else 0
+            table.reverse = table.sort > 0 and not is_name_of_falling(metric)
         table.sort = min(table.sort, max(len(self._source.columns) - 1, 0))
         words = self.query_text.lower().split()
         rows = sort_rows(self._source, table.sort, table.reverse) if self._source.columns else []
@@ -107,7 +117,7 @@ class HparamsScreen(TableScreen):
 
     def _head(self) -> Row:
         source = self._source
-        settings = sum(name not in (NAME, *METRICS) for name in source.columns)
+        settings = max(len(source.columns) - 1 - source.results, 0)
         what = plural(settings, "setting")
         if len(source.rows) > 1:
             what += (
@@ -119,11 +129,8 @@ class HparamsScreen(TableScreen):
         head: Row = ((" Hyperparameters ", Role.TITLE), (f" {plural(self.table.count, 'run')}  {what}", Role.MUTED))
         if source.columns:
             head += (("  by ", Role.MUTED), (source.head(self.table.sort), Role.ACCENT))
-        if self.table.HEADS > 1:
+        if self.table.shows_parallel:
             head += quarters_row(source, self.dashboard.state.symbols)
-        if found := rank_correlations(source, self.table.runs):
-            parts = [f"{clean(name.rpartition('.')[2])} {value:+.2f} (n {count})" for name, value, count in found]
-            head += ((f"  rank correlation: {', '.join(parts)}", Role.MUTED),)
         return head
 
     # ------------------------------------------------------------------ keys
@@ -135,9 +142,9 @@ class HparamsScreen(TableScreen):
 
     def toggle_parallel(self) -> None:
         """Show or hide the parallel coordinates."""
-        self.table.parallel = self.table.HEADS == 1
+        self.table.parallel = not self.table.shows_parallel
         self.table.draw()
-        if self.table.parallel and self.table.HEADS == 1:
+        if self.table.parallel and not self.table.shows_parallel:
             self.dashboard.say("Parallel coordinates need two columns in which the runs differ")
 
     def reverse(self) -> None:
