@@ -36,6 +36,21 @@ def test_headings_have_the_chosen_metric() -> None:
     assert headings("lr", listing)[0] == "- lr 0.001  2 runs  val_loss 0.4000 +- 0.1414  lowest 0.100 (run0)"
 
 
+def test_headings_have_the_chosen_best_value() -> None:
+    listing = Listing(0.0, Symbols.ASCII, metric="best(reward)")
+    assert headings("lr", listing)[0] == "- lr 0.001  2 runs  best(reward) 0.8000 +- 0.1414  best 0.9000 (run0)"
+
+
+def test_groups_by_a_setting_are_in_the_order_of_its_values() -> None:
+    rates = (0.01, 0.0001, "1e-3", None, "cosine", 0.01)
+    configs = [{"seed": 1} if rate is None else {"lr": rate} for rate in rates]
+    runs = runs_of(*[{"reward": (STEPS, values)} for values in (REWARDS * 2)], configs=configs)
+    listed = entries(runs, "lr", frozenset(), LISTING, by_value=True)
+    titles = [entry.title for entry in listed if isinstance(entry, RunGroup)]
+    assert titles == ["lr 0.0001", "lr 1e-3", "lr 0.01", "lr cosine", "lr not set"]
+    assert [entry.name for entry in listed if isinstance(entry, Run)][2:4] == ["run0", "run5"]
+
+
 def test_runs_alone_in_their_directories_are_one_group() -> None:
     assert [heading.split("  ")[0] for heading in headings(DIRECTORY)] == ["▾ other directories"]
 

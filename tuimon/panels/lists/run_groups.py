@@ -19,7 +19,8 @@ from tuimon.panels._charts.overlay_lines import seed_group_key
 from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
-from tuimon.panels.lists.run_metrics import best_of, is_falling, metric_of
+from tuimon.panels.lists.hparam_rows import sort_key
+from tuimon.panels.lists.run_metrics import best_of, is_falling, metric_of, value_of
 from tuimon.panels.lists.runs import Listing, shared_directory
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -56,16 +57,21 @@ def groupings(runs: Sequence[Run]) -> tuple[str, ...]:
     return (NONE, *directories, *few)
 
 
-def entries(runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listing) -> tuple[Entry, ...]:
+def entries(
+    runs: Sequence[Run], by: str, folded: frozenset[str], listing: Listing, by_value: bool = False
+) -> tuple[Entry, ...]:
     """Return headings, each followed by its runs unless it is folded, in the order of the first run of each group.
 
     by: NONE, DIRECTORY (runs that are alone in their directories are a group, the last one), SEEDS (runs without others
-    that differ only in the seed have no heading), or a setting.
+    that differ only in the seed have no heading), or a setting. by_value: groups by a setting are in the order of its
+    values.
     """
     if not by:
         return tuple(runs)
     if by == SEEDS:
         return _merged(runs, folded, listing)
+    if by_value and by != DIRECTORY:
+        runs = sorted(runs, key=lambda run: _value_order(run, by))
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(_group_of(run, by, listing), []).append(run)
@@ -126,12 +132,13 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> 
 
 def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     """Yield the best value of the chosen metric, the reward or else the loss, with its run, and the mean and standard
-    deviation of the last values."""
+    deviation of the last values, or of the best ones if these are chosen."""
     readings = _readings(runs, listing)
     if not readings:
         return
     label = clean(listing.metric) if listing.metric else _label(readings[0][1])
-    last = [reading.last for _, reading in readings if math.isfinite(reading.last)]
+    values = (reading.last if not listing.metric else value_of(run, listing.metric) for run, reading in readings)
+    last = [value for value in values if value is not None and math.isfinite(value)]
     alike = _are_alike(runs, readings)
     spread = f" ± {format_value(_deviation(last))}" if len(last) > 1 else ""
     if len(readings) > 1 and last and alike:
@@ -192,6 +199,12 @@ def _group_of(run: Run, by: str, listing: Listing) -> str:
     if by == DIRECTORY:
         return _directory(run, listing.shared_path)
     return f"{by} {_title(_flat_settings(run).get(by))}"
+
+
+def _value_order(run: Run, setting: str) -> tuple[Any, ...]:
+    """Return a key that sorts runs by the value of a setting: numbers, texts, then runs without it."""
+    value = _flat_settings(run).get(setting)
+    return value is None, *sort_key(value)
 
 
 @cached_per_run
