@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuimon.analysis import comparing
+from tuimon.analysis.comparing import MISSING, differing_words
 from tuimon.store import Curve
 
 
@@ -105,3 +106,21 @@ def test_telling_settings_come_first() -> None:
     b = {"out": "/a/2", "name": "y", "steps": 20, "optim": {"lr": 1e-4}, "same": 2}
     differences, _ = comparing.compared_settings([a, b])
     assert [name for name, _ in differences] == ["optim.lr", "steps", "name", "out", "only_a"]
+
+
+def test_long_texts_are_shortened_to_the_words_that_differ() -> None:
+    command = "train.py --model qwen --lr {} --seed {} --steps 1000"
+    long = [command.format("1e-4", 1), command.format("3e-4", 1)]
+    assert differing_words(long, 24) == ("… --lr 1e-4 …", "… --lr 3e-4 …")
+    both = [command.format("1e-4", 1), command.format("3e-4", 2)]
+    assert differing_words(both, 24) == ("… --lr 1e-4 --seed 1 …", "… --lr 3e-4 --seed 2 …")
+    assert differing_words(long, 100) == tuple(long)
+    paths = ["/home/user/project/a/train.py", "/home/user/project/b/train.py"]
+    assert differing_words(paths, 24) == ("…/a/…", "…/b/…")
+    assert differing_words([long[0], MISSING], 24) == (long[0], MISSING)
+    assert differing_words(["a " * 20, "a " * 20 + "b"], 24) == ("… ", "… b")
+
+
+@given(st.lists(st.text("ab /-", max_size=12), min_size=1, max_size=3))
+def test_texts_that_differ_do_so_when_they_are_shortened(values: list[str]) -> None:
+    assert len(set(differing_words(values, 0))) == len(set(values))

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import statistics
 from pathlib import Path
 
+from conftest import DATA
 from support.dashboard import opened, text, until
 from support.programs import write
 
+from tuimon.model.points import Topic
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.comparison import comparison_table
@@ -53,6 +56,22 @@ def test_settings_that_differ_and_metrics_with_their_noise(tmp_path: Path) -> No
     assert "only_a" not in shown, "what only one run has cannot be compared"
     assert "this does not show a cause" in shown
     assert row_of(rows, "step").split() == ["step", "99", "59"]
+
+
+def test_arguments_hosts_and_versions_that_differ_are_a_section_of_their_own(tmp_path: Path) -> None:
+    for path in (DATA / "wandb").glob("run-*.wandb"):
+        (tmp_path / path.stem).mkdir()
+        shutil.copy(path, tmp_path / path.stem)
+    runs = open_run(tmp_path).runs
+    rows = comparison_table(runs, 1.8e9, Symbols.BRAILLE)
+    shown = ["".join(text for text, _ in row) for row in rows]
+    begin = next(index for index, row in enumerate(shown) if row.startswith("Run "))
+    end = next(index for index, row in enumerate(shown) if row.startswith("Metrics"))
+    logged_by = [{key: fact.value.get(key) for fact in run.facts(Topic.WRITER) for key in fact.value} for run in runs]
+    assert sorted(row_of(rows, "arguments").split()[1:]) == sorted(
+        word for facts in logged_by for word in facts["arguments"].split()
+    )
+    assert [row.split()[0] for row in shown[begin + 1 : end - 1]] == ["arguments"], "everything else is equal"
 
 
 def test_two_runs_fit_into_eighty_columns(tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ _SEED_OF_NAME = re.compile(r"(?:^|(?<=[-_./ ]))(?:seed|sd|s)[-_=]?\d+(?=$|[-_./ 
 _LEARNING_RATE = re.compile(r"(?:^|[._/-])(?:lr|learning_rate)(?:$|[._/-])", re.IGNORECASE)
 _PARTS = re.compile(r".+?(?:[/_ ]|(?<!\de)-|$)", re.IGNORECASE)
 """Parts of a name, each with the separator after it; the - of 1e-5 is not a separator."""
+_WORDS = re.compile(r"[^\s/]*[\s/]+|[^\s/]+")
+"""Words of a command line and directories of a path, each with the separators after it."""
 
 
 class _Missing:
@@ -106,6 +108,25 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, bool) != isinstance(b, bool):
         return False
     return bool(a == b) or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
+
+
+def differing_words(values: Sequence[Any], longest: int) -> tuple[Any, ...]:
+    """Return the values, with "…" for the words and directories that all of them begin or end with if one is longer
+    than `longest`.
+
+    An option before the first word that differs is kept: "… --lr 1e-4 …" of "train.py --lr 1e-4 --steps 9".
+    """
+    if not all(isinstance(value, str) for value in values) or max(map(len, values), default=0) <= longest:
+        return tuple(values)
+    words = [_WORDS.findall(value) for value in values]
+    shortest = min(map(len, words))
+    head = next((i for i in range(shortest) if len({own[i] for own in words}) > 1), shortest)
+    tail = next((i for i in range(shortest - head) if len({own[-1 - i] for own in words}) > 1), shortest - head)
+    if head and words[0][head - 1].startswith("-"):
+        head -= 1
+    before = f"…{words[0][head - 1][-1]}" if head else ""
+    parts = ("".join(own[head : len(own) - tail]) for own in words)
+    return tuple(f"{before}{part}{'…' if tail else ''}" for part in parts)
 
 
 # ---------------------------------------------------------------------- metrics

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tuimon.analysis.comparing import MISSING, is_partly_missing
+from tuimon.analysis.comparing import MISSING, differing_words, is_partly_missing
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_value
@@ -51,6 +51,11 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         indent=0,
     )
     yield from _config(comparison, names, width, full)
+    if comparison.about:
+        yield ""
+        about = [differing_words(values, _CELL) for _, values in comparison.about]
+        cells = [[setting_text(value, _CELL) for value in values] for values in about]
+        yield from _by_run("Run, where it differs", [clean(name) for name, _ in comparison.about], cells, names, width)
     ranked = [metric for metric in comparison.metrics if metric.shared > 1 and (full or metric.better)]
     in_full = ranked if full else ranked[:_RANKED]
     left_out: list[str] = []

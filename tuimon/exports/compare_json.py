@@ -1,14 +1,16 @@
 """A comparison of runs as one JSON object with "schema": 1.
 
-"verdict" is one sentence, or "". "runs" has the runs in order. Every list in "config" and "metrics" has one item per
-run, null if the run has no such setting or metric. Numbers are written as in summary_json. A rank of 1 is the best
-level, null if the noise of the level is unknown, as of one point. "joint_rank" is equal for runs whose difference to
-the best of them noise can explain: the rank of that best one; "tied" is true for the others of them. For level, error
-and noise see analysis.level. Fields are only added within a schema number.
+"verdict" is one sentence, or "". "runs" has the runs in order. Every list in "config", "about" (host, program,
+arguments, commit and versions) and "metrics" has one item per run, null if the run has no such setting or metric.
+Numbers are written as in summary_json. A rank of 1 is the best level, null if the noise of the level is unknown, as of
+one point. "joint_rank" is equal for runs whose difference to the best of them noise can explain: the rank of that best
+one; "tied" is true for the others of them. For level, error and noise see analysis.level. Fields are only added within
+a schema number.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tuimon.analysis.comparing import MISSING
@@ -33,20 +35,21 @@ def as_json(comparison: Comparison, now: float) -> str:
         }
         for run, label in zip(comparison.runs, comparison.labels, strict=True)
     ]
-    differences = [
-        {"setting": name, "values": [None if value is MISSING else value for value in values]}
-        for name, values in comparison.differences
-    ]
-    config = {"differences": differences, "same": dict(comparison.same)}
+    config = {"differences": _differences(comparison.differences, "setting"), "same": dict(comparison.same)}
     return dumps(
         {
             "schema": SCHEMA,
             "verdict": comparison.verdict,
             "runs": runs,
             "config": config,
+            "about": {"differences": _differences(comparison.about, "name")},
             "metrics": [_metric(metric) for metric in comparison.metrics],
         }
     )
+
+
+def _differences(rows: Sequence[tuple[str, tuple[Any, ...]]], key: str) -> list[dict[str, Any]]:
+    return [{key: name, "values": [None if value is MISSING else value for value in values]} for name, values in rows]
 
 
 def _metric(metric: MetricComparison) -> dict[str, Any]:

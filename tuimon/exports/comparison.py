@@ -18,7 +18,7 @@ from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, summarise
-from tuimon.panels import headlines_first
+from tuimon.panels import comparable_facts, headlines_first
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning
@@ -99,6 +99,8 @@ class Comparison(Struct, frozen=True):
     """Settings that differ, as (name, value in each run, or MISSING)."""
     same: tuple[tuple[str, Any], ...]
     """Settings that all runs share, as (name, value)."""
+    about: tuple[tuple[str, tuple[Any, ...]], ...]
+    """What else differs between the runs: host, program, arguments, git commit, versions, as the settings."""
     metrics: tuple[MetricComparison, ...]
     """The most important first."""
 
@@ -120,6 +122,7 @@ def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_s
         return selected is None or any(name in selected for name in names)
 
     differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
+    about, _ = compared_settings([without_secrets(comparable_facts(run), show_secrets) for run in runs])
     main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
     others = [[name for name in run.metrics if not counts_alike(run, name)] for run in runs]
     order = headlines_first(runs)
@@ -128,7 +131,7 @@ def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_s
     labels: list[str] = []
     for run in runs:
         labels.append(run.name if run.name not in labels else f"{run.name} ({run.id})")
-    return Comparison(tuple(runs), tuple(labels), differences, same, metrics)
+    return Comparison(tuple(runs), tuple(labels), differences, same, about, metrics)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:

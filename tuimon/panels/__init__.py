@@ -42,6 +42,7 @@ from tuimon.panels._metrics import (
 from tuimon.panels._missing import why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._run_facts import (
+    comparable_facts,
     heading_of,
     headlines_first,
     loss_of,
@@ -78,6 +79,7 @@ __all__ = [
     "axis_word",
     "by_relevance",
     "chart_of",
+    "comparable_facts",
     "header_panel",
     "heading_of",
     "headlines_first",

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tuimon.analysis.run_cache import cached_per_run
+from tuimon.model.points import Topic
 from tuimon.panels._metrics import MetricReading, by_concept, by_relevance, is_secondary, label_of, reading_of
 from tuimon.panels.curves import LOSS, REWARD, SUCCESS
 from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.vocabulary import meaning_in, meanings
+
+_OF_ONE_RUN = frozenset({"run_id", "run_name", "started", "pid"})
 
 
 @cached_per_run
@@ -102,3 +105,16 @@ def heading_of(metrics: Iterable[tuple[Run, str]]) -> str:
 def settings_of(run: Run) -> Mapping[str, Any]:
     """Return the run's config without secrets."""
     return redacted(run.config)
+
+
+def facts_about(run: Run) -> dict[str, Any]:
+    """Return what the logs say about the run itself: its tracker, host, program, arguments, git commit, tags."""
+    known: dict[str, Any] = {}
+    for fact in run.facts(Topic.WRITER):
+        known |= {key: value for key, value in fact.value.items() if value not in ("", None) and key != "lag"}
+    return {"writer": known.pop("name"), **known} if "name" in known else known
+
+
+def comparable_facts(run: Run) -> dict[str, Any]:
+    """Return the facts about a run without those that are of one run only, such as its id. Secrets are not hidden."""
+    return {key: value for key, value in facts_about(run).items() if key not in _OF_ONE_RUN}

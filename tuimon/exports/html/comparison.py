@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_of
@@ -33,7 +36,6 @@ def as_html(comparison: Comparison, now: float) -> str:
         runs.append({"name": name, "state": progress.state, "step": step, "path": shown_path(run.path)})
     metrics = comparison.metrics
     shared = [metric for metric in metrics if metric.shared > 1]
-    differences = comparison.differences
     return page(
         "comparison.html",
         now,
@@ -41,13 +43,18 @@ def as_html(comparison: Comparison, now: float) -> str:
         verdict=comparison.verdict,
         limits=comparison.limits,
         runs=runs,
-        differences=[(clean(name), [setting_text(v, _LONGEST) for v in values]) for name, values in differences],
+        differences=_texts(comparison.differences),
+        about=_texts(comparison.about),
         same=len(comparison.same),
         charts=[_chart(comparison, metric, names, i == 0) for i, metric in enumerate(shared[:_MAX_CHARTS])],
         ranked=[(metric, metric.ranked(names)) for metric in shared if metric.better],
         last=[(clean(m.name), [format_value(e.summary.last) if e else "" for e in m.entries]) for m in metrics],
         checkpoints=checkpoint_rows(comparison, _LONGEST),
     )
+
+
+def _texts(rows: Iterable[tuple[str, Iterable[Any]]]) -> list[tuple[str, list[str]]]:
+    return [(clean(name), [setting_text(value, _LONGEST) for value in values]) for name, values in rows]
 
 
 def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], first: bool) -> ChartFigure:

@@ -17,6 +17,7 @@ from tuimon.analysis.comparing import (
     MISSING,
     aligned,
     compared_settings,
+    differing_words,
     distinct_names,
     first_name,
     is_partly_missing,
@@ -30,8 +31,9 @@ from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._metrics import SECONDARY_PANELS, reading_of
-from tuimon.panels._run_facts import headlines_first, settings_of
+from tuimon.panels._run_facts import comparable_facts, headlines_first, settings_of
 from tuimon.panels._text import plural, signed
+from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit, fit_distinct
 
@@ -62,13 +64,15 @@ def comparison_table(
     partial = [(key, values) for key, values in differences if is_partly_missing(values)]
     full = [(key, values) for key, values in differences if not is_partly_missing(values)]
     settings, missing = _settings(full), _settings(partial)
+    about, _ = compared_settings([redacted(comparable_facts(run)) for run in runs])
+    facts = _settings((name, differing_words(values, _VALUE)) for name, values in about)
     progress = _progress(runs, now)
     compared = _compared(runs)
     metrics, counted = _metrics(compared, symbols, True), True
-    widths = _widths(heads, [*progress, *settings, *missing, *metrics])
+    widths = _widths(heads, [*progress, *settings, *missing, *facts, *metrics])
     if 0 < width < _total(widths):
         metrics, counted = _metrics(compared, symbols, False), False
-        widths = _widths(heads, [*progress, *settings, *missing, *metrics])
+        widths = _widths(heads, [*progress, *settings, *missing, *facts, *metrics])
     shown = _fitting(widths, width, skipped)
     if width > 0:
         widths[0] = min(widths[0], max(width - _total([0, *(widths[1 + i] for i in shown)]), _LEAST_NAME))
@@ -89,6 +93,8 @@ def comparison_table(
         *(join(*row) for row in settings),
         *([(), _title("Settings only in some runs", "the same where present")] if missing else []),
         *(join(*row) for row in missing),
+        *([(), _title("Run", "host, program, arguments, commit and versions, if they differ")] if facts else []),
+        *(join(*row) for row in facts),
         (),
         _title("Metrics", columns),
         *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared)) else []),

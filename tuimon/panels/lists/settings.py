@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tuimon.analysis.words import day, setting_text, time_of_day
 from tuimon.draw.numbers import format_duration
-from tuimon.model.points import Topic
+from tuimon.panels._run_facts import facts_about
 from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.text import clean
@@ -53,17 +53,13 @@ def settings_tree(run: Run) -> tuple[Setting, ...]:
 
 
 def _about(run: Run) -> dict[str, Any]:
-    """Return what the log says about the run itself: its tracker, host, program, arguments, git commit, tags."""
-    known: dict[str, Any] = {"directory": run.path}
-    for fact in run.facts(Topic.WRITER):
-        known |= {key: value for key, value in fact.value.items() if value not in ("", None) and key != "lag"}
+    """Return the directory of the run, what the logs say about it, and when it began."""
+    known = {"directory": run.path, **facts_about(run)}
     if isinstance(known.get("started"), float):
         known["started"] = f"{day(known['started'])} {time_of_day(known['started'])}"
     first, last = run.first_wall_time, run.last_wall_time
     if first < last:
         known["first point"] = f"{day(first)} {time_of_day(first)}, {format_duration(last - first)} before the last"
-    if "name" in known:
-        known = {"directory": known.pop("directory"), "writer": known.pop("name"), **known}
     return known if len(known) > 1 else {}
 
 
