@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import sqlite3
 import tarfile
 from functools import cache
@@ -19,8 +20,10 @@ from support.log_writer import SWANLAB, damage, decode, field, framed, is_subseq
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import StreamDecoder, recognise
 from tuimon.formats.swanlab.local_log import FORMAT as LOG
+from tuimon.formats.swanlab.metadata import MetadataDocument
 from tuimon.formats.swanlab.run_file import SwanLabStoreDecoder
-from tuimon.model.points import Fact, Item
+from tuimon.model.points import Fact, Item, Topic
+from tuimon.monitor.local import open_run
 from tuimon.reader import naming
 from tuimon.reader.naming import SwanLabNames, log_path, swanlab_names
 from tuimon.sources.sqlite_copy import database_signature, private_copy
@@ -447,3 +450,70 @@ def test_stores_are_recognised_by_their_first_bytes() -> None:
     assert actual is not None
     assert actual.id == "swanlab"
     assert recognise("runs.swanlab", b"SQLite format 3\0" + bytes(100)) is None
+
+
+NEW_METADATA = {
+    "hardware": {
+        "cpu": {"brand": "Xeon", "logical_count": 2},
+        "accelerators": [
+            {"devices": [{"name": "H200"}, {"name": "H200"}], "version": "550.54", "cuda_version": "13.0"}
+        ],
+    },
+    "runtime": {"hostname": "node3", "os": "Linux-6", "python_version": "3.11.7", "command": "train.py 1", "cwd": "/w"},
+    "git": {"remote_url": "git@host:p.git", "branch": None, "commit": "abc123"},
+    "swanlab": {"version": "0.10.3"},
+}
+OLD_METADATA = {
+    "cpu": {"brand": "Xeon", "cores": 2},
+    "os": "Linux-6",
+    "hostname": "node3",
+    "python": "3.11.7",
+    "command": "train.py 1",
+    "cwd": "/w",
+    "git_remote": "git@host:p.git",
+    "git_info": ["main", "abc123"],
+    "swanlab": {"version": "0.7.20"},
+}
+SHARED_FACTS = {
+    "name": "swanlab",
+    "host": "node3",
+    "os": "Linux-6",
+    "python": "3.11.7",
+    "command": "train.py 1",
+    "cwd": "/w",
+    "git_remote": "git@host:p.git",
+    "git_commit": "abc123",
+    "cpu": "Xeon",
+}
+
+
+@pytest.mark.parametrize(
+    ("document", "own"),
+    [
+        (NEW_METADATA, {"version": "0.10.3", "gpu": "H200", "gpu_count": 2, "driver": "550.54", "cuda": "13.0"}),
+        (OLD_METADATA, {"version": "0.7.20", "git_branch": "main"}),
+    ],
+)
+def test_metadata_names_host_command_commit_and_hardware(document: dict[str, Any], own: dict[str, Any]) -> None:
+    decoder = MetadataDocument()
+    data = json.dumps(document).encode()
+    assert decoder.load(data) == [Fact(Topic.WRITER, SHARED_FACTS | own)]
+    assert decoder.load(data) == []
+
+
+@pytest.mark.parametrize(
+    "document", [{"runtime": 1, "git": [], "hardware": {"accelerators": [None, {"devices": 3}]}}, {}]
+)
+def test_metadata_of_other_shapes_have_no_facts(document: dict[str, Any]) -> None:
+    assert MetadataDocument().load(json.dumps(document).encode()) == [Fact(Topic.WRITER, {"name": "swanlab"})]
+
+
+def test_the_facts_are_those_of_the_run_beside_them(tmp_path: Path) -> None:
+    run = tmp_path / "swanlog" / "run-20261121_012102-8ts3rniv"
+    (run / "files").mkdir(parents=True)
+    (run / "files" / "swanlab-metadata.json").write_text(json.dumps(NEW_METADATA))
+    shutil.copy(DATA / "gpu_0_10.swanlab", run / "run-8ts3rniv.swanlab")
+    [found] = open_run(tmp_path).runs
+    about = {key: value for fact in found.facts(Topic.WRITER) for key, value in fact.value.items()}
+    assert (about["host"], about["command"], about["git_commit"]) == ("node3", "train.py 1", "abc123")
+    assert about["run_id"] == "8ts3rniv", "from the run file"

@@ -118,7 +118,7 @@ def test_a_run_whose_metrics_are_on_a_server(run: Path, data: Path) -> None:
         next((data / "cloud" / "swanlog").rglob("*.json")).read_bytes(),
     )
     assert log_format is not None
-    assert "cloud mode" in log_format.unsupported
+    assert "cloud mode" in log_format.without_metrics
 
 
 def test_a_run_with_its_metrics_has_no_notice(run: Path, data: Path) -> None:

@@ -20,8 +20,8 @@ _RANKED = 6
 _PARTIAL, _NAMED = 8, 3
 """Number of settings of the same runs only up to which they are printed in full without --all, and of those named if
 they are more."""
-_CELL = 24
-"""Maximum characters of a cell."""
+_CELL, _FACT = 24, 48
+"""Maximum characters of a cell, and of one with a fact about a run, such as its command line."""
 _LEGEND = (
     "level: mean of the last n points, a tenth of those up to the last step that two runs have reached (of fewer than"
     " 50 points: 5, at most a quarter); a run that ends earlier is judged at its own end; ranks are by level, = marks"
@@ -53,8 +53,8 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
     yield from _config(comparison, names, width, full)
     if comparison.about:
         yield ""
-        about = [differing_words(values, _CELL) for _, values in comparison.about]
-        cells = [[setting_text(value, _CELL) for value in values] for values in about]
+        about = [differing_words(values, _FACT) for _, values in comparison.about]
+        cells = [[setting_text(value, _FACT) for value in values] for values in about]
         yield from _by_run("Run, where it differs", [clean(name) for name, _ in comparison.about], cells, names, width)
     ranked = [metric for metric in comparison.metrics if metric.shared > 1 and (full or metric.better)]
     in_full = ranked if full else ranked[:_RANKED]

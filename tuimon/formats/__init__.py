@@ -194,6 +194,9 @@ class Format(Struct, frozen=True):
     """Whether steps are the numbers of episodes of one environment: any other log represents the run rather than it."""
     describes_run: bool = False
     """Whether the file only describes the run in its directory (a config). Without another log it is not a run."""
+    without_metrics: str = ""
+    """If not empty, a run of which only this file exists has lost its metrics, and this text says what the user can do
+    instead. Only for a format that describes a run."""
     max_size: int = 1 << 30
     """Size (bytes) above which a document is not read."""
     unsupported: str = ""

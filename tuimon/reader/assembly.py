@@ -317,7 +317,8 @@ class RunAssembly:
         """Show text with the newest run below it; without such a run, read it unreported."""
         path = item.member.path
         if not item.is_text:
-            self._recognition.leave_out(path, item.format.unsupported or CONFIG_WITHOUT_RUN)
+            reason = item.format.unsupported or item.format.without_metrics or CONFIG_WITHOUT_RUN
+            self._recognition.leave_out(path, reason)
             return
         host = self._host(item)
         if host is None and item.followed is None:

@@ -59,17 +59,23 @@ class Notices:
         A file that describes a run is reported after GRACE, as metrics may appear next to it.
         databases: (path, reason) of those that cannot be read."""
         now = time.time()
-        unread = [(followed.path, followed.format) for followed in streams if followed.format.unsupported]
+        unread = [
+            (followed.path, followed.format, followed.format.unsupported)
+            for followed in streams
+            if followed.format.unsupported
+        ]
         unread += [
-            (item.member.path, item.format)
+            (item.member.path, item.format, advice)
             for item in unassigned
-            if item.format.unsupported and (not item.format.describes_run or now - item.file.modified > GRACE)
+            if (advice := item.format.unsupported or item.format.without_metrics)
+            and (not item.format.describes_run or now - item.file.modified > GRACE)
         ]
         for path, reason in databases:
             if path not in self._unread:
                 self._unread.add(path)
                 yield Notice("warning", f"{clean(path)}: {reason}")
-        for path, log_format in unread:
+        for path, log_format, advice in unread:
             if log_format.id not in self._unread:
                 self._unread.add(log_format.id)
-                yield Notice("warning", f"{clean(path)}: {log_format.title}, not read", log_format.unsupported)
+                why = "not read" if log_format.unsupported else "without metrics"
+                yield Notice("warning", f"{clean(path)}: {log_format.title}, {why}", advice)
