@@ -152,7 +152,7 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
         await pilot.press(*"thresholds")
         await until(app, pilot, lambda s: "Horizontal lines" in s)
         await pilot.press("enter")
-        await until(app, pilot, lambda s: "[dashboard.thresholds], with lines" in s)
+        await until(app, pilot, lambda s: "kl = 0.1 below [dashboard.thresholds] in" in s and "config.toml" in s)
 
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:

@@ -81,6 +81,28 @@ def test_thresholds_are_lines_within_the_limits_of_the_chart() -> None:
     assert {id: levels(id) for id in ids({}) if "val/" in id or id == "success"} == {"success": [0.5]}
 
 
+@pytest.mark.parametrize(
+    ("name", "drawn_on"),
+    [
+        ("kl", {"metric:train/kl", "metric:approx_kl"}),
+        ("kl.ref", {"metric:train/kl"}),
+        ("train/kl", {"metric:train/kl"}),
+        ("train/reward", {"metric:train/reward"}),
+        ("learning rate", {"metric:lr"}),
+        ("train/*", {"metric:train/kl", "metric:train/reward", "metric:train/reward_std"}),
+        ("entropy", set()),
+    ],
+)
+def test_a_threshold_applies_to_charts_that_were_saved_as_names_of_metrics(name: str, drawn_on: set[str]) -> None:
+    metrics = ("train/kl", "approx_kl", "train/reward", "train/reward_std", "lr", "loss")
+    run = run_of({metric: (STEPS, [0.01 * step for step in STEPS]) for metric in metrics})
+    own = parse_dashboard({"panels": list(metrics), "others": False, "thresholds": {name: 0.1}}, "")
+    options = ChartOptions(thresholds=own.thresholds)
+    views = {panel.id: panel.view(run, Size(80, 14), 0.0, Symbols.BRAILLE, options) for panel in own.arranged((), run)}
+    with_lines = {id for id, view in views.items() if any(line.role is Role.WARNING for line in view.lines)}  # type: ignore[union-attr]
+    assert with_lines == drawn_on
+
+
 def test_values_are_in_the_header() -> None:
     view = header_panel().view(RUN, Size(120, 2), 0.0, Symbols.BRAILLE, ChartOptions(values=("lr", "val/*")))
     shown = "".join(part for part, _ in view.rows[1])  # type: ignore[union-attr]

@@ -126,9 +126,9 @@ def label_of(meaning: Meaning) -> str:
 
 
 @cache
-def panel_ids() -> frozenset[str]:
-    """Return the ids of all panels."""
-    return frozenset(panel.id for panel in discover("tuimon.panels", "PANEL"))
+def panel_concepts() -> Mapping[str, tuple[str, ...]]:
+    """Map the id of each panel to its concepts; () for a panel without curves."""
+    return {panel.id: getattr(panel, "concepts", ()) for panel in discover("tuimon.panels", "PANEL")}
 
 
 @cache

@@ -3,7 +3,7 @@
     panels = ["reward", "kl", {title = "losses", metrics = ["actor/*loss", "critic/*loss"]}, "val/*", "phase_latency"]
     others = true             # the panels that are not named follow
     values = ["lr", "grad"]   # metrics whose last value the header shows
-    [dashboard.thresholds]    # panel or pattern of a metric = a value or several, drawn as lines
+    [dashboard.thresholds]    # panel, metric, concept or pattern = a value or several, drawn as lines
     kl = 0.1
 
 An entry is the id of a panel (docs/panels.md), the name of a metric, or a pattern of metrics, see
@@ -23,9 +23,11 @@ from msgspec.structs import replace
 from tuimon.analysis.metric_filter import chosen
 from tuimon.errors import UsageError
 from tuimon.panels._charts.curve_panel import CurvePanel, metric_panel
+from tuimon.panels._charts.thresholds import has_threshold
 from tuimon.panels._missing import MissingPanel, missing_panel
 from tuimon.store import Run
 from tuimon.text import clean
+from tuimon.vocabulary import meanings
 
 _MAX_ENTRIES = 200
 _MAX_METRICS = 40
@@ -62,7 +64,7 @@ class OwnDashboard(Struct, frozen=True):
     values: tuple[str, ...] = ()
     """Patterns of metrics whose last value the header shows."""
     thresholds: tuple[tuple[str, tuple[float, ...]], ...] = ()
-    """(id of a panel or pattern of a metric, values in the unit of the chart)."""
+    """(panel, metric, concept or pattern, values in the unit of the chart)."""
 
     def arranged(self, panels: Sequence[P], run: Run) -> tuple[P | CurvePanel | MissingPanel, ...]:
         """Return the chosen panels of a run in their order, then the others of `panels`, if wanted.
@@ -82,6 +84,20 @@ class OwnDashboard(Struct, frozen=True):
             else []
         )
         return (*first.values(), *rest)
+
+    def undrawn_thresholds(self, panels: Sequence[P], run: Run) -> Iterator[tuple[str, bool]]:
+        """Yield the names of thresholds that no chart of the dashboard draws, and whether the chart of any metric of
+        the run would draw it.
+        """
+        if not self.thresholds:
+            return
+        charts = [panel for panel in self.arranged(panels, run) if isinstance(panel, CurvePanel)]
+        firsts = [(panel.id, reading) for panel in charts if (reading := panel.reading(run)) is not None]
+        known = meanings(run.metrics)
+        for name, _ in self.thresholds:
+            if any(has_threshold(name, id, first.metric, first.meaning, run.metrics) for id, first in firsts):
+                continue
+            yield name, any(has_threshold(name, "", metric, known[metric], run.metrics) for metric in run.metrics)
 
     def with_panels(self, panels: Sequence[_Panel], others: bool) -> OwnDashboard:
         """Return a copy with the entries that show these panels."""

@@ -113,7 +113,7 @@ def chart_of(
         window = None if options.window is None else (low, high)
         table = _table(run, drawn, labels, options, size, symbols, axis, window)
     meaning = leading.meaning
-    levels = thresholds_of(panel, leading.metric, options)
+    levels = thresholds_of(panel, leading.metric, meaning, run.metrics, options)
     y = y_axis(
         panel,
         scale,

@@ -48,7 +48,7 @@ class ChartOptions:
     """The chart has the screen to itself and shows more details."""
 
     thresholds: tuple[tuple[str, tuple[float, ...]], ...] = transient(())
-    """(id of a panel or pattern of a metric, values in the unit of the chart) that are drawn as lines."""
+    """(panel, metric, concept or pattern, values in the unit of the chart) that are drawn as lines."""
     values: tuple[str, ...] = transient(())
     """Patterns of metrics whose last value the header shows."""
     alarms: int = transient(0)

@@ -9,19 +9,38 @@ import numpy as np
 from tuimon.analysis.metric_filter import chosen
 from tuimon.model.views import Envelope, Line, Role
 from tuimon.panels._charts.options import ChartOptions
-from tuimon.panels._metrics import panel_ids
+from tuimon.panels._metrics import panel_concepts
+from tuimon.vocabulary import Meaning
 
 _DASH = 4
 """Dots of a dash and of the gap after it."""
 
 
-def thresholds_of(panel: str, metric: str, options: ChartOptions) -> tuple[float, ...]:
-    """Return the thresholds of a panel, by its id or by a pattern of its leading metric, ascending."""
+def thresholds_of(
+    panel: str, metric: str, meaning: Meaning, metrics: Sequence[str], options: ChartOptions
+) -> tuple[float, ...]:
+    """Return the thresholds of a chart, ascending. The parameters are those of `has_threshold`."""
     values: set[float] = set()
     for name, limits in options.thresholds:
-        if name == panel or (name not in panel_ids() and chosen((metric,), (name,))[0]):
+        if has_threshold(name, panel, metric, meaning, metrics):
             values.update(limits)
     return tuple(sorted(values))
+
+
+def has_threshold(name: str, panel: str, metric: str, meaning: Meaning, metrics: Sequence[str]) -> bool:
+    """Whether the thresholds under a name belong to a chart.
+
+    The name is the id of a panel, for all charts of its concepts, a metric of the run, a concept, or a pattern.
+    panel: id of the chart's panel. metric, meaning: the first metric of the chart. metrics: those of the run.
+    """
+    if name in (panel, metric):
+        return True
+    concepts = panel_concepts().get(name)
+    if concepts is not None:
+        return meaning.concept in concepts
+    if name in metrics:
+        return False
+    return f"{meaning.concept}.".startswith(f"{name}.") or bool(chosen((metric,), (name,))[0])
 
 
 def threshold_lines(values: Sequence[float], columns: int) -> list[Line]:

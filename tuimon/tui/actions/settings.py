@@ -5,16 +5,20 @@ from __future__ import annotations
 from functools import partial
 
 from tuimon.config import config_path
-from tuimon.text import home_relative
+from tuimon.text import cell_width, fit, home_relative
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.dashboard_file import project_file
 
+_MARGIN = 4
+"""Cells of the line of messages that no message has."""
 _action = partial(Action, keys="", where=("dashboard",))
 
 
 def _thresholds(app: Dashboard) -> None:
-    file = project_file(app.paths) or config_path()
-    app.say(f"[dashboard.thresholds], with lines such as kl = 0.1, in {home_relative(file)}")
+    file = home_relative(project_file(app.paths) or config_path())
+    words = "kl = 0.1 below [dashboard.thresholds] in "
+    room = app.screen.size.width - cell_width(words) - _MARGIN
+    app.say(words + fit(file, min(cell_width(file), room), keep="end"))
 
 
 def _notifications(app: Dashboard) -> None:
