@@ -228,6 +228,19 @@ async def test_w_saves_the_panels_of_the_screen(tmp_path: Path) -> None:
         assert "Traceback" not in text(app)
 
 
+async def test_w_refuses_to_save_no_panel(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "a" / "metrics.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps({"step": s, "reward": s / 10, "loss": 1 / (s + 1)}) + "\n" for s in STEPS))
+    async with opened(path) as (app, pilot):
+        await until(app, pilot, lambda screen: "reward" in screen)
+        await pilot.press("slash", *"zzz", "enter", "W")
+        await until(app, pilot, lambda screen: "Not saved: no metric matches the filter" in screen)
+        await pilot.press("escape", "W")
+        await until(app, pilot, lambda screen: "Saved in" in screen)
+    assert tomllib.loads((tmp_path / "runs" / PROJECT_FILE).read_text())["dashboard"]["panels"]
+
+
 def test_a_project_file_is_made_only_in_a_private_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TUIMON_CONFIG", str(tmp_path / "config.toml"))
     run = run_of({"loss": (STEPS, list(STEPS))})

@@ -83,6 +83,9 @@ def _save(app: Dashboard) -> None:
     if state.together:
         app.say("Not saved: leave the chart of several metrics first (Esc)")
         return
+    if not panels:
+        app.say(f"Not saved: {'no metric matches the filter' if state.query else 'no panel is on the screen'}")
+        return
     own = state.own.with_panels(panels, others=not (state.query or state.chosen or state.all_metrics))
     try:
         file = save_dashboard(own, app.paths, app.snapshot.runs)
