@@ -44,7 +44,9 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", type=float, metavar="S", help="poll interval in seconds (default: 1)")
     parser.add_argument("--symbols", choices=config.SYMBOLS, help="characters that charts are drawn with")
     parser.add_argument("--theme", choices=_Themes(config.THEMES), help="colour theme, or one of the settings")
-    parser.add_argument("--fresh", action="store_true", help="ignore the saved view (filter, axis, theme) of this path")
+    parser.add_argument(
+        "--fresh", action="store_true", help="ignore the saved view (axis, theme, marked runs) of this path"
+    )
     parser.add_argument("--no-mouse", action="store_true", help="do not capture the mouse")
     parser.add_argument(
         "--samples", action="append", metavar="DIR", help="also search DIR for generated texts (key T); repeatable"
