@@ -36,6 +36,34 @@ def test_metrics_of_different_units_are_drawn_from_their_lowest_to_their_highest
     assert "each from its lowest to its highest value" in view.note
 
 
+def test_a_line_is_logarithmic_from_its_lowest_positive_to_its_highest_value() -> None:
+    run = two(lambda step: 10.0 ** (step / 25 - 4) if step else 0.0)
+    view = chart(run, "kl", "train/entropy", options=ChartOptions(y_scale="log"))
+    rising = view.lines[0].envelope
+    heights = rising.low[np.isfinite(rising.low)]
+    assert heights[0] == 0.0, "a value without a logarithm"
+    assert np.allclose(heights[1:], np.linspace(0.0, 1.0, 100), atol=1e-9), "a straight line of 99 equal parts"
+    assert "log scale" in view.note
+    assert [line.label for line in view.lines] == ["kl 0 to 1", "train/entropy 2 to 3"]
+
+
+def test_the_robust_range_leaves_an_outlier_outside_of_the_chart() -> None:
+    run = two(lambda step: 1000.0 if step == 50 else math.sin(step))
+    view = chart(run, "kl", "train/entropy", options=ChartOptions(y_range="robust"))
+    assert view.y == Axis(0.0, 1.0)
+    heights = view.lines[0].envelope.high
+    assert 0.4 < np.nanmedian(heights) < 1.0 < np.nanmax(heights)
+
+
+def test_the_range_is_that_of_the_values_beside_their_average() -> None:
+    options = ChartOptions(window=Window(40.0, 60.0), smoothing=0.9)
+    view = chart(two(lambda step: math.exp(-step / 10)), "kl", "train/entropy", options=options)
+    assert view.lines[-2].label == "kl 0.00248 to 0.1353", "as the table below the chart has them"
+    values, average = (line.envelope for line in view.lines if line.metric == "kl")
+    assert (np.nanmin(values.low), np.nanmax(values.high)) == (0.0, 1.0)
+    assert 1.0 < np.nanmax(average.high) <= view.y.high, "the average lags behind, and stays in the chart"
+
+
 def test_the_range_is_that_of_the_window() -> None:
     view = chart(two(lambda step: step / 1000), "kl", "train/entropy", options=ChartOptions(window=Window(50.0, 100.0)))
     assert view.lines[0].label == "kl 0.0500 to 0.1000"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace as with_options
 
 import numpy as np
@@ -10,7 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.printed_units import meaning_of
+from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
 from tuimon.draw.numbers import format_value
+from tuimon.draw.raster import unit_height
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
@@ -46,38 +47,69 @@ class TogetherPanel(Struct, frozen=True):
         series = [(name, meaning_of(run, name), curve) for name, curve in curves]
         quantities = {(meaning.concept.partition(".")[0], meaning.unit) for _, meaning, _ in series}
         alike = len(quantities) == 1 and bool(series[0][1].concept)  # of reward.train and reward.val, the reward
-        if not alike:
-            options = with_options(options, y_scale="linear", y_range="full", y_fixed=(), thresholds=())
-        view = chart_of(run, "together", series, size, symbols, options=options, label=lambda name: name, panel=self.id)
-        return view if alike or len(series) < 2 else _normalised(view)
+        linear = with_options(options, y_scale="linear", y_range="full", y_fixed=(), thresholds=())
+        shown = options if alike else linear
+        view = chart_of(run, "together", series, size, symbols, options=shown, label=lambda name: name, panel=self.id)
+        return view if alike or len(series) < 2 else _normalised(view, options)
 
 
-def _normalised(view: ChartView) -> ChartView:
-    """Return the chart with each line from 0, its minimum in the window, to 1, its maximum."""
-    ranges = {
-        line.metric: _range([other for other in view.lines if other.metric == line.metric]) for line in view.lines
-    }
-    lines = tuple(_placed(line, *ranges[line.metric]) for line in view.lines if line.metric)
-    note = ", ".join(filter(None, ["each from its lowest to its highest value", view.note]))
-    return replace(view, lines=lines, y=Axis(0.0, 1.0), note=note, headline=())
+def _normalised(view: ChartView, options: ChartOptions) -> ChartView:
+    """Return the chart with each line from 0, its minimum in the window, to 1, its maximum, on the chosen scale.
+
+    An average may leave this range where it lags behind its values.
+    """
+    scale = "linear" if options.y_scale == "auto" else options.y_scale
+    of_metric: dict[str, list[Line]] = {}
+    for line in view.lines:
+        of_metric.setdefault(line.metric, []).append(line)
+    # The values come last, or in front of their average; superseded values come before them.
+    values = {metric: lines[-2 if options.weight else -1].envelope for metric, lines in of_metric.items() if metric}
+    axes = {metric: _axis_of(envelope, scale, options.y_range) for metric, envelope in values.items()}
+    lines = tuple(
+        replace(
+            line,
+            envelope=_placed(line.envelope, axes[line.metric], scale),
+            label=f"{line.label} {_range(values[line.metric])}" if line.label else "",
+        )
+        for line in view.lines
+        if line.metric
+    )
+    envelopes = [line.envelope for line in lines]
+    drawn = finite_values(envelopes)
+    within = options.y_range == "robust" or ((drawn >= 0.0) & (drawn <= 1.0)).all()
+    y = Axis(0.0, 1.0) if within else Axis(*y_limits(envelopes, include=(0.0, 1.0)))
+    words = "each from its lowest to its highest value" + (f", {scale} scale" if scale != "linear" else "")
+    return replace(view, lines=lines, y=y, note=", ".join(filter(None, [words, view.note])), headline=())
 
 
-def _range(lines: Sequence[Line]) -> tuple[float, float]:
-    values = np.concatenate([part for line in lines for part in (line.envelope.low, line.envelope.high)])
-    values = values[np.isfinite(values)]
-    return (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+def _range(envelope: Envelope) -> str:
+    values = finite_values([envelope])
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    return f"{format_value(low)} to {format_value(high)}"
 
 
-def _placed(line: Line, low: float, high: float) -> Line:
+def _axis_of(envelope: Envelope, scale: str, y_range: str) -> Axis | None:
+    """Return the axis from the lowest to the highest value (of the positive ones on a log scale, without outliers in
+    the robust range); None if these are equal or there is no value."""
+    values = finite_values([envelope])
+    robust = robust_limits([envelope], scale) if y_range == "robust" else None
+    values = values if robust is None else np.array(robust)
+    if scale == "log":
+        values = values[values > 0]
+    if not len(values) or values.min() == values.max():
+        return None
+    threshold = symlog_threshold([envelope]) if scale == "symlog" else 1.0
+    return Axis(float(values.min()), float(values.max()), scale, threshold=threshold)
+
+
+def _placed(envelope: Envelope, axis: Axis | None, scale: str) -> Envelope:
+    """Return the envelope as fractions of its axis; without an axis in the middle, and values without a logarithm at
+    the bottom."""
+
     def place(values: Floats) -> Floats:
-        if high <= low:
-            return np.where(np.isfinite(values), 0.5, np.nan)
-        placed: Floats = values / 2 - low / 2  # the difference of two large values stays finite
-        return placed / (high / 2 - low / 2)
+        placed = np.where(np.isfinite(values), 0.5, np.nan) if axis is None else unit_height(values, axis)
+        return np.where(values <= 0, 0.0, placed) if scale == "log" else placed
 
-    envelope = line.envelope
-    placed = Envelope(
+    return Envelope(
         place(envelope.low), place(envelope.high), place(envelope.first), place(envelope.last), envelope.gap_after
     )
-    label = f"{line.label} {format_value(low)} to {format_value(high)}" if line.label else ""
-    return replace(line, envelope=placed, label=label)
