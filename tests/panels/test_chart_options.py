@@ -157,6 +157,26 @@ def test_the_headline_has_the_value_at_the_cursor_then_its_step() -> None:
     assert columns == {GUTTER - 1, GUTTER + 8}, "the axis, and step 5 of 2 to 9 in 20 cells"
 
 
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (70, "loss  ● train 0.06944705  ● val 0.87238596                        @ 37"),
+        (48, "loss  ● train 0.06944705  ● val 0.87238596  @ 37"),
+        (42, "loss  ● train 0.06944705  ● val 0.87238596"),
+        (36, "loss  ● train 0.0694  ● val 0.8724  "),
+        (28, "loss         0.06944705 @ 37"),
+    ],
+)
+def test_the_values_of_several_lines_at_the_cursor_are_in_the_legend_once(width: int, shown: str) -> None:
+    steps = list(range(40))
+    losses = {"loss": 0.0694470512345, "val_loss": 0.872385961234}
+    run = run_of({name: (steps, [value] * 40) for name, value in losses.items()})
+    loss = next(panel for panel in PANELS if panel.id == "loss")
+    view = loss.view(run, Size(width, 12), START, Symbols.BRAILLE, ChartOptions(cursor=37))
+    head = "".join(part for part, _ in draw.render(view, Size(width, 12))[0])
+    assert head == shown
+
+
 def test_an_average_ignores_nonfinite_values() -> None:
     values = [1.0, math.nan, 3.0, math.inf, 5.0]
     view = chart(run_of({"m": (list(range(5)), values)}), ChartOptions(smoothing=0.6))

@@ -15,6 +15,7 @@ from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._text import change_span, plural, unit_text, value_text
 from tuimon.store import Curve, Run
+from tuimon.text import cell_width, clean
 from tuimon.vocabulary import Meaning
 
 _UNCHANGED = 0.005
@@ -26,8 +27,11 @@ _NOISE_POINTS = 20
 _ERRORS = 3.0
 """A change of at most this many standard errors is displayed as unchanged: twelve charts of pure noise then show an
 arrow in one of thirty drawings."""
-_SHORT = 10
-"""Characters of a value beside a small chart; the full-screen chart shows more digits."""
+_SHORT, _SHORTEST = 10, 6
+"""Characters of a value beside a small chart, the second where the legend has many; the full-screen chart shows more
+digits."""
+_ENTRY = 4
+"""Cells of a legend entry besides its label: a gap, the marker and a blank."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
 
 
@@ -84,23 +88,47 @@ def recent_change(curve: Curve) -> RecentChange | None:
     return RecentChange(difference.difference, _ERRORS * noise)
 
 
-def cursor_value(curve: Curve, factor: float, step: int, fullscreen: bool) -> tuple[str, str]:
+def cursor_value(curve: Curve, factor: float, step: int, most: int | None = _SHORT) -> tuple[str, str]:
     """Return (value, step) of the last point at or before the cursor's step; the step is "" if it is the cursor's own.
 
-    A full-screen chart shows every digit.
+    most: maximum characters of the value; None for every digit.
     """
     sample = curve.sample_at(step)
     if sample is None:
         return "-", ""
-    text = format_exact(sample.value * factor, None if fullscreen else _SHORT)
+    text = format_exact(sample.value * factor, most)
     return text, "" if curve.ordinal or sample.step == step else f" @ {sample.step}"
 
 
 def cursor_headline(curve: Curve, meaning: Meaning, factor: float, step: int, fullscreen: bool) -> Row:
     """Return the value of the leading curve at the cursor and its step; the value first, for narrow charts."""
-    value, logged_at = cursor_value(curve, factor, step, fullscreen)
+    value, logged_at = cursor_value(curve, factor, step, None if fullscreen else _SHORT)
     unit = unit_text(meaning.unit)
     return ((f"{value} {unit}".rstrip(), Role.VALUE), (logged_at or f" @ {step}", Role.ACCENT))
+
+
+def cursor_legend(
+    labels: Sequence[str],
+    curves: Sequence[Curve],
+    factors: Sequence[float],
+    step: int,
+    room: int,
+    fullscreen: bool,
+) -> tuple[list[str], Row] | None:
+    """Return (labels with the values at the cursor, the cursor's step as a headline if there is room for it).
+
+    room: cells of the title row without the title. None if the labels do not fit even with few digits.
+    """
+    for most in (*((None,) if fullscreen else ()), _SHORT, _SHORTEST):
+        values = [
+            "".join(cursor_value(curve, factor, step, most)) for curve, factor in zip(curves, factors, strict=True)
+        ]
+        legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
+        left = room - sum(cell_width(clean(entry)) + _ENTRY for entry in legend)
+        if left >= 0:
+            place = f"@ {step}"
+            return legend, ((place, Role.ACCENT),) if left >= len(place) + 2 else ()
+    return None
 
 
 # ---------------------------------------------------------------------- line labels

@@ -12,7 +12,7 @@ from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Ro
 from tuimon.panels._charts.axes import X_KINDS, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
     cursor_headline,
-    cursor_value,
+    cursor_legend,
     headline_of,
     labels_of,
     note_of,
@@ -26,6 +26,7 @@ from tuimon.panels._charts.traces import band_around, scaled, smoothed
 from tuimon.panels._metrics import FEW_POINTS, factor_of
 from tuimon.panels._text import DATE
 from tuimon.store import Curve, Run, Scale
+from tuimon.text import cell_width, clean
 from tuimon.vocabulary import Meaning
 
 _COLUMNS_PER_DOT = 6
@@ -124,15 +125,15 @@ def chart_of(
         leading.metric if len(drawn) == 1 and leading.metric != title else "",
         "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
     )
+    title = title_of(title, panel, options, symbols)
+    legend, headline = _texts(title, drawn, labels, size, symbols, options)
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     return ChartView(
-        title_of(title, panel, options, symbols),
-        headline_of(leading.curve, meaning, leading.factor, symbols, options.fullscreen)
-        if options.cursor is None
-        else cursor_headline(leading.curve, meaning, leading.factor, options.cursor, options.fullscreen),
+        title,
+        headline,
         Axis(low, high, kind=x_kind, label=_own_count(run, drawn) or x_label(axis.name, low, high, options.axis_named)),
         y,
-        (*background, *_lines(drawn, labels, fronts, counts, columns, options)),
+        (*background, *_lines(drawn, legend, fronts, counts, columns, options)),
         marks,
         ", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), note])),
         columns,
@@ -172,6 +173,25 @@ def smoothing_note(options: ChartOptions, block: int) -> str:
     return f"smooth {options.weight:g} over means of {block} points" if options.weight and block > 1 else ""
 
 
+def _texts(
+    title: str, drawn: Sequence[_Series], labels: Sequence[str], size: Size, symbols: Symbols, options: ChartOptions
+) -> tuple[Sequence[str], Row]:
+    """Return the labels of the legend and the headline: the last value, or the values at the cursor.
+
+    The values of several lines are in the legend; in the headline alone if the legend has no room for all of them.
+    """
+    leading, step = drawn[0], options.cursor
+    if step is None:
+        return labels, headline_of(leading.curve, leading.meaning, leading.factor, symbols, options.fullscreen)
+    if len(drawn) > 1 and size.height > 1:
+        curves, factors = [series.curve for series in drawn], [series.factor for series in drawn]
+        room = size.width - cell_width(clean(title))
+        legend = cursor_legend(labels, curves, factors, step, room, options.fullscreen)
+        if legend is not None:
+            return legend
+    return labels, cursor_headline(leading.curve, leading.meaning, leading.factor, step, options.fullscreen)
+
+
 def _lines(
     drawn: Sequence[_Series],
     labels: Sequence[str],
@@ -180,11 +200,9 @@ def _lines(
     columns: int,
     options: ChartOptions,
 ) -> list[Line]:
-    """Return the foreground lines; with a cursor, the labels of several lines have their values at its step."""
+    """Return the foreground lines."""
     lines = []
     for series, label, role, envelope, count in zip(drawn, labels, SERIES_ROLES, envelopes, counts, strict=False):
-        if options.cursor is not None and len(drawn) > 1:
-            label = f"{label} {''.join(cursor_value(series.curve, series.factor, options.cursor, False))}"
         dotted = not options.weight and _is_sparse(count, counts, columns, options)
         lines.append(Line(label, role, envelope, dotted, metric=series.metric))
     return lines

@@ -260,7 +260,7 @@ def _labels(groups: Sequence[_Group], room: int, options: ChartOptions, base: Me
 def _value(group: _Group, options: ChartOptions) -> str:
     if options.cursor is not None and len(group.traces) == 1:
         reading = group.traces[0].reading
-        return "".join(cursor_value(reading.curve, reading.factor, options.cursor, False))
+        return "".join(cursor_value(reading.curve, reading.factor, options.cursor))
     value = format_value(group.value_at(options.cursor))
     ended = options.cursor is None and len(group.at_end) < len(group.traces)
     return f"{value} ({len(group.at_end)} of {len(group.traces)})" if ended else value

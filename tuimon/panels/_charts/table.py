@@ -95,7 +95,7 @@ def _cells(
     name = clean(line.label) or clean(line.metric)
     return (
         f"{line.glyph or _DOT[symbols]} {fit(name, min(cell_width(name), label), keep='end')}",
-        *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, True)),)),
+        *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, None)),)),
         *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
