@@ -293,6 +293,22 @@ def test_relevance_begins_with_the_reward_and_its_mean() -> None:
     assert ordered(names, "relevance")[-1] == "epoch"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("train/reward|train/kl", {"train/reward", "train/kl"}),
+        ("train/reward | kl", {"train/reward", "train/kl", "train/kl_std"}),
+        ("reward|kl|", {"train/reward", "train/reward_std", "train/kl", "train/kl_std"}),
+        ("re:^train/reward|kl$", {"train/reward", "train/reward_std", "train/kl"}),
+        ("a|b", {"a|b"}),
+        (" b ", {"b"}),
+    ],
+)
+def test_a_whole_name_means_one_metric_also_beside_a_bar(pattern: str, expected: set[str]) -> None:
+    names = ("train/reward", "train/reward_std", "train/kl", "train/kl_std", "a|b", "b", "bb")
+    assert chosen(names, [pattern]) == (expected, [])
+
+
 def test_titles_on_the_screen_are_found_if_no_name_matches() -> None:
     names = ["completions/clipped_ratio", "eval/success_once", "env/success_once", "loss", "other/thing"]
     assert matching(names, "truncated") == ["completions/clipped_ratio"]

@@ -63,15 +63,18 @@ def matching(names: Sequence[str], query: str) -> list[str]:
 def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -> tuple[set[str], list[str]]:
     """Return (names that match one of the patterns, patterns that match no name).
 
-    A pattern that is the whole name of a metric means this metric only. Similar names do not match,
+    A pattern that is the whole name of a metric means this metric only, also beside a bar. Similar names do not match,
     because a command does not show what it has chosen. titles: whether titles are searched if no name matches.
     """
     names = tuple(dict.fromkeys(names))
-    selected: set[str] = set()
+    known, selected = frozenset(names), set[str]()
     unmatched = []
     for pattern in patterns:
-        query = pattern.strip()[:LONGEST_QUERY].lower()
-        matches = [pattern] if pattern in names else _matching(names, query, titles) if query else ()
+        query = pattern.strip()[:LONGEST_QUERY]
+        sides = [side.strip() for side in _sides(query)] if _source(query) is None else []
+        whole = known.intersection([pattern] if pattern in known else sides)
+        rest = "|".join(side for side in sides if side not in whole) if whole else query
+        matches = whole if pattern in known or not rest else whole.union(_matching(names, rest.lower(), titles))
         selected.update(matches)
         if not matches:
             unmatched.append(pattern)

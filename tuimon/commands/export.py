@@ -66,7 +66,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 _EPILOG = """
 Without --format, the suffix of WHERE decides. A name without a suffix is a directory, which gets history, csv and, if
-matplotlib is installed, png.
+matplotlib is installed, png. A picture draws a metric of the training and those of the validation together, also if
+--metric names only one of them.
 """
 _EXAMPLES = """\
   tuimon export RUN                              every point as CSV
