@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.made_run import START, feed, store_of
 
 from tuimon.analysis.aligned_steps import aligned, counts_alike
+from tuimon.detectors import Checker
+from tuimon.exports.summary import as_text
 from tuimon.model.events import Columns, MetricsFound, StreamFound
 from tuimon.model.views import ChartView, Size, Symbols
-from tuimon.panels import ChartOptions, axis_word, metric_panel
+from tuimon.monitor.local import open_run
+from tuimon.panels import ChartOptions, axis_word, header_panel, metric_panel
 from tuimon.store import Run, Store
 
 UPDATES = 4
@@ -81,3 +86,37 @@ def test_any_metric_that_grows_can_be_the_axis() -> None:
 
 def chart(run: Run, metric: str, axis: str = "step") -> ChartView:
     return metric_panel(metric).view(run, Size(80, 12), START, Symbols.BRAILLE, ChartOptions(axis))
+
+
+EPOCHS = "epoch,loss,val_loss\n" + "".join(
+    f"{epoch},{2 / (epoch + 1)},{0.4 + (epoch - 12) ** 2 / 500}\n" for epoch in range(40)
+)
+
+
+def test_a_table_of_epochs_is_counted_in_epochs(tmp_path: Path) -> None:
+    (tmp_path / "training.csv").write_text(EPOCHS)
+    snapshot = open_run(tmp_path)
+    [run] = snapshot.runs
+    assert axis_word(run, "step") == "epoch"
+    header = "".join(part for part, _ in header_panel().view(run, Size(100, 2), START, Symbols.BRAILLE).rows[1])  # type: ignore[union-attr]
+    assert header.startswith("epoch 39 ")
+    chart = metric_panel("loss").view(
+        run, Size(120, 30), START, Symbols.BRAILLE, ChartOptions(fullscreen=True, cursor=7)
+    )
+    assert isinstance(chart, ChartView)
+    heads = " ".join("".join(part for part, _ in row) for row in chart.table)
+    assert "epoch 7" in heads
+    assert "min @ epoch" in heads
+    messages = [alert.message for alert in Checker().check(run)]
+    assert any("rises from" in message and "at epoch 12 to" in message for message in messages)
+    assert not any("step" in message for message in messages)
+    summary = "\n".join(as_text(snapshot, START))
+    assert "epoch       39" in summary
+    assert "the last at epoch 39" in summary
+
+
+@pytest.mark.parametrize("other", ["epoch,step,loss\n0,10,1.0\n0,20,0.5\n1,30,0.2\n", "step,loss\n1,1.0\n2,0.5\n"])
+def test_other_tables_are_counted_in_steps(other: str, tmp_path: Path) -> None:
+    (tmp_path / "metrics.csv").write_text(other)
+    [run] = open_run(tmp_path).runs
+    assert axis_word(run, "step") == "step"

@@ -16,7 +16,7 @@ import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.json_points import damage, feed, rows, series
+from support.json_points import damage, facts, feed, rows, series
 
 from tuimon.formats import recognise
 from tuimon.formats._shared import lines as _lines
@@ -223,6 +223,24 @@ def test_sparse_rows_share_a_step_and_keep_their_own_cells() -> None:
 )
 def test_steps_and_names(text: str, wanted: dict[str, list[tuple[int, str]]]) -> None:
     assert read(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("epoch,loss\n0,2.5\n1,2.25\n", ["epoch"]),
+        ("Epoch;time;loss\n1;3.5;2.5\n2;7;2.25\n", ["epoch"]),
+        ("epoch,step,loss\n0,9,2.5\n0,19,2.25\n", []),
+        ("epoch,loss\n0.5,2.5\n1.0,2.25\n", []),
+        ("epoch,loss,lr\n0,2.5,1\nstep,loss,lr\n7,2.25,1\n", ["epoch", "step"]),
+    ],
+)
+def test_steps_that_are_epochs_are_called_so(text: str, units: list[str]) -> None:
+    data = text.encode()
+    for size in (1, 7, len(data)):
+        decoder = csv_table.FORMAT.decoder()
+        items = [item for start in range(0, len(data), size) for item in decoder.feed(data[start : start + size])]
+        assert [fact["unit"] for fact in facts([*items, *decoder.flush()], "progress")] == units
 
 
 def test_only_numbers_of_a_ray_table_are_points() -> None:

@@ -120,6 +120,24 @@ def test_fractional_epoch_is_not_a_step() -> None:
     assert [value for _, value in metrics["epoch"]] == ["0.5", "1.0", "1.5"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "units"),
+    [
+        ([{"epoch": 0, "loss": 1.0}, {"epoch": 1, "loss": 0.5}], ["epoch"]),
+        ([{"epoch": 0, "loss": 1.0}, {"step": 7, "loss": 0.5}, {"epoch": 1, "loss": 0.2}], ["epoch", "step"]),
+        ([{"epoch": 0, "step": 7, "loss": 1.0}, {"epoch": 1, "val_loss": 0.5}], []),
+        ([{"epoch": 0.5, "loss": 1.0}, {"loss": 0.5}], []),
+        ([{"epoch": 0, "iter": 0, "loss": 1.0}, {"epoch": 0, "iter": 1, "loss": 0.5}], []),
+    ],
+)
+def test_steps_that_are_epochs_are_called_so(rows: list[dict[str, Any]], units: list[str]) -> None:
+    data = lines(*rows)
+    for size in (1, 7, len(data)):
+        decoder = jsonl.decoder()
+        items = [item for start in range(0, len(data), size) for item in decoder.feed(data[start : start + size])]
+        assert [fact["unit"] for fact in facts([*items, *decoder.flush()], "progress")] == units
+
+
 def test_row_without_a_step_has_the_step_of_the_row_before() -> None:
     given = ({"step": 5, "loss": 1}, {"eval_loss": 2}, {"step": 6, "loss": 1}, {"eval_loss": 3})
     assert read(*given)["eval_loss"] == [(5, "2.0"), (6, "3.0")]

@@ -56,6 +56,11 @@ def updates_per_step(run: Run) -> int:
     return max(progress_inputs(run).updates, 1)
 
 
+def step_name(run: Run) -> str:
+    """Return what the logged steps of a run count: "step", "epoch", or "update" if several make one step."""
+    return "update" if updates_per_step(run) > 1 else progress_inputs(run).step_name
+
+
 def _by_time(curve: Curve, main: Curve) -> Steps | None:
     """Return the steps of the main curve at the wall times, interpolated; None if a wall time is unknown."""
     times, clock = curve.wall_times, main.wall_times

@@ -63,6 +63,8 @@ class ProgressInputs(Struct, frozen=True):
     first_step: int | None = None
     total: int | None = None
     """Configured number of training steps."""
+    step_name: str = "step"
+    """What the steps count: "step" or "epoch"."""
     updates: int = 1
     """Logged steps per training step; 0 if unknown, so that no total can be compared."""
     stride: int = 1
@@ -147,6 +149,8 @@ class ProgressReport(Struct, frozen=True):
     ended, without evidence of the outcome) | unknown (no usable time)."""
     evidence: str
     """One sentence with the numbers that the state is based on."""
+    step_name: str = "step"
+    """What the steps count: "step" or "epoch"."""
 
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
@@ -194,6 +198,7 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         age,
         state,
         evidence,
+        known.step_name,
     )
 
 

@@ -108,6 +108,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
         step=step,
         first_step=position.first_step,
         total=_whole(logged.get("total")) or _configured_total(run.config),
+        step_name=_step_name(run, busiest),
         updates=position.updates,
         stride=position.stride,
         longest_stride=round(_longest_stride(run, busiest) / max(position.rows_per_step, 1)),
@@ -344,6 +345,14 @@ def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
         total_source = source if "total" in known else total_source
     farthest = max(by_source.values(), key=lambda known: _whole(known.get("step")) or 0, default={})
     return items | {key: farthest[key] for key in ("step", "epoch") if key in farthest}, total_source
+
+
+def _step_name(run: Run, busiest: Sequence[str]) -> str:
+    """Return "epoch" if the log of the busiest metric counts epochs and no metric is called so; else "step"."""
+    units = {source: unit for source, fact in run.facts_by_source(Topic.PROGRESS) if (unit := fact.value.get("unit"))}
+    if not units or not busiest or "epoch" in run.metrics:
+        return "step"
+    return "epoch" if units.get(run.curve(busiest[0]).sources[0]) == "epoch" else "step"
 
 
 def _configured_total(config: Mapping[str, Any]) -> int | None:

@@ -17,6 +17,7 @@ not lost when the run grows.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -24,6 +25,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec.structs import fields, replace
 
+from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.detectors._incidents import joined
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -35,6 +37,8 @@ __all__ = ["Checker", "Detector", "all_detectors"]
 
 _CLOCK_INTERVAL = 5.0
 """Seconds for which a time-based result for an unchanged run is cached."""
+_STEP = re.compile(r"\bstep(?= \d)")
+"""The word before the number of a step in a message."""
 _KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
 
 
@@ -116,6 +120,7 @@ class Checker:
         alerts = self._checked.get(run)
         if alerts is None:
             alerts = joined(run, [alert for detector in self.detectors for alert in _incidents(detector, run)])
+            alerts = _with_step_name(alerts, progress_inputs(run).step_name)
             self._checked[run] = alerts
         if math.isfinite(now):
             alerts += tuple(alert for detector in self._time_based for alert in _incidents(detector, run, now))
@@ -163,6 +168,15 @@ def _incidents(detector: Any, run: Run, now: float | None = None) -> Iterable[Al
     except Exception as error:  # noqa: BLE001  raised again unless it is that of a plug-in
         note_failure(DETECTORS, detector, error)
         return ()
+
+
+def _with_step_name(alerts: tuple[Alert, ...], name: str) -> tuple[Alert, ...]:
+    """Return alerts that call a step by the name of what the run counts: "at epoch 14"."""
+    if name == "step":
+        return alerts
+    return tuple(
+        replace(alert, message=_STEP.sub(name, alert.message), hint=_STEP.sub(name, alert.hint)) for alert in alerts
+    )
 
 
 def _finite(number: float) -> float:

@@ -157,9 +157,9 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if progress.step is not None:
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
-        yield "step", f"{progress.step}{of}{epoch}"
+        yield progress.step_name, f"{progress.step}{of}{epoch}"
     if math.isfinite(progress.seconds_per_step):
-        yield "pace", f"{duration(progress.seconds_per_step)} per step"
+        yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}"
     if math.isfinite(progress.eta_seconds):
         finish = local_time(progress.finish_time, "%Y-%m-%d %H:%M") or "a time out of range"
         yield "ETA", f"{duration(progress.eta_seconds)}, at {finish}"
@@ -171,7 +171,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
-            yield name, f"{count}, the last at step {logged.last_step}"
+            yield name, f"{count}, the last at {progress.step_name} {logged.last_step}"
     yield "logged", _logged(run)
     if count_entries and (conflict := hidden_conflict(run)):
         yield "conflict", f"{conflict}; doctor --metric NAME shows them"

@@ -68,7 +68,8 @@ class Topic(StrEnum):
     STATE = "state"
     """Keys "state" ("finished", "pruned", "crashed" or "running"), "evidence" (str), and "cause" (str) where known."""
     PROGRESS = "progress"
-    """Keys "step", "total", "epoch" and "total_epochs" where known."""
+    """Keys "step", "total", "epoch" and "total_epochs" where known, and "unit": "epoch" if the steps of the points are
+    epochs, "step" if they no longer are."""
     METRICS = "metrics"
     """Metric name or pattern -> "title", "range", "system", "folder", "step_metric", "steps_per_second" and "unit"
     where known; comes before the first points of these metrics. system: measured on the machine, whose steps are not

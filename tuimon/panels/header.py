@@ -122,7 +122,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if speed:
         yield ((speed, Role.TEXT),)
     if report.seconds_per_step > 0:
-        yield (_pace(report.seconds_per_step),)
+        yield (_pace(report.seconds_per_step, report.step_name),)
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
@@ -160,16 +160,16 @@ def _rounded(seconds: float) -> float:
 
 
 def _step(report: ProgressReport) -> Iterator[Span]:
-    yield "step ", Role.MUTED
+    yield f"{report.step_name} ", Role.MUTED
     yield thousands(report.step or 0), Role.VALUE
     if report.total:
         yield f" of {thousands(report.total)}", Role.MUTED
         yield f" {format_fraction((report.step or 0) / report.total)}", Role.TEXT
 
 
-def _pace(seconds: float) -> Span:
+def _pace(seconds: float, step_name: str) -> Span:
     """Return the time of a step, always as a duration: a speed near the border would change its unit all the time."""
-    return f"{format_duration(seconds)} a step", Role.TEXT
+    return f"{format_duration(seconds)} {'an' if step_name == 'epoch' else 'a'} {step_name}", Role.TEXT
 
 
 def _speed(run: Run) -> str:

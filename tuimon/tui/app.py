@@ -241,7 +241,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.board.update(run, now, self.state.symbols, theme, options, snapshot.alerts)
         typing, axis = self.filter_bar.display, axis_word(run, options.axis_of(run))
         number, texts = self._run_number(run), run is None or self._text_watch.has_texts(run)
-        self.key_bar.update(self.state, self.board, number, axis, typing, len(options.overlay), texts)
+        steps = axis_word(run, "step")
+        self.key_bar.update(self.state, self.board, number, axis, steps, typing, len(options.overlay), texts)
 
     def _draw_header(self, run: Run | None, now: float) -> None:
         self.header_at = time.monotonic()

@@ -181,14 +181,15 @@ class KeyBar(Line):
         board: Board,
         run_number: str,
         axis: str,
+        step_name: str,
         typing: bool,
         over: int = 0,
         texts: bool = True,
     ) -> None:
-        """run_number: position among several runs; "" if there is one run. axis: name of the x axis. typing: whether
-        the filter line is open, so that the filter need not be shown here. over: number of overlaid lines.
+        """run_number: position among several runs; "" if there is one run. axis: name of the x axis. step_name:
+        what the steps count. typing: whether the filter line is open, so that the filter need not be shown here.
 
-        texts: whether the run has generated texts.
+        over: number of overlaid lines. texts: whether the run has generated texts.
         """
         place: list[Span] = []
         if state.query and not typing:
@@ -197,7 +198,7 @@ class KeyBar(Line):
             place.append((" paused ", Role.WARNING))
         if any(panel.kind == "chart" for panel in board.panels):
             place.append((f" x: {fit(axis, min(cell_width(axis), _LONGEST_AXIS), keep='end')} ", Role.ACCENT))
-        place += [(f" {word} ", Role.ACCENT) for word in state.options.changes]
+        place += [(f" {word} ", Role.ACCENT) for word in state.options.changes(step_name)]
         if over:
             place.append((f" {over} overlaid " if over > 1 else " seeds merged ", Role.ACCENT))
         if run_number:

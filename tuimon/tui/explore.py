@@ -15,7 +15,7 @@ from tuimon.analysis.aligned_steps import aligned
 from tuimon.draw.chart import plot_cells, x_at_cell
 from tuimon.draw.window import Window, moved_up, panned, stretched, zoomed
 from tuimon.model.views import ChartView
-from tuimon.panels import ChartOptions
+from tuimon.panels import ChartOptions, axis_word
 from tuimon.store import METRIC_AXIS, Curve, Run
 from tuimon.text import clean
 from tuimon.tui.action import Dashboard
@@ -105,7 +105,7 @@ def reset(app: Dashboard) -> None:
     """Return to the default view of charts: window, limits, cursor, smoothing, scale, range of y and axis."""
     options = app.state.options
     words = [
-        *options.changes,
+        *options.changes(axis_word(app.run_shown, "step")),
         *([f"by {clean(options.axis.removeprefix(METRIC_AXIS))}"] if options.axis != "step" else []),
     ]
     app.state.options = replace(ChartOptions(), pins=options.pins)

@@ -35,6 +35,7 @@ from tuimon.formats._shared.rows import (
     trimmed,
     with_elements,
 )
+from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.model.points import Fact, Floats, Item, Points, Steps, Topic
 
 _MAX_LAYOUTS = 1024
@@ -121,10 +122,19 @@ class RowReader:
     batches.
 
     `step_before`: step of the row before the first one, if reading starts within the log. `lists`: read the elements of
-    short lists, too; in documents, lists in rows are what was logged within an epoch.
+    short lists, too; in documents, lists in rows are what was logged within an epoch. `unit`: reports whether the steps
+    are epochs.
     """
 
-    def __init__(self, names: Names, prefix: str = "", step_before: int | None = None, lists: bool = False) -> None:
+    def __init__(
+        self,
+        names: Names,
+        prefix: str = "",
+        step_before: int | None = None,
+        lists: bool = False,
+        unit: StepUnit | None = None,
+    ) -> None:
+        self._unit = unit
         self._lists = lists
         self._names = names
         self._prefix = prefix
@@ -140,7 +150,7 @@ class RowReader:
         self._config: Row | None = None
 
     def read(self, rows: Sequence[Row]) -> list[Item]:
-        """Return at most one Points, then facts: config and progress (a new total of steps)."""
+        """Return at most one Points, then facts: config and progress (a new total of steps, their unit)."""
         facts: list[Item] = []
         if self._batch_key is None:
             self.find_batch_key(rows)
@@ -155,6 +165,9 @@ class RowReader:
         for keys, group in groups.items():
             if keys:
                 self._read_group(keys, group, batch)
+        if self._unit is not None:
+            self._unit.see(batch.has_step, batch.by_epoch)
+            facts += self._unit.take()
         return self._points(batch) + facts + self._progress(batch)
 
     @property

@@ -42,6 +42,7 @@ from tuimon.formats._shared.rows import (
     is_sample,
     looks_like_metrics,
 )
+from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.json import clearml
 from tuimon.formats.json._texts import OF_TRAINING, TextRows, rows_with_texts_removed
 from tuimon.model.points import Item
@@ -68,7 +69,7 @@ class MetricLines(JSONLines):
 
     def __init__(self) -> None:
         super().__init__(self._points, lambda: self._reader.remark)
-        self._reader = RowReader(Names(), lists=True)
+        self._reader = RowReader(Names(), lists=True, unit=StepUnit())
         self._texts = TextRows()
         self._read_events = clearml.reader()
 

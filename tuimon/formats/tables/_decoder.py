@@ -28,10 +28,11 @@ from tuimon.formats._shared.lines import LineSplitter
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import UNKNOWN_STEP, Names, with_step
 from tuimon.formats._shared.rows import seconds
+from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header, read_header
 from tuimon.formats.tables._row_memory import RowMemory, row_hashes
 from tuimon.formats.tables._rows import Batch, Rows
-from tuimon.model.points import Damage, Item, Points, SegmentStart
+from tuimon.model.points import Damage, Fact, Item, Points, SegmentStart
 
 
 class TableDecoder(RestartableDecoder):
@@ -45,6 +46,7 @@ class TableDecoder(RestartableDecoder):
     def restart(self) -> None:
         self._lines = LineSplitter()
         self._table: Rows | None = None
+        self._unit = StepUnit()
         self._start_time = math.nan
         self._first = True
         self._first_epoch: float | None = None
@@ -115,7 +117,7 @@ class TableDecoder(RestartableDecoder):
         new = points.select(slice(int(starts[known]), None))
         (items if self._held is None else self._held).append(new)
 
-    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Batch | Damage | SegmentStart]:
+    def _read(self, offset: int, lines: list[bytes]) -> Iterator[Batch | Damage | SegmentStart | Fact]:
         plain = self._table.plain(lines) if self._table is not None else None
         if plain is not None:
             yield from self._batch(plain)
@@ -137,13 +139,13 @@ class TableDecoder(RestartableDecoder):
                     else:
                         if self._table is not None:
                             yield SegmentStart(None, purge=False)
-                        self._table = Rows(other, self._names, self._start_time)
+                        self._table = Rows(other, self._names, self._start_time, self._unit)
             if row:
                 rows.append(row)
             offset += len(line) + 1
         yield from self._batch(rows)
 
-    def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart]:
+    def _batch(self, rows: list[bytes]) -> Iterator[Batch | SegmentStart | Fact]:
         if self._table is None or not rows:
             return
         before = self._table.missing_steps.last_step
@@ -153,6 +155,7 @@ class TableDecoder(RestartableDecoder):
                 yield SegmentStart(None, purge=False)
             self._repeated = False
             yield batch
+        yield from self._unit.take()
 
     def _read_other(self, line: bytes, offset: int, length: int) -> bytes | Header | Damage | None:
         """Read a line that is not a plain row; return a row without its quotes, a header, damage, or None."""

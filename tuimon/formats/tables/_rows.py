@@ -11,6 +11,7 @@ from tuimon.formats._shared.cells import Mask, read_cells
 from tuimon.formats._shared.overall_steps import OverallSteps
 from tuimon.formats._shared.row_reader import MissingSteps, Names
 from tuimon.formats._shared.rows import BATCH_KEYS, COUNTER_KEYS, seconds
+from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.tables._header import Header
 from tuimon.model.points import Floats, Points, Steps
 
@@ -22,6 +23,8 @@ _STARTS_ROW = np.zeros(256, np.bool_)
 _STARTS_ROW[list(_ROW_STARTS)] = True
 _COUNTERS = COUNTER_KEYS | {"steps", "iterations", "it", "train_step"}
 """Step columns, in lower case, that some writers count anew in each epoch."""
+_EPOCHS = frozenset({"epoch", "epochs", "global_epoch", "total/epochs"})
+"""Step columns, in lower case, that count epochs."""
 _BLOCK = 32
 """Minimum number of lines for which checking them together is faster."""
 
@@ -37,7 +40,7 @@ class Batch(NamedTuple):
 class Rows:
     """The rows below one header."""
 
-    def __init__(self, header: Header, names: Names, start_time: float) -> None:
+    def __init__(self, header: Header, names: Names, start_time: float, unit: StepUnit | None = None) -> None:
         self.header = header
         self._names = names
         self._ids = np.full(len(header.names), -1, np.int64)
@@ -50,6 +53,8 @@ class Rows:
         lower = [name.lower() for name in header.names]
         self._counters = {column for column in header.steps if lower[column] in _COUNTERS}
         self._epoch = lower.index("epoch") if "epoch" in lower else None
+        self._epochs = {column for column in header.steps if lower[column] in _EPOCHS}
+        self._unit = unit or StepUnit()
         self._batch_column: int | None = None
         self._batch: int | None = None
         """Column of a counter within an epoch, until its first value shows whether it is one."""
@@ -144,6 +149,7 @@ class Rows:
         has_step = np.zeros(len(values), np.bool_)
         counted = np.zeros(len(values), np.bool_)
         by_epoch = np.zeros(len(values), np.bool_)
+        in_epochs = np.zeros(len(values), np.bool_)
         epochs = None if self._epoch is None else np.where(present[:, self._epoch], values[:, self._epoch], np.nan)
         for column in list(self._step_columns):
             numbers = values[:, column]
@@ -157,12 +163,15 @@ class Rows:
                 known &= ~np.isnan(epochs)
             steps[known] = numbers[known]
             has_step |= known
+            if column in self._epochs:
+                in_epochs |= known
             if column in self._counters:
                 counted |= known
             elif column == self._epoch:
                 by_epoch |= known
             if "/" not in self.header.names[column]:
                 present[known, column] = False
+        self._unit.see(has_step, in_epochs)
         if epochs is not None and self._counters:
             has_step &= ~(by_epoch & self.overall_steps.same_epoch(epochs, counted))
             steps = self.overall_steps.convert(steps, epochs, counted)

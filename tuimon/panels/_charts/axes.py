@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tuimon.analysis.aligned_steps import updates_per_step
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.words import day
 from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
 from tuimon.model.views import Axis, Envelope
@@ -42,9 +42,9 @@ def x_label(axis: str, low: float, high: float, named: bool = False) -> str:
 
 
 def axis_word(run: Run | None, axis: str) -> str:
-    """Return the name of an axis: "step", "update" in a run of several updates a step, or the name of a metric."""
-    if axis == "step" and run is not None and updates_per_step(run) > 1:
-        return "update"
+    """Return the name of an axis: what the steps of the run count (see `step_name`), or the name of a metric."""
+    if axis == "step" and run is not None:
+        return step_name(run)
     return clean(axis.removeprefix(METRIC_AXIS))
 
 

@@ -77,10 +77,12 @@ class ChartOptions:
         others = tuple(entry for entry in self.y_fixed if entry[0] != panel)
         return replace(self, y_fixed=others if limits is None else (*others, (panel, *limits)))
 
-    @property
-    def changes(self) -> tuple[str, ...]:
-        """The differences from the defaults, in one or two words each; without the axis, which charts label."""
-        words = [f"step {self.cursor}"] if self.cursor is not None else []
+    def changes(self, step_name: str) -> tuple[str, ...]:
+        """Return the differences from the defaults, in one or two words each; without the axis, which charts label.
+
+        step_name: what the steps of the run count.
+        """
+        words = [f"{step_name} {self.cursor}"] if self.cursor is not None else []
         if self.window is not None:
             words.append(self.window.word)
         if self.weight:

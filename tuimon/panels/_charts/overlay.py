@@ -15,7 +15,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
-from tuimon.panels._charts.axes import X_KINDS, cursor_x, x_label, y_axis
+from tuimon.panels._charts.axes import X_KINDS, axis_word, cursor_x, x_label, y_axis
 from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinned
 from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
@@ -118,7 +118,9 @@ def overlay_of(
     means: list[Line] = []
     block, drawn_points, inside = 1, 0, 0
     title = title_of(title, panel, options, symbols)
-    headline: Row = ((f"step {options.cursor}", Role.ACCENT),) if options.cursor is not None else ()
+    headline: Row = (
+        ((f"{axis_word(shown, 'step')} {options.cursor}", Role.ACCENT),) if options.cursor is not None else ()
+    )
     labels = _labels(groups, size.width - cell_width(clean(title)) - row_width(headline), options, base)
     for group, label in zip(groups, labels, strict=True):
         envelopes, blocks = zip(*(_envelope(trace, low, high, columns, options) for trace in group.traces), strict=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels._charts.captions import cursor_value
@@ -47,12 +48,13 @@ def line_table(
     do not fit are left out from the right.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
-    at_cursor = () if cursor is None else (f"step {cursor}",)
     if any(line.within is None for line in lines):  # one heading for all lines
         lines = [line._replace(within=None) for line in lines]
     in_view = "in view" if lines and lines[0].within is not None else "all points" if windowed else ""
-    axis = clean(lines[0].scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0]) else "step"
+    steps = step_name(lines[0].run) if lines else "step"
+    axis = clean(lines[0].scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0]) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
+    at_cursor = () if cursor is None else (f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     table: list[tuple[str, ...]] = []
     widths: list[int] = []

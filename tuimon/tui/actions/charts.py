@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.model.views import ChartView, Size
-from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES
+from tuimon.panels import SMOOTHINGS, Y_RANGES, Y_SCALES, axis_word
 from tuimon.store import METRIC_AXIS, Run
 from tuimon.store.axes import counter_candidates
 from tuimon.text import clean
@@ -44,6 +44,8 @@ def _no_axis(run: Run | None) -> str:
     named = None if run is None else next((name for _, name in counter_candidates(run.metrics)), None)
     if named is not None:
         return f"{clean(named)} is no axis: it does not grow with the steps, or is the step itself"
+    if axis_word(run, "step") == "epoch":
+        return "The run logs only epochs: no times, samples or tokens"
     return "The run logs only steps: no times, epochs, samples or tokens"
 
 

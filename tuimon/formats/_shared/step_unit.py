@@ -1,0 +1,43 @@
+"""StepUnit: whether the steps of a log are epochs."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tuimon.model.points import Fact, Topic
+
+_Mask = npt.NDArray[np.bool_]
+
+
+class StepUnit:
+    """Tells a log of epochs, whose rows have no other step, from one of steps, independently of the batches.
+
+    A progress fact names the unit "epoch" once the first row with a step has an epoch only, and "step" if a later row
+    has another step.
+    """
+
+    def __init__(self) -> None:
+        self._unit = ""
+        self._new: list[Fact] = []
+
+    def see(self, has_step: _Mask, is_epoch: _Mask) -> None:
+        """Take note of the next rows: which of them have a step, and of which the step is the epoch."""
+        rows = np.flatnonzero(has_step)
+        if self._unit == "step" or not len(rows):
+            return
+        if not self._unit and is_epoch[rows[0]]:
+            self._set("epoch")
+        if not is_epoch[rows].all():
+            if self._unit:
+                self._set("step")
+            self._unit = "step"
+
+    def take(self) -> list[Fact]:
+        """Return the facts since the last call."""
+        new, self._new = self._new, []
+        return new
+
+    def _set(self, unit: str) -> None:
+        self._unit = unit
+        self._new.append(Fact(Topic.PROGRESS, {"unit": unit}))
