@@ -82,6 +82,7 @@ def _ranks(ranks: JobRanks | None) -> dict[str, Any]:
                 "rule": cause.rule or None,
                 "resolved": cause.resolved,
                 "step": cause.step,
+                "resumed_step": cause.resumed_step,
                 "steps_lost": cause.steps_lost,
             }
             if cause

@@ -32,6 +32,8 @@ class RootCause(Struct):
     """Did the job go on after it?"""
     step: int | None = None
     """Newest step that was reported before it, if the job went on after it."""
+    resumed_step: int | None = None
+    """First step that was reported after it, if an attempt with a log of its own continued the job."""
     steps_lost: int = 0
     """Number of steps that were repeated after it; 0 if none or unknown."""
     count: int = 1

@@ -37,7 +37,7 @@ class LocalMonitor:
         mirrors = remote_among(paths)
         self.collector = Collector([os.fspath(path) for path in paths], settings.console_patterns)
         self._pipes = Pipes(paths)
-        self._ranks = RankWatch(self.collector.paths_of_runs, live=False)
+        self._ranks = RankWatch(self.collector.paths_of_runs, live=False, attempts_of=self.collector.attempts_of)
         self.checker = checker or Checker(settings.detectors, settings.rules, str(config.config_path()))
         self.store = Store(merge_key, spool, mirrors)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 
@@ -70,6 +71,18 @@ class Gpu(Struct):
     """Number of the last error that the driver reported; 0 if none."""
 
 
+class FileAttempt(Struct, frozen=True):
+    """Steps of a file that is one of several attempts of a training. A later attempt has points by definition."""
+
+    number: int
+    """0 for the first attempt; the files of one attempt have the same number."""
+    first_step: int | None = None
+    """None if no point of the file has been read."""
+    stride: int = 1
+    """Difference between the first two steps; 1 if it is unknown."""
+    last_step: int | None = None
+
+
 class LogFile(Struct):
     """Knowledge about the process that writes a file, before a line of it is read."""
 
@@ -120,6 +133,8 @@ class Evidence(Struct):
     finished: bool = False
     quiet_for: float = 0.0
     """Seconds since the newest of the files was written."""
+    attempts: Mapping[str, FileAttempt] = field(default_factory=dict)
+    """Attempts of the training by the path of a file, as in `Place`; empty if there is only one."""
     unreachable: dict[str, str] = field(default_factory=dict)
     """Why a host cannot be reached now, by its name."""
     lost: dict[tuple[str, int], str] = field(default_factory=dict)

@@ -38,6 +38,8 @@ def judge(evidence: Evidence) -> Verdict:
     evidence = identified(evidence)
     keys = members(evidence)
     cause, silent = _root_cause(evidence, [key for key in keys if key not in evidence.lost])
+    if cause is not None and _resume(cause, evidence):
+        return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent, [])
     if cause is not None and cause.time is not None:
         limit = cause.time + _SAME_TIME
         again = [step for step, (_, last) in evidence.step_times.items() if last > limit]
@@ -49,6 +51,30 @@ def judge(evidence: Evidence) -> Verdict:
             cause.steps_lost = max(cause.step - kept, 0)
     lost = _lost_ranks(evidence, keys, cause) if cause is not None and cause.resolved else []
     return Verdict(len(keys), cause, find_stragglers(evidence.own_times), silent, lost)
+
+
+def _resume(cause: RootCause, evidence: Evidence) -> bool:
+    """Mark a cause as resolved if a later attempt of the training has gone on in a file of its own; return whether.
+
+    No rank counts as lost then: each attempt may log on another rank.
+    """
+    attempt = evidence.attempts.get(cause.place.path) if cause.place is not None else None
+    if attempt is None:
+        return False
+    number = attempt.number
+    later = [other for other in evidence.attempts.values() if other.number > number]
+    if not later:
+        return False
+    cause.resolved = True
+    cause.count = max(cause.count, len({a.number for a in evidence.attempts.values() if a.number <= number}))
+    until = [a.last_step for a in evidence.attempts.values() if a.number <= number and a.last_step is not None]
+    begun = [other for other in later if other.first_step is not None]
+    if until and begun:
+        next_attempt = min(begun, key=lambda other: other.number)
+        first = next_attempt.first_step or 0
+        cause.step, cause.resumed_step = max(until), first
+        cause.steps_lost = max(cause.step - (first - next_attempt.stride), 0)
+    return True
 
 
 def _lost_ranks(evidence: Evidence, keys: list[Key], cause: RootCause) -> list[Key]:
@@ -117,11 +143,16 @@ def _last_episode(evidence: Evidence) -> tuple[list[Failure], int]:
     number of episodes, without those whose time is only that of another line.
 
     A new episode begins where several new steps were reported since the failure before. Errors of later attempts that
-    made no progress therefore belong to the failure that they follow.
+    made no progress therefore belong to the failure that they follow. Failures in the file of an earlier attempt are
+    over once a later one has failed, too.
     """
-    timed = sorted((f for f in evidence.failures if f.time is not None), key=lambda f: f.time or 0.0)
+    known = [evidence.attempts.get(failure.place.path) for failure in evidence.failures]
+    failed = {attempt.number for attempt in known if attempt is not None}
+    last = max(failed, default=0)
+    failures = [f for f, a in zip(evidence.failures, known, strict=True) if a is None or a.number == last]
+    timed = sorted((f for f in failures if f.time is not None), key=lambda f: f.time or 0.0)
     steps = sorted((moment, step) for step, times in evidence.step_times.items() for moment in set(times))
-    begin, episodes = 0, 1
+    begin, episodes = 0, max(len(failed), 1)
     for index in range(1, len(timed)):
         first, second = timed[index - 1].time or 0.0, timed[index].time or 0.0
         if timed[index].kind > SIGNAL and timed[index].kind != TIMEOUT:
@@ -131,7 +162,7 @@ def _last_episode(evidence: Evidence) -> tuple[list[Failure], int]:
             if len(between) >= _PROGRESS_STEPS:
                 episodes += any(failure.exact for failure in timed[begin:index])
                 begin = index
-    return timed[begin:] + [f for f in evidence.failures if f.time is None], episodes
+    return timed[begin:] + [f for f in failures if f.time is None], episodes
 
 
 def _root_cause(evidence: Evidence, keys: list[Key]) -> tuple[RootCause | None, list[int]]:

@@ -27,10 +27,12 @@ from msgspec.structs import replace
 from tuimon.formats import Format, kind
 from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, StreamStatus
 from tuimon.model.log_names import log_name
+from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.discovery import Discovery
 from tuimon.reader.follow import Followed
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
+from tuimon.reader.training_relations import training_key
 from tuimon.reader.trainings import Trainings
 from tuimon.sources import filesystem
 from tuimon.sources.files import open_regular
@@ -191,6 +193,25 @@ class RunAssembly:
         for item in items:
             yield from self._follow(group, item.member, item.file, item.format)
         return [self._by_path[item.member.path] for item in items if item.member.path in self._by_path]
+
+    def attempts_of(self, run: int) -> dict[str, FileAttempt]:
+        """Return the attempts of the training by path, of a run whose attempts have files of their own; else {}.
+
+        A file without points, such as slurm-1001.err, is of the attempt that its name says."""
+        members = next((group.members for group in self._groups if self.runs.get(group.path) == run), ())
+        attempts: dict[str, FileAttempt] = {}
+        by_name: dict[str, FileAttempt] = {}
+        for member in members if any(member.attempt for member in members) else ():
+            log = self._by_path.get(member.path)
+            if log is not None and member.joined:
+                first, last = log.encoder.first_steps, log.encoder.last_step
+                stride = first[1] - first[0] if len(first) > 1 else 1
+                attempt = FileAttempt(member.attempt, first[0] if first else None, stride, last)
+                attempts[member.path] = by_name[training_key(member.path)] = attempt
+        for member in members if attempts else ():
+            if (key := training_key(member.path)) in by_name:
+                attempts.setdefault(member.path, by_name[key])
+        return attempts
 
     def is_undecided(self, path: str) -> bool:
         """Return whether a log had too few points to know whether it is of another training than its directory."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tuimon.model.events import Event
 from tuimon.model.points import Item, Points
+from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.assembly import RunAssembly, file_order
 from tuimon.reader.checkpoints import Checkpoints
 from tuimon.reader.discovery import Discovery
@@ -102,6 +103,10 @@ class Collector:
         for followed in sorted(self._assembly.streams, key=_newest_first):
             paths.setdefault(followed.found.run, []).append(followed.file)
         return paths
+
+    def attempts_of(self, run: int) -> dict[str, FileAttempt]:
+        """Return the attempts of the training of a run by path of their files; {} if there is only one."""
+        return self._assembly.attempts_of(run)
 
     def require_something(self) -> None:
         """Raise NothingFound unless there is a log."""

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tuimon.model.events import Columns, Event, FactFound, MetricsFound, Preview, SegmentStarted, StreamReplaced
-from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart
+from tuimon.model.points import Fact, Ids, Item, Points, Replaced, SegmentStart, Steps
 
 MAX_POINTS = 1 << 18
 """Maximum number of points in one event, unless a single batch has more."""
+_FIRST_POINTS = 1024
+"""Points of a batch in which the first two steps are searched."""
 
 
 class EventEncoder:
@@ -31,6 +33,10 @@ class EventEncoder:
         """Ids of the names in the table, as far as they were announced."""
         self._id_array: Ids | None = None
         """`_ids` as an array; None if each id equals the name's index in the table, as for the first decoder."""
+        self.first_steps: list[int] = []
+        """The lowest two steps among the first points, ascending; fewer as long as there are fewer."""
+        self.last_step: int | None = None
+        """Highest step, or None without points."""
 
     def events(self, items: Iterable[Item]) -> Iterator[Event]:
         """Yield the events of the items. Damage has none: it is counted in the status of the stream."""
@@ -41,11 +47,13 @@ class EventEncoder:
                         self._names, self._ids, self._id_array = item.names, [], None
                     if len(item.names) > len(self._ids):
                         yield from self._announce(item.names[len(self._ids) :])
+                    self._note_steps(item.steps)
                     ids = item.metric if self._id_array is None else self._id_array[item.metric]
                     yield group_by_metric(self.stream, item, ids)
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
+                    self.first_steps, self.last_step = [], None
                     yield StreamReplaced(self.stream)
                 case Fact():
                     yield FactFound(self.stream, item)
@@ -54,6 +62,12 @@ class EventEncoder:
     def metric_count(self) -> int:
         """Number of metrics announced."""
         return len(self._id_of)
+
+    def _note_steps(self, steps: Steps) -> None:
+        if len(self.first_steps) < 2:
+            self.first_steps = np.unique([*self.first_steps, *steps[:_FIRST_POINTS].tolist()])[:2].tolist()
+        highest = int(steps.max())
+        self.last_step = highest if self.last_step is None else max(self.last_step, highest)
 
     def _announce(self, names: Sequence[str]) -> Iterator[MetricsFound]:
         """Announce the new ones of the next names in the table."""

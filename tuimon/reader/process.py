@@ -85,7 +85,7 @@ class _Session:
         self._heap = HeapTrimmer()
         self._reported_plugins = 0
         self._machine = MachineWatch(collector.roots, lambda: self._newest)
-        self.ranks = RankWatch(collector.paths_of_runs)
+        self.ranks = RankWatch(collector.paths_of_runs, attempts_of=collector.attempts_of)
 
     def run(self, stop: threading.Event) -> None:
         collector, watcher = self._collector, self._watcher

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO
 
 import orjson
@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.model.ranks import JobRanks, Place
-from tuimon.ranks.evidence import Evidence, Failure
+from tuimon.ranks.evidence import Evidence, Failure, FileAttempt
 from tuimon.ranks.file_reading import FileReading
 from tuimon.ranks.hangs import HANGS_AFTER
 from tuimon.ranks.hardware import DMON_HEAD, read_gpus
@@ -93,6 +93,7 @@ class JobReading:
         self._changed = False
         self._judged_as_silent = False
         """Whether the job was silent at the last verdict."""
+        self._attempts: dict[str, FileAttempt] = {}
         self._line_numbers: dict[tuple[str, int], int] = {}
         """By (path, offset)."""
 
@@ -118,6 +119,12 @@ class JobReading:
             if time.monotonic() - start >= seconds:
                 break
         return not self._pending
+
+    def set_attempts(self, attempts: Mapping[str, FileAttempt]) -> None:
+        """Set the attempts of the training by the absolute path of a file."""
+        known = {os.path.relpath(path, self.directory): attempt for path, attempt in attempts.items()}
+        if known != self._attempts:
+            self._attempts, self._changed = known, True
 
     @property
     def progress(self) -> tuple[int, int]:
@@ -147,6 +154,7 @@ class JobReading:
         self._judged_as_silent = self.evidence.quiet_for >= HANGS_AFTER
         if len(self.evidence.ranks) < 2 and not self.evidence.has_ended_rank:
             return None
+        self.evidence.attempts = self._attempts
         self.evidence.lost = {
             key: host
             for key, rank in self.evidence.ranks.items()

@@ -6,12 +6,13 @@ import math
 import time
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
 from tuimon.model.events import RanksSeen
 from tuimon.model.ranks import JobRanks
+from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.rank_files import JobReading
 from tuimon.reader.rank_paths import is_job, job_directory
 
@@ -52,9 +53,12 @@ class RankWatch:
         paths_of_runs: Callable[[], dict[int, list[str]]],
         live: bool = True,
         clock: Callable[[], float] = time.time,
+        attempts_of: Callable[[int], Mapping[str, FileAttempt]] = lambda run: {},
     ) -> None:
         """paths_of_runs: returns the paths of the files of each run, the run that grew last first. live: read for a
-        limited time at once. clock: returns the seconds since the epoch."""
+        limited time at once. clock: returns the seconds since the epoch. attempts_of: returns the attempts of the
+        training of a run by path, if they have files of their own."""
+        self._attempts_of = attempts_of
         self._paths_of_runs = paths_of_runs
         self._live = live
         self._clock = clock
@@ -165,6 +169,7 @@ class RankWatch:
         seconds = (_FIRST if first and run in self._followed else _SLICE) if self._live else math.inf
         if on_progress is not None and not self._live:
             seconds = _SLICE
+        job.reading.set_attempts(self._attempts_of(run))
         complete = job.reading.read(seconds, final=first and not self._live)
         while on_progress is not None and not self._live and not complete:
             on_progress(*job.reading.progress)

@@ -1,0 +1,82 @@
+"""A job that Slurm preempts and that goes on in the log of another job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tuimon.model.ranks import JobRanks
+from tuimon.monitor.local import LocalMonitor
+
+
+def _lines(rank: int, steps: range, seed: int) -> str:
+    values = np.random.default_rng(seed).normal(1.0, 0.3, 1000)
+    return "".join(f"[rank{rank}] step:{step} - reward:{values[step]:.5f} - kl:{values[-step]:.5f}\n" for step in steps)
+
+
+def _stop(job: int, hour: int) -> str:
+    return f"slurmstepd: error: *** JOB {job} ON node01 CANCELLED AT 2026-03-05T{hour:02}:00:00 DUE TO PREEMPTION ***\n"
+
+
+def _write(directory: Path, last_attempt: bool, errors_apart: bool = False) -> None:
+    """Write the logs of a job that was preempted at steps 220 and 415, and resumed at 201 and, perhaps, at 401."""
+    for job, rank, steps, hour in ((1001, 0, range(1, 221), 9), (1002, 3, range(201, 416), 11)):
+        text, stop = _lines(rank, steps, job), _stop(job, hour)
+        (directory / f"slurm-{job}.out").write_text(text if errors_apart else text + stop)
+        if errors_apart:
+            (directory / f"slurm-{job}.err").write_text(stop)
+    if last_attempt:
+        (directory / "slurm-1003.out").write_text(_lines(0, range(401, 601), 1003))
+
+
+def _ranks(monitor: LocalMonitor) -> JobRanks:
+    monitor.update()
+    (run,) = monitor.snapshot().runs
+    assert run.ranks is not None
+    return run.ranks
+
+
+@pytest.mark.parametrize("errors_apart", [False, True])
+def test_a_preemption_after_which_a_later_attempt_went_on_is_over(tmp_path: Path, errors_apart: bool) -> None:
+    _write(tmp_path, True, errors_apart)
+    monitor = LocalMonitor([tmp_path])
+    ranks = _ranks(monitor)
+    assert [alert for alert in monitor.snapshot().alerts if alert.rule == "rank_failure"] == []
+    assert ranks.restart == (
+        "restarted 2 times, the last time: it was stopped from outside at step 415 (2026-03-05 11:00), "
+        "resumed at step 401, 15 steps lost"
+    )
+
+
+def test_the_last_preemption_is_reported_until_the_next_attempt_has_points(tmp_path: Path) -> None:
+    _write(tmp_path, False)
+    monitor = LocalMonitor([tmp_path])
+    (problem,) = _ranks(monitor).problems
+    assert "JOB 1002" in problem.message
+    assert "(slurm-1002.out:216)" in problem.message
+    (tmp_path / "slurm-1003.out").write_text(_lines(0, range(401, 410), 1003))
+    monitor = LocalMonitor([tmp_path])
+    assert _ranks(monitor).problems == ()
+
+
+def test_a_resumption_while_the_job_is_watched_resolves_the_alert(tmp_path: Path) -> None:
+    _write(tmp_path, False)
+    monitor = LocalMonitor([tmp_path])
+    assert _ranks(monitor).problems
+    (tmp_path / "slurm-1003.out").write_text(_lines(0, range(401, 450), 1003))
+    for job in monitor._ranks._jobs.values():
+        job.due = 0.0  # the time until the next read has passed
+    assert _ranks(monitor).problems == ()
+    assert [alert for alert in monitor.snapshot().alerts if alert.rule == "rank_failure"] == []
+
+
+def test_steps_lost_do_not_count_the_steps_between_two_rows(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).normal(1.0, 0.3, 1000)
+    for job, steps in ((1001, range(10, 230, 10)), (1002, range(210, 420, 10))):
+        rows = (f"[rank{job % 2}] step:{step} - reward:{values[step] + job / 1e5:.5f}\n" for step in steps)
+        (tmp_path / f"slurm-{job}.out").write_text("".join(rows) + (_stop(job, 9) if job == 1001 else ""))
+    cause = _ranks(LocalMonitor([tmp_path])).root_cause
+    assert cause is not None
+    assert (cause.step, cause.resumed_step, cause.steps_lost) == (220, 210, 20)
