@@ -272,6 +272,18 @@ def test_a_restart_is_marked_and_superseded_points_are_counted() -> None:
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 
 
+def test_the_note_says_which_restart_hides_how_many_points() -> None:
+    store = store_of({"loss": (range(221), [1.0] * 221)})
+    for begin, end in ((201, 416), (401, 601)):
+        store.apply(SegmentStarted(0, None, False))
+        feed(store, {"loss": (range(begin, end), [0.5] * (end - begin))}, 0)
+    assert "restart at 201 hides 20 points, at 401 15" in chart(store.snapshot().runs[0], "loss").note
+    for begin in (500, 520, 540):
+        store.apply(SegmentStarted(0, None, False))
+        feed(store, {"loss": (range(begin, 602), [0.5] * (602 - begin))}, 0)
+    assert "5 restarts hide 280 points, the last at 540" in chart(store.snapshot().runs[0], "loss").note
+
+
 def add_source(store: Store, stream: int, source: str, rank: int, series: Series) -> None:
     """Another source of the run, without wall times."""
     store.apply(StreamFound(stream, 0, source, f"/logs/run/{source}", "any", rank, "", stream))

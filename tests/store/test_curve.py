@@ -197,6 +197,25 @@ def test_three_attempts_the_last_begins_first():
     assert curve.superseded == 7
 
 
+def test_superseded_points_of_different_attempts_are_not_joined():
+    curve = Log().add(0, range(1, 8)).add(1, range(5, 13)).add(2, range(10, 15)).curve()
+    hidden = curve.superseded_curve
+    assert hidden.steps.tolist() == [5, 6, 7, 10, 11, 12]
+    assert hidden.restarts.tolist() == [3]
+    assert hidden.envelope(0, 15, 15).gap_after[[5, 6, 7, 10]].tolist() == [0, 0, 1, 0]
+    assert curve.superseded_by == {5: 3, 10: 3}
+
+
+def test_each_superseded_point_counts_for_the_first_segment_that_hides_it():
+    curve = Log().add(0, range(1, 31)).add(1, range(11, 26)).add(2, range(21, 40)).curve()
+    assert curve.superseded_by == {11: 20, 21: 5}
+    curve = Log().add(0, range(1, 31)).add(1, range(11, 26)).add(2, range(6, 40)).curve()
+    assert curve.superseded_by == {6: 40}, "all of the second attempt is hidden"
+    log = Log().add(0, range(1, 31))
+    log.add(0, [11, 12, 11, 13])
+    assert sum(log.curve().superseded_by.values()) == log.curve().superseded
+
+
 def test_a_segment_start_inside_a_stream():
     log = Log().add(0, [0, 1, 2, 3, 4]).start(0).add(0, [4, 5], [-4, -5])
     assert points(log.curve()) == [(0, 0), (1, 1), (2, 2), (3, 3), (4, -4), (5, -5)]

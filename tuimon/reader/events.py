@@ -65,7 +65,7 @@ class EventEncoder:
 
     def _note_steps(self, steps: Steps) -> None:
         if len(self.first_steps) < 2:
-            self.first_steps = np.unique([*self.first_steps, *steps[:_FIRST_POINTS].tolist()])[:2].tolist()
+            self.first_steps = sorted({*self.first_steps, *steps[:_FIRST_POINTS].tolist()})[:2]
         highest = int(steps.max())
         self.last_step = highest if self.last_step is None else max(self.last_step, highest)
 

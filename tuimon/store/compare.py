@@ -36,8 +36,21 @@ _EARLY = 64
 """Rows up to which a comparison is repeated from the start, which is cheap."""
 _SAMPLE = 256
 
-Superseded: TypeAlias = Callable[[], tuple[Steps, Floats, Floats]]
-"""Returns steps, values and wall times of superseded points."""
+
+class SupersededPoints(NamedTuple):
+    """Points that are not drawn, in logged order."""
+
+    steps: Steps
+    values: Floats
+    wall_times: Floats
+    segments: Indices
+    """Number of the segment of each point."""
+    hiding_steps: Steps
+    """Step at which the segment that hides each point takes over."""
+
+
+Superseded: TypeAlias = Callable[[], SupersededPoints]
+"""Returns superseded points."""
 
 
 class Disagreement(NamedTuple):
@@ -200,12 +213,10 @@ class Comparison(Struct, eq=False):
                     agree |= (here * there == 0) & (np.abs(here + there) < _PRINTED_ZERO)
         return np.asarray(agree)
 
-    def _is_superseded(
-        self, steps: Steps, values: Floats, superseded: tuple[Steps, Floats, Floats]
-    ) -> npt.NDArray[np.bool_]:
+    def _is_superseded(self, steps: Steps, values: Floats, superseded: SupersededPoints) -> npt.NDArray[np.bool_]:
         """Return which of the points agree with a superseded point of the best source."""
-        order = np.argsort(superseded[0], kind="stable")
-        old_steps, old_values = superseded[0][order], superseded[1][order]
+        order = np.argsort(superseded.steps, kind="stable")
+        old_steps, old_values = superseded.steps[order], superseded.values[order]
         left, right = np.searchsorted(old_steps, steps, "left"), np.searchsorted(old_steps, steps, "right")
         result = np.zeros(len(steps), np.bool_)
         for attempt in range(int((right - left).max(initial=0))):

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.columns import PointColumns, SharedColumns
-from tuimon.store.curve import Curve
+from tuimon.store.compare import SupersededPoints
+from tuimon.store.curve import SupersededCurve
 from tuimon.store.curve_index import CurveIndex
 from tuimon.store.segments import SeriesSlice, arrange
 
@@ -27,7 +28,7 @@ class Joined(Struct, frozen=True, eq=False):
     index: CurveIndex
     gap: int = -1
     """The position in `restarts` that is a gap (history not read yet) rather than a restart; -1 if there is no gap."""
-    superseded_curve: list[Curve] = field(default_factory=list)
+    superseded_curve: list[SupersededCurve] = field(default_factory=list)
     """Curve of the superseded points, once a curve has built it; the same list as long as these points are the same."""
 
     def is_newer(self, slices: tuple[SeriesSlice, ...]) -> bool:
@@ -60,11 +61,12 @@ def join(slices: tuple[SeriesSlice, ...], previous: Joined | None, shared: Share
     return Joined(slices, columns, columns.length, arrangement.restarts, len(arrangement.hidden), CurveIndex())
 
 
-def superseded_points(slices: Sequence[SeriesSlice]) -> tuple[Steps, Floats, Floats]:
-    """Return steps, values and wall times of the points left out of the curve, in logged order."""
-    rows = arrange(slices).hidden
+def superseded_points(slices: Sequence[SeriesSlice]) -> SupersededPoints:
+    """Return the points left out of the curve, in logged order."""
+    arrangement = arrange(slices)
+    rows = arrangement.hidden
     steps, values, wall_times = _points(slices)
-    return steps[rows], values[rows], wall_times[rows]
+    return SupersededPoints(steps[rows], values[rows], wall_times[rows], *arrangement.hiding(steps))
 
 
 def restarts_as_logged(slices: Sequence[SeriesSlice]) -> Indices | None:

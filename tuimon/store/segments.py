@@ -83,6 +83,23 @@ class Arrangement(Struct, frozen=True, eq=False):
     """Positions in `order`, not 0, where a later segment takes over."""
     hidden: Indices
     """Points left out, ascending."""
+    starts: Indices
+    """First row of each piece that one writer wrote without a restart."""
+    segments: Indices
+    """Number of the segment of each piece; parallel writers share a segment."""
+
+    def hiding(self, steps: Steps) -> tuple[Indices, Steps]:
+        """Return the number of the piece of each point left out, and the step at which the first later segment that
+        hides it takes over: its own step if the log voided it and no segment follows. steps: those of all points."""
+        pieces = np.searchsorted(self.starts, self.hidden, "right") - 1
+        if not len(self.restarts) or not len(self.hidden):
+            return pieces, steps[self.hidden]
+        takers = self.order[self.restarts]
+        taking = self.segments[np.searchsorted(self.starts, takers, "right") - 1]
+        # Both the numbers and the steps of the segments that take over ascend: the first later one hides the point.
+        taker = np.searchsorted(taking, self.segments, "right")[pieces]
+        taker_steps = steps[takers[np.minimum(taker, len(takers) - 1)]]
+        return pieces, np.where(taker < len(takers), taker_steps, steps[self.hidden])
 
 
 def restarts_within(steps: Steps) -> list[int]:
@@ -131,15 +148,21 @@ def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
     """Arrange the slices, given in the order in which their streams began, as one curve."""
     steps = np.concatenate([part.steps for part in slices])
     segments: list[Indices] = []
+    starts: list[int] = []
+    places: list[int] = []  # in `segments`, of the piece at each start
     offset = 0
     for _, parallel in groupby(slices, key=lambda part: part.writer):
         by_writer: list[list[Indices]] = []
         for part in parallel:
-            by_writer.append([piece + offset for piece in _pieces(part)])
+            borders = _borders(part)
+            by_writer.append([piece + offset for piece in _pieces(part, borders)])
+            starts += [offset + start for start in borders[:-1]]
             offset += part.length
         if len(by_writer) == 1:
+            places += range(len(segments), len(segments) + len(by_writer[0]))
             segments.extend(by_writer[0])
         else:  # each writer's own restarts count, but no writer takes over from another
+            places += [len(segments)] * sum(map(len, by_writer))
             rows = _concatenated([kept for pieces in by_writer for kept in _take_over(pieces, steps)])
             segments.append(rows[np.argsort(steps[rows], kind="stable")])
     kept = [rows for rows in _take_over(segments, steps) if len(rows)]
@@ -147,26 +170,32 @@ def arrange(slices: Sequence[SeriesSlice]) -> Arrangement:
     restarts = np.cumsum([len(rows) for rows in kept[:-1]], dtype=np.int64)
     visible = np.zeros(len(steps), np.bool_)
     visible[order] = True
-    return Arrangement(order, restarts, np.flatnonzero(~visible))
+    return Arrangement(order, restarts, np.flatnonzero(~visible), np.array(starts), np.array(places))
 
 
-def _pieces(part: SeriesSlice) -> list[Indices]:
-    """Return the segments of one stream without void points, each sorted by step."""
+def _borders(part: SeriesSlice) -> list[int]:
+    """Return the positions at which the segments of one stream begin, and its length."""
+    steps, borders = part.steps, [0]
+    for start, end in pairwise((0, *part.borders, part.length)):
+        borders += (start + position for position in restarts_within(steps[start:end]))
+        borders.append(end)
+    return borders
+
+
+def _pieces(part: SeriesSlice, borders: Sequence[int]) -> list[Indices]:
+    """Return the segments between the borders of one stream without void points, each sorted by step."""
     steps = part.steps
     valid = np.ones(part.length, np.bool_)
     for position, step in part.purges:
         before = slice(None) if position < 0 else slice(0, position)
         valid[before] &= steps[before] < step
-    starts = [0, *part.borders]
     pieces: list[Indices] = []
-    for start, end in zip(starts, [*part.borders, part.length], strict=True):
-        inner = [start, *(start + position for position in restarts_within(steps[start:end])), end]
-        for low, high in pairwise(inner):
-            rows = np.flatnonzero(valid[low:high]) + low
-            row_steps = steps[rows]
-            if (row_steps[1:] < row_steps[:-1]).any():
-                rows = rows[np.argsort(row_steps, kind="stable")]
-            pieces.append(rows)
+    for low, high in pairwise(borders):
+        rows = np.flatnonzero(valid[low:high]) + low
+        row_steps = steps[rows]
+        if (row_steps[1:] < row_steps[:-1]).any():
+            rows = rows[np.argsort(row_steps, kind="stable")]
+        pieces.append(rows)
     return pieces
 
 

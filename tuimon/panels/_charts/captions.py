@@ -11,10 +11,12 @@ import numpy as np
 
 from tuimon.analysis.trend import change, change_noise
 from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
+from tuimon.model.points import Steps
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
 from tuimon.panels._text import change_span, plural, unit_text, value_text
 from tuimon.store import Curve, Run
+from tuimon.store.arrays import distinct
 from tuimon.text import cell_width, clean
 from tuimon.vocabulary import Meaning
 
@@ -32,6 +34,8 @@ _SHORT, _SHORTEST = 10, 6
 digits."""
 _ENTRY = 4
 """Cells of a legend entry besides its label: a gap, the marker and a blank."""
+_MOST_RESTARTS = 3
+"""Maximum number of restarts for which the note says how many points each of them hides."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
 
 
@@ -203,9 +207,23 @@ def _restart(run: Run, curve: Curve) -> Iterator[str]:
     steps = restart_steps(run, curve)
     if curve.superseded:
         hidden = plural(curve.superseded, "point")
-        yield f"restart at {steps[-1]} hides {hidden}" if len(steps) else f"{hidden} superseded"
+        yield _hiding(curve, steps, hidden) if len(steps) else f"{hidden} superseded"
     elif len(steps):
         yield f"restart at step {steps[-1]}"
+
+
+def _hiding(curve: Curve, steps: Steps, hidden: str) -> str:
+    """Return "restart at 201 hides 20 points, at 401 15", or how many restarts hide how many points if they are many.
+
+    steps: those of restart_steps."""
+    own = distinct(curve.steps[curve.restarts[curve.restarts != curve.gap]])
+    counts: Counter[int] = Counter()
+    for step, count in curve.superseded_by.items():
+        counts[int(steps[max(int(np.searchsorted(own, step, "right")) - 1, 0)])] += count
+    if len(counts) > _MOST_RESTARTS:
+        return f"{len(counts)} restarts hide {hidden}, the last at {max(counts)}"
+    (first, count), *others = counts.items()
+    return ", ".join([f"restart at {first} hides {plural(count, 'point')}", *(f"at {s} {n}" for s, n in others)])
 
 
 def _filled(curve: Curve) -> Iterator[str]:
