@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of
@@ -25,6 +26,10 @@ from tuimon.text import cell_width, clean, local_time, shown_path
 
 _CONFIG_LINES = 40
 """Maximum number of settings that are printed."""
+_MAX_ATTEMPTS = 20
+"""Maximum number of attempts of a training that are listed, the last ones."""
+_LONGEST_END = 100
+"""Maximum characters of the words about the end of an attempt."""
 _ARROWS = {"rising": "↑", "falling": "↓"}
 _MAX_SETTINGS = 6
 """Maximum number of settings with a column in the table of the trials of a search."""
@@ -137,6 +142,7 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
     for title, values in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
+    yield from _attempts(run, width)
     metrics = metric_summaries(run)
     left_out: list[str] = []
     for title, split in (("Training", "train"), ("Validation", "val")):
@@ -154,6 +160,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     """
     progress = progress_of(run, now)
     yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
+    if run.ranks is not None and run.ranks.restart:
+        yield "restart", clean(run.ranks.restart)
     if progress.step is not None:
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
@@ -188,6 +196,26 @@ def _logged(run: Run) -> str:
         f"{format_count(run.point_count)} points of {metrics} in {of}: "
         f"{clean(', '.join(sources[:4]))}{' …' if len(sources) > 4 else ''}{lost}"
     )
+
+
+def _attempts(run: Run, width: int | None) -> Iterator[str]:
+    """Yield a table of the attempts of a training that have files of their own, if there are several."""
+    attempts = attempts_of(run)
+    if not attempts:
+        return
+    shown = attempts[-_MAX_ATTEMPTS:]
+    begins = [local_time(attempt.begin, "%Y-%m-%d %H:%M") or "" for attempt in shown]
+    ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
+    columns = [
+        Column("first step", [str(attempt.first_step) for attempt in shown]),
+        Column("last step", [str(attempt.last_step) for attempt in shown]),
+        Column("superseded", [str(attempt.superseded or "") for attempt in shown], need=1),
+        *([Column("begins", begins, need=2, left=True)] if any(begins) else []),
+        *([Column("end", ends, need=3, left=True)] if any(ends) else []),
+    ]
+    yield ""
+    title = f"{len(attempts)} attempts" if len(shown) == len(attempts) else f"last {len(shown)} of {len(attempts)}"
+    yield from table(title, [clean(attempt.name) for attempt in shown], columns, width)
 
 
 def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = None) -> Iterator[str]:

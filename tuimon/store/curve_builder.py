@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 
 import numpy as np
+from msgspec import Struct
 
 from tuimon.model.points import Floats, Indices, Steps
 from tuimon.store.cache import CachedCurve, CachedFill, CachedSlices, ViewCache
@@ -20,7 +21,7 @@ from tuimon.store.fill import fill, plan_fill
 from tuimon.store.index import MetricEntry, MetricSource, SourceOrder, order_sources
 from tuimon.store.join import Joined, join, restarts_as_logged, superseded_points
 from tuimon.store.preview import append_preview
-from tuimon.store.segments import SeriesSlice, slice_series
+from tuimon.store.segments import SeriesSlice, arrange, slice_series
 from tuimon.store.streams import SeriesLengths, StreamView
 
 _MANY_STREAMS = 8
@@ -28,6 +29,18 @@ _MANY_STREAMS = 8
 
 _RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+", re.IGNORECASE)
 """The number of a rank in the name of a file or directory."""
+
+
+class FilePart(Struct, frozen=True):
+    """The points of a metric in one of the files of a source."""
+
+    position: int
+    """Of the stream in the run."""
+    first_step: int
+    last_step: int
+    points: int
+    superseded: int
+    """Number of its points that are not drawn; 0 if they were not counted."""
 
 
 class CurveBuilder:
@@ -81,6 +94,23 @@ class CurveBuilder:
         """Return the metric as one source holds it."""
         with self._cache.lock:
             return self._plain(_first(source, ranked))
+
+    def files(self, source: MetricSource, count_superseded: bool) -> list[FilePart]:
+        """Return the files of a source that have points of its metric, in the order in which they began.
+
+        [] if several were written at the same time. count_superseded: takes time proportional to all points.
+        """
+        slices = self._slices(source)
+        if len({part.writer for part in slices}) < len(slices):
+            return []
+        of_series = {id(series): position for position, series in source.series}
+        hidden = arrange(slices).hidden if count_superseded and slices else np.empty(0, np.int64)
+        ends = np.cumsum([0, *(part.length for part in slices)])
+        superseded = np.diff(np.searchsorted(hidden, ends)).tolist()
+        return [
+            FilePart(of_series[id(part.series)], int(part.steps.min()), int(part.steps.max()), part.length, count)
+            for part, count in zip(slices, superseded, strict=True)
+        ]
 
     def pieces(self, ranked: Sequence[MetricSource], rows: int) -> Iterator[tuple[Steps, Floats, Floats]]:
         """Yield steps, values and wall times of the best curve, at most `rows` points at a time.

@@ -20,7 +20,7 @@ from tuimon.store.arrays import distinct, usual_stride
 from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, counter_scale
 from tuimon.store.cache import ViewCache
 from tuimon.store.curve import Curve
-from tuimon.store.curve_builder import CurveBuilder
+from tuimon.store.curve_builder import CurveBuilder, FilePart
 from tuimon.store.index import MergeKey, MetricEntry, RunIndex, best_first, build_index
 from tuimon.store.records import RunRecord
 from tuimon.store.streams import Present, SeriesLengths, StreamView
@@ -292,6 +292,20 @@ class Run:
         """
         builder = self._builder
         return tuple((source.source, builder.point_count(source)) for source in builder.ranked(self._entry(metric)))
+
+    def files(self, metric: str, count_superseded: bool = False) -> tuple[tuple[StreamView, FilePart], ...]:
+        """Return the files of the best source of a metric with its points in them, in the order in which they began.
+
+        () if several were written at the same time. count_superseded: takes time proportional to all points. Raises
+        KeyError if the run has no such metric.
+        """
+        best = next(iter(self._builder.ranked(self._entry(metric))), None)
+        parts = self._builder.files(best, count_superseded) if best is not None else ()
+        return tuple((self.streams[part.position], part) for part in parts)
+
+    def facts_of_file(self, view: StreamView, topic: str) -> tuple[Fact, ...]:
+        """Return the facts of a Topic in one file, in the order of its log."""
+        return tuple(self._facts_of(view, topic))
 
     def names_in_files(self, metric: str) -> Iterator[tuple[int, str]]:
         """Yield (number of the stream, name in its file) of every series that is merged into a metric.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tuimon.analysis.aligned_steps import step_name
+from tuimon.analysis.attempts import file_at
 from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels._charts.captions import cursor_value
@@ -101,7 +102,7 @@ def _cells(
         *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
-        _sources(line.run, line.metric),
+        _sources(line, cursor),
     )
 
 
@@ -120,11 +121,15 @@ def _sample(line: TableLine, sample: Sample | None, digits: int) -> str:
     return f"{value} @ {format_exact(position, 12)}" if math.isfinite(position) else value
 
 
-def _sources(run: Run, metric: str) -> str:
+def _sources(line: TableLine, cursor: int | None) -> str:
+    """Return the sources of a line; of one with several files, the file of the point at the cursor, or their number."""
     try:
-        counts = run.provenance(metric)
+        counts = line.run.provenance(line.metric)
     except KeyError:
         return ""
-    if len(counts) == 1:
-        return clean(counts[0][0])
-    return ", ".join(f"{clean(source)} {thousands(count)}" for source, count in counts)
+    if len(counts) > 1:
+        return ", ".join(f"{clean(source)} {thousands(count)}" for source, count in counts)
+    if cursor is not None and (name := file_at(line.run, line.metric, line.curve, cursor)):
+        return clean(name)
+    files = len(line.run.files(line.metric))
+    return clean(counts[0][0]) + (f" ({files} files)" if files > 1 else "")

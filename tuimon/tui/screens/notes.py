@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.words import damage_text
 from tuimon.draw.numbers import format_bytes, format_count
@@ -12,7 +13,7 @@ from tuimon.model.views import Role, Row
 from tuimon.panels import plural
 from tuimon.panels.lists.runs import count_alerts
 from tuimon.store import Run, Snapshot, StreamView
-from tuimon.text import clean, fit, shown_path
+from tuimon.text import clean, fit, local_time, shown_path
 from tuimon.tui.action import Action
 from tuimon.tui.screens.lines import Entry, LinesScreen
 from tuimon.tui.state import ViewState
@@ -23,6 +24,8 @@ _RUNS = 20
 """Number of runs whose files are listed, besides the run that is shown."""
 _COMPARED_METRICS = 1000
 """Maximum number of metrics whose files are compared for the list."""
+_ATTEMPTS, _NAME = 20, 28
+"""Number of attempts that are listed, the last ones, and cells of the name of a file."""
 _ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
 
 
@@ -97,6 +100,8 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]
             yield Entry(())
             yield Entry(((clean(run.name), Role.TITLE), (f"  {shown_path(run.path)}", Role.MUTED)))
             yield from (Entry(row) for row in _files(run))
+            if shown is not None and run.id == shown.id:
+                yield from (Entry(row) for row in _attempts(run))
             if shown is not None and run.id == shown.id and (conflict := _conflict(run)):
                 yield Entry(((f"  {conflict}", Role.WARNING),))
 
@@ -137,6 +142,25 @@ def _files(run: Run) -> list[Row]:
             problems.append("waiting")
         groups.setdefault((clean(stream.info.format), clean(stream.info.source), *problems), []).append(stream)
     return [_source(streams, *facts) for facts, streams in groups.items()]
+
+
+def _attempts(run: Run) -> Iterator[Row]:
+    """Yield a row for each attempt of a training that has a file of its own: its steps, and how it ended."""
+    attempts = attempts_of(run)
+    for attempt in attempts[-_ATTEMPTS:]:
+        begin = local_time(attempt.begin, "%m-%d %H:%M")
+        facts = (
+            f"since {begin}" if begin else "",
+            f"{attempt.superseded} superseded" if attempt.superseded else "",
+            clean(attempt.end),
+        )
+        yield (
+            (f"    {fit(clean(attempt.name), _NAME)}  ", Role.TEXT),
+            (f"steps {attempt.first_step} to {attempt.last_step}", Role.TEXT),
+            ("".join(f", {fact}" for fact in facts if fact), Role.MUTED),
+        )
+    if len(attempts) > _ATTEMPTS:
+        yield ((f"    and {len(attempts) - _ATTEMPTS} earlier files", Role.MUTED),)
 
 
 def _is_other_text(stream: StreamView) -> bool:
