@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from support.event_points import event as event_message
 from support.event_points import records, scalar
 from support.live import Held, fresh, held
 
+from tuimon.analysis.progress_inputs import progress_of
 from tuimon.monitor.local import LocalMonitor
 from tuimon.vocabulary import merge_key
 
@@ -112,3 +115,26 @@ def test_a_disturbed_log_is_read_as_by_a_fresh_start(name: str, moves: list[str]
             assert len(set(points)) == len(points)
             if key in expected:
                 assert [point for point in points if point[0] >= expected[key][0][0]] == expected[key]
+
+
+def test_a_truncation_is_announced_and_the_run_waits_for_points(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    path.write_text("".join(json.dumps({"step": step, "reward": 0.1, "kl": 0.01}) + "\n" for step in range(1, 16)))
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    path.write_text("")
+    monitor.update()
+    snapshot = monitor.snapshot()
+    (notice,) = snapshot.notices
+    assert re.fullmatch(r"metrics\.jsonl was truncated at \d\d:\d\d:\d\d; its 30 points are kept", notice.message)
+    assert notice.level == "warning"
+    (run,) = snapshot.runs
+    progress = progress_of(run, time.time())
+    assert (progress.state, len(run.curve("reward"))) == ("waiting", 15)
+    assert "truncated" in progress.evidence
+    with path.open("a") as file:
+        file.write(json.dumps({"step": 1, "reward": 0.5, "kl": 0.02}) + "\n")
+    monitor.update()
+    snapshot = monitor.snapshot()
+    assert len(snapshot.notices) == 1, "a truncation is announced once"
+    assert progress_of(snapshot.runs[0], time.time()).state == "running"

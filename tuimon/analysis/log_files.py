@@ -67,6 +67,14 @@ def is_deleted(run: Run) -> bool:
     return "gone" in states and set(states) <= {"gone", "superseded"}
 
 
+def truncated_at(run: Run) -> float:
+    """Return when the last file with points was truncated, if all such files are empty now; else NaN."""
+    statuses = [view.status for view in run.streams if view.point_count]
+    if not statuses or any(status is None or status.size or status.state != "waiting" for status in statuses):
+        return math.nan
+    return max(status.modified for status in statuses if status is not None)
+
+
 def is_copied(run: Run) -> bool:
     """Return whether all files with points were written at once, and hold more than the first rows of a training."""
     if run.busiest_metric is not None and len(run.curve(run.busiest_metric)) < _LEAST_COPIED:

@@ -111,6 +111,8 @@ class ProgressInputs(Struct, frozen=True):
     """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
     deleted: bool = False
     """Whether all files with its points were deleted."""
+    truncated: float = math.nan
+    """Time at which the last file with points was truncated, if all of them are empty now."""
     copied: bool = False
     """Whether the logs were written at once, by a copy or a checkout: their times of change mean nothing."""
     unread: str = ""
@@ -144,9 +146,9 @@ class ProgressReport(Struct, frozen=True):
     """Time since the later of the two."""
     state: str
     """reading (its history has not been read yet) | running | stalled | finished | crashed | stopped (its writer is
-    gone before the end) | ended (its writer is gone, the outcome is unknown) | waiting (no point yet) | not understood
-    (no point in files that are complete) | deleted (its files are gone) | quiet (silent for long or the input has
-    ended, without evidence of the outcome) | unknown (no usable time)."""
+    gone before the end) | ended (its writer is gone, the outcome is unknown) | waiting (no point yet, or none
+    since the log was truncated) | not understood (no point in files that are complete) | deleted (its files are gone) |
+    quiet (silent for long or the input has ended, without evidence of the outcome) | unknown (no usable time)."""
     evidence: str
     """One sentence with the numbers that the state is based on."""
     step_name: str = "step"
@@ -227,6 +229,8 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         tolerated = min(tolerated, silence_after_end(known.cadence))
     if known.deleted:
         return "deleted", "its log was deleted"
+    if math.isfinite(known.truncated):
+        return "waiting", f"its log was truncated at {time_of_day(known.truncated)}, the points read before are kept"
     logged = known.logged_state
     if known.points == 0 and logged != "crashed":
         return _state_without_points(known, age)

@@ -8,6 +8,7 @@ for event in collector.read(): …      a block of each log that has grown, the 
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ from tuimon.reader.discovery import Discovery
 from tuimon.reader.events import preview
 from tuimon.reader.follow import Followed
 from tuimon.reader.item_sources import BLOCK
-from tuimon.reader.notices import Notices
+from tuimon.reader.notices import Notices, of_truncation
 from tuimon.reader.polling import PollSchedule
 from tuimon.reader.recognition import nothing_found
 from tuimon.reader.writer_watch import WriterWatch
@@ -188,7 +189,10 @@ class Collector:
         if not self._assembly.is_followed(followed):
             return  # it was replaced in this round
         blocks = BLOCKS if followed.encoder.metric_count > MANY_METRICS else 1
+        kept, truncated_at = followed.encoder.point_count, followed.truncated_at
         yield from self._events(followed, followed.read(blocks * BLOCK, closed))
+        if kept and math.isfinite(followed.truncated_at) and followed.truncated_at != truncated_at:
+            yield of_truncation(followed.path, followed.found.source, followed.truncated_at, kept)
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())

@@ -33,6 +33,8 @@ class EventEncoder:
         """Ids of the names in the table, as far as they were announced."""
         self._id_array: Ids | None = None
         """`_ids` as an array; None if each id equals the name's index in the table, as for the first decoder."""
+        self.point_count = 0
+        """Number of points since the stream began or was last replaced."""
         self.first_steps: list[int] = []
         """The lowest two steps among the first points, ascending; fewer as long as there are fewer."""
         self.last_step: int | None = None
@@ -48,12 +50,13 @@ class EventEncoder:
                     if len(item.names) > len(self._ids):
                         yield from self._announce(item.names[len(self._ids) :])
                     self._note_steps(item.steps)
+                    self.point_count += len(item)
                     ids = item.metric if self._id_array is None else self._id_array[item.metric]
                     yield group_by_metric(self.stream, item, ids)
                 case SegmentStart():
                     yield SegmentStarted(self.stream, item.step, item.purge)
                 case Replaced():
-                    self.first_steps, self.last_step = [], None
+                    self.point_count, self.first_steps, self.last_step = 0, [], None
                     yield StreamReplaced(self.stream)
                 case Fact():
                     yield FactFound(self.stream, item)

@@ -124,6 +124,8 @@ class StreamSource(TailSource):
         self._decoder = self._new_decoder()
         self._ended = False
         """Whether a last line without its newline has been read."""
+        self.truncated_at = math.nan
+        """Time (s since the epoch) of the last truncation after which the points read before were kept."""
 
     @property
     def message(self) -> str:
@@ -144,10 +146,15 @@ class StreamSource(TailSource):
                 yield Replaced()  # the points will be those of the older file
             elif chunk.restarted and isinstance(self._decoder, RestartableDecoder):
                 self._decoder.restart()
+                self.truncated_at = self._tail.shrunk_at
             elif chunk.restarted:
                 # The file was replaced or rewritten: the state of the decoder belongs to the old bytes.
                 self._decoder = self._new_decoder()
-                yield Replaced() if self._format.rewritten_whole else SegmentStart(None, purge=False)
+                if self._format.rewritten_whole:
+                    yield Replaced()
+                else:
+                    self.truncated_at = self._tail.shrunk_at
+                    yield SegmentStart(None, purge=False)
             items = self._decoder.feed(self._text.feed(chunk.data))
             if self._decoder.must_reread:
                 yield self._reread()

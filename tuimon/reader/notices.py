@@ -9,7 +9,7 @@ from tuimon.model.events import Notice
 from tuimon.reader.assembly import UnassignedFile
 from tuimon.reader.follow import Followed
 from tuimon.sources.scan import Problem
-from tuimon.text import clean
+from tuimon.text import clean, local_time
 
 GRACE = 60.0
 """Time (s) after which a run directory without metrics is reported: a new run needs a moment to write its first."""
@@ -79,3 +79,11 @@ class Notices:
                 self._unread.add(log_format.id)
                 why = "not read" if log_format.unsupported else "without metrics"
                 yield Notice("warning", f"{clean(path)}: {log_format.title}, {why}", advice)
+
+
+def of_truncation(path: str, source: str, truncated_at: float, kept: int) -> Notice:
+    """Return the notice about a log that was truncated. kept: number of points that were read before."""
+    points = "its only point is" if kept == 1 else f"its {kept} points are"
+    when = local_time(truncated_at) or "an invalid time"
+    hint = "points that follow supersede them from their first step on"
+    return Notice("warning", f"{clean(source)} was truncated at {when}; {points} kept", hint, clean(path))
