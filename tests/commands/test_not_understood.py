@@ -62,7 +62,7 @@ def test_document_without_metrics_gives_the_reason(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", _TEXT])
 def test_empty_and_growing_logs_are_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr("tuimon.reader.writer_watch.is_copy", lambda path, appended: False)
+    monkeypatch.setattr("tuimon.reader.writer_watch.is_copy", lambda *args: False)
     log = tmp_path / "train.log"
     log.write_text(text)
     monitor = LocalMonitor([tmp_path])

@@ -216,6 +216,23 @@ def test_log_that_has_grown_for_a_while_is_no_copy(tmp_path: Path, monkeypatch: 
     assert outcome(tmp_path / "run")[0].state == "running"
 
 
+def test_a_document_that_was_copied_with_its_directory_is_not_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"epoch": epoch, "loss": 1 / epoch} for epoch in range(1, 20)]
+    history = tmp_path / "run" / "training_history.json"
+    history.parent.mkdir()
+    history.write_text(json.dumps(rows))
+    progress, _ = outcome(history.parent)
+    assert (progress.state, "written at once" in progress.evidence) == ("ended", True)
+    births = {str(history.parent): -60.0}  # the directory of a training that goes on exists for a while
+    monkeypatch.setattr(copies, "birth_time", lambda path, status: status.st_mtime + births.get(path, 0.0))
+    assert outcome(history.parent)[0].state == "running"
+    births.clear()
+    assert copies.is_copy(str(history), appended=False) is True
+    assert copies.is_copy(str(history), appended=False, in_checkpoint=True) is False
+
+
 def test_checkout_of_a_document_is_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "birth_time", lambda path, status: None)
     tree = tmp_path / "project"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -121,14 +122,11 @@ def test_the_newest_state_wins_not_the_last_read(order: int) -> None:
     assert progress_of(run_with_facts(*(before, after)[::order]), LATER).state == "finished"
 
 
-def test_writers_are_searched_for_before_the_end_of_the_history_is_reported(tmp_path: Path) -> None:
-    """The state of a run is shown once the history has been read; it must not change by the first search."""
-    log = tmp_path / "run" / "log.jsonl"
-    log.parent.mkdir()
-    log.write_text("".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in range(50)))
+def _events_until_caught_up(path: Path) -> list[Event]:
+    """Return the events of a reader process up to the report that it has read everything."""
     events: list[Event] = []
     with subprocess.Popen(
-        [sys.executable, "-m", "tuimon.reader", str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        [sys.executable, "-m", "tuimon.reader", str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as reader:
         assert reader.stdout is not None
         decoder = FrameDecoder()
@@ -137,6 +135,29 @@ def test_writers_are_searched_for_before_the_end_of_the_history_is_reported(tmp_
         assert reader.stdin is not None
         reader.stdin.close()
         reader.stdout.close()
+    return events
+
+
+def test_writers_are_searched_for_before_the_end_of_the_history_is_reported(tmp_path: Path) -> None:
+    """The state of a run is shown once the history has been read; it must not change by the first search."""
+    log = tmp_path / "run" / "log.jsonl"
+    log.parent.mkdir()
+    log.write_text("".join(f'{{"step": {step}, "loss": 0.5}}\n' for step in range(50)))
+    events = _events_until_caught_up(tmp_path)
     end = next(i for i, event in enumerate(events) if isinstance(event, Progress) and event.caught_up)
     statuses = [event for event in events[:end] if isinstance(event, StreamStatus)]
     assert statuses[-1].writer == "closed"
+
+
+def test_the_last_row_of_a_silent_log_belongs_to_its_history(tmp_path: Path) -> None:
+    """It has no end that shows it to be whole; a run must not be shown to have finished some steps too early."""
+    log = tmp_path / "train.log"
+    log.write_text(
+        "".join(f"{{'loss': 0.5, 'step': {step}}}\n" for step in range(1, 50)) + "{'loss': 0.25, 'step': 50}"
+    )
+    os.utime(log, (time.time() - 3600,) * 2)
+    store = Store(merge_key)
+    for event in _events_until_caught_up(tmp_path):
+        store.apply(event)
+    (run,) = store.snapshot().runs
+    assert run.last_step == 50

@@ -155,9 +155,11 @@ class Collector:
             self._closed.discard(followed.path)
             yield from self._read(followed, closed)
 
-    def flush(self) -> Iterator[Event]:
-        """Yield last records without their ends, where they can be decoded. To be called after a pause."""
-        before = list(self._assembly.live())
+    def flush(self, silent: float = 0.0) -> Iterator[Event]:
+        """Yield last records without their ends, where they can be decoded. To be called after a pause.
+
+        silent: only those of logs that have not changed for so many seconds."""
+        before = [f for f in self._assembly.live() if not silent or self._clock() - f.modified >= silent]
         for followed in before:
             yield from self._events(followed, followed.flush())
         known = {id(followed) for followed in before}

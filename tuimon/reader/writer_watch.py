@@ -107,7 +107,7 @@ class WriterWatch:
             self._held[stream], search.held_since = (followed, writer), timer
         elif writer.state == CLOSED:
             search.closed_when = followed.modified
-        followed.set_writer(writer, is_copy(followed.file, kind(followed.format.id) == "stream"), closed)
+        followed.set_writer(writer, _is_copy(followed), closed)
 
     def _is_due(self, followed: Followed, timer: float, now: float) -> bool:
         stream, modified = followed.found.stream, followed.modified
@@ -124,3 +124,7 @@ class WriterWatch:
 
 def _can_be_found(followed: Followed) -> bool:
     return not (followed.retired or followed.remote or followed.format.unsupported)
+
+
+def _is_copy(followed: Followed) -> bool:
+    return is_copy(followed.file, kind(followed.format.id) == "stream", followed.format.supersedes is not None)

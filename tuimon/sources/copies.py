@@ -1,8 +1,8 @@
 """Recognise files that were written at once, by a copy, a download or a checkout: their times are not those of a run.
 
 An appended log grows for as long as its run takes, so that its last change comes long after its birth; that of a copy
-does not. A rewritten document is as young as its last version, so only its neighbours count: a checkout writes all
-files of a work tree within seconds.
+does not. A rewritten document is as young as its last version, so only what is around it counts: a copy creates the
+directory just before, and a checkout writes all files of a work tree within seconds.
 """
 
 from __future__ import annotations
@@ -24,16 +24,21 @@ _AT_FDCWD, _STATX_BTIME = -100, 0x800
 _STATX_SIZE, _BTIME_OFFSET = 256, 80  # struct statx of statx(2)
 
 
-def is_copy(path: str, appended: bool) -> bool:
-    """Return whether the file at `path` was written at once. appended: it is a log that grows line by line."""
+def is_copy(path: str, appended: bool, in_checkpoint: bool = False) -> bool:
+    """Return whether the file at `path` was written at once. appended: it is a log that grows line by line.
+    in_checkpoint: it is a document that a training writes into the new directory of each checkpoint."""
     try:
         status = os.stat(path)
+        birth = birth_time(path, status)
+        if birth is not None and abs(status.st_mtime - birth) < _AT_ONCE and not in_checkpoint:
+            if appended:
+                return True
+            directory = os.path.dirname(os.path.abspath(path))
+            begin = birth_time(directory, os.stat(directory))
+            if begin is not None and abs(birth - begin) < _CHECKOUT:
+                return True
     except OSError:
         return False
-    if appended:
-        birth = birth_time(path, status)
-        if birth is not None and abs(status.st_mtime - birth) < _AT_ONCE:
-            return True
     tree = _work_tree(os.path.dirname(os.path.abspath(path)))
     return tree is not None and _written_at_once(tree, status.st_mtime)
 
