@@ -38,6 +38,15 @@ def noisy(level: float, count: int, noise: float = 0.02) -> np.ndarray:
     return level * (1 + noise * RNG.standard_normal(count))
 
 
+def highest_level(values: np.ndarray, raised: int) -> float:
+    """Return the highest median of nine from a row on."""
+    return max(np.median(values[row - 8 : row + 1]) for row in range(raised, len(values)))
+
+
+def lowest_level(values: np.ndarray, raised: int) -> float:
+    return -highest_level(-values, raised)
+
+
 def test_spike() -> None:
     loss = noisy(0.5, 200)
     loss[120] = 4.0
@@ -54,7 +63,7 @@ def test_gradient_norm_that_stays_high() -> None:
     alert = only(run_of(grad_norm=norms), "divergence")
     first = alert.step // 10 - 1
     usual = np.median([np.median(norms[start : start + 16]) for start in range(32, 160, 16)])
-    now = np.median(norms[first + 3 - 8 : first + 3 + 1])
+    now = highest_level(norms, first + 3)
     assert alert.message == (
         f"grad_norm has risen to {now:.4g}, {now / usual:.3g} times the usual {usual:.4g}, since step {alert.step}"
     )
@@ -64,7 +73,7 @@ def test_gradient_norm_that_stays_high() -> None:
 def test_rising_loss_is_reported_only_in_supervised_runs() -> None:
     loss = np.concatenate((np.linspace(2.0, 0.4, 80), np.full(40, 0.4), np.linspace(0.4, 1.6, 60))) + 0.01
     alert = only(run_of(loss=loss), "divergence")
-    now = np.median(loss[alert.step // 10 - 1 + 2 - 8 : alert.step // 10 + 2])
+    now = highest_level(loss, alert.step // 10 - 1 + 2)
     start, lowest = np.median(loss[:9]), loss.min()
     lost = (now - lowest) / (start - lowest)
     assert alert.message.startswith(f"loss has risen from {lowest:.4g} at step {10 * (loss.argmin() + 1)} to {now:.4g}")
@@ -83,6 +92,62 @@ def test_kl_above_its_limit_and_kl_that_jumps() -> None:
     jumps = np.concatenate((noisy(0.05, 120), noisy(0.9, 40)))
     assert "times the usual" in only(run_of(kl=jumps), "kl_runaway").message
     assert not [a for a in check(run_of(kl=np.linspace(0, 1.5, 300))) if a.rule == "kl_runaway"], "growth is normal"
+
+
+def settled_then(growth: np.ndarray, level: float = 0.01, settled: int = 600) -> np.ndarray:
+    """Return a settled, noisy KL that is multiplied by `growth` from row `settled` on."""
+    return noisy(level, settled + len(growth)) * np.concatenate((np.ones(settled), growth))
+
+
+def test_smooth_growth_of_a_settled_kl_is_one_incident_from_its_onset_on() -> None:
+    """The level of the last 130 points follows such a growth, so that it never is a jump."""
+    growth = 1.01 ** np.arange(600)
+    kl = settled_then(growth)
+    run = run_of(kl=kl[:1000], entropy=np.full(1000, 1.2))
+    early = only(run, "kl_runaway")
+    assert early.step is not None
+    assert abs(early.step - 6000) <= 150
+    assert early.severity == "warning"
+    late = only(run_of(kl=kl, entropy=np.concatenate((np.full(600, 1.2), np.linspace(1.2, 0.06, 600)))), "kl_runaway")
+    now, usual = highest_level(kl, 900), np.median(kl[300:500])
+    words = re.fullmatch(
+        r"kl has risen to ([\d.]+), ([\d.]+) times the usual ([\d.]+), since step (\d+); entropy has fallen from 1.2 to"
+        r" ([\d.]+)",
+        late.message,
+    )
+    assert words is not None, late.message
+    assert float(words[1]) == pytest.approx(now, rel=1e-3)
+    assert float(words[2]) == pytest.approx(now / usual, rel=0.05)
+    assert float(words[5]) == pytest.approx(np.median(np.linspace(1.2, 0.06, 600)[-9:]), rel=1e-2)
+    assert late.key == early.key, "the same incident"
+    assert late.severity == "critical"
+
+
+def test_growth_of_the_kl_from_0_or_with_the_steps_or_to_a_low_value_is_normal() -> None:
+    steps = np.arange(1, 1501)
+    for kl in (
+        steps * 1e-3 * noisy(1.0, 1500),
+        1.2 * (1 - np.exp(-steps / 100)) * noisy(1.0, 1500, 0.2),
+        settled_then(np.linspace(1, 20, 600), 0.001),
+        np.concatenate((np.zeros(300), np.linspace(0, 0.5, 300))),
+    ):
+        assert not [alert for alert in check(run_of(kl=kl)) if alert.rule == "kl_runaway"]
+
+
+def test_kl_that_jumps_grows_and_passes_the_limit_is_one_incident() -> None:
+    kl = settled_then(np.concatenate((np.full(60, 12.0), np.geomspace(12, 2000, 300))))
+    messages = {only(run_of(kl=kl[:end]), "kl_runaway").key for end in range(620, len(kl) + 1, 20)}
+    assert len(messages) == 1
+
+
+def test_entropy_that_was_settled_has_the_step_at_which_it_begins_to_fall() -> None:
+    entropy = np.concatenate((noisy(1.2, 900), np.linspace(1.2, 0.2, 450)))
+    alert = only(run_of(entropy=entropy), "entropy_collapse")
+    assert alert.step is not None
+    assert abs(alert.step - 9000) <= 150
+    assert "has fallen to 0.2089, 17 % of the usual 1." in alert.message, alert.message
+    healthy = np.concatenate((np.linspace(1.8, 0.5, 900), np.full(300, 0.5))) * noisy(1.0, 1200)
+    assert not [alert for alert in check(run_of(entropy=healthy)) if alert.rule == "entropy_collapse"]
 
 
 @pytest.mark.parametrize(
@@ -146,7 +211,7 @@ def test_entropy_collapse_is_not_reported_for_a_solved_task() -> None:
     entropy = np.concatenate((noisy(2.0, 60), noisy(0.05, 60)))
     alert = only(run_of(actor__entropy=entropy, critic__score__mean=noisy(0.3, 120)), "entropy_collapse")
     start = np.median(entropy[:10])
-    now = np.median(entropy[alert.step // 10 - 1 + 19 - 8 : alert.step // 10 + 19])
+    now = lowest_level(entropy, alert.step // 10 - 1 + 19)
     assert alert.message == (
         f"actor/entropy has fallen to {now:.4g}, {100 * now / start:.2g} % of its start of {start:.4g}, since step"
         f" {alert.step}"
@@ -264,7 +329,7 @@ def test_growing_lengths_are_information_if_the_reward_rises() -> None:
     lengths = np.concatenate((noisy(100, 60), noisy(260, 40)))
     flat = only(run_of(response_length__mean=lengths, critic__score__mean=noisy(0.4, 100)), "length")
     start = np.median(lengths[:20])
-    now = np.median(lengths[flat.step // 10 - 1 + 4 - 8 : flat.step // 10 + 4])
+    now = highest_level(lengths, flat.step // 10 - 1 + 4)
     assert flat.message == (
         f"response_length/mean has grown to {now:.4g}, {now / start:.2g} times its start of {start:.4g}, since step"
         f" {flat.step}"
@@ -290,7 +355,7 @@ def test_slower_steps_are_information_if_responses_are_longer() -> None:
     alert = only(run_of(time__step=times), "step_drift")
     usual = np.median(times[10:60])
     raised = first_of_twenty(medians_of_nine(times) >= 1.4 * usual)
-    now = np.median(times[raised - 8 : raised + 1])
+    now = highest_level(times, raised)
     assert alert.message == (
         f"time/step is {100 * (now / usual - 1):.0f} % longer since step 1010: {now:.4g} s, at first {usual:.4g} s"
     )
@@ -344,11 +409,10 @@ def test_throughput_loss() -> None:
     alert = only(run_of(system__tps=rates), "throughput_loss")
     assert alert.step == 1010
     usual = np.median(rates[10:60])
-    raised = first_of_twenty(medians_of_nine(rates) <= 0.65 * usual)
-    now = np.median(rates[raised - 8 : raised + 1])
+    now = lowest_level(rates, first_of_twenty(medians_of_nine(rates) <= 0.65 * usual))
     assert alert.message == (
-        f"system/tps is {now:.4g} tokens/s, {100 * now / usual:.0f} % of the {usual:.4g} tokens/s of the first steps,"
-        f" since step {alert.step}"
+        f"system/tps has fallen to {now:.4g} tokens/s, {100 * now / usual:.0f} % of the {usual:.4g} tokens/s of the"
+        f" first steps, since step {alert.step}"
     )
     assert check(run_of(time__fps=rates)) == (), "a mean since the start falls after a quick beginning"
 
@@ -470,7 +534,7 @@ def test_device_that_is_not_full_before_the_end_is_information() -> None:
 def test_engine_mismatch() -> None:
     differ = np.concatenate((noisy(0.002, 60), noisy(0.05, 40)))
     alert = only(run_of(training__rollout_probs_diff_mean=differ), "engine_mismatch")
-    start, now = np.median(differ[:20]), np.median(differ[alert.step // 10 - 1 + 4 - 8 : alert.step // 10 + 4])
+    start, now = np.median(differ[:20]), highest_level(differ, alert.step // 10 - 1 + 4)
     assert f"has risen to {now:.4g}, {now / start:.3g} times its start of {start:.4g}," in alert.message
 
 

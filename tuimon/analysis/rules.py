@@ -4,6 +4,7 @@ Threshold          beyond a limit for a number of points
 Spike              far above the usual level of the points before
 Runaway            the current level is far above the usual one
 AgainstStart       the current level compared with that of the start
+AgainstSettled     the current level compared with a settled level of the first half
 Plunge             a small part of the level a few points before
 FromBest           the part of the gain that is lost
 Stuck              no new best for a number of points
@@ -21,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, usual, usual_at
+from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, settled, usual, usual_at
 from tuimon.model.points import Floats
 
 _TINY = 1e-300
@@ -149,6 +150,44 @@ class AgainstStart(Struct, frozen=True):
         if begin < end:
             scores[: end - begin] = np.nan
         return scores, carried
+
+
+class AgainstSettled(Struct, frozen=True):
+    """Score: the median of nine divided by the settled level at half of the points so far; if `falls`, the inverse.
+
+    The level is that of `windows.settled`, and at least `least`. It is half of the history away, so that growth with
+    the number of steps doubles it only, while a rise that is smooth but lasts is not a part of it. Values below
+    `floor` score less than `high`. While an incident is active, the level is that from before it began.
+    """
+
+    high: float
+    low: float
+    spread: float
+    least: float = 0.0
+    floor: float = 0.0
+    falls: bool = False
+    raise_after: int = 5
+    clear_after: int = 10
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        first, last = begin // 2, (len(values) - 1) // 2
+        levels = settled(values[: last + 1], first, self.spread)
+        return self._scores(values, begin, levels[np.arange(begin, len(values)) // 2 - first]), None
+
+    def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
+        return self._scores(values, begin, np.array([self.level(values, first)]))
+
+    def level(self, values: Floats, row: int) -> float:
+        """Return the level with which a row is compared; NaN if the values have not settled before."""
+        return float(settled(values[: row // 2 + 1], row // 2, self.spread)[0])
+
+    def _scores(self, values: Floats, begin: int, levels: Floats) -> Floats:
+        now = median_of_nine(values, begin)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            scores = levels / np.maximum(now, _TINY) if self.falls else now / levels
+            if self.floor:
+                scores = np.minimum(scores, self.high * now / self.floor)
+            return np.where((levels > 0) & (levels >= self.least), scores, np.nan)
 
 
 class Plunge(Struct, frozen=True):

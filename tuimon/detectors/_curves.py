@@ -6,7 +6,8 @@ check costs the same at the end of a long run as at its beginning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from tuimon.analysis.incidents import Incident, Incidents, Rule
 from tuimon.analysis.onset import hinge, split
-from tuimon.analysis.rules import AgainstStart, Runaway
+from tuimon.analysis.rules import AgainstSettled, AgainstStart, Runaway
 from tuimon.analysis.windows import NINE, median_of_nine, usual_at
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
@@ -25,6 +26,8 @@ CHECKED_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length
 """Panels of the metrics that are checked for NaN and for sources that disagree."""
 _LEVEL_POINTS = 16
 """Points of the median that is the level before or after an incident."""
+_ONSET_POINTS = 128
+"""Points among which the onset of a change is looked for."""
 _MAX_RESULTS = 1024
 """Cached results of one column."""
 
@@ -196,9 +199,61 @@ def median_of_rows(curve: Curve, first: int, last: int) -> float:
 
 
 def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incident, float, float]]:
-    """Yield (incident, level of the start, level at which the incident was raised)."""
+    """Yield (incident, level of the start, most extreme level in the incident)."""
     for incident in incidents(curve, rule):
-        yield incident, median_of_rows(curve, rule.skip, rule.skip + rule.baseline - 1), raised_level(curve, incident)
+        start = median_of_rows(curve, rule.skip, rule.skip + rule.baseline - 1)
+        yield incident, start, reached_level(curve, incident, not rule.falls)
+
+
+def changes_from_settled(curve: Curve, rule: AgainstSettled) -> Iterator[tuple[Incident, float]]:
+    """Yield (incident from its onset on, settled level before it)."""
+    for incident in incidents(curve, rule):
+        begin, level = _cached(
+            _cache_of(curve), ("onset", rule, incident.first), partial(_onset, curve, incident, rule)
+        )
+        yield incident._replace(first=begin), level
+
+
+def _onset(curve: Curve, incident: Incident, rule: AgainstSettled) -> tuple[int, float]:
+    """Return (row of the onset of an incident, settled level before it).
+
+    The onset is the bend of the two lines that fit the medians of nine best, from the row of the level to that which
+    raised the incident. A rise is fitted in the logarithm, because it has no end.
+    """
+    values, skipped = _without_gaps(curve, _cache_of(curve))
+    first, raised = incident.first - skipped, incident.raised - skipped
+    level, begin = rule.level(values, first), first // 2
+    rows = np.unique(np.linspace(begin, raised, _ONSET_POINTS).astype(np.int64))
+    now = median_of_nine(values[: raised + 1], begin)[rows - begin]
+    change = level - now if rule.falls else np.log(np.maximum(now / level, 1 / rule.high))
+    bends = rows[2:-2]
+    ramps = np.maximum(rows - bends[:, None], 0.0)
+    line, _ = np.linalg.qr(np.stack((np.ones(len(rows)), rows - float(begin)), axis=1))
+    ramps -= (ramps @ line) @ line.T
+    fits = np.maximum(ramps @ change, 0.0) ** 2 / (ramps**2).sum(axis=1)
+    return int(bends[np.argmax(fits)]) + skipped, level
+
+
+def merged(changes: Iterable[tuple[Incident, State]]) -> list[tuple[Incident, State]]:
+    """Return incidents of several rules on a curve, each with its data, without those raised during another one.
+
+    They make that one last as long as they do. It keeps its onset and its data, so that it stays the same incident
+    while a curve grows.
+    """
+    result: list[tuple[Incident, State]] = []
+    for incident, data in sorted(changes, key=lambda change: change[0].raised):
+        lead = result[-1][0] if result else None
+        if lead is None or (lead.cleared is not None and incident.raised > lead.cleared):
+            result.append((incident, data))
+            continue
+        ends = None if lead.cleared is None or incident.cleared is None else max(lead.cleared, incident.cleared)
+        result[-1] = lead._replace(last=max(lead.last, incident.last), cleared=ends), result[-1][1]
+    return result
+
+
+def reached_level(curve: Curve, incident: Incident, highest: bool) -> float:
+    """Return the highest or lowest median of nine in an incident, from the row on at which it was raised."""
+    return extreme_level(curve, incident.raised, max(incident.raised, incident.last), highest)[0]
 
 
 def from_change(curve: Curve, incident: Incident, usual: float, now: float) -> Incident:
@@ -259,11 +314,16 @@ def usual_level(curve: Curve, row: int) -> tuple[float, float]:
 def runaway_alerts(run: Run, curve: Curve, runaway: Runaway, rule: str, hint: str) -> Iterator[Alert]:
     """Yield a warning for each runaway: "kl has risen to 0.58, 9.4 times the usual 0.062, since step 36"."""
     for incident in incidents(curve, runaway):
-        now, (usual, _) = raised_level(curve, incident), usual_level(curve, incident.first)
-        comparison = f"{now / usual:.3g} times the" if usual > 0 else "against a"
-        risen = verb(incident, "has risen", "rose")
-        message = f"{curve.metric} {risen} to {number(now)}, {comparison} usual {number(usual)},"
+        message = risen_message(curve, incident, usual_level(curve, incident.first)[0])
         yield alert(run, curve, incident, rule, "warning", message, hint)
+
+
+def risen_message(curve: Curve, incident: Incident, usual: float) -> str:
+    """Return the message of a rise above the usual level, but for the steps: "kl has risen to 0.58, 9.4 times …"."""
+    now = reached_level(curve, incident, highest=True)
+    comparison = f"{now / usual:.3g} times the" if usual > 0 else "against a"
+    risen = verb(incident, "has risen", "rose")
+    return f"{curve.metric} {risen} to {number(now)}, {comparison} usual {number(usual)},"
 
 
 def number(value: float) -> str:

@@ -44,7 +44,12 @@ _OF_COLLAPSE = _FOLLOWING | {"kl_runaway", "approx_kl", "clip_fraction", "vanish
 def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     """Return the alerts of a run with one alert for each failure."""
     alerts = _without_repeats(run, alerts)
-    return _with_sudden_collapse(run, alerts) or _with_one_nan(run, alerts) or _with_collapse(run, alerts)
+    return (
+        _with_sudden_collapse(run, alerts)
+        or _with_one_nan(run, alerts)
+        or _with_collapse(run, alerts)
+        or _with_drift(alerts)
+    )
 
 
 def _without_repeats(run: Run, alerts: Sequence[Alert]) -> Sequence[Alert]:
@@ -140,8 +145,8 @@ def _is_absurd_rate(alert: Alert) -> bool:
     return alert.active and alert.rule == "learning_rate" and "usual" in alert.message
 
 
-def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
-    """Return the alerts, those of a collapsed policy preceded by the alert of the whole.
+def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
+    """Return the alerts, those of a collapsed policy preceded by the alert of the whole; None without a collapse.
 
     A policy has collapsed if its entropy has and, besides, the variance of the groups or the reward; or if the variance
     has and the learning rate is absurd.
@@ -151,7 +156,7 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     rates = [a for a in alerts if _is_absurd_rate(a)]
     rules = {alert.rule for alert in (*members, *rates)}
     if len(rules) < 2 or not ("entropy_collapse" in rules or {"zero_variance", "learning_rate"} <= rules) or not causes:
-        return tuple(alerts)
+        return None
     step = causes[0].step
     firsts = {alert.rule: alert for alert in reversed(causes)} | {alert.rule: alert for alert in rates[:1]}
     parts = [_part(run, alert, step) for alert in (firsts[rule] for rule in _WORDS if rule in firsts)]
@@ -161,6 +166,19 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
     whole = Alert(RULE, "critical", run.id, causes[0].metric, step, message, hint)
     inside = [*members, *rates]
     return whole, *(replace(alert, severity="info") if alert in inside else alert for alert in alerts)
+
+
+def _with_drift(alerts: Sequence[Alert]) -> tuple[Alert, ...]:
+    """Return the alerts, that of an entropy as information if the message of a KL that runs away names its fall."""
+    drifts = [alert.message for alert in alerts if alert.active and alert.rule == "kl_runaway"]
+    return tuple(
+        replace(alert, severity="info")
+        if alert.active
+        and alert.rule == "entropy_collapse"
+        and any(f"; {alert.metric} has fallen from " in message for message in drifts)
+        else alert
+        for alert in alerts
+    )
 
 
 def _onset(alert: Alert) -> int:

@@ -20,17 +20,21 @@ def limit_alerts(
     run: Run, curve: Curve, threshold: Threshold, rule: str, severity: str, hint: str, note: str = ""
 ) -> Iterator[Alert]:
     """Yield an alert for each time that the curve is beyond the limit. `note` is added to the message."""
-    side, extremum = ("below", "lowest") if threshold.below else ("above", "highest")
     for incident in incidents(curve, threshold):
-        value, step = extreme(curve, incident, highest=not threshold.below)
-        share = share_beyond(curve, incident, threshold)
-        often = "" if share == 1 else "mostly " if share > 0.5 else "at times "
-        part = "" if share == 1 else f"{min(99, int(100 * share))} % of the points, "
-        message = (
-            f"{curve.metric} {verb(incident, 'is', 'was')} {often}{side} {number(threshold.limit)}"
-            f" ({note}{part}{extremum} {number(value)} at step {step})"
-        )
-        yield alert(run, curve, incident, rule, severity, message, hint)
+        yield alert(run, curve, incident, rule, severity, limit_message(curve, incident, threshold, note), hint)
+
+
+def limit_message(curve: Curve, incident: Incident, threshold: Threshold, note: str = "") -> str:
+    """Return the message of an incident beyond a limit, but for its steps. `note` is added in brackets."""
+    side, extremum = ("below", "lowest") if threshold.below else ("above", "highest")
+    value, step = extreme(curve, incident, highest=not threshold.below)
+    share = share_beyond(curve, incident, threshold)
+    often = "" if share == 1 else "mostly " if share > 0.5 else "at times "
+    part = "" if share == 1 else f"{min(99, int(100 * share))} % of the points, "
+    return (
+        f"{curve.metric} {verb(incident, 'is', 'was')} {often}{side} {number(threshold.limit)}"
+        f" ({note}{part}{extremum} {number(value)} at step {step})"
+    )
 
 
 def share_beyond(curve: Curve, incident: Incident, threshold: Threshold) -> float:

@@ -26,7 +26,7 @@ from tuimon.detectors._curves import (
     median_of_rows,
     number,
     percent,
-    raised_level,
+    reached_level,
     runaway_alerts,
     verb,
 )
@@ -62,7 +62,7 @@ class Divergence(Struct, frozen=True):
     def _risen(self, run: Run, curve: Curve) -> Iterator[Alert]:
         for incident in incidents(curve, FromBest(self.part, self.part * 0.6, rises=False)):
             lowest, step = extreme(curve, incident._replace(first=0, last=incident.first - 1), highest=False)
-            now, start = raised_level(curve, incident), median_of_rows(curve, 0, 8)
+            now, start = reached_level(curve, incident, highest=True), median_of_rows(curve, 0, 8)
             lost = (now - lowest) / (start - lowest) if start > lowest else math.inf
             share = f"{percent(lost)} of its decrease" if lost < 1 else "all of its decrease"
             message = (

@@ -1,6 +1,8 @@
 """The policy has stopped exploring: its entropy has fallen to almost nothing before the reward has improved.
 
-Rule: the median of nine of the entropy is below `part` of the median of its first 10 points, for `points` points. Not
+Rule: the median of nine of the entropy is below `part` of the median of its first 10 points, for `points` points; or
+below `settled_part` of the level on which it had settled at half of the points so far (64 points whose quarters differ
+by a quarter at most): healthy learners lose more since their start, but not after the entropy was settled. Not
 if the reward is near its maximum, because a solved task leaves nothing to explore; nor for the entropy of continuous
 actions, which may be negative. Or it is 0 for `zero_points` points, be it from the start (not in console text, which
 may be rounded).
@@ -16,14 +18,26 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.rules import AgainstStart, Threshold
-from tuimon.detectors._curves import alert, changes_from_start, from_console, incidents, number, percent, verb
+from tuimon.analysis.rules import AgainstSettled, AgainstStart, Threshold
+from tuimon.detectors._curves import (
+    alert,
+    changes_from_settled,
+    changes_from_start,
+    from_console,
+    incidents,
+    merged,
+    number,
+    percent,
+    reached_level,
+    verb,
+)
 from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify
 
 _ZERO = 1e-9
+_SPREAD = 1.25
 _HINT = "raise the entropy bonus or the upper clip range, lower the learning rate"
 
 
@@ -33,10 +47,13 @@ class EntropyCollapse(Struct, frozen=True):
     part: float = 0.1
     points: int = 20
     zero_points: int = 5
+    settled_part: float = 0.3
 
     def check(self, run: Run) -> Iterator[Alert]:
         high = 1 / self.part
         rule = AgainstStart(high, 0.7 * high, baseline=10, falls=True, raise_after=self.points)
+        high = 1 / self.settled_part
+        settled = AgainstSettled(high, 0.6 * high, _SPREAD, falls=True, raise_after=self.points)
         for curve in curves(run, "entropy"):
             if curve.min is None or curve.min.value < 0 or classify(curve.metric).sign_auto:
                 continue
@@ -46,12 +63,14 @@ class EntropyCollapse(Struct, frozen=True):
                 yield alert(run, curve, incident, self.id, "warning", message, _HINT)
             if zeros:
                 continue
-            for incident, start, now in changes_from_start(curve, rule):
-                if near_ceiling(run, int(curve.steps[incident.raised])):
-                    continue
+            changes = [(i, (start, "its start of")) for i, start, _ in changes_from_start(curve, rule)]
+            changes += [(i, (level, "the usual")) for i, level in changes_from_settled(curve, settled)]
+            lost = [change for change in changes if not near_ceiling(run, int(curve.steps[change[0].raised]))]
+            for incident, (level, words) in merged(lost):
+                now = reached_level(curve, incident, highest=False)
                 message = (
-                    f"{curve.metric} {verb(incident, 'has fallen', 'fell')} to {number(now)}, {percent(now / start)} of"
-                    f" its start of {number(start)},"
+                    f"{curve.metric} {verb(incident, 'has fallen', 'fell')} to {number(now)}, {percent(now / level)} of"
+                    f" {words} {number(level)},"
                 )
                 yield alert(run, curve, incident, self.id, "warning", message, _HINT)
 

@@ -1,10 +1,14 @@
-"""The policy moves away from the reference: the KL divergence jumps to another level or is extremely high.
+"""The policy moves away from the reference: the KL divergence jumps, grows far above its settled level, or is extreme.
 
 Rules, for the KL to the reference: the median of nine is `ratio` times the usual level (the median of about the last
 130 points), `sudden` times that of the last 16 to 31 points, 6 robust deviations above it and above `floor`, for 4
-points, the first 64 points ignored; or it is above `limit` for 5 points. Steady growth is normal and raises no alert.
+points, the first 64 points ignored; or it is `growth` times the level on which it had settled at half of the points so
+far (64 points whose quarters differ by a factor of at most 2, at least a hundredth of `floor`) and above `floor`, for 5
+points; or it is above `limit` for 5 points. Growth from 0, and growth with the number of steps, are normal and raise no
+alert. Critical from `critical` times that level on, if it is also above 10 times `floor`. The message says so if the
+entropy has halved in the same time, which is a part of the same incident.
 Source: TRL how_to_train FAQ: ideally 0 to 10, summed over a response; rlwatch: z > 3 over 100 points, which fires on
-any growth; the ratio and the floor are ours.
+any growth; the other numbers are ours. Healthy learners reach 3 times a settled level.
 """
 
 from __future__ import annotations
@@ -12,15 +16,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves
-from tuimon.analysis.rules import Runaway, Threshold
-from tuimon.detectors._curves import runaway_alerts
-from tuimon.detectors._limits import limit_alerts
+from tuimon.analysis.incidents import Incident
+from tuimon.analysis.rules import AgainstSettled, Runaway, Threshold
+from tuimon.detectors._curves import (
+    alert,
+    changes_from_settled,
+    incidents,
+    median_of_rows,
+    merged,
+    number,
+    reached_level,
+    risen_message,
+    usual_level,
+)
+from tuimon.detectors._limits import limit_message
 from tuimon.model.alerts import Alert
-from tuimon.store import Run
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import classify
 
 _SKIP = 64
+_SPREAD = 2.0
+_LEVEL_POINTS = 9
 _HINT = "raise the KL coefficient or lower the learning rate; read some responses"
 
 
@@ -31,13 +50,42 @@ class KlRunaway(Struct, frozen=True):
     sudden: float = 2.2
     floor: float = 0.1
     limit: float = 10.0
+    growth: float = 10.0
+    critical: float = 100.0
 
     def check(self, run: Run) -> Iterator[Alert]:
         threshold = Threshold(self.limit, self.limit * 0.8, 5, 10)
         runaway = Runaway(6.0, self.ratio, self.sudden, self.floor, _SKIP)
+        growth = AgainstSettled(self.growth, self.growth / 2, _SPREAD, self.floor / 100, self.floor)
         for curve in curves(run, "kl.ref"):
-            above_limit = list(limit_alerts(run, curve, threshold, self.id, "warning", _HINT))
-            yield from above_limit or runaway_alerts(run, curve, runaway, self.id, _HINT)
+            changes: list[tuple[Incident, float | None]] = [(i, None) for i in incidents(curve, threshold)]
+            changes += [(i, usual_level(curve, i.first)[0]) for i in incidents(curve, runaway)]
+            changes += changes_from_settled(curve, growth)
+            for incident, usual in merged(changes):
+                if usual is None:
+                    severity, message = "warning", limit_message(curve, incident, threshold)
+                else:
+                    severity, message = self._severity(curve, incident, usual), risen_message(curve, incident, usual)
+                found = alert(run, curve, incident, self.id, severity, message, _HINT)
+                yield replace(found, message=found.message + _fall_of_entropy(run, curve, incident))
+
+    def _severity(self, curve: Curve, incident: Incident, usual: float) -> str:
+        level = reached_level(curve, incident, highest=True)
+        return "critical" if level >= max(self.critical * usual, 10 * self.floor) else "warning"
+
+
+def _fall_of_entropy(run: Run, curve: Curve, incident: Incident) -> str:
+    """Return the words for an entropy that has halved since an active incident began; "" without such a fall."""
+    if incident.cleared is not None:
+        return ""
+    for entropy in curves(run, "entropy"):
+        if entropy.min is None or entropy.min.value < 0 or classify(entropy.metric).sign_auto:
+            continue
+        row, end = entropy.row_after(int(curve.steps[incident.first])), len(entropy)
+        before, now = (median_of_rows(entropy, last - _LEVEL_POINTS, last - 1) for last in (row, end))
+        if row >= _LEVEL_POINTS and now <= before / 2:
+            return f"; {entropy.metric} has fallen from {number(before)} to {number(now)}"
+    return ""
 
 
 DETECTOR = KlRunaway()

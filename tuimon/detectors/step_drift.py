@@ -25,6 +25,7 @@ from tuimon.detectors._curves import (
     median_of_rows,
     number,
     percent,
+    raised_level,
     verb,
     when,
 )
@@ -48,10 +49,11 @@ class StepDrift(Struct, frozen=True):
         for curve in curves(run, "time.step"):
             scale = seconds_of(run, curve.metric)
             for incident, usual, now in changes_from_start(curve, rule):
-                slow = from_change(curve, incident, usual, now)
+                raised = raised_level(curve, incident)
+                slow = from_change(curve, incident, usual, raised)
                 growth = _response_growth(run, curve, incident)
-                longer = f", with responses {percent(growth - 1)} longer" if growth >= now / usual * 0.9 else ""
-                phase = _slower_phase(run, curve, incident, scale * (now - usual))
+                longer = f", with responses {percent(growth - 1)} longer" if growth >= raised / usual * 0.9 else ""
+                phase = _slower_phase(run, curve, incident, scale * (raised - usual))
                 message = (
                     f"{curve.metric} {verb(incident, 'is', 'was')} {percent(now / usual - 1)} longer"
                     f" {when(curve, slow)}{longer}: {number(scale * now)} s, at first {number(scale * usual)} s{phase}"

@@ -14,7 +14,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, changes_from_start, from_change, number, percent, verb
+from tuimon.detectors._curves import alert, changes_from_start, from_change, number, percent, raised_level, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -40,10 +40,10 @@ class ThroughputLoss(Struct, frozen=True):
                 unit = "" if unit == "1" else f" {unit}"
                 for incident, usual, now in changes_from_start(curve, rule):
                     message = (
-                        f"{curve.metric} {verb(incident, 'is', 'was')} {number(now)}{unit}, {percent(now / usual)} of"
-                        f" the {number(usual)}{unit} of the first steps,"
+                        f"{curve.metric} {verb(incident, 'has fallen', 'fell')} to {number(now)}{unit},"
+                        f" {percent(now / usual)} of the {number(usual)}{unit} of the first steps,"
                     )
-                    slow = from_change(curve, incident, usual, now)
+                    slow = from_change(curve, incident, usual, raised_level(curve, incident))
                     yield alert(run, curve, slow, self.id, "warning", message, _HINT)
             if rates:
                 return
