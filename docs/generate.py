@@ -62,7 +62,7 @@ DETECTORS_PAGE = """\
 
 An alert is shown above the key bar and on the chart at its step, in `tuimon check` and in `tuimon line`. It can also
 ring a bell, start a program or call a webhook; see [settings](settings.md). There is one message per incident, and one
-when it is resolved. Every threshold can be set, and every detector can be turned off.
+when it becomes more severe. Every threshold can be set, and every detector can be turned off.
 
 The figures come from simulated learners (`python -m tests.bench detectors`): ten runs per fault, each with other
 settings, and {healthy} healthy runs, {quiet} of which raise no alert. They give the recall, the precision, and the

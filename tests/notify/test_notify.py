@@ -200,6 +200,23 @@ def test_one_message_per_incident_and_none_for_earlier_incidents() -> None:
     assert recorder.notices == []
 
 
+def test_an_incident_that_gets_more_severe_is_sent_again_once() -> None:
+    recorder = Recorder()
+    kl = np.concatenate((np.full(300, 0.01), 0.01 * 1.02 ** np.arange(300))) * (1 + 0.01 * np.sin(np.arange(600)))
+    store = store_of({"kl": kl[:300].tolist()})
+    notifier = recorder.notifier({"terminal": "9"})
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    for row in range(300, 600):
+        grow(store, 10 * (row + 1), float(kl[row]))
+        notifier.update(store.snapshot())
+    notifier.close()
+    first, second = recorder.sent
+    assert "kl has risen to 0.1" in first
+    assert "kl has risen to 1.0" in second
+    assert first.rpartition("since")[2] == second.rpartition("since")[2], "the same incident"
+
+
 def test_failing_channel_is_reported_and_others_still_send(tmp_path: Path) -> None:
     recorder, store = Recorder(), store_of({"loss": [1.0] * 20})
     notifier = recorder.notifier({"command": [str(tmp_path / "none")], "bell": True})

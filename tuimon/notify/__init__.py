@@ -1,4 +1,6 @@
-"""Notifications for a user who is not watching: one message per incident, sent from a thread.
+"""Notifications for a user who is not watching: one message per incident, and one if it gets more severe.
+
+They are sent from a thread.
 
     [notify]
     severity = "warning"                # the mildest alert that is sent: info | warning | critical
@@ -85,14 +87,18 @@ def channels_of(options: Mapping[str, Any], write: Callable[[str], None], where:
 
 
 class Notifier:
-    """Sends one message per incident. `update` and `close` may be called from any thread; `update` never blocks."""
+    """Sends one message per incident, and one for each severity that it rises to.
+
+    `update` and `close` may be called from any thread; `update` never blocks.
+    """
 
     def __init__(self, chosen: Channels, on_error: Callable[[Notice], None]) -> None:
         """Start the thread. on_error is called there for each message that could not be sent."""
         self._severity = SEVERITIES.index(chosen.severity)
         self._channels = chosen.channels
         self._on_error = on_error
-        self._known: set[AlertKey] = set()
+        self._known: dict[AlertKey, int] = {}
+        """Highest severity of each incident so far, as an index into SEVERITIES."""
         self._caught_up = False
         self._lock = threading.Lock()
         self._queue: SimpleQueue[Message | None] = SimpleQueue()
@@ -108,9 +114,9 @@ class Notifier:
             new = [
                 alert
                 for alert in (*snapshot.alerts, *snapshot.resolved)
-                if alert.key not in self._known and SEVERITIES.index(alert.severity) >= self._severity
+                if SEVERITIES.index(alert.severity) > self._known.get(alert.key, self._severity - 1)
             ]
-            self._known.update(alert.key for alert in new)
+            self._known.update((alert.key, SEVERITIES.index(alert.severity)) for alert in new)
             if self._caught_up:
                 for message in _messages(snapshot, new):
                     self._queue.put(message)
