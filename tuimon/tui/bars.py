@@ -33,6 +33,7 @@ _LONGEST_QUERY = 20
 _LONGEST_AXIS = 16
 _SEVERITY = {"info": Role.ACCENT, "warning": Role.WARNING, "critical": Role.CRITICAL, "error": Role.CRITICAL}
 _ORDER = ("critical", "warning", "info")
+_KEYS = "  a: all"
 _MARK = {"info": "i", "warning": "!", "critical": "✗", "error": "✗"}
 
 
@@ -112,19 +113,25 @@ class AlertBar(Line):
 
 
 def _alert(alerts: Sequence[Alert], width: int) -> Row:
-    """Return the number of alerts and the text of the most severe one; informations count only if there is no other."""
+    """Return the number of alerts and the text of the most severe one; informations count only if there is no other.
+
+    The step at which it began comes first where the line would cut it.
+    """
     counted = [alert for alert in alerts if alert.severity != "info"] or alerts
     worst = min(counted, key=lambda alert: _ORDER.index(alert.severity))
     mark = _MARK[worst.severity]
     head = f" {mark} " if len(counted) == 1 else f" {mark} {len(counted)} alerts: "
-    return _with_keys(head, worst.message, _SEVERITY[worst.severity], width)
+    message, room = clean(worst.message), width - cell_width(head) - len(_KEYS)
+    text, when, more = message.partition(f" since step {worst.step}")
+    if when and cell_width(text + when) > room:
+        message = f"{when.lstrip()}: {text.rstrip(',')}{more}"
+    return _with_keys(head, message, _SEVERITY[worst.severity], width)
 
 
 def _with_keys(head: str, message: str, role: Role, width: int) -> Row:
     """Return the row with the key of all alerts at its end, whatever the length of the message."""
-    message, keys = clean(message), "  a: all"
-    room = max(width - cell_width(head) - len(keys), 1)
-    return (head, role), (fit(message, min(cell_width(message), room)), role), (keys, Role.MUTED)
+    message, room = clean(message), max(width - cell_width(head) - len(_KEYS), 1)
+    return (head, role), (fit(message, min(cell_width(message), room)), role), (_KEYS, Role.MUTED)
 
 
 class FilterBar(Horizontal):
