@@ -471,7 +471,7 @@ def test_a_phase_that_slows_down_is_named_with_its_numbers() -> None:
         }
     )
     view = bars(run)
-    assert text(view.sentence) == "actor_train.train_step takes 69 % of a 1 m 40 s step, +38 % since step 301"
+    assert text(view.sentence) == "actor_train.train_step takes 69 % of a 1 m 40 s step, +38 % since step 321"
     train = next(bar for bar in view.bars if bar.label == "actor_train.train_step")
     assert train.detail[2] == ("+38 %", Role.WARNING)
 
