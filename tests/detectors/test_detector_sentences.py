@@ -457,6 +457,17 @@ def test_memory_leak_that_begins_late(name: str, factor: int, unit: str) -> None
     assert float(said[1]) / int(said[2]) == pytest.approx(0.005 * factor, rel=0.03)
 
 
+@pytest.mark.parametrize(("rate", "onset", "count"), [(0.001, 0, 4000), (0.002, 6000, 10000), (0.0003, 0, 12000)])
+def test_slow_memory_leak_in_a_long_run(rate: float, onset: int, count: int) -> None:
+    held = 18 + rate * np.maximum(0, np.arange(count) - onset) + 0.05 * RNG.standard_normal(count)
+    alert = only(run_of(gpu_memory_allocated_gb=held), "memory_creep")
+    assert alert.active
+    assert abs(alert.step / 10 - 1 - onset) <= 200
+    said = re.search(r"grows by ([\d.]+) GB per (\d+) steps", alert.message)
+    assert said is not None, alert.message
+    assert float(said[1]) / int(said[2]) == pytest.approx(rate / 10, rel=0.1)
+
+
 def test_memory_leak_on_a_device_of_known_size() -> None:
     held = 20 + 0.13 * np.arange(400)
     sizes = {"gpu_memory_used_gb": held.tolist(), "gpu_memory_total_gb": [80.0] * 400}
@@ -478,6 +489,8 @@ def test_memory_that_reaches_its_level_is_no_leak() -> None:
             "few jumps": 20 + 2.0 * jumps,
             "even jumps": 20 + np.floor(rows / 130) + 0.02 * random.standard_normal(800),
             "lengths": 20 + 4 * work,
+            "many records": 20 + 10 * np.maximum.accumulate(random.lognormal(0, 0.5, 10000)),
+            "jumps in a long run": 20 + 2.0 * np.searchsorted(np.sort(random.integers(0, 10000, 8)), np.arange(10000)),
         }
         for kind, held in levels.items():
             for name in names:

@@ -300,7 +300,8 @@ class Creep(Struct, frozen=True):
     At least four of the seven steps between the eighths must contribute half of a seventh of it (a single step up is a
     new level, not a creep), and so must the last `latest` of them (records of a quantity that only varies become rare);
     otherwise the score is 0. It is also 0 if the quarter of the blocks with the largest increases has more than
-    `jumps` of the growth. `window`: points, a multiple of 8 blocks. `skip`: first points that are ignored.
+    `jumps` of the growth. `window`: points, a multiple of 8 blocks of `block` points; until there are as many, at least
+    `fewest_blocks`. `skip`: first points that are ignored.
     """
 
     high: float
@@ -311,19 +312,21 @@ class Creep(Struct, frozen=True):
     clear_after: int = BLOCK
     latest: int = 0
     jumps: float = math.inf
+    block: int = BLOCK
+    fewest_blocks: int = 8
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         """Score a row by the whole blocks before its own; the score is carried until the next block."""
-        last, first = (len(values) - 1) // BLOCK, begin // BLOCK
+        last, first = (len(values) - 1) // self.block, begin // self.block
         if carried is not None and carried[0] == last:
             return np.full(len(values) - begin, carried[1]), carried
-        most, skip = self.window // BLOCK, -(-self.skip // BLOCK)
+        most, skip = self.window // self.block, -(-self.skip // self.block)
         lead = max(skip, first - most)
         scores = np.full(last - first + 1, np.nan)
         if last > lead:
-            means = values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK).mean(axis=1)
+            means = values[lead * self.block : last * self.block].reshape(-1, self.block).mean(axis=1)
             sums = np.concatenate(([0.0], np.cumsum(means)))
-            ends = np.arange(max(first, lead + 8), last + 1) - lead
+            ends = np.arange(max(first, lead + self.fewest_blocks), last + 1) - lead
             size = np.minimum(ends, most) // 8
             borders = ends[:, None] - size[:, None] * np.arange(8, -1, -1)
             eighths = np.diff(sums[borders], axis=1) / size[:, None]
@@ -336,7 +339,7 @@ class Creep(Struct, frozen=True):
                 creeps[some] = _jumps(means, ends[some], 8 * size[some], most) <= self.jumps * grown[some]
             with np.errstate(divide="ignore", invalid="ignore"):
                 scores[ends + lead - first] = np.where(creeps, self.score(eighths[:, 0], eighths[:, 7]), 0.0)
-        rows = np.repeat(scores, BLOCK)[begin - first * BLOCK : len(values) - first * BLOCK]
+        rows = np.repeat(scores, self.block)[begin - first * self.block : len(values) - first * self.block]
         return rows, (last, float(scores[-1]))
 
     def score(self, before: Floats, now: Floats) -> Floats:

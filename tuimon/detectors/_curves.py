@@ -28,6 +28,8 @@ _LEVEL_POINTS = 16
 """Points of the median that is the level before or after an incident."""
 _ONSET_POINTS = 128
 """Points among which the onset of a change is looked for."""
+_GROWTH_POINTS = 640
+"""Maximum number of points, means of neighbouring ones, from which an onset is found."""
 _MAX_RESULTS = 1024
 """Cached results of one column."""
 
@@ -293,9 +295,11 @@ def growth_onset(curve: Curve, incident: Incident, points: int) -> int:
     begin = max(0, end - points)
 
     def compute() -> int:
-        return skipped + begin + hinge(values[begin:end])
+        width = -(-(end - begin) // _GROWTH_POINTS)
+        start = end - (end - begin) // width * width
+        return skipped + start + width * hinge(values[start:end].reshape(-1, width).mean(axis=1))
 
-    return _cached(_cache_of(curve), ("onset", incident.raised), compute)
+    return _cached(_cache_of(curve), ("onset", incident.raised, points), compute)
 
 
 def last_finite(curve: Curve, row: int) -> float:

@@ -1,9 +1,9 @@
 """GPU memory (allocated, in use, or its peak) or the memory of the process grows step by step, which suggests a leak.
 
-Rule: in a window of up to 512 points the mean of the last eighth is `part` above that of the first; at least four of
-the seven steps from eighth to eighth contribute, the last three among them; the quarter of the blocks of 16 points that
-grow most has at most `jumps` of the growth; and this holds for 16 points. So a peak that is set now and then, or a
-caching allocator that reserves more in a few jumps and then stays, is no creep.
+Rule: in a window of up to 512 points (for slow growth also 4096 and 32768) the mean of the last eighth is `part` above
+that of the first; at least four of the seven steps from eighth to eighth contribute, the last three among them; the
+quarter of the blocks of a window that grow most has at most `jumps` of the growth; and this holds for 16 points.
+So a peak that is set now and then, or an allocator that reserves more in a few jumps and then stays, is no creep.
 
 Watched of GPUs: what is allocated or in use, and its peak, as the trainer or a tracker logs it (gpu_memory_gb,
 max_memory_allocated_gb, system/gpu.0.memoryAllocated); what is reserved only if nothing else is logged. If ROLL logs
@@ -26,6 +26,7 @@ from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import Creep
+from tuimon.analysis.windows import BLOCK
 from tuimon.detectors._curves import (
     alert_as_worded,
     growth_onset,
@@ -48,6 +49,8 @@ _GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
 _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""
 _UNIT = re.compile(r"[_(]([kmgt]i?b)\)?$", re.IGNORECASE)
+_WINDOWS = ((512, BLOCK, 8), (4096, 2 * BLOCK, 32), (32768, 16 * BLOCK, 32))
+"""Points of a window and of its blocks, and the fewest blocks; slow growth is found in a long window only."""
 _LENGTH_POINTS = 50
 """Points of the response length that are compared."""
 
@@ -59,15 +62,24 @@ class MemoryCreep(Struct, frozen=True):
     jumps: float = 0.6
 
     def check(self, run: Run) -> Iterator[Alert]:
-        rule = Creep(self.part, 0.5 * self.part, latest=3, jumps=self.jumps)
         for kind, metrics in (("GPU", _gpu(run)), ("CPU", _cpu(run))):
-            growing = [
-                _Growing(curve, creeps[-1], growth_onset(curve, creeps[-1], rule.window))
-                for curve in map(run.curve, metrics)
-                if (creeps := incidents(curve, rule))
-            ]
+            growing = [own for curve in map(run.curve, metrics) if (own := self._growing(curve))]
             if growing:
                 yield self._alert(run, kind, growing)
+
+    def _growing(self, curve: Curve) -> _Growing | None:
+        """Return the growth in the shortest window in which the series grows, else in which it grew; else None."""
+        last: _Growing | None = None
+        for window, block, fewest in _WINDOWS:
+            rule = Creep(
+                self.part, 0.5 * self.part, window, block, latest=3, jumps=self.jumps, block=block, fewest_blocks=fewest
+            )
+            if creeps := incidents(curve, rule):
+                own = _Growing(curve, creeps[-1], growth_onset(curve, creeps[-1], rule.window))
+                if own.incident.cleared is None:
+                    return own
+                last = last or own
+        return last
 
     def _alert(self, run: Run, kind: str, growing: list[_Growing]) -> Alert:
         sizes = {own.curve.metric: size for own in growing if (size := _size(run, own.curve.metric))}
