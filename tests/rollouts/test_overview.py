@@ -12,10 +12,11 @@ from support.written_texts import ATTEMPTS, PROMPTS, write_run
 from tuimon.rollouts.difference import differences
 from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.options import advice, trainer_of
-from tuimon.rollouts.overview import histogram, in_bin, matches_by_step, prompt_by_step
+from tuimon.rollouts.overview import earlier_numbers, histogram, in_bin, matches_by_step, prompt_by_step
 from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import (
     SORTS,
+    changes,
     comparison,
     counts,
     filtered,
@@ -23,6 +24,7 @@ from tuimon.rollouts.selection import (
     numbers_of,
     pass_field,
     passed_of,
+    prompt_numbers,
     sorted_by,
     sorted_groups,
 )
@@ -155,3 +157,30 @@ def test_advice_names_the_option_of_the_trainer() -> None:
     assert trainer_of({"lr": 1}, ["loss"]) is None
     lines = advice({"trainer": {"rollout_data_dir": "/data/texts"}}, ["loss"])
     assert any("--samples /data/texts" in line for line in lines)
+
+
+def test_change_of_prompts_since_an_earlier_step(library: Library) -> None:
+    entries = library.entries(3)
+    now = prompt_numbers(3, zip((entry.prompt for entry in entries), numbers_of(entries), strict=True))
+    names = {entry.prompt: entry.prompt_head.split()[2] for entry in entries}
+    earlier = earlier_numbers(library, 3, "train", {*names}, lambda: True)
+    assert earlier is not None
+    assert (earlier.step, earlier.pass_field) == (2, "reward")
+    is_share, change = changes(earlier, now)
+    assert is_share
+    assert {names[prompt]: value for prompt, value in change.items()} == {"0": 0, "1": 0.25, "2": 0.25, "3": 0}
+    ordered = [names[entry.prompt] for entry in sorted_by(entries, "|change|", change)]
+    assert ordered == ["1"] * ATTEMPTS + ["2"] * ATTEMPTS + ["0"] * ATTEMPTS + ["3"] * ATTEMPTS
+    assert earlier_numbers(library, 3, "validation", {*names}, lambda: True) is None
+    assert earlier_numbers(library, 3, "train", {"other"}, lambda: True) is None
+    assert earlier_numbers(library, 3, "train", {*names}, lambda: False) is None
+    assert earlier_numbers(library, 1, "train", {*names}, lambda: True) is None
+
+
+def test_mean_rewards_are_compared_where_none_says_which_samples_passed() -> None:
+    before = prompt_numbers(1, [("a", {"reward": 0.5}), ("a", {"reward": 0.7}), ("b", {"reward": None})])
+    after = prompt_numbers(2, [("a", {"reward": 1.0}), ("b", {"reward": 1.0})])
+    assert (before.pass_field, after.pass_field) == ("", "reward")
+    is_share, change = changes(before, after)
+    assert not is_share
+    assert change == {"a": pytest.approx(0.4)}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.dashboard import PatientPilot, copied, opened, text, until
-from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, write_run, write_step
+from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, row, write_run, write_step
 
 from tuimon.config import Settings
 from tuimon.model.views import Row
@@ -187,6 +188,70 @@ async def test_orders_filters_groups_and_search(tmp_path: Path) -> None:
         await until(app, pilot, lambda s: f"{2 * PROMPTS - 0} of 16 texts" in s)
         await pilot.press("escape")
         await until(app, pilot, lambda s: "16 texts" in s and " of 16 texts" not in s)
+
+
+def write_rows(run: Path, step: int, prompts: Sequence[int]) -> None:
+    """Write the texts of a step with these prompts, in this order."""
+    rows = [row(prompt, attempt, step) for prompt in prompts for attempt in range(ATTEMPTS)]
+    lines = (json.dumps(sample, ensure_ascii=False) + "\n" for sample in rows)
+    (run / "rollouts" / f"{step}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+async def test_groups_have_the_question_and_the_change_since_an_earlier_step(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 3))
+    write_rows(run, 3, [9])
+    write_rows(run, 4, [3, 9, 1])
+    async with opened(run, (120, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 2" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "step 4 (4 of 4)" in s and "12 texts" in s)
+        await pilot.press("v")
+        shown = await until(app, pilot, lambda s: "change since step 3" in s)
+        changes = {line[:72].partition("What is")[2]: line for line in shown.splitlines() if "What is" in line[:72]}
+        assert {question.split()[0] for question in changes} == {"1", "3", "9"}
+        assert [question.split()[0] for question, line in changes.items() if " pp " in line] == ["9"]
+        await pilot.press("p", "p")
+        await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "change since step 1" in s)
+        while "|change|" not in text(app):
+            await pilot.press("o")
+        screen = app.screen
+        assert isinstance(screen, TextsScreen)
+        # Attempts 0 and 1 of prompts 1 and 2 pass in step 2, attempt 0 in step 1.
+        found = [
+            (group.entries[0].prompt_head, screen.choice.change.get(group.entries[0].prompt))
+            for group in screen.choice.groups
+        ]
+        assert found == [
+            (f"What is {prompt} times 3?", change) for prompt, change in ((1, 0.25), (2, 0.25), (0, 0.0), (3, 0.0))
+        ]
+        assert "+25 pp" in text(app)
+
+
+async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", range(1, 2))
+    for step, prompts in ((2, [3, 2, 1, 0]), (3, [9]), (4, [1, 0])):
+        write_rows(run, step, prompts)
+    async with opened(run, (120, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "step 1" in s)
+        await pilot.press("T")
+        await until(app, pilot, lambda s: "step 4 (4 of 4)" in s)
+        screen = app.screen
+        assert isinstance(screen, TextsScreen)
+
+        def selected() -> str:
+            return "" if screen.entry is None else screen.entry.prompt_head
+
+        await pilot.press("v", "O", "j")  # as written: 1, 0
+        assert selected() == "What is 0 times 3?"
+        await pilot.press("p")
+        await until(app, pilot, lambda s: "step 3 (3 of 4)" in s and "This step does not have the prompt" in s)
+        await pilot.press("p")
+        await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and selected() == "What is 0 times 3?")
+        await pilot.press("k", "p")
+        await until(app, pilot, lambda s: "step 1 (1 of 4)" in s and selected() == "What is 1 times 3?")
+        await pilot.press("enter", "j", "n")  # the second sample of the open group
+        await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "4 of 16 texts" in s)
+        assert (selected(), screen.table.cursor) == ("What is 1 times 3?", 1)
 
 
 async def test_hostile_text_is_made_safe_on_the_screen_and_in_copies(tmp_path: Path) -> None:

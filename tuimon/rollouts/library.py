@@ -23,7 +23,7 @@ from tuimon.rollouts.copies import Copies, Source, form_of, may_repeat, source_o
 from tuimon.rollouts.discovery import Location, Repeats, path_below, sample_files, samples_in
 from tuimon.rollouts.fields import step_of_path
 from tuimon.rollouts.flags import NAMES, flags_of
-from tuimon.rollouts.parts import parts_of
+from tuimon.rollouts.parts import parts_of, question_of
 from tuimon.sources.files import Signature, signature
 
 HEAD = 160
@@ -58,6 +58,7 @@ class Entry(Struct, frozen=True, weakref=False, gc=False):
     head: str
     """First words of the response."""
     prompt_head: str
+    """First words of what the user asks."""
 
 
 def entry_of(sample: Sample, location: Location) -> Entry:
@@ -80,7 +81,7 @@ def entry_of(sample: Sample, location: Location) -> Entry:
         flags_of(sample.response, sample.prompt),
         prompt,
         " ".join(response[: 4 * HEAD].removeprefix("<think>").split())[:HEAD],
-        " ".join(prompt_text[: 4 * HEAD].split())[:HEAD],
+        " ".join(question_of(sample, prompt_text)[: 4 * HEAD].split())[:HEAD],
     )
 
 

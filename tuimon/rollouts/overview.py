@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from msgspec import Struct
 
 from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry, Library, digest, entry_of
 from tuimon.rollouts.searching import Search
-from tuimon.rollouts.selection import Numbers, finite, mean_and_std, numbers_of, pass_field, passed_of, rewards_of
+from tuimon.rollouts.selection import (
+    Numbers,
+    PromptNumbers,
+    finite,
+    mean_and_std,
+    numbers_of,
+    pass_field,
+    passed_of,
+    prompt_numbers,
+    rewards_of,
+)
 
+_STEPS_SEARCHED = 16
+"""Steps that are searched for the prompts of a later one."""
 _FEW = 12
 """Up to this many different rewards have a bin each."""
 
@@ -75,6 +87,27 @@ def matches_by_step(library: Library, search: Search, split: str = "train") -> I
     """Yield the numbers of the samples of a split whose response contains a search for each step that has the split,
     the newest step first. Raises TooSlow."""
     return _by_step(library, split, lambda sample: search.is_in(sample.response))
+
+
+def earlier_numbers(
+    library: Library, step: int | None, split: str, prompts: Set[str], is_wanted: Callable[[], bool]
+) -> PromptNumbers | None:
+    """Return the numbers of the last step before `step` that has any of the prompts in a split.
+
+    Returns None if none of the last 16 steps has, or once `is_wanted` returns False.
+    """
+    earlier = [other for other in library.steps if other is not None and step is not None and other < step]
+    for other in earlier[: -_STEPS_SEARCHED - 1 : -1]:
+        samples: list[tuple[str, Numbers]] = []
+        for _, sample in library.samples(other):
+            if not is_wanted():
+                return None
+            if sample.split == split:
+                samples.append((digest(sample.prompt or ""), sample.components | {"reward": sample.reward}))
+        numbers = prompt_numbers(other, samples)
+        if not prompts.isdisjoint(numbers.rewards) or not prompts.isdisjoint(numbers.passed):
+            return numbers
+    return None
 
 
 def _by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:

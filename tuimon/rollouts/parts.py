@@ -20,6 +20,13 @@ _ANSWER = re.compile(
 )
 """Mark of a template before the response. The first one counts, so that no generated turn is hidden."""
 _LONGEST_PROMPT = 1 << 20
+_MARK = re.compile(
+    r"^[ \t]*(?:<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>|<\|)?(system|user|assistant|model)"
+    r"(?:<\|end_header_id\|>|\|>|:)?[ \t]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""Line with a role, in a template or as it is left without special tokens."""
+_END = re.compile(r"<\|im_end\|>|<\|eot_id\|>|<end_of_turn>|<\|end\|>")
 
 
 def parts_of(sample: Sample) -> tuple[str, str]:
@@ -30,3 +37,20 @@ def parts_of(sample: Sample) -> tuple[str, str]:
     if not prompt and _BEGIN.match(response) and (match := _ANSWER.search(response, 0, _LONGEST_PROMPT)):
         return response[: match.end()], response[match.end() :]
     return prompt, response
+
+
+def question_of(sample: Sample, prompt: str) -> str:
+    """Return what the user asks, without roles and the text of the system, which is the same for many samples.
+
+    prompt: see `parts_of`. Without roles it is returned as it is.
+    """
+    prompt = next((turn.text for turn in sample.turns if turn.role == "user" and turn.text.strip()), prompt)
+    prompt = prompt[:_LONGEST_PROMPT]
+    marks = list(_MARK.finditer(prompt))
+    if not marks or prompt[: marks[0].start()].strip().replace("<|begin_of_text|>", ""):
+        return prompt
+    for mark, following in reversed([*zip(marks, [*(other.start() for other in marks[1:]), len(prompt)], strict=True)]):
+        text = _END.sub("", prompt[mark.end() : following]).strip()
+        if mark[1].lower() == "user" and text:
+            return text
+    return prompt

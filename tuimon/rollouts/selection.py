@@ -12,7 +12,7 @@ from msgspec import Struct
 from tuimon.rollouts import flags
 from tuimon.rollouts.library import Entry
 
-SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "as written")
+SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "|change|", "as written")
 _CORRECTNESS = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer", "passed", "success")
 _BINARY = (-1.0, 0.0, 1.0)
 """Values of a number that says which samples passed; 1 has passed."""
@@ -95,8 +95,49 @@ def groups_of(entries: Sequence[Entry], field: str = "") -> list[Group]:
     ]
 
 
-def sorted_by(entries: Sequence[Entry], sort: str) -> list[Entry]:
-    """Return the entries in an order of SORTS. Samples without the value are the last; equal ones stay as written."""
+class PromptNumbers(Struct, frozen=True):
+    """Numbers of the prompts of a step, by their digests."""
+
+    step: int | None
+    pass_field: str
+    """Name of the number that is 1 for samples that passed, or "", see `pass_field`."""
+    passed: Mapping[str, float]
+    """Share of the samples that passed, of those of which that is known."""
+    rewards: Mapping[str, float]
+    """Mean of the finite rewards."""
+
+
+def prompt_numbers(step: int | None, samples: Iterable[tuple[str, Numbers]]) -> PromptNumbers:
+    """Return the numbers of the prompts of samples: (digest of the prompt, numbers of the sample)."""
+    by_prompt: dict[str, list[Numbers]] = {}
+    for prompt, numbers in samples:
+        by_prompt.setdefault(prompt, []).append(numbers)
+    field = pass_field([numbers for group in by_prompt.values() for numbers in group])
+    passed, rewards = {}, {}
+    for prompt, group in by_prompt.items():
+        count, judged = passed_of(group, field)
+        if judged:
+            passed[prompt] = count / judged
+        finite_rewards = [reward for n in group if (reward := n["reward"]) is not None and math.isfinite(reward)]
+        if finite_rewards:
+            rewards[prompt] = math.fsum(finite_rewards) / len(finite_rewards)
+    return PromptNumbers(step, field, passed, rewards)
+
+
+def changes(earlier: PromptNumbers, later: PromptNumbers) -> tuple[bool, dict[str, float]]:
+    """Return whether the share that passed is compared (else the mean reward), and its change for each prompt of both
+    steps."""
+    is_share = bool(later.pass_field) and earlier.pass_field == later.pass_field
+    before, after = (numbers.passed if is_share else numbers.rewards for numbers in (earlier, later))
+    return is_share, {prompt: value - before[prompt] for prompt, value in after.items() if prompt in before}
+
+
+def sorted_by(entries: Sequence[Entry], sort: str, change: Mapping[str, float] | None = None) -> list[Entry]:
+    """Return the entries in an order of SORTS. Samples without the value are the last; equal ones stay as written.
+
+    change: result of `changes`, by prompt.
+    """
+    change = change or {}
 
     def reward(sign: int) -> Callable[[Entry], tuple[bool, float]]:
         return lambda entry: (finite(entry) is None, sign * (finite(entry) or 0.0))
@@ -111,12 +152,15 @@ def sorted_by(entries: Sequence[Entry], sort: str) -> list[Entry]:
         "longest": lambda entry: (False, -entry.length),
         "shortest": lambda entry: (False, entry.length),
         "|advantage|": advantage,
+        "|change|": lambda entry: (entry.prompt not in change, -abs(change.get(entry.prompt, 0.0))),
     }
     return sorted(entries, key=keys[sort]) if sort in keys else list(entries)
 
 
-def sorted_groups(groups: Sequence[Group], sort: str) -> list[Group]:
-    """Return the groups in an order of SORTS, by their mean reward, or the highest length or advantage in them."""
+def sorted_groups(groups: Sequence[Group], sort: str, change: Mapping[str, float] | None = None) -> list[Group]:
+    """Return the groups in an order of SORTS: by their mean reward, deviation, longest text or change.
+
+    change: result of `changes`, by prompt."""
     if sort in ("worst", "best"):
         sign = 1 if sort == "worst" else -1
         return sorted(
@@ -127,6 +171,8 @@ def sorted_groups(groups: Sequence[Group], sort: str) -> list[Group]:
     if sort in ("longest", "shortest"):
         sign = -1 if sort == "longest" else 1
         return sorted(groups, key=lambda group: sign * max(entry.length for entry in group.entries))
+    if sort == "|change|" and change:
+        return sorted(groups, key=lambda group: -abs(change.get(group.entries[0].prompt, 0.0)))
     return list(groups)
 
 

@@ -98,7 +98,7 @@ ACTIONS = (
         "text_groups",
         "v",
         "groups",
-        "Groups: the samples of a prompt as a row, with how many passed (the accuracy, or else the reward, is 1)",
+        "Groups: a prompt as a row, with how many samples passed (accuracy or reward is 1) and the change since before",
         _on(lambda s: s.change(lambda c: c.toggle("groups"))),
         6,
     ),

@@ -11,12 +11,15 @@ from tuimon.rollouts.selection import (
     FILTERS,
     SORTS,
     Group,
+    PromptNumbers,
+    changes,
     comparison,
     counts,
     filtered,
     groups_of,
     numbers_of,
     pass_field,
+    prompt_numbers,
     sorted_by,
     sorted_groups,
 )
@@ -52,6 +55,11 @@ class Choice:
         self.bin: Bin | None = None
         """Range of the rewards that are listed."""
         self.search: Search | None = None
+        self.earlier: PromptNumbers | None = None
+        """Numbers of an earlier step that has prompts of this one."""
+        self.change: dict[str, float] = {}
+        """Change since that step of the share of the samples that passed, or of the mean reward, by prompt."""
+        self.change_is_share = False
         self._test: Callable[[Entry], bool] | None = None
         self._matches: frozenset[tuple[str, object]] | None = None
 
@@ -64,6 +72,19 @@ class Choice:
     def _take_split(self) -> None:
         self.entries = [entry for entry in self.every if entry.split == self.split] or self.every
         self._pass_field = None
+        self.set_earlier(self.earlier)
+
+    def set_earlier(self, earlier: PromptNumbers | None) -> None:
+        """Compare the prompts with those of an earlier step; None: do not."""
+        self.earlier, self.change = earlier, {}
+        if earlier is not None:
+            numbers = zip((entry.prompt for entry in self.entries), numbers_of(self.entries), strict=True)
+            self.change_is_share, self.change = changes(earlier, prompt_numbers(None, numbers))
+
+    @property
+    def shows_change(self) -> bool:
+        """Whether the change of prompts since an earlier step is listed, or orders the list."""
+        return self.mode == GROUPS or self.sort == "|change|"
 
     @property
     def pass_field(self) -> str:
@@ -93,9 +114,12 @@ class Choice:
             listed = [entry for entry in listed if (entry.file, entry.location) in self._matches]
         if self.bin is not None:
             listed = [entry for entry in listed if in_bin(entry, self.bin)]
-        self.listed = sorted_by(listed, self.sort)
-        self.groups = sorted_groups(groups_of(listed, self.pass_field), self.sort) if self.mode == GROUPS else []
+        self.listed = sorted_by(listed, self.sort, self.change)
+        self.groups = self._groups(listed) if self.mode == GROUPS else []
         self.bins = histogram(listed)[::-1] if self.mode == HISTOGRAM else []
+
+    def _groups(self, entries: list[Entry]) -> list[Group]:
+        return sorted_groups(groups_of(entries, self.pass_field), self.sort, self.change)
 
     @property
     def count(self) -> int:
@@ -133,6 +157,19 @@ class Choice:
         """Return the row of a group; 0 if it is not listed."""
         return next((index for index, group in enumerate(self.groups) if group.key == key), 0)
 
+    def index_of_prompt(self, prompt: str, index: int) -> int:
+        """Return the row of a prompt: `index` if it has the prompt, else the first one, or `index` if none has it.
+
+        A group that is open is replaced by that of the prompt if the step does not have it."""
+        if self.only and all(entry.group != self.only for entry in self.entries):
+            self.only = next((entry.group for entry in self.entries if entry.prompt == prompt), self.only)
+            self.update()
+        rows = self.groups if self.mode == GROUPS else self.listed if self.mode == SAMPLES else []
+        firsts = [row.entries[0] if isinstance(row, Group) else row for row in rows]
+        if index < len(firsts) and firsts[index].prompt == prompt:
+            return index
+        return next((row for row, entry in enumerate(firsts) if entry.prompt == prompt), index)
+
     def opposite(self, entry: Entry) -> Entry | None:
         """Return the sample of the same group to compare with: the worst for the best one, else the best; None if the
         group has no other sample."""
@@ -164,7 +201,7 @@ class Choice:
     def next_split(self) -> None:
         """List the entries of the other split."""
         self.split = "validation" if self.split_listed == "train" else "train"
-        self.only, self.bin = "", None
+        self.only, self.bin, self.earlier = "", None, None
         self._take_split()
 
     def open_group(self, key: str) -> None:

@@ -22,6 +22,7 @@ from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 
 _REWARD_WORD = re.compile(r"^(?:rewards?|scores?)[_ ]|[_ ](?:rewards?|scores?)(?:_func)?$")
 _REWARD, _LENGTH, _ADVANTAGE, _GROUP, _COMPONENT = 9, 8, 9, 5, 9
+_STD, _CHANGE = 9, 7
 _WORDS = 24
 """Cells that the first words of a text get before further columns are shown."""
 _BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
@@ -94,29 +95,60 @@ def _marks(entry: Entry) -> str:
     return f" {letters[:3]:<3}"
 
 
-def group_head(width: int, has_passed: bool) -> Row:
-    """Return the column heads of the list of groups. has_passed: whether it is known which samples passed."""
-    passed = f" {'passed':>8}" if has_passed else ""
-    return fit_row(((f" {'mean':>8} {'± std':>8}{passed}  {'rewards':<{_MOST_BARS}}  prompt", Role.MUTED),), width)
+class GroupColumns:
+    """Columns of the list of groups that a width has room for. The prompt gets what is left of it."""
+
+    def __init__(self, choice: Choice, width: int) -> None:
+        self.passed = bool(choice.pass_field)
+        """Whether it is known which samples passed."""
+        self.change = bool(choice.change)
+        self.is_share = choice.change_is_share
+        """Whether the change is that of the share that passed, not that of the mean reward."""
+        self.bars = min(_MOST_BARS, max((len(group.entries) for group in choice.groups), default=1))
+        room = width - 10 - _WORDS - 9 * self.passed - (_CHANGE + 1) * self.change - self.bars - 4
+        self.std = room >= _STD
+
+    def head(self, width: int) -> Row:
+        """Return the column heads."""
+        std = f" {'± std':>{_STD - 1}}" if self.std else ""
+        passed = f" {'passed':>8}" if self.passed else ""
+        change = f" {'change':>{_CHANGE}}" if self.change else ""
+        bars = "rewards" if self.bars >= len("rewards") else ""
+        return fit_row(((f" {'mean':>8}{std}{passed}{change}  {bars:<{self.bars}}  prompt", Role.MUTED),), width)
+
+    def change_text(self, change: float | None) -> str:
+        """Return the change of a group: in percentage points (pp) if it is that of a share."""
+        if change is None:
+            return "-"
+        return f"{round(100 * change):+d} pp" if self.is_share else f"{'+' if change > 0 else ''}{format_value(change)}"
 
 
-def group_row(group: Group, columns: Columns, selected: bool, symbols: Symbols, width: int, has_passed: bool) -> Row:
+def group_row(
+    group: Group,
+    columns: Columns,
+    shown: GroupColumns,
+    change: float | None,
+    selected: bool,
+    symbols: Symbols,
+    width: int,
+) -> Row:
     """Return the row of a group: statistics of its rewards, a bar for each sample, and the prompt."""
     marks = _ASCII_BARS if symbols is Symbols.ASCII else _BARS
     bars = "".join(_bar(entry, columns, marks) for entry in group.entries[:_MOST_BARS])
     if len(group.entries) > _MOST_BARS:
         bars = bars[:-1] + "…"
     role = Role.WARNING if group.is_flat else Role.VALUE
-    return fit_row(
-        (
-            ("▌" if selected else " ", Role.ACCENT),
-            (f"{_number(group.mean):>8} {_number(group.std):>8}", role),
-            (_passed(group.passed, group.judged) if has_passed else "  ", Role.TEXT),
-            (f"{bars:<{_MOST_BARS}}  ", Role.ACCENT),
-            (clean(redacted_text(group.entries[0].prompt_head)), Role.VALUE if selected else Role.TEXT),
-        ),
-        width,
-    )
+    spans: list[Span] = [("▌" if selected else " ", Role.ACCENT), (f"{_number(group.mean):>8}", role)]
+    if shown.std:
+        spans.append((f" {_number(group.std):>{_STD - 1}}", role))
+    if shown.passed:
+        spans.append((f" {_passed(group.passed, group.judged)}", Role.TEXT))
+    if shown.change:
+        sign = Role.MUTED if not change else Role.GOOD if change > 0 else Role.WARNING
+        spans.append((f" {shown.change_text(change):>{_CHANGE}}", sign))
+    prompt = clean(redacted_text(group.entries[0].prompt_head))
+    spans += [(f"  {bars:<{shown.bars}}  ", Role.ACCENT), (prompt, Role.VALUE if selected else Role.TEXT)]
+    return fit_row(spans, width)
 
 
 def bin_head(width: int) -> Row:
@@ -151,7 +183,7 @@ def _bar_value(numbers: StepNumbers, bars: str) -> float:
 
 
 def _passed(passed: int, judged: int) -> str:
-    return f" {f'{passed}/{judged}' if judged else '-':>8}  "
+    return f"{f'{passed}/{judged}' if judged else '-':>8}"
 
 
 def step_row(
@@ -165,7 +197,7 @@ def step_row(
             ("▌" if selected else " ", Role.ACCENT),
             (f"{step:>9} {f'{numbers.count}/{numbers.total}':>11}", Role.VALUE if selected else Role.TEXT),
             (f" {_number(numbers.mean):>8} {_number(numbers.std):>8}", Role.VALUE),
-            (_passed(numbers.passed, numbers.judged if numbers.pass_field == field else 0), Role.TEXT),
+            (f" {_passed(numbers.passed, numbers.judged if numbers.pass_field == field else 0)}  ", Role.TEXT),
             (_length(value, most, width - 52, symbols), Role.ACCENT),
         ),
         width,
@@ -216,9 +248,12 @@ def list_rows(choice: Choice, columns: Columns, shown: range, cursor: int, symbo
     """Return the column heads and the rows of a list."""
     if choice.mode == GROUPS:
         groups = ((choice.groups[index], index == cursor) for index in shown)
-        known = bool(choice.pass_field)
-        rows = (group_row(group, columns, chosen, symbols, width, known) for group, chosen in groups)
-        return [group_head(width, known), *rows]
+        layout, change = GroupColumns(choice, width), choice.change
+        rows = (
+            group_row(group, columns, layout, change.get(group.entries[0].prompt), chosen, symbols, width)
+            for group, chosen in groups
+        )
+        return [layout.head(width), *rows]
     if choice.mode == HISTOGRAM:
         largest, total = max((chosen.count for chosen in choice.bins), default=0), len(choice.listed)
         bins = ((choice.bins[index], index == cursor) for index in shown)

@@ -15,7 +15,7 @@ from tuimon.rollouts.searching import TooSlow
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import Action
-from tuimon.tui.screens.text_choice import STEPS, Choice
+from tuimon.tui.screens.text_choice import GROUPS, STEPS, Choice
 from tuimon.tui.screens.text_pane import difference_rows, sample_rows, wrap_text
 from tuimon.tui.screens.text_widgets import SampleTable, TextPane
 from tuimon.tui.screens.work_screen import WorkScreen
@@ -42,6 +42,7 @@ class TextReader(WorkScreen):
     #texts { width: 1fr; height: 1fr; layout: vertical; }
     #texts.wide { layout: horizontal; }
     #texts.wide SampleTable { width: 45%; height: 1fr; }
+    #texts.groups SampleTable { width: 60%; }
     #texts.wide TextPane { margin-left: 1; }
     #texts SampleTable { height: 40%; width: 1fr; }
     """
@@ -69,6 +70,8 @@ class TextReader(WorkScreen):
         """Why the search of the step was ended early."""
         self.touched = False
         """Whether a sample was chosen in this step; until then a newer step replaces it."""
+        self._followed = ""
+        """Digest of the prompt that stays selected in other steps, or ""."""
         self.fold, self.raw, self.zoomed = 0, False, False
         self.reading = asyncio.Lock()
         self.busy = "looking for texts"
@@ -165,8 +168,13 @@ class TextReader(WorkScreen):
         return min(known, key=lambda other: (abs(other - step), other))
 
     def go_to(self, step: int | None) -> None:
-        """Show the texts of another step, at the same row."""
+        """Show the texts of another step, with the same prompt if a group or a sample was chosen, else at the same
+        row."""
         self.dashboard.want_texts(step)
+        by_prompt = self.choice.mode in (GROUPS, STEPS) and not self._followed
+        if self.entry is not None and (self.touched or by_prompt):
+            self._followed = self.entry.prompt
+        self.choice.earlier = None
         self.step, self.touched = step, False
         self.choice.set_matches(None)
         self._load()
@@ -187,6 +195,8 @@ class TextReader(WorkScreen):
                     entries = await asyncio.to_thread(library.entries, step, progress)
                     self.busy = ""
                     self._indexed(step, entries)
+                    if self._followed and not any(entry.prompt == self._followed for entry in entries):
+                        self.say("This step does not have the prompt")
                     self.loaded()
 
         self.run_worker(work())
@@ -197,6 +207,8 @@ class TextReader(WorkScreen):
     def _indexed(self, step: int | None, entries: list[Entry]) -> None:
         if step == self.step and self.is_attached:
             self.choice.set_entries(entries)
+            if self._followed and not self.touched:
+                self.table.cursor = self.choice.index_of_prompt(self._followed, self.table.cursor)
             self.table.cursor = max(0, min(self.table.cursor, self.choice.count - 1))
             self.chosen()
             self.dashboard.redraw()
@@ -318,6 +330,7 @@ class TextReader(WorkScreen):
     def place(self) -> None:
         """Place the text beside or below the list, or alone."""
         self._both.set_class(self.size.width >= _WIDE, "wide")
+        self._both.set_class(self.size.width >= _WIDE and self.choice.mode == GROUPS, "groups")
         self.table.display = not self.zoomed
         self.call_after_refresh(self.resized)
 
@@ -325,6 +338,7 @@ class TextReader(WorkScreen):
         wide = self.app.size.width >= _WIDE
         if wide != self._both.has_class("wide"):
             self._both.set_class(wide, "wide")
+            self._both.set_class(wide and self.choice.mode == GROUPS, "groups")
             self.call_after_refresh(self.resized)
             return
         self.dashboard.redraw()

@@ -26,6 +26,7 @@ from tuimon.tui.state import ViewState
 if TYPE_CHECKING:
     from tuimon.rollouts.library import Library
     from tuimon.rollouts.overview import StepNumbers
+    from tuimon.rollouts.selection import PromptNumbers
 
 
 _SPLITS = {"train": "training", "validation": "validation"}
@@ -33,6 +34,9 @@ _SPLITS = {"train": "training", "validation": "validation"}
 
 class TextsScreen(TextReader):
     """The texts of the run that is shown, one step at a time."""
+
+    _compared: tuple[int | None, str] = None, ""
+    """Step and split whose prompts were compared last with an earlier step."""
 
     # ------------------------------------------------------------------ keys
 
@@ -71,8 +75,40 @@ class TextsScreen(TextReader):
         apply(self.choice)
         self.choice.update()
         self.table.cursor = self.choice.index(entry)
+        if self._both.has_class("groups") != (self.choice.mode == GROUPS):
+            self.place()
         self.chosen()
+        self.compare_steps()
         self.dashboard.redraw()
+
+    def compare_steps(self) -> None:
+        """Read how often each prompt passed in an earlier step, if the change since then is listed."""
+        library, step, choice = self.library, self.step, self.choice
+        compared = step, choice.split_listed
+        if library is None or step is None or self.busy or not choice.shows_change or compared == self._compared:
+            return
+        self._compared = compared
+        prompts = {entry.prompt for entry in choice.entries}
+
+        def is_wanted() -> bool:
+            return compared == self._compared and step == self.step and self.is_attached
+
+        def read() -> PromptNumbers | None:
+            from tuimon.rollouts.overview import earlier_numbers
+
+            return earlier_numbers(library, step, compared[1], prompts, is_wanted)
+
+        async def work() -> None:
+            async with self.reading:
+                earlier = await asyncio.to_thread(read)
+            if not is_wanted():
+                return
+            if earlier is not None:
+                self.change(lambda choice: choice.set_earlier(earlier))
+            elif choice.sort == "|change|":
+                self.say("No change is known: the steps before do not have these prompts")
+
+        self.run_worker(work())
 
     def enter(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
@@ -261,7 +297,9 @@ class TextsScreen(TextReader):
         self.loaded()
 
     def loaded(self) -> None:
-        """Search the texts of the step."""
+        """Search the texts of the step, and compare its prompts with an earlier one."""
+        self._compared = None, ""
+        self.compare_steps()
         search, library, step = self.choice.search, self.library, self.step
         self.search_problem = ""
         if search is None or library is None:
@@ -320,6 +358,8 @@ class TextsScreen(TextReader):
         field = steps[0].pass_field if steps else choice.pass_field if choice.mode == GROUPS else ""
         if field:
             spans.append((f"  passed: {clean(field, 40)} 1", Role.MUTED))
+        if choice.shows_change and choice.change and choice.earlier is not None:
+            spans.append((f"  change since step {choice.earlier.step}", Role.MUTED))
         spans.append((f"  {choice.sort}", Role.MUTED))
         if choice.filter != "all":
             spans.append((f"  {choice.filter}", Role.ACCENT))
