@@ -11,6 +11,7 @@ from pathlib import Path
 
 from conftest import DATA
 from support.dashboard import opened, text, until
+from support.made_run import runs_of
 from support.programs import write
 
 from tuimon.model.points import Topic
@@ -72,6 +73,12 @@ def test_arguments_hosts_and_versions_that_differ_are_a_section_of_their_own(tmp
         word for facts in logged_by for word in facts["arguments"].split()
     )
     assert [row.split()[0] for row in shown[begin + 1 : end - 1]] == ["arguments"], "everything else is equal"
+
+
+def test_a_metric_that_is_only_infinite_is_shown_as_such() -> None:
+    infinite = {"odd": ([1, 2], [math.inf, -math.inf]), "fine": ([1], [1.0])}
+    rows = comparison_table(runs_of(infinite, infinite), 1.8e9, Symbols.BRAILLE)
+    assert row_of(rows, "odd").split() == ["odd", "-Inf", "-Inf"]
 
 
 def test_two_runs_fit_into_eighty_columns(tmp_path: Path) -> None:

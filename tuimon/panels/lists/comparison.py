@@ -206,7 +206,7 @@ def _cell(own: Level | None, base: Level | None, direction: str, symbols: Symbol
     spans: list[Span] = [(format_value(own.value), Role.VALUE)]
     if math.isfinite(own.error):
         spans.append((f" {_plus_minus(symbols)} {format_value(own.error)}", Role.MUTED))
-    if counted:
+    if counted and own.count:
         spans.append((f", {own.count}", Role.MUTED))
     if base is not None:
         text, role = signed(own.value - base.value, direction)
