@@ -291,6 +291,13 @@ def test_doctor_names_the_sources_of_a_metric(tmp_path: Path) -> None:
     assert "no metric matches speed" in run("doctor", str(tmp_path), "--metric", "speed", expect=2).stderr
 
 
+def test_doctor_names_numbers_that_are_not_read(tmp_path: Path) -> None:
+    lines = [f"step {step}: loss: 0.5 tokens {1000 * step:,}, done\n" for step in range(1, 11)]
+    (tmp_path / "train.log").write_text("".join(lines))
+    text = run("doctor", str(tmp_path)).stdout
+    assert "      not read: `tokens 1,000` (in 10 of 10 lines)\n" in text
+
+
 def test_doctor_lists_read_skipped_and_damaged_files(logs: Path) -> None:
     (logs / "notes.json").write_text('{"a": "b"}')
     os.mkfifo(logs / "training_log.jsonl")

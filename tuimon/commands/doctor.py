@@ -57,6 +57,7 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
     collector = monitor.collector
     partly_read = collector.partly_unreadable or bool(collector.problems)
     damage = {followed.found.stream: followed.damage for followed in collector.followed}
+    not_read = {followed.found.stream: followed.unread for followed in collector.followed}
     files = {followed.found.stream: followed.own_source for followed in collector.followed}
     snapshot = monitor.snapshot()
     unread = not_understood(snapshot, time.time())
@@ -75,6 +76,8 @@ def _print_runs(monitor: LocalMonitor, metrics: set[str]) -> bool:
             print(f"  {state:<12} {clean(source)}  [{clean(info.format)}]  {points} points, {size}{joined}")
             if status and status.message:
                 print(f"      {clean(status.message)}")
+            if example := not_read.get(info.stream):
+                print(f"      not read: {example}")
             for gap in damage.get(info.stream, ()):
                 print(f"      damaged at byte {gap.offset}, {format_bytes(gap.length)}: {gap.reason}; all others read")
             partly_read |= bool(status and (status.damaged or status.state in ("unreadable", "unsupported")))

@@ -82,6 +82,11 @@ class StreamDecoder(Protocol):
         return ""
 
     @property
+    def unread(self) -> str:
+        """Example of numbers in the records that were read that gave no point, for `tuimon doctor`; "" if unknown."""
+        return ""
+
+    @property
     def must_reread(self) -> bool:
         """Whether an earlier `flush` decoded an incomplete record wrongly, so that all items returned so far are void.
 

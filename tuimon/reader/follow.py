@@ -129,6 +129,11 @@ class Followed:
         return [*self._damage.parts, *self._source.damage][:MAX_DAMAGE]
 
     @property
+    def unread(self) -> str:
+        """Example of numbers in lines of metrics that gave no point; "" if there is none."""
+        return self._source.unread if isinstance(self._source, StreamSource) else ""
+
+    @property
     def damaged(self) -> int:
         """Number of damaged parts."""
         return self._damage.count + len(self._source.damage)

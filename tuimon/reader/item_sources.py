@@ -131,6 +131,11 @@ class StreamSource(TailSource):
     def message(self) -> str:
         return super().message or clean(self._decoder.remark)
 
+    @property
+    def unread(self) -> str:
+        """Example of numbers in lines of metrics that gave no point; "" if there is none."""
+        return clean(self._decoder.unread)
+
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         head = self._tail.head
         for chunk in self._tail.read_new(limit):

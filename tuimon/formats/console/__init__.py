@@ -6,6 +6,7 @@ _marks     strings that metric lines contain, and whether a text can hold such a
 _uniform   lines that one statement printed, read with one regular expression
 _patterns  the user's own metric lines, by patterns from the settings
 _tasks     logs into which several tasks write, each with a label before its lines
+_unread    numbers in lines of metrics that gave no point
 _outcome   evidence that the training finished or crashed
 _display   lines as a terminal would show them; _recognise: which files are console text
 """

@@ -37,6 +37,7 @@ from tuimon.formats.console._patterns import pattern_family
 from tuimon.formats.console._recognise import is_console_name, is_text, mentions_training, wants_name
 from tuimon.formats.console._tasks import NUMBER_STARTS, Labels, Task, TaskSink
 from tuimon.formats.console._uniform import UniformLines
+from tuimon.formats.console._unread import UnreadParts
 from tuimon.formats.console.families import Family, Line, Sink, parse_timestamp
 from tuimon.formats.console.families._pairs import FRACTION, contains_a_metric
 from tuimon.model.points import Damage, Item, Points
@@ -84,6 +85,7 @@ class ConsoleDecoder(StreamDecoder):
         self._damage: list[Item] = []
         self._open_blocks = 0
         """Number of readers that await more lines of a block."""
+        self._unread_parts = UnreadParts()
         self._first_unread = ""
         """The first line with a result of training that gave no row, while no line has given one."""
 
@@ -226,6 +228,8 @@ class ConsoleDecoder(StreamDecoder):
                 if task.sink.row_count > rows_before:
                     self._latest_sink = task.sink
                     self._outcome.row_followed(task.sink)
+                    if not (self._unread_parts.is_done or blocks or task.blocks) and used:
+                        self._unread_parts.examine(line, task.sink)
                 if used:
                     break
         if not (used or self._first_unread or self._sink.points.names) and line is not None and ended:
@@ -267,6 +271,10 @@ class ConsoleDecoder(StreamDecoder):
     @property
     def remark(self) -> str:
         return f'"{self._first_unread}" is not understood' if self._first_unread and not self._sink.points.names else ""
+
+    @property
+    def unread(self) -> str:
+        return str(self._unread_parts)
 
     @property
     def must_reread(self) -> bool:

@@ -175,8 +175,10 @@ class Sink:
 
     def _in_first_unit(self, name: str, value: Quantity) -> Pair:
         """Return the number in the first unit of the metric. Without an exact factor it is a metric of its own."""
-        unit = spelled(value.unit)
         first = self._units.get(name)
+        if first == value.unit:
+            return name, value
+        unit = spelled(value.unit)
         if first is None:
             self._units[name] = unit
             self.report_unit(name, unit)

@@ -22,7 +22,7 @@ from math import inf, nan
 
 from tuimon.formats.console.families._values import NUMBER, Pair, Quantity
 
-_UNIT = r"(%|ms|us|s|sec|min|h|[kMGT]i?B|W|[A-Za-z]{1,15}/s(?:ec)?|s/(?:it|iter|step|batch)|TFLOPS|)"
+_UNIT = r"(%|ms|us|s|sec|min|h|[kMGT]i?B|W|[A-Za-z]{1,15}+/s(?:ec)?|s/(?:it|iter|step|batch)|TFLOPS|)"
 _END = (
     r"(?=[\s,;|()\]}]|\.?$|\.\s)"
     r"(?!\s(?-i:[kKMGT])(?:\s{1,4}(?:[A-Za-z(\[]|-\s)|\s{0,4}[,;|)]|\s{0,4}$)|\s?[x*]\s?10(?:\^|\*\*|e))"
@@ -30,7 +30,7 @@ _END = (
 """The end of a number, which no factor follows: "12.3 K tok/s", "1.5 x 10^3"."""
 _SUFFIX = r"(?-i:([kKM]))([A-Za-z]{1,15}/s(?:ec)?)?"
 _UNIT_AFTER = (
-    r"(?:\s([A-Za-z]{1,15}/s(?:ec)?|s/(?:it|iter|step|batch)|(?-i:[kKMGT]i?B|ms|us|s|sec|W)|(?-i:min|h|%)(?!\s?\w))"
+    r"(?:\s([A-Za-z]{1,15}+/s(?:ec)?|s/(?:it|iter|step|batch)|(?-i:[kKMGT]i?B|ms|us|s|sec|W)|(?-i:min|h|%)(?!\s?\w))"
     r"(?=[,;|)\]}]|$|\s{1,4}(?:[^\s\d.+-]|$)))?"
 )
 """A unit after a blank, but not the beginning of the next name ("reward 0.5 min 0.2")."""
