@@ -1,4 +1,4 @@
-"""StepUnit: whether the steps of a log are epochs."""
+"""StepUnit: find out whether the steps of a log are epochs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 class StepUnit:
-    """Tells a log of epochs, whose rows have no other step, from one of steps, independently of the batches.
+    """Finds out whether the rows of a log have an epoch and no other step, whatever batches they come in.
 
     A progress fact names the unit "epoch" once the first row with a step has an epoch only, and "step" if a later row
     has another step.
