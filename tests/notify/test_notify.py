@@ -213,7 +213,7 @@ def test_an_incident_that_gets_more_severe_is_sent_again_once() -> None:
     notifier.close()
     first, second = recorder.sent
     assert "kl has risen to 0.1" in first
-    assert "kl has risen to 1.0" in second
+    assert "kl has risen to 1, 100 times the usual" in second
     assert first.rpartition("since")[2] == second.rpartition("since")[2], "the same incident"
 
 
