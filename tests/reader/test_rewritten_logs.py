@@ -19,7 +19,9 @@ from support.event_points import records, scalar
 from support.live import Held, fresh, held
 
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import LocalMonitor
+from tuimon.panels import metric_panel
 from tuimon.vocabulary import merge_key
 
 METRICS = ["loss", "reward", "kl"]
@@ -138,3 +140,33 @@ def test_a_truncation_is_announced_and_the_run_waits_for_points(tmp_path: Path) 
     snapshot = monitor.snapshot()
     assert len(snapshot.notices) == 1, "a truncation is announced once"
     assert progress_of(snapshot.runs[0], time.time()).state == "running"
+
+
+def test_a_log_that_is_deleted_and_written_anew_says_which_metrics_are_older(tmp_path: Path) -> None:
+    def rows(steps: range, **values: float) -> str:
+        return "".join(json.dumps({"step": step, **values}) + "\n" for step in steps)
+
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(rows(range(1, 16), reward=0.1, kl=0.01, loss=0.5))
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    path.unlink()
+    monitor.update()
+    path.write_text(rows(range(1, 2), reward=0.7, kl=0.03))
+    monitor.update()
+    (run,) = monitor.snapshot().runs
+    assert monitor.snapshot().notices == (), "it was not truncated"
+    assert run.last_step == progress_of(run, time.time()).step == 1
+    notes = {}
+    for metric in ("loss", "reward"):
+        view = metric_panel(metric).view(run, Size(80, 12), 0.0, Symbols.BRAILLE)
+        assert isinstance(view, ChartView)
+        notes[metric] = view.note
+    assert notes == {"loss": "no point since the log began anew", "reward": "15 points superseded"}
+    assert run.curve("loss").steps.tolist() == list(range(1, 16)), "what was read is kept"
+    with path.open("a") as file:
+        file.write(rows(range(2, 3), reward=0.7, kl=0.03, loss=0.4))
+    monitor.update()
+    (run,) = monitor.snapshot().runs
+    assert not run.is_left_behind("loss")
+    assert run.last_step == 2

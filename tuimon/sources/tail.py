@@ -51,6 +51,8 @@ class Tail(FileStatus):
         """Bytes read or skipped."""
         self.shrunk_at = float("nan")
         """Time of change (s since the epoch) at which the file was found to be shorter than what had been read."""
+        self._was_missing = False
+        """Whether the file could not be opened at the last look: it was deleted, and a new one can have its inode."""
         self._by_inode = by_inode
         self._inode: tuple[int, int] | None = None
         self._head = b""
@@ -165,8 +167,9 @@ class Tail(FileStatus):
             or (self._by_inode and self._inode not in (None, inode))
             or os.pread(descriptor, len(self._head), 0) != self._head
         )
-        if status.st_size < self.offset and self._inode == inode:
+        if status.st_size < self.offset and self._inode == inode and not self._was_missing:
             self.shrunk_at = status.st_mtime
+        self._was_missing = False
         self._inode = inode
         if restarted:
             self._forget()
@@ -209,4 +212,4 @@ class Tail(FileStatus):
 
     def _failed(self, error: OSError) -> None:
         super()._failed(error)
-        self._settled = None
+        self._settled, self._was_missing = None, True

@@ -30,6 +30,8 @@ _BUSIEST = 12
 """Number of metrics from which the first step of a run is determined."""
 _NEAR = 0.2
 """Sources without a common metric are taken to count alike if their last steps differ at most by this fraction."""
+_OFTEN = 4
+"""A metric is logged often if it has at least one in this many of the points of the metric with most points."""
 _BEGINS_LATE = 2
 """A run has relative steps if its first step is more than this many strides from 0."""
 
@@ -186,11 +188,48 @@ class Run:
         series_groups = groups.group[groups.metric[series]]
         most = np.zeros(len(groups.ranks), np.int64)
         np.maximum.at(most, series_groups, lengths[series])
-        often = lengths[series] * 4 >= most[series_groups]
+        often = lengths[series] * _OFTEN >= most[series_groups]
+        series, series_groups = series[often], series_groups[often]
         steps = self._of_series(self._table.last_steps, self._index.preview_steps)[series]
-        last = np.full(len(groups.ranks), np.iinfo(np.int64).min)
-        np.maximum.at(last, series_groups[often], steps[often])
-        return {group: int(last[group]) for group in distinct(series_groups).tolist()}
+        last: dict[int, int] = {}
+        for group in distinct(series_groups).tolist():
+            members = series_groups == group
+            last[group] = self._newest_step(series[members], steps[members])
+        return last
+
+    def _newest_step(self, series: Indices, steps: Steps) -> int:
+        """Return the largest of the last steps of some series that have a point since their stream began anew; of all
+        series if none has."""
+        highest = int(steps.max())
+        if any(map(self._is_current, series[steps == highest].tolist())):
+            return highest
+        current = [
+            step for number, step in zip(series.tolist(), steps.tolist(), strict=True) if self._is_current(number)
+        ]
+        return max(current, default=highest)
+
+    def _is_current(self, number: int) -> bool:
+        """Return whether a series has a point since the last segment start in its stream."""
+        index = self._index
+        view = self.streams[int(index.positions[number])]
+        return bool(index.previewed[number]) or index.series[number].cuts_seen >= view.cut_count
+
+    def is_left_behind(self, metric: str) -> bool:
+        """Return whether a metric of the run has no point since its log began anew, unlike others that are logged as
+        often."""
+        try:
+            best = next(iter(self._builder.ranked(self._entry(metric))), None)
+        except KeyError:
+            return False
+        if best is None or not best.series or best.previews:
+            return False
+        position, series = best.series[-1]
+        view = self.streams[position]
+        if series.cuts_seen >= view.cut_count:
+            return False
+        others = [other for other in list(view.data.series.values()) if other.cuts_seen >= view.cut_count]
+        length = self._table.length(series.id)
+        return any(self._table.length(other.id) <= _OFTEN * length for other in others)
 
     # Metrics
 
