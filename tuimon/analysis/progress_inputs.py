@@ -18,7 +18,6 @@ from tuimon.analysis.log_files import (
     is_deleted,
     last_growth_seen,
     tracker_end,
-    truncated_at,
     unread_reason,
     unread_whole,
     writer_of,
@@ -132,7 +131,6 @@ def progress_inputs(run: Run) -> ProgressInputs:
         input_ended=run.latest_fact(Topic.INPUT) is not None,
         **writer_of(run),
         deleted=is_deleted(run),
-        truncated=truncated_at(run),
         copied=is_copied(run),
         unclosed=tracker_end(run, state),
         unread=unread_reason(run),
@@ -354,7 +352,7 @@ def _step_name(run: Run, busiest: Sequence[str]) -> str:
     units = {source: unit for source, fact in run.facts_by_source(Topic.PROGRESS) if (unit := fact.value.get("unit"))}
     if not units or not busiest or "epoch" in run.metrics:
         return "step"
-    return "epoch" if units.get(run.curve(busiest[0]).sources[0]) == "epoch" else "step"
+    return "epoch" if [units.get(source) for source in run.curve(busiest[0]).sources[:1]] == ["epoch"] else "step"
 
 
 def _configured_total(config: Mapping[str, Any]) -> int | None:

@@ -1,4 +1,4 @@
-"""StepUnit: find out whether the steps of a log are epochs."""
+"""StepUnit: whether the steps of a log are epochs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Mask = npt.NDArray[np.bool_]
 
 
 class StepUnit:
-    """Finds out whether the rows of a log have an epoch and no other step, whatever batches they come in.
+    """Unit of the steps of one log, decided row by row and so independently of the batches.
 
     A progress fact names the unit "epoch" once the first row with a step has an epoch only, and "step" if a later row
     has another step.
