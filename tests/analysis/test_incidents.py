@@ -31,7 +31,7 @@ RULES: tuple[Rule, ...] = (
     AgainstStart(1.5, 1.2, baseline=20, skip=5),
     AgainstStart(1.5, 1.2, falls=True),
     AgainstSettled(1.3, 1.1, spread=2.0, floor=0.5),
-    AgainstSettled(1.3, 1.1, spread=2.0, falls=True),
+    AgainstSettled(1.3, 1.1, spread=2.0, blocks=8, falls=True),
     FromBest(0.5, 0.3, rises=True),
     FromBest(0.5, 0.3, rises=False),
     Stuck(30, rises=True),
@@ -127,15 +127,16 @@ def test_usual_level_is_that_of_up_to_eight_whole_blocks_before(begin: int) -> N
         assert result.latest[row - begin] == pytest.approx(middles[-1])
 
 
+@pytest.mark.parametrize("blocks", [4, 8])
 @pytest.mark.parametrize("begin", [0, 17, 64, 150, 399])
-def test_settled_level_is_that_of_four_whole_blocks_that_differ_little(begin: int) -> None:
+def test_settled_level_is_that_of_whole_blocks_that_differ_little(begin: int, blocks: int) -> None:
     values = walk(3, 400)
-    result = settled(values, begin, 1.3)
+    result = settled(values, begin, 1.5, blocks)
     for row in range(begin, 400):
-        middles = [np.median(values[16 * n : 16 * n + 16]) for n in range(row // 16 - 4, row // 16) if n >= 0]
-        expected = np.median(middles) if len(middles) == 4 and max(middles) <= 1.3 * min(middles) else np.nan
+        middles = [np.median(values[16 * n : 16 * n + 16]) for n in range(row // 16 - blocks, row // 16) if n >= 0]
+        expected = np.median(middles) if len(middles) == blocks and max(middles) <= 1.5 * min(middles) else np.nan
         np.testing.assert_allclose(result[row - begin], expected)
-    assert np.isfinite(result).any() or begin == 399
+    assert np.isfinite(settled(values, 0, 1.5, blocks)).any()
 
 
 def test_medians_of_segments_exclude_values_that_are_not_finite() -> None:

@@ -163,6 +163,7 @@ class AgainstSettled(Struct, frozen=True):
     high: float
     low: float
     spread: float
+    blocks: int = 4
     least: float = 0.0
     floor: float = 0.0
     falls: bool = False
@@ -171,7 +172,7 @@ class AgainstSettled(Struct, frozen=True):
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         first, last = begin // 2, (len(values) - 1) // 2
-        levels = settled(values[: last + 1], first, self.spread)
+        levels = settled(values[: last + 1], first, self.spread, self.blocks)
         return self._scores(values, begin, levels[np.arange(begin, len(values)) // 2 - first]), None
 
     def active_scores(self, values: Floats, begin: int, first: int) -> Floats:
@@ -179,7 +180,7 @@ class AgainstSettled(Struct, frozen=True):
 
     def level(self, values: Floats, row: int) -> float:
         """Return the level with which a row is compared; NaN if the values have not settled before."""
-        return float(settled(values[: row // 2 + 1], row // 2, self.spread)[0])
+        return float(settled(values[: row // 2 + 1], row // 2, self.spread, self.blocks)[0])
 
     def _scores(self, values: Floats, begin: int, levels: Floats) -> Floats:
         now = median_of_nine(values, begin)

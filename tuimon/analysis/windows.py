@@ -19,8 +19,6 @@ BLOCK = 16
 BLOCKS = 8
 """Blocks from which the usual level is computed."""
 _FEWEST_BLOCKS = 2
-_SETTLED_BLOCKS = 4
-"""Blocks in which a settled level has lasted."""
 _NETWORK = (
     (1, 2), (4, 5), (7, 8), (0, 1), (3, 4), (6, 7), (1, 2), (4, 5), (7, 8), (0, 3),
     (5, 8), (4, 7), (3, 6), (1, 4), (2, 5), (4, 7), (4, 2), (6, 4), (4, 2),
@@ -77,21 +75,21 @@ def usual_at(values: Floats, row: int) -> tuple[float, float]:
     return float(result.level[0]), float(result.noise[0])
 
 
-def settled(values: Floats, begin: int, spread: float) -> Floats:
+def settled(values: Floats, begin: int, spread: float, blocks: int) -> Floats:
     """Return the settled level at the rows from `begin` on; NaN where the values have not settled.
 
-    It is the median of the medians of the four whole blocks of 16 before the block of the row, of which the highest is
-    at most `spread` times the lowest.
+    It is the median of the medians of the `blocks` whole blocks of 16 before the block of the row (an even number), of
+    which the highest is at most `spread` times the lowest.
     """
     count = len(values) - begin
     if count <= 0:
         return np.empty(0)
     first, last = begin // BLOCK, (len(values) - 1) // BLOCK
-    lead = max(0, first - _SETTLED_BLOCKS)
+    lead = max(0, first - blocks)
     levels = np.full(last - first + 1, np.nan)
-    if last - lead >= _SETTLED_BLOCKS:
+    if last - lead >= blocks:
         middles = _middle(np.sort(values[lead * BLOCK : last * BLOCK].reshape(-1, BLOCK), axis=1))
-        ordered = np.sort(np.lib.stride_tricks.sliding_window_view(middles, _SETTLED_BLOCKS), axis=1)
+        ordered = np.sort(np.lib.stride_tricks.sliding_window_view(middles, blocks), axis=1)
         levels[-len(ordered) :] = np.where(ordered[:, -1] <= spread * ordered[:, 0], _middle(ordered), np.nan)
     return levels[np.arange(begin, len(values)) // BLOCK - first]
 

@@ -56,7 +56,7 @@ class KlRunaway(Struct, frozen=True):
     def check(self, run: Run) -> Iterator[Alert]:
         threshold = Threshold(self.limit, self.limit * 0.8, 5, 10)
         runaway = Runaway(6.0, self.ratio, self.sudden, self.floor, _SKIP)
-        growth = AgainstSettled(self.growth, self.growth / 2, _SPREAD, self.floor / 100, self.floor)
+        growth = AgainstSettled(self.growth, self.growth / 2, _SPREAD, least=self.floor / 100, floor=self.floor)
         for curve in curves(run, "kl.ref"):
             changes: list[tuple[Incident, float | None]] = [(i, None) for i in incidents(curve, threshold)]
             changes += [(i, usual_level(curve, i.first)[0]) for i in incidents(curve, runaway)]
