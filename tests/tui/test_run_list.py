@@ -171,6 +171,7 @@ async def test_hidden_and_pinned(runs: Path) -> None:
         await until(app, pilot, lambda s: "No run is hidden" in s)
         await pilot.press("G", "H")
         await until(app, pilot, lambda s: order(app) == ["c_lr3", "a_lr1"] and "1 hidden" in s)
+        assert "b_lr2 is hidden, also next time: U lists it, then H on it shows it again" in text(app)
         await pilot.press("U")
         await until(app, pilot, lambda s: order(app) == ["c_lr3", "a_lr1", "b_lr2"])
         await pilot.press("G", "H", "U")

@@ -86,7 +86,10 @@ def _hide(app: Dashboard) -> None:
     if run is not None:
         app.state.runs = app.state.runs.toggled("hidden", run.path)
         hidden = run.path in app.state.runs.hidden
-        app.say(f"{clean(run.name)} is {'hidden; U also lists hidden runs' if hidden else 'listed again'}")
+        if hidden and not app.state.runs.show_hidden:
+            app.say(f"{clean(run.name)} is hidden, also next time: U lists it, then H on it shows it again")
+        else:
+            app.say(f"{clean(run.name)} is {'hidden; H again shows it' if hidden else 'shown again'}")
 
 
 def _show_hidden(app: Dashboard) -> None:
@@ -156,7 +159,15 @@ ACTIONS = (
     _action("run_fold_all", "F", "fold all", "Fold every group; if any is folded: unfold all", _fold_all),
     _action("run_reverse", "R", "flip", "Reverse the order", _reverse, footer=13),
     _action("run_pin", "P", "pin", "Keep the run at the top; again: undo", _pin, footer=11),
-    _action("run_hide", "H", "hide", "Hide the run; again: list it", _hide, footer=12, also="remove"),
+    _action(
+        "run_hide",
+        "H",
+        "hide",
+        "Hide the run, also next time; U lists it, and H on it shows it again",
+        _hide,
+        footer=12,
+        also="remove",
+    ),
     _action("run_show_hidden", "U", "unhide", "Also list hidden runs; again: undo", _show_hidden),
     _action("run_mark_all", "A", "mark all", "Mark every listed run; if any is marked: unmark all", _mark_all),
     _action("run_up", "up,k", "up", "Select the run above", move(-1)),
