@@ -27,3 +27,22 @@ from tuimon.sources.run_names import run_names
 def test_a_name_says_which_run_it_is(path: str, name: str) -> None:
     assert run_names([path], {}, {path: "/data/grpo" if path.startswith("/data") else "/s"}) == {path: name}
     assert run_names([path], {path: "known"}) == {path: "known"}
+
+
+@pytest.mark.parametrize(
+    ("roots", "names"),
+    [
+        (["/s/own/console"], ["own/console"]),
+        (["/s/own/eval"], ["own/eval"]),
+        (["/s/own/run"], ["own"]),
+        (["/s/own/console", "/s/own/keras"], ["own/console", "keras"]),
+        (["/s/a/tensorboard", "/s/b/tensorboard"], ["a", "b"]),
+        (["/logs"], ["logs"]),
+    ],
+)
+def test_a_given_directory_keeps_its_name(roots: list[str], names: list[str]) -> None:
+    assert [*run_names(roots, {}, {root: root for root in roots}).values()] == names
+
+
+def test_a_directory_below_the_given_one_is_named_by_its_parent() -> None:
+    assert run_names(["/s/own/console"], {}, {"/s/own/console": "/s"}) == {"/s/own/console": "own"}

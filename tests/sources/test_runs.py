@@ -246,7 +246,7 @@ def test_files_named_as_separate_runs() -> None:
 def test_the_given_path_is_a_file_or_a_facet() -> None:
     root = f"{ROOT}/run/tensorboard"
     (run,) = group([EVENTS], root=root)
-    assert (run.path, run.name, run.members[0].source) == (root, "project", ".")
+    assert (run.path, run.name, run.members[0].source) == (root, "project/tensorboard", ".")
     (run,) = group(["a.jsonl"], roots=[f"{ROOT}/a.jsonl"])
     assert (run.path, run.members[0].source) == (ROOT, "a.jsonl")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -15,10 +16,16 @@ def run_names(
     """A unique name for each path: the shortest tail of the path that is descriptive and unique.
 
     For example "grpo-1.5b" for …/logs/grpo-1.5b, "agentic_sokoban/20261121-014812". known: existing names by path;
-    they are kept. roots: the given path that each path is below.
+    they are kept. roots: the given path that each path is below. A run at a given path keeps the name of its directory,
+    such as "sweep/console", unless several given paths end with it (a/tensorboard and b/tensorboard).
     """
     names = {path: known[path] for path in paths if path in known}
-    candidates = {path: _candidates(path, roots.get(path, "")) for path in paths if path not in known}
+    ends = Counter(posixpath.basename(root) for root in {*roots.values()})
+    candidates = {
+        path: _candidates(path, roots.get(path, ""), ends[posixpath.basename(path)] == 1)
+        for path in paths
+        if path not in known
+    }
     levels = dict.fromkeys(candidates, 0)
     while True:
         chosen = {path: candidates[path][level] for path, level in levels.items()}
@@ -30,8 +37,10 @@ def run_names(
             levels[path] += 1
 
 
-def _candidates(path: str, root: str) -> list[str]:
-    """Possible names, from the shortest descriptive tail to the whole path."""
+def _candidates(path: str, root: str, keeps_end: bool) -> list[str]:
+    """Possible names, from the shortest descriptive tail to the whole path.
+
+    keeps_end: keep the last component of `path` if that is the given path."""
     parts = [part for part in path.split("/") if part]
     descriptive = [index for index, part in enumerate(parts) if not layout.is_generic(part)]
     starts = descriptive[::-1] or [max(0, len(parts) - 1)]
@@ -46,4 +55,11 @@ def _candidates(path: str, root: str) -> list[str]:
     for start in starts:
         names.append("/".join(part for part in parts[start:] if not layout.is_generic(part)) or "/".join(parts[start:]))
         names.append("/".join(parts[start:]))
+    if keeps_end and path == root and starts[0] < len(parts) - 1 and _is_kind(parts[-1]):
+        names.insert(0, f"{names[0]}/{parts[-1]}")
     return [*names, path]
+
+
+def _is_kind(name: str) -> bool:
+    """Is it the name of a kind of output or of a part of a run, which a user may also choose for a run?"""
+    return layout.is_facet(name) or layout.is_role(name)
