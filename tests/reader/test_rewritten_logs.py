@@ -162,7 +162,7 @@ def test_a_log_that_is_deleted_and_written_anew_says_which_metrics_are_older(tmp
         view = metric_panel(metric).view(run, Size(80, 12), 0.0, Symbols.BRAILLE)
         assert isinstance(view, ChartView)
         notes[metric] = view.note
-    assert notes == {"loss": "no point since the log began anew", "reward": "15 points superseded"}
+    assert notes == {"loss": "no point since the restart", "reward": "15 points superseded"}
     assert run.curve("loss").steps.tolist() == list(range(1, 16)), "what was read is kept"
     with path.open("a") as file:
         file.write(rows(range(2, 3), reward=0.7, kl=0.03, loss=0.4))

@@ -175,7 +175,7 @@ def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinnin
     parts = [*_disagreement(curves, factors), *nonfinite_counts(curves)]
     parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
     if any(run.is_left_behind(curve.metric) for curve in curves):
-        parts.append("no point since the log began anew")
+        parts.append("no point since the restart")
     parts += _filled(max(curves, key=lambda curve: curve.filled))
     parts += thinning
     if left:
