@@ -108,7 +108,7 @@ def test_a_table_of_epochs_is_counted_in_epochs(tmp_path: Path) -> None:
     assert "epoch 7" in heads
     assert "min @ epoch" in heads
     messages = [alert.message for alert in Checker().check(run)]
-    assert any("rises from" in message and "at epoch 12 to" in message for message in messages)
+    assert any("val_loss has risen by 1.458 since epoch 12: from" in message for message in messages)
     assert not any("step" in message for message in messages)
     summary = "\n".join(as_text(snapshot, START))
     assert "epoch       39" in summary

@@ -51,7 +51,7 @@ def test_a_run_with_nan_exits_with_4_and_the_reason() -> None:
 
 def test_nan_in_one_of_several_tables_is_that_of_its_run() -> None:
     done = run("check", str(DATA / "csv" / "keras"), expect=4)
-    assert "critical  training_nan.csv: loss is NaN since step 3 (1 NaN of 4 points)" in done.stdout
+    assert "critical  training_nan.csv: loss is NaN since epoch 3 (1 NaN of 4 points)" in done.stdout
 
 
 @pytest.mark.parametrize("name", HEALTHY)

@@ -83,7 +83,7 @@ def test_a_file_that_cannot_be_finished_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["summary", "export", "report", "doctor", "compare", "at"])
 def test_a_full_disk_at_standard_output_is_reported(command: str) -> None:
-    options = {"at": ["--step", "3"], "compare": [str(DATA / "exports" / "qwen3vl_dpo")]}.get(command, [])
+    options = {"at": ["--step", "30"], "compare": [str(DATA / "exports" / "qwen3vl_dpo")]}.get(command, [])
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*TUIMON, command, str(DATA / "exports" / "qwen3vl_grpo"), *options],
