@@ -76,16 +76,17 @@ async def test_nan_is_marked_counted_and_raises_an_alert(log: Path) -> None:
         assert "step 20" in shown.splitlines()[-2]
 
 
-async def test_the_step_of_an_alert_comes_first_where_the_line_is_short(tmp_path: Path) -> None:
+@pytest.mark.parametrize("unit", ["step", "epoch"])
+async def test_the_step_of_an_alert_comes_first_where_the_line_is_short(tmp_path: Path, unit: str) -> None:
     values = [0.01 + 0.001 * (step % 3) for step in range(600)] + [0.01 * 1.02**step for step in range(300)]
-    lines = (json.dumps({"step": step, "train/kl": value}) + "\n" for step, value in enumerate(values))
+    lines = (json.dumps({unit: step, "train/kl": value}) + "\n" for step, value in enumerate(values))
     (tmp_path / "metrics.jsonl").write_text("".join(lines))
     for width in (80, 120):
         async with opened(tmp_path, (width, 24)) as (app, pilot):
             shown = await until(app, pilot, lambda s: "train/kl has risen to " in s.splitlines()[-2])
             (alert,) = app.snapshot.alerts
-            assert f"since step {alert.step}" in shown.splitlines()[-2]
-            assert (f"since step {alert.step}: train/kl has" in shown) == (width == 80)
+            assert f"since {unit} {alert.step}" in shown.splitlines()[-2]
+            assert (f"since {unit} {alert.step}: train/kl has" in shown) == (width == 80)
 
 
 async def test_zoom_help_filter_metrics_and_back(log: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 
@@ -122,9 +123,9 @@ def _alert(alerts: Sequence[Alert], width: int) -> Row:
     mark = _MARK[worst.severity]
     head = f" {mark} " if len(counted) == 1 else f" {mark} {len(counted)} alerts: "
     message, room = clean(worst.message), width - cell_width(head) - len(_KEYS)
-    text, when, more = message.partition(f" since step {worst.step}")
-    if when and cell_width(text + when) > room:
-        message = f"{when.lstrip()}: {text.rstrip(',')}{more}"
+    since = re.search(rf" since (?:step|epoch) {worst.step}(?!\d)", message)
+    if since is not None and cell_width(message[: since.end()]) > room:
+        message = f"{since[0].lstrip()}: {message[: since.start()].rstrip(',')}{message[since.end() :]}"
     return _with_keys(head, message, _SEVERITY[worst.severity], width)
 
 
@@ -193,10 +194,9 @@ class KeyBar(Line):
         over: int = 0,
         texts: bool = True,
     ) -> None:
-        """run_number: position among several runs; "" if there is one run. axis: name of the x axis. step_name:
-        what the steps count. typing: whether the filter line is open, so that the filter need not be shown here.
-
-        over: number of overlaid lines. texts: whether the run has generated texts.
+        """run_number: position among several runs; "" if there is one run. axis: name of the x axis. step_name: what
+        the steps count. typing: whether the filter line is open, so that the filter need not be shown here. over:
+        number of overlaid lines. texts: whether the run has generated texts.
         """
         place: list[Span] = []
         if state.query and not typing:
