@@ -345,6 +345,8 @@ def test_slow_step_but_not_recurring_checkpoints() -> None:
     alert = only(run_of(time__step=times), "step_outlier")
     usual = np.median([np.median(times[start : start + 16]) for start in range(16, 144, 16)])
     assert alert.message == f"time/step was 300 s, {300 / usual:.3g} times the usual {usual:.4g} s, at step 1510"
+    (slow,) = check(store_of({"elapsed time per iteration (ms)": (1000 * times).tolist()}).snapshot().runs[0])
+    assert f" was 300 s, {300 / usual:.3g} times the usual {usual:.4g} s, at step 1510" in slow.message
     times = noisy(20.0, 300)
     times[24::25] = 120.0
     assert len([alert for alert in check(run_of(time__step=times)) if alert.rule == "step_outlier"]) <= 1
@@ -466,6 +468,12 @@ def test_slow_memory_leak_in_a_long_run(rate: float, onset: int, count: int) -> 
     said = re.search(r"grows by ([\d.]+) GB per (\d+) steps", alert.message)
     assert said is not None, alert.message
     assert float(said[1]) / int(said[2]) == pytest.approx(rate / 10, rel=0.1)
+
+
+def test_memory_leak_that_begins_at_0() -> None:
+    held = np.concatenate((np.zeros(300), 0.02 * np.arange(900)))
+    alert = only(run_of(gpu_memory_allocated_gb=held), "memory_creep")
+    assert alert.message == "gpu_memory_allocated_gb grows by 0.2 GB per 100 steps since step 3010: from 0 to 17.98 GB"
 
 
 def test_memory_leak_on_a_device_of_known_size() -> None:

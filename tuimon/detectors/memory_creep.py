@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import inf, isfinite
 
 from msgspec import Struct
 
@@ -43,7 +44,7 @@ from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify, memory_of
 
 _MAX_SERIES = 64
-"""Series of a kind that are examined."""
+"""Maximum number of series of a kind that are examined."""
 _HINT = "something accumulates from step to step: tensors with their graphs, caches, fragmentation"
 _GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
 _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
@@ -68,7 +69,7 @@ class MemoryCreep(Struct, frozen=True):
                 yield self._alert(run, kind, growing)
 
     def _growing(self, curve: Curve) -> _Growing | None:
-        """Return the growth in the shortest window in which the series grows, else in which it grew; else None."""
+        """Return the growth in the shortest window in which the series grows now, else in which it grew; else None."""
         last: _Growing | None = None
         for window, block, fewest in _WINDOWS:
             rule = Creep(
@@ -83,9 +84,7 @@ class MemoryCreep(Struct, frozen=True):
 
     def _alert(self, run: Run, kind: str, growing: list[_Growing]) -> Alert:
         sizes = {own.curve.metric: size for own in growing if (size := _size(run, own.curve.metric))}
-        own = max(
-            growing, key=lambda own: (own.incident.cleared is None, own.curve.metric in sizes, own.now / own.before)
-        )
+        own = max(growing, key=lambda own: (own.incident.cleared is None, own.curve.metric in sizes, own.factor))
         incident, unit = own.incident, _unit(own.curve.metric)
         full = ""
         if incident.cleared is None and (size := sizes.get(own.curve.metric)):
@@ -94,12 +93,12 @@ class MemoryCreep(Struct, frozen=True):
             if forecast is not None and (left is None or forecast.soonest <= left):
                 full = f", full in {forecast_text(forecast)}"
         responses = 0.0 if kind == "CPU" else _response_growth(run, own)
-        longer = f", with responses {percent(responses - 1)} longer" if responses >= own.now / own.before else ""
+        longer = f", with responses {percent(responses - 1)} longer" if responses >= own.factor else ""
         others = f" (and {len(growing) - 1} more {kind} series)" if len(growing) > 1 else ""
         message = (
             f"{own.curve.metric} {verb(incident, 'grows', 'grew')} by {own.rate(unit)}"
             f" {when(own.curve, own.from_onset)}{full}: from {number(own.before)} to"
-            f" {number(own.now)} {unit}, {percent(own.now / own.before - 1)}{longer}{others}"
+            f" {number(own.now)} {unit}{f', {percent(own.factor - 1)}' if isfinite(own.factor) else ''}{longer}{others}"
         )
         severity = "info" if longer else "warning"
         return alert_as_worded(run, own.curve, own.from_onset, self.id, severity, message, _HINT)
@@ -127,8 +126,13 @@ class _Growing(Struct, frozen=True):
         """Last value of the incident, as logged."""
         return last_finite(self.curve, self.incident.last)
 
+    @property
+    def factor(self) -> float:
+        """The last value divided by that at the onset; infinity if that is 0."""
+        return self.now / self.before if self.before else inf
+
     def rate(self, unit: str) -> str:
-        """Return the growth in a number of steps in which it amounts to something: "5.1 GB per 100 steps"."""
+        """Return the growth in the first power of ten of steps (from 100 on) in which it is at least 0.1."""
         steps = int(self.curve.steps[self.incident.last]) - int(self.curve.steps[self.onset])
         count = 100
         while count < steps and count * (self.now - self.before) < 0.1 * steps:

@@ -9,6 +9,7 @@ Source: ours (no tool known to us reports this).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import nan
 
 from msgspec import Struct
 
@@ -63,9 +64,9 @@ class StepDrift(Struct, frozen=True):
 
 
 def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) -> str:
-    """Return "; gen takes 24.1 s, at first 12 s (+101 %)" of the phase that grew most.
+    """Return words about the phase that grew most, such as "; gen takes 24.1 s, at first 12 s (+101 %)".
 
-    "" if no phase has half of the increase, which is `seconds`.
+    "" if no phase has half of the increase of the step time, which is `seconds`.
     """
     most, text = 0.5 * seconds, ""
     for timer in timer_tree(tuple(metrics_of(run, "time.phase", all_names=True))):
@@ -80,12 +81,12 @@ def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) ->
 
 
 def _response_growth(run: Run, curve: Curve, incident: Incident) -> float:
-    """Return the response length at the incident relative to that of the first steps; NaN if it is not logged."""
+    """Return the response length at the incident relative to that of the first steps; NaN if that is unknown or 0."""
     for lengths in curves(run, "length.response"):
         if classify(lengths.metric).unit != "steps":
             before, now = _levels(lengths, curve, incident)
-            return now / before
-    return float("nan")
+            return now / before if before > 0 else nan
+    return nan
 
 
 def _levels(other: Curve, curve: Curve, incident: Incident) -> tuple[float, float]:

@@ -48,12 +48,12 @@ class StepOutlier(Struct, frozen=True):
     def check(self, run: Run) -> Iterator[Alert]:
         rule = _UnprecedentedSpike(self.deviations, self.ratio, clear_after=1)
         for curve in curves(run, "time.step"):
-            unit = meaning_of(run, curve.metric).unit
+            meaning = meaning_of(run, curve.metric)
             for incident in incidents(curve, rule):
                 duration, _ = extreme(curve, incident)
                 usual, _ = usual_level(curve, incident.first)
-                times = f"{duration / usual:.3g} times the usual {number(usual)} {unit}"
-                message = f"{curve.metric} was {number(duration)} {unit}, {times},"
+                now, before = (f"{number(value * meaning.scale)} {meaning.unit}" for value in (duration, usual))
+                message = f"{curve.metric} was {now}, {duration / usual:.3g} times the usual {before},"
                 yield alert(run, curve, incident, self.id, "info", message, _HINT)
 
 
