@@ -1,6 +1,7 @@
 """The point from which a level grows, or at which it changes, by least squares.
 
 hinge()             a level and a rising line that meet
+bend()              two lines that meet, the second of which rises more
 split()             two levels
 sudden_change()     two levels, if the values are level before and after the change
 """
@@ -57,6 +58,19 @@ def hinge(values: Floats) -> int:
     errors = values - values[-1] - (fitted.mean() + slope * (np.arange(len(values)) - skip - middle))
     on_line = np.abs(errors[:skip]) <= 4 * max(float(errors[skip:].std()), slope)
     return skip - int(np.argmin(on_line[::-1])) if not on_line.all() else 0
+
+
+def bend(positions: Floats, values: Floats) -> int:
+    """Return the index at which two lines that meet there fit the values best; the second one is the steeper.
+
+    The first and the last two values are not candidates, so that at least 5 are needed. positions: x of each value.
+    """
+    candidates = positions[2:-2]
+    ramps = np.maximum(positions - candidates[:, None], 0.0)
+    line, _ = np.linalg.qr(np.stack((np.ones(len(positions)), positions - positions[0]), axis=1))
+    ramps -= (ramps @ line) @ line.T
+    fits = np.maximum(ramps @ values, 0.0) ** 2 / (ramps**2).sum(axis=1)
+    return int(np.argmax(fits)) + 2
 
 
 def split(values: Floats) -> int:

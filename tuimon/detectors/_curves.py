@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tuimon.analysis.incidents import Incident, Incidents, Rule
-from tuimon.analysis.onset import hinge, split
+from tuimon.analysis.onset import bend, hinge, split
 from tuimon.analysis.rules import AgainstSettled, AgainstStart, Runaway
 from tuimon.analysis.windows import NINE, median_of_nine, usual_at
 from tuimon.model.alerts import Alert
@@ -27,9 +27,9 @@ CHECKED_PANELS = frozenset({"reward", "success", "loss", "kl", "policy", "length
 _LEVEL_POINTS = 16
 """Points of the median that is the level before or after an incident."""
 _ONSET_POINTS = 128
-"""Points among which the onset of a change is looked for."""
+"""Maximum number of medians of nine in which the onset of a change from a settled level is searched."""
 _GROWTH_POINTS = 640
-"""Maximum number of points, means of neighbouring ones, from which an onset is found."""
+"""Maximum number of means of neighbouring points in which the onset of growth is searched."""
 _MAX_RESULTS = 1024
 """Cached results of one column."""
 
@@ -99,7 +99,7 @@ def alert(run: Run, curve: Curve, incident: Incident, rule: str, severity: str, 
 def alert_as_worded(
     run: Run, curve: Curve, incident: Incident, rule: str, severity: str, message: str, hint: str = ""
 ) -> Alert:
-    """Build the alert of an incident with a message that contains its steps already."""
+    """Build the alert of an incident with this message, which contains the steps already."""
     until = int(curve.steps[incident.last]) if incident.cleared is not None else None
     return Alert(rule, severity, run.id, curve.metric, int(curve.steps[incident.first]), message, hint, until)
 
@@ -210,17 +210,15 @@ def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incid
 def changes_from_settled(curve: Curve, rule: AgainstSettled) -> Iterator[tuple[Incident, float]]:
     """Yield (incident from its onset on, settled level before it)."""
     for incident in incidents(curve, rule):
-        begin, level = _cached(
-            _cache_of(curve), ("onset", rule, incident.first), partial(_onset, curve, incident, rule)
-        )
+        begin, level = _cached(_cache_of(curve), ("bend", rule, incident.first), partial(_bend, curve, incident, rule))
         yield incident._replace(first=begin), level
 
 
-def _onset(curve: Curve, incident: Incident, rule: AgainstSettled) -> tuple[int, float]:
+def _bend(curve: Curve, incident: Incident, rule: AgainstSettled) -> tuple[int, float]:
     """Return (row of the onset of an incident, settled level before it).
 
-    The onset is the bend of the two lines that fit the medians of nine best, from the row of the level to that which
-    raised the incident. A rise is fitted in the logarithm, because it has no end.
+    The onset is the bend (`analysis.onset.bend`) of the medians of nine from the row of the level to that which raised
+    the incident. The logarithm of a rise is fitted, because a rise has no end.
     """
     values, skipped = _without_gaps(curve, _cache_of(curve))
     first, raised = incident.first - skipped, incident.raised - skipped
@@ -228,19 +226,14 @@ def _onset(curve: Curve, incident: Incident, rule: AgainstSettled) -> tuple[int,
     rows = np.unique(np.linspace(begin, raised, _ONSET_POINTS).astype(np.int64))
     now = median_of_nine(values[: raised + 1], begin)[rows - begin]
     change = level - now if rule.falls else np.log(np.maximum(now / level, 1 / rule.high))
-    bends = rows[2:-2]
-    ramps = np.maximum(rows - bends[:, None], 0.0)
-    line, _ = np.linalg.qr(np.stack((np.ones(len(rows)), rows - float(begin)), axis=1))
-    ramps -= (ramps @ line) @ line.T
-    fits = np.maximum(ramps @ change, 0.0) ** 2 / (ramps**2).sum(axis=1)
-    return int(bends[np.argmax(fits)]) + skipped, level
+    return int(rows[bend(rows.astype(np.float64), change)]) + skipped, level
 
 
 def merged(changes: Iterable[tuple[Incident, State]]) -> list[tuple[Incident, State]]:
-    """Return incidents of several rules on a curve, each with its data, without those raised during another one.
+    """Return the incidents of several rules on a curve, each with its data, without any that was raised during another.
 
-    They make that one last as long as they do. It keeps its onset and its data, so that it stays the same incident
-    while a curve grows.
+    An incident lasts until the last incident that was raised during it is over. It keeps its onset and its data, so
+    that it stays the same incident while the curve grows.
     """
     result: list[tuple[Incident, State]] = []
     for incident, data in sorted(changes, key=lambda change: change[0].raised):
@@ -254,12 +247,12 @@ def merged(changes: Iterable[tuple[Incident, State]]) -> list[tuple[Incident, St
 
 
 def reached_level(curve: Curve, incident: Incident, highest: bool) -> float:
-    """Return the highest or lowest median of nine in an incident, from the row on at which it was raised."""
+    """Return the highest or lowest median of nine of an incident, beginning with the row at which it was raised."""
     return extreme_level(curve, incident.raised, max(incident.raised, incident.last), highest)[0]
 
 
 def from_change(curve: Curve, incident: Incident, usual: float, now: float) -> Incident:
-    """Return the incident with the row, at most eight before, at which the values change from `usual` to `now`.
+    """Return the incident with its first row moved, by at most eight, to where the values change from `usual` to `now`.
 
     The median of nine, which raised it, changes some rows later than the values.
     """
@@ -286,7 +279,7 @@ def first_and_last_level(curve: Curve, incident: Incident) -> tuple[float, float
 
 
 def growth_onset(curve: Curve, incident: Incident, points: int) -> int:
-    """Return the row at which growth began, of the `points` rows up to the one at which the incident was raised.
+    """Return the row at which growth began, among the last `points` rows up to that at which the incident was raised.
 
     Later rows are not read, so that the result stays the same while the curve grows.
     """
@@ -323,7 +316,7 @@ def runaway_alerts(run: Run, curve: Curve, runaway: Runaway, rule: str, hint: st
 
 
 def risen_message(curve: Curve, incident: Incident, usual: float) -> str:
-    """Return the message of a rise above the usual level, but for the steps: "kl has risen to 0.58, 9.4 times …"."""
+    """Return the message of a rise above the usual level, without its steps: "kl has risen to 0.58, 9.4 times …"."""
     now = reached_level(curve, incident, highest=True)
     comparison = f"{now / usual:.3g} times the" if usual > 0 else "against a"
     risen = verb(incident, "has risen", "rose")

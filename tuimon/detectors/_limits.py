@@ -25,7 +25,7 @@ def limit_alerts(
 
 
 def limit_message(curve: Curve, incident: Incident, threshold: Threshold, note: str = "") -> str:
-    """Return the message of an incident beyond a limit, but for its steps. `note` is added in brackets."""
+    """Return the message of an incident beyond a limit, without its steps. `note` is added in brackets."""
     side, extremum = ("below", "lowest") if threshold.below else ("above", "highest")
     value, step = extreme(curve, incident, highest=not threshold.below)
     share = share_beyond(curve, incident, threshold)
