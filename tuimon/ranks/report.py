@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator
 
@@ -16,7 +15,7 @@ from tuimon.ranks.stragglers import find_imbalance
 from tuimon.ranks.verdict import Verdict, identified, members
 from tuimon.ranks.wording import Key, listed
 from tuimon.redact import redacted_text
-from tuimon.text import clean
+from tuimon.text import clean, local_time
 
 _RECENT = 5
 """Steps whose median is the own time of a rank."""
@@ -138,20 +137,13 @@ def restart_sentence(cause: RootCause | None) -> str:
     why = f" ({clean(kind)})" if kind and known else ""
     step = f" at step {cause.step}" if cause.step is not None else ""
     if cause.resumed_step is not None:
-        step += f"{_date(cause.time)}, resumed at step {cause.resumed_step}"
+        date = local_time(cause.time, " (%Y-%m-%d %H:%M)") if cause.time is not None else ""
+        step += f"{date}, resumed at step {cause.resumed_step}"
     lost = f", {cause.steps_lost} step{'s' if cause.steps_lost > 1 else ''} lost" if cause.steps_lost else ""
     if not cause.steps_lost and cause.resumed_step is None:  # no step was repeated, so that only the failure is certain
         return f"the job went on after a failure: {who}{why}{step}"
     count = "once" if cause.count == 1 else f"{cause.count} times, the last time"
     return f"restarted {count}: {who}{why}{step}{lost}"
-
-
-def _date(moment: float | None) -> str:
-    """Return " (2026-03-05 03:12)", or "" if the time is unknown."""
-    try:
-        return time.strftime(" (%Y-%m-%d %H:%M)", time.localtime(moment)) if moment is not None else ""
-    except (ValueError, OverflowError, OSError):
-        return ""
 
 
 def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[str, list[Straggler]]]:
