@@ -38,6 +38,8 @@ def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run]) -> I
 
 def _undrawn_thresholds(own: OwnDashboard, runs: Sequence[Run], names: Sequence[str]) -> Iterator[str]:
     """Yield a sentence for each threshold that no chart of a run draws, unless it may belong to another kind of run."""
+    if not own.thresholds:
+        return
     undrawn = [dict(own.undrawn_thresholds(arrange(run), run)) for run in runs if run.point_count]
     for name, _ in own.thresholds:
         if not all(name in of_run for of_run in undrawn):
