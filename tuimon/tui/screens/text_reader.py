@@ -58,7 +58,7 @@ class TextReader(WorkScreen):
         self.steps: tuple[int | None, ...] = ()
         self.step: int | None = None
         self.sample: Sample | None = None
-        """Sample whose text is displayed; that of `entry` unless its text is still being read."""
+        """Sample whose text is displayed: that of `entry`, or the one before while its text is being read."""
         self._sample_read: asyncio.Event = asyncio.Event()
         """Set while `sample` is that of `entry`."""
         self.entry: Entry | None = None
@@ -236,14 +236,15 @@ class TextReader(WorkScreen):
         self.run_worker(work())
 
     def when_read(self, do: Callable[[], object]) -> None:
-        """Call `do` as soon as the text of the selected sample has been read: at once, or after a key pressed early."""
-        if self.entry is None or self._sample_read.is_set():
+        """Call `do` as soon as the text of the selected sample has been read; not if another sample is selected first."""
+        entry = self.entry
+        if entry is None or self._sample_read.is_set():
             do()
             return
 
         async def work() -> None:
             await self._sample_read.wait()
-            if self.is_attached:
+            if entry == self.entry and self.is_attached:
                 do()
 
         self.run_worker(work())
