@@ -236,7 +236,7 @@ class TextReader(WorkScreen):
         self.run_worker(work())
 
     def when_read(self, do: Callable[[], object]) -> None:
-        """Call `do` as soon as the text of the selected sample has been read; not if another sample is selected first."""
+        """Call `do` once the text of the selected sample has been read, unless another one is selected before."""
         entry = self.entry
         if entry is None or self._sample_read.is_set():
             do()
