@@ -108,7 +108,7 @@ def test_a_training_with_one_file_has_no_list_of_attempts(tmp_path: Path) -> Non
     (tmp_path / "slurm-1001.out").write_text(_lines(0, range(50), 1) + _lines(0, range(45, 90), 2))
     (run,) = open_run(tmp_path).runs
     assert run.curve("reward").superseded == 5
-    assert attempts_of(run) == []
+    assert attempts_of(run) == ()
     assert file_at(run, "reward", run.curve("reward"), 60) == ""
 
 
@@ -134,4 +134,4 @@ def test_the_files_of_a_rotated_log_are_one_attempt(tmp_path: Path) -> None:
         (tmp_path / name).write_text(_lines(0, steps, 1))
     (run,) = open_run(tmp_path).runs
     assert len(run.files("reward")) == 2
-    assert attempts_of(run) == []
+    assert attempts_of(run) == ()

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from msgspec import Struct
 
+from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.log_names import log_name
 from tuimon.model.points import Topic
 from tuimon.store import Curve, Run, StreamView
@@ -22,22 +23,23 @@ class Attempt(Struct, frozen=True):
     first_step: int
     last_step: int
     superseded: int
-    """Number of points of the metric with most points that are not drawn."""
+    """Number of points that are not drawn, of the metric with the most points."""
     begin: float
     """Time of the first point (s since the epoch); NaN if unknown."""
     end: str
-    """How it ended, as its log says; "" if it does not."""
+    """How the attempt ended, as its log says; "" if the log does not say it."""
 
 
-def attempts_of(run: Run) -> list[Attempt]:
-    """Return the attempts of a run, the first one first; [] if one file has all points of its busiest metric.
+@cached_per_run
+def attempts_of(run: Run) -> tuple[Attempt, ...]:
+    """Return the attempts of a run, the first one first; () if one file has all points of its busiest metric.
 
     The files of a rotated log are one attempt.
     """
     metric = run.busiest_metric
     files = run.files(metric, count_superseded=True) if metric is not None else ()
     logs = [list(group) for _, group in groupby(files, key=lambda file: log_name(file[0].info.path).live)]
-    return [_attempt(run, log) for log in logs] if len(logs) > 1 else []
+    return tuple(_attempt(run, log) for log in logs) if len(logs) > 1 else ()
 
 
 def _attempt(run: Run, log: Sequence[tuple[StreamView, FilePart]]) -> Attempt:
@@ -59,9 +61,8 @@ def file_at(run: Run, metric: str, curve: Curve, step: int) -> str:
     "" if one file has all points, if several sources or parallel writers have them, or without such a point.
     """
     sample = None if curve.ordinal or len(curve.sources) > 1 else curve.sample_at(step)
-    files = run.files(metric) if sample is not None else ()
-    if sample is None or len(files) < 2:
+    if sample is None:
         return ""
     # Where files overlap in step, the curve takes the later one from its first step on.
-    names = [os.path.basename(view.info.path) for view, part in files if part.first_step <= sample.step]
+    names = [os.path.basename(view.info.path) for view, part in run.files(metric) if part.first_step <= sample.step]
     return names[-1] if names else ""

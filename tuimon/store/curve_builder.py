@@ -32,15 +32,14 @@ _RANK = re.compile(r"(?<![a-z])rank[-_.]?\d+", re.IGNORECASE)
 
 
 class FilePart(Struct, frozen=True):
-    """The points of a metric in one of the files of a source."""
+    """The points of a metric in one of several files of a source."""
 
     position: int
-    """Of the stream in the run."""
+    """Position of the file's stream in the run."""
     first_step: int
     last_step: int
-    points: int
     superseded: int
-    """Number of its points that are not drawn; 0 if they were not counted."""
+    """Number of points that are not drawn; 0 if they were not counted."""
 
 
 class CurveBuilder:
@@ -98,17 +97,17 @@ class CurveBuilder:
     def files(self, source: MetricSource, count_superseded: bool) -> list[FilePart]:
         """Return the files of a source that have points of its metric, in the order in which they began.
 
-        [] if several were written at the same time. count_superseded: takes time proportional to all points.
+        [] if there is one file, or if several were written at the same time. count_superseded: builds the curve anew.
         """
         slices = self._slices(source)
-        if len({part.writer for part in slices}) < len(slices):
+        if len(slices) < 2 or len({part.writer for part in slices}) < len(slices):
             return []
         of_series = {id(series): position for position, series in source.series}
-        hidden = arrange(slices).hidden if count_superseded and slices else np.empty(0, np.int64)
+        hidden = arrange(slices).hidden if count_superseded else np.empty(0, np.int64)
         ends = np.cumsum([0, *(part.length for part in slices)])
         superseded = np.diff(np.searchsorted(hidden, ends)).tolist()
         return [
-            FilePart(of_series[id(part.series)], int(part.steps.min()), int(part.steps.max()), part.length, count)
+            FilePart(of_series[id(part.series)], int(part.steps.min()), int(part.steps.max()), count)
             for part, count in zip(slices, superseded, strict=True)
         ]
 

@@ -198,8 +198,8 @@ class Run:
         return last
 
     def _newest_step(self, series: Indices, steps: Steps) -> int:
-        """Return the largest of the last steps of some series that have a point since their stream began anew; of all
-        series if none has."""
+        """Return the highest last step among the series that have a point since their stream began anew, or among all
+        of the series if none of them has."""
         highest = int(steps.max())
         if any(map(self._is_current, series[steps == highest].tolist())):
             return highest
@@ -335,8 +335,8 @@ class Run:
     def files(self, metric: str, count_superseded: bool = False) -> tuple[tuple[StreamView, FilePart], ...]:
         """Return the files of the best source of a metric with its points in them, in the order in which they began.
 
-        () if several were written at the same time. count_superseded: takes time proportional to all points. Raises
-        KeyError if the run has no such metric.
+        () if there is one file, or if several were written at the same time. count_superseded: builds the curve anew.
+        Raises KeyError if the run has no such metric.
         """
         best = next(iter(self._builder.ranked(self._entry(metric))), None)
         parts = self._builder.files(best, count_superseded) if best is not None else ()

@@ -122,7 +122,7 @@ def _sample(line: TableLine, sample: Sample | None, digits: int) -> str:
 
 
 def _sources(line: TableLine, cursor: int | None) -> str:
-    """Return the sources of a line; of one with several files, the file of the point at the cursor, or their number."""
+    """Return the sources of a line, or the file of the point at the cursor if one source consists of several files."""
     try:
         counts = line.run.provenance(line.metric)
     except KeyError:
