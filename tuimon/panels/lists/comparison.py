@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tuimon.analysis.aligned_steps import counts_alike
@@ -24,6 +24,7 @@ from tuimon.analysis.comparing import (
 )
 from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.run_cache import cached_per_run
 from tuimon.analysis.verdict import limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -64,7 +65,7 @@ def comparison_table(
     partial = [(key, values) for key, values in differences if is_partly_missing(values)]
     full = [(key, values) for key, values in differences if not is_partly_missing(values)]
     settings, missing = _settings(full), _settings(partial)
-    about, _ = compared_settings([redacted(comparable_facts(run)) for run in runs])
+    about, _ = compared_settings([_facts_about(run) for run in runs])
     facts = _settings((name, differing_words(values, _VALUE)) for name, values in about)
     progress = _progress(runs, now)
     compared = _compared(runs)
@@ -128,6 +129,12 @@ def _wrapped(text: str, width: int, role: Role = Role.VALUE) -> list[Row]:
     """Return the text in rows of at most `width` cells; 0 for any width."""
     lines = textwrap.wrap(text, max(width - 2, _LEAST_NAME), subsequent_indent="  ") if width else [text]
     return [((line, role),) for line in lines]
+
+
+@cached_per_run
+def _facts_about(run: Run) -> Mapping[str, Any]:
+    """Return the comparable facts about a run, without secrets. Redacting them in each redraw would be slow."""
+    return redacted(comparable_facts(run))
 
 
 def _settings(settings: Iterable[tuple[str, tuple[Any, ...]]]) -> list[_TableRow]:
