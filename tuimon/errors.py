@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
     OK = 0, "success"
     ERROR = 1, "error"
     USAGE = 2, "wrong usage"
-    NOTHING_FOUND = 3, "no such path, no log below it, no point in the logs (check), or no such step (at)"
+    NOTHING_FOUND = 3, "no such path, no log below it, no point in the logs (check), or no such step (at, samples)"
     ALERT = 4, "an alert is active (check)"
     PARTLY_READ = 5, "some files could not be read in full (with --strict)"
     HANGUP = 129, "ended by SIGHUP"

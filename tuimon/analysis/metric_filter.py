@@ -63,8 +63,9 @@ def matching(names: Sequence[str], query: str) -> list[str]:
 def chosen(names: Iterable[str], patterns: Sequence[str], titles: bool = True) -> tuple[set[str], list[str]]:
     """Return (names that match one of the patterns, patterns that match no name).
 
-    A pattern that is the whole name of a metric means this metric only, also beside a bar. Similar names do not match,
-    because a command does not show what it has chosen. titles: whether titles are searched if no name matches.
+    A pattern, or a part of it between bars, that is the whole name of a metric means this metric only. Similar names do
+    not match, because a command does not show what it has chosen. titles: whether titles are searched if no name
+    matches.
     """
     names = tuple(dict.fromkeys(names))
     known, selected = frozenset(names), set[str]()

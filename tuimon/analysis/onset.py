@@ -1,4 +1,4 @@
-"""The point from which a level grows, or at which it changes, by least squares.
+"""The point from which values grow, or at which they change, by least squares.
 
 hinge()             a level and a rising line that meet
 bend()              two lines that meet, the second of which rises more

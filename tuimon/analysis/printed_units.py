@@ -21,8 +21,8 @@ _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 def printed_units(run: Run) -> Mapping[str, str]:
     """Return the unit that is printed with each metric, by the name of the metric.
 
-    A unit belongs to the source that prints it, and is used where that source is drawn. It is unknown where the files
-    of a source differ: their values are joined as they are.
+    A unit counts only for metrics that are drawn from the source that prints it. It is unknown if the files of a source
+    print different units, because their values are joined without conversion.
     """
     printed: dict[tuple[str, str], set[str]] = {}
     for source, fact in run.facts_by_source(Topic.METRICS):

@@ -350,7 +350,7 @@ def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
 
 
 def _step_name(run: Run, busiest: Sequence[str]) -> str:
-    """Return "epoch" if the log of the busiest metric counts epochs and no metric is called so; else "step"."""
+    """Return "epoch" if the log of the busiest metric counts epochs and no metric has that name; else "step"."""
     units = {source: unit for source, fact in run.facts_by_source(Topic.PROGRESS) if (unit := fact.value.get("unit"))}
     if not units or not busiest or "epoch" in run.metrics:
         return "step"

@@ -155,9 +155,10 @@ class AgainstStart(Struct, frozen=True):
 class AgainstSettled(Struct, frozen=True):
     """Score: the median of nine divided by the settled level at half of the points so far; if `falls`, the inverse.
 
-    The level is that of `windows.settled`, and at least `least`. It is half of the history away, so that growth with
-    the number of steps doubles it only, while a rise that is smooth but lasts is not a part of it. Values below
-    `floor` score less than `high`. While an incident is active, the level is that from before it began.
+    The level is that of `windows.settled`; rows with a level below `least` have no score. As it lies half of the
+    history back, values that grow in proportion to the steps score 2 only, and a long smooth rise does not lift the
+    level. Values below `floor` score less than `high`. While an incident is active, the level from before its begin is
+    used.
     """
 
     high: float
@@ -299,10 +300,10 @@ class Creep(Struct, frozen=True):
     """Score: relative growth from the mean of the first eighth of a window to that of the last, if it is spread out.
 
     At least four of the seven steps between the eighths must contribute half of a seventh of it (a single step up is a
-    new level, not a creep), and so must the last `latest` of them (records of a quantity that only varies become rare);
-    otherwise the score is 0. It is also 0 if the quarter of the blocks with the largest increases has more than
-    `jumps` of the growth. `window`: points, a multiple of 8 blocks of `block` points; until there are as many, at least
-    `fewest_blocks`. `skip`: first points that are ignored.
+    new level, not a creep), and so must the last `latest` of them (the maximum so far of values that only vary grows
+    ever more rarely); otherwise the score is 0. It is also 0 if the quarter of the blocks with the largest increases
+    has more than `jumps` of the growth. `window`: points, a multiple of 8 blocks of `block` points; until there are as
+    many, at least `fewest_blocks`. `skip`: first points that are ignored.
     """
 
     high: float

@@ -78,8 +78,8 @@ def usual_at(values: Floats, row: int) -> tuple[float, float]:
 def settled(values: Floats, begin: int, spread: float, blocks: int) -> Floats:
     """Return the settled level at the rows from `begin` on; NaN where the values have not settled.
 
-    It is the median of the medians of the `blocks` whole blocks of 16 before the block of the row (an even number), of
-    which the highest is at most `spread` times the lowest.
+    It is the median of the medians of the last `blocks` whole blocks of 16 (an even number) before the block of the
+    row. The values have settled if the highest of these medians is at most `spread` times the lowest.
     """
     count = len(values) - begin
     if count <= 0:

@@ -171,7 +171,7 @@ def _incidents(detector: Any, run: Run, now: float | None = None) -> Iterable[Al
 
 
 def _with_step_name(alerts: tuple[Alert, ...], name: str) -> tuple[Alert, ...]:
-    """Return alerts that call a step by the name of what the run counts: "at epoch 14"."""
+    """Return the alerts with what the run counts in place of the word "step": "at epoch 14"."""
     if name == "step":
         return alerts
     return tuple(

@@ -169,7 +169,7 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | Non
 
 
 def _with_drift(alerts: Sequence[Alert]) -> tuple[Alert, ...]:
-    """Return the alerts, that of an entropy as information if the message of a KL that runs away names its fall."""
+    """Return the alerts, with severity "info" for the fall of an entropy that the message about a KL contains."""
     drifts = [alert.message for alert in alerts if alert.active and alert.rule == "kl_runaway"]
     return tuple(
         replace(alert, severity="info")

@@ -3,7 +3,7 @@
 Rule: at `points` validations in a row the validation loss is above its lowest value by more than `part` of it, and by
 more than twice the typical difference of neighbouring validations, while the training loss is lower than it was then.
 The two are losses of the same name but for the split: val/cls_loss is compared with train/cls_loss.
-The alert begins at the lowest value, of which the checkpoint is the best.
+The alert begins at the step of the lowest value, whose checkpoint is the best.
 Source: SageMaker Debugger Overfit, ratio_threshold 0.1, patience 1. A patience of 1 fires on noise, and a constant
 distance between the two losses is not overfitting, so a rise is required here.
 """

@@ -3,9 +3,9 @@
 "verdict" is one sentence, or "". "runs" has the runs in order. Every list in "config", "about" (host, program,
 arguments, commit and versions) and "metrics" has one item per run, null if the run has no such setting or metric.
 Numbers are written as in summary_json. A rank of 1 is the best level, null if the noise of the level is unknown, as of
-one point. "joint_rank" is equal for runs whose difference to the best of them noise can explain: the rank of that best
-one; "tied" is true for the others of them. For level, error and noise see analysis.level. Fields are only added within
-a schema number.
+one point. "joint_rank" is the rank of the best run from which noise can explain the difference of this run, or its own
+rank; "tied" is true if it is not its own rank. For level, error and noise see analysis.level. Fields are only added
+within a schema number.
 """
 
 from __future__ import annotations

@@ -38,13 +38,13 @@ class Entry(Struct, frozen=True):
     rank: int
     """1 is the best level; 0 if the metric has no better direction or the noise of the level is unknown."""
     joint_rank: int
-    """Rank of the best run whose difference to this one noise can explain, which both share; 0 without a rank."""
+    """Rank of the best run of those that share a rank, because noise can explain their differences to it; 0 without."""
     is_joint: bool
     """Whether several runs have this joint rank."""
 
     @property
     def tied(self) -> bool:
-        """Whether noise can explain the difference to the best run with the same joint rank."""
+        """Whether a better run has the same joint rank, so that noise can explain the difference to it."""
         return self.joint_rank < self.rank
 
     @property

@@ -83,7 +83,7 @@ class StreamDecoder(Protocol):
 
     @property
     def unread(self) -> str:
-        """Example of numbers in the records that were read that gave no point, for `tuimon doctor`; "" if unknown."""
+        """Example of a number that gave no point in records that gave others, for `tuimon doctor`; "" if unknown."""
         return ""
 
     @property

@@ -77,7 +77,7 @@ class LocalMonitor:
             pass
 
     def read_ranks(self, on_progress: Callable[[int, int], None] | None = None) -> None:
-        """Find runs and read what their logs say about ranks, but points only where a text becomes a run by them.
+        """Find runs and read what their logs say about ranks. Points are read only from texts that these make runs.
 
         on_progress: is called repeatedly with the number of files of a job that were read, and of all its files.
         """

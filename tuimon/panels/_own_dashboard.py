@@ -86,9 +86,7 @@ class OwnDashboard(Struct, frozen=True):
         return (*first.values(), *rest)
 
     def undrawn_thresholds(self, panels: Sequence[P], run: Run) -> Iterator[tuple[str, bool]]:
-        """Yield the names of thresholds that no chart of the dashboard draws, and whether the chart of any metric of
-        the run would draw it.
-        """
+        """Yield (name of a threshold that no chart of the dashboard draws, whether that of any metric would)."""
         if not self.thresholds:
             return
         charts = [panel for panel in self.arranged(panels, run) if isinstance(panel, CurvePanel)]

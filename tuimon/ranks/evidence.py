@@ -72,7 +72,7 @@ class Gpu(Struct):
 
 
 class FileAttempt(Struct, frozen=True):
-    """Steps of a file that is one of several attempts of a training. A later attempt has points by definition."""
+    """Number and steps of the attempt of a training that a file belongs to, if there are several attempts."""
 
     number: int
     """0 for the first attempt; the files of one attempt have the same number."""

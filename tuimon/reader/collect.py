@@ -158,7 +158,7 @@ class Collector:
     def flush(self, silent: float = 0.0) -> Iterator[Event]:
         """Yield last records without their ends, where they can be decoded. To be called after a pause.
 
-        silent: only those of logs that have not changed for so many seconds."""
+        silent: seconds for which a log must not have changed; 0 for all logs."""
         before = [f for f in self._assembly.live() if not silent or self._clock() - f.modified >= silent]
         for followed in before:
             yield from self._events(followed, followed.flush())

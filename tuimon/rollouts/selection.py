@@ -125,8 +125,7 @@ def prompt_numbers(step: int | None, samples: Iterable[tuple[str, Numbers]]) -> 
 
 
 def changes(earlier: PromptNumbers, later: PromptNumbers) -> tuple[bool, dict[str, float]]:
-    """Return whether the share that passed is compared (else the mean reward), and its change for each prompt of both
-    steps."""
+    """Return (whether the share that passed is compared, else the mean reward; change of each prompt of both steps)."""
     is_share = bool(later.pass_field) and earlier.pass_field == later.pass_field
     before, after = (numbers.passed if is_share else numbers.rewards for numbers in (earlier, later))
     return is_share, {prompt: value - before[prompt] for prompt, value in after.items() if prompt in before}

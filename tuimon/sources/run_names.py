@@ -40,7 +40,7 @@ def run_names(
 def _candidates(path: str, root: str, keeps_end: bool) -> list[str]:
     """Possible names, from the shortest descriptive tail to the whole path.
 
-    keeps_end: keep the last component of `path` if that is the given path."""
+    keeps_end: whether the last component of `path` is kept if `path` is the given path."""
     parts = [part for part in path.split("/") if part]
     descriptive = [index for index, part in enumerate(parts) if not layout.is_generic(part)]
     starts = descriptive[::-1] or [max(0, len(parts) - 1)]
@@ -61,5 +61,5 @@ def _candidates(path: str, root: str, keeps_end: bool) -> list[str]:
 
 
 def _is_kind(name: str) -> bool:
-    """Is it the name of a kind of output or of a part of a run, which a user may also choose for a run?"""
+    """Return whether a name is that of a kind of output or of a part of a run, which a user may also give to a run."""
     return layout.is_facet(name) or layout.is_role(name)

@@ -429,7 +429,7 @@ class SupersededCurve(Struct, frozen=True, eq=False):
 
     curve: Curve
     counts: dict[int, int]
-    """See Curve.superseded_by."""
+    """Number of points by the step at which the segment that hides them takes over, ascending."""
 
 
 def _scale(axis: str | Scale) -> Scale:

@@ -114,7 +114,7 @@ class AlertBar(Line):
 
 
 def _alert(alerts: Sequence[Alert], width: int) -> Row:
-    """Return the number of alerts and the text of the most severe one; informations count only if there is no other.
+    """Return the number of alerts and the text of the most severe one; severity "info" counts only without others.
 
     The step at which it began comes first where the line would cut it.
     """

@@ -166,7 +166,7 @@ class RowReader:
             if keys:
                 self._read_group(keys, group, batch)
         if self._unit is not None:
-            self._unit.see(batch.has_step, batch.by_epoch)
+            self._unit.examine(batch.has_step, batch.by_epoch)
             facts += self._unit.take()
         return self._points(batch) + facts + self._progress(batch)
 

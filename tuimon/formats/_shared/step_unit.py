@@ -13,16 +13,16 @@ _Mask = npt.NDArray[np.bool_]
 class StepUnit:
     """Unit of the steps of one log, decided row by row and so independently of the batches.
 
-    A progress fact names the unit "epoch" once the first row with a step has an epoch only, and "step" if a later row
-    has another step.
+    A progress fact names the unit "epoch" if the first row with a step has no step but its epoch, and "step" as soon as
+    a later row has another step.
     """
 
     def __init__(self) -> None:
         self._unit = ""
         self._new: list[Fact] = []
 
-    def see(self, has_step: _Mask, is_epoch: _Mask) -> None:
-        """Take note of the next rows: which of them have a step, and of which the step is the epoch."""
+    def examine(self, has_step: _Mask, is_epoch: _Mask) -> None:
+        """Examine the next rows. has_step: whether a row has a step; is_epoch: whether that step is its epoch."""
         rows = np.flatnonzero(has_step)
         if self._unit == "step" or not len(rows):
             return
@@ -34,7 +34,7 @@ class StepUnit:
             self._unit = "step"
 
     def take(self) -> list[Fact]:
-        """Return the facts since the last call."""
+        """Return the facts since the last call, and forget them."""
         new, self._new = self._new, []
         return new
 

@@ -15,7 +15,7 @@ from tuimon.formats.console.families import Line, Sink
 _EXAMINED = 64
 """Number of lines that are examined in each log."""
 _LEAST = 3
-"""Number of lines in which a name occurs that is reported."""
+"""Minimum number of these lines in which a name must occur to be reported."""
 _MAX_LENGTH = 2000
 _NAMED = re.compile(
     r"(?<![\w./@%:=+-])([A-Za-z_][\w./@-]{0,40})\s{0,2}(?:[=:]\s{0,8}|\s{1,8})"

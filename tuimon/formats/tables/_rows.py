@@ -171,7 +171,7 @@ class Rows:
                 by_epoch |= known
             if "/" not in self.header.names[column]:
                 present[known, column] = False
-        self._unit.see(has_step, in_epochs)
+        self._unit.examine(has_step, in_epochs)
         if epochs is not None and self._counters:
             has_step &= ~(by_epoch & self.overall_steps.same_epoch(epochs, counted))
             steps = self.overall_steps.convert(steps, epochs, counted)

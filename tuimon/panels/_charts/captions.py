@@ -30,8 +30,8 @@ _ERRORS = 3.0
 """A change of at most this many standard errors is displayed as unchanged: twelve charts of pure noise then show an
 arrow in one of thirty drawings."""
 _SHORT, _SHORTEST = 10, 6
-"""Characters of a value beside a small chart, the second where the legend has many; the full-screen chart shows more
-digits."""
+"""Maximum characters of a value beside a small chart, and of a value in a legend that has no room for longer ones. The
+full-screen chart shows more digits."""
 _ENTRY = 4
 """Cells of a legend entry besides its label: a gap, the marker and a blank."""
 _MOST_RESTARTS = 3

@@ -10,7 +10,7 @@ from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.dashboard_file import project_file
 
 _MARGIN = 4
-"""Cells of the line of messages that no message has."""
+"""Cells of the line of messages that a message cannot use."""
 _action = partial(Action, keys="", where=("dashboard",))
 
 
