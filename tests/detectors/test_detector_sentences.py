@@ -347,6 +347,10 @@ def test_slow_step_but_not_recurring_checkpoints() -> None:
     assert alert.message == f"time/step was 300 s, {300 / usual:.3g} times the usual {usual:.4g} s, at step 1510"
     (slow,) = check(store_of({"elapsed time per iteration (ms)": (1000 * times).tolist()}).snapshot().runs[0])
     assert f" was 300 s, {300 / usual:.3g} times the usual {usual:.4g} s, at step 1510" in slow.message
+    rounded = np.zeros(200)
+    rounded[150] = 3.0
+    (alert,) = (alert for alert in check(run_of(time__step=rounded)) if alert.rule == "step_outlier")
+    assert alert.message == "time/step was 3 s, against a usual 0 s, at step 1510"
     times = noisy(20.0, 300)
     times[24::25] = 120.0
     assert len([alert for alert in check(run_of(time__step=times)) if alert.rule == "step_outlier"]) <= 1

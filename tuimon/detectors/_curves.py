@@ -318,9 +318,13 @@ def runaway_alerts(run: Run, curve: Curve, runaway: Runaway, rule: str, hint: st
 def risen_message(curve: Curve, incident: Incident, usual: float) -> str:
     """Return the message of a rise above the usual level, without its steps: "kl has risen to 0.58, 9.4 times …"."""
     now = reached_level(curve, incident, highest=True)
-    comparison = f"{now / usual:.3g} times the" if usual > 0 else "against a"
     risen = verb(incident, "has risen", "rose")
-    return f"{curve.metric} {risen} to {number(now)}, {comparison} usual {number(usual)},"
+    return f"{curve.metric} {risen} to {number(now)}, {compared(now, usual, 'the')} usual {number(usual)},"
+
+
+def compared(value: float, usual: float, article: str) -> str:
+    """Return the words between a value and "usual": "9.4 times the", or "against a" if the usual level is 0."""
+    return f"{value / usual:.3g} times {article}" if usual > 0 else "against a"
 
 
 def number(value: float) -> str:

@@ -83,7 +83,7 @@ def _fall_of_entropy(run: Run, curve: Curve, incident: Incident) -> str:
             continue
         row, end = entropy.row_after(int(curve.steps[incident.first])), len(entropy)
         before, now = (median_of_rows(entropy, last - _LEVEL_POINTS, last - 1) for last in (row, end))
-        if row >= _LEVEL_POINTS and now <= before / 2:
+        if row >= _LEVEL_POINTS and now <= before / 2 < before:
             return f"; {entropy.metric} has fallen from {number(before)} to {number(now)}"
     return ""
 

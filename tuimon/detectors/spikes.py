@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import Spike
-from tuimon.detectors._curves import alert, extreme, incidents, number, usual_level, verb
+from tuimon.detectors._curves import alert, compared, extreme, incidents, number, usual_level, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
@@ -39,10 +39,9 @@ class Spikes(Struct, frozen=True):
                 for incident in incidents(curve, rule):
                     peak, step = extreme(curve, incident)
                     usual, _ = usual_level(curve, incident.first)
-                    comparison = f"{peak / usual:.3g} times its" if usual > 0 else "against a"
                     message = (
                         f"{curve.metric} {verb(incident, 'has jumped', 'jumped')} to {number(peak)} at step {step},"
-                        f" {comparison} usual {number(usual)}; unusual"
+                        f" {compared(peak, usual, 'its')} usual {number(usual)}; unusual"
                     )
                     yield alert(run, curve, incident, self.id, "warning", message, _HINT)
 
