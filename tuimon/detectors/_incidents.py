@@ -146,7 +146,7 @@ def _is_absurd_rate(alert: Alert) -> bool:
 
 
 def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | None:
-    """Return the alerts, those of a collapsed policy preceded by the alert of the whole; None without a collapse.
+    """Return the alerts after one alert about the collapse of the policy, if it has collapsed; else None.
 
     A policy has collapsed if its entropy has and, besides, the variance of the groups or the reward; or if the variance
     has and the learning rate is absurd.

@@ -90,7 +90,7 @@ def _response_growth(run: Run, curve: Curve, incident: Incident) -> float:
 
 
 def _levels(other: Curve, curve: Curve, incident: Incident) -> tuple[float, float]:
-    """Return the medians of another metric in the first steps and in those that raised the incident of `curve`."""
+    """Return the medians of another metric in the first steps, and in the steps that raised the incident of `curve`."""
     row = int(other.steps.searchsorted(curve.steps[incident.raised], "right"))
     begin = int(other.steps.searchsorted(curve.steps[_SKIP]))
     return median_of_rows(other, begin, begin + _BASELINE - 1), median_of_rows(other, row - NINE, row - 1)

@@ -38,7 +38,7 @@ class Entry(Struct, frozen=True):
     rank: int
     """1 is the best level; 0 if the metric has no better direction or the noise of the level is unknown."""
     joint_rank: int
-    """Rank of the best run of those that share a rank, because noise can explain their differences to it; 0 without."""
+    """Rank that the run shares with the best run from which noise can explain its difference; 0 without a rank."""
     is_joint: bool
     """Whether several runs have this joint rank."""
 

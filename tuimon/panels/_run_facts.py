@@ -14,6 +14,7 @@ from tuimon.store import Run
 from tuimon.vocabulary import meaning_in, meanings
 
 _OF_ONE_RUN = frozenset({"run_id", "run_name", "started", "pid"})
+"""Facts about a run that differ between any two runs."""
 
 
 @cached_per_run
@@ -116,5 +117,5 @@ def facts_about(run: Run) -> dict[str, Any]:
 
 
 def comparable_facts(run: Run) -> dict[str, Any]:
-    """Return the facts about a run without those that are of one run only, such as its id. Secrets are not hidden."""
+    """Return the facts about a run that other runs may share, so not its id or start. Secrets are not hidden."""
     return {key: value for key, value in facts_about(run).items() if key not in _OF_ONE_RUN}

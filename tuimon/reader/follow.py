@@ -130,7 +130,7 @@ class Followed:
 
     @property
     def unread(self) -> str:
-        """Example of numbers in lines of metrics that gave no point; "" if there is none."""
+        """Example of a number that gave no point in lines of metrics; "" if there is none."""
         return self._source.unread if isinstance(self._source, StreamSource) else ""
 
     @property

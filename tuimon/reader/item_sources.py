@@ -133,7 +133,7 @@ class StreamSource(TailSource):
 
     @property
     def unread(self) -> str:
-        """Example of numbers in lines of metrics that gave no point; "" if there is none."""
+        """Example of a number that gave no point in lines of metrics; "" if there is none."""
         return clean(self._decoder.unread)
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:

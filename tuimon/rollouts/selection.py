@@ -102,7 +102,7 @@ class PromptNumbers(Struct, frozen=True):
     pass_field: str
     """Name of the number that is 1 for samples that passed, or "", see `pass_field`."""
     passed: Mapping[str, float]
-    """Share of the samples that passed, of those of which that is known."""
+    """Share of the samples that passed, among the samples for which that is known."""
     rewards: Mapping[str, float]
     """Mean of the finite rewards."""
 

@@ -89,8 +89,8 @@ class Arrangement(Struct, frozen=True, eq=False):
     """Number of the segment of each piece; parallel writers share a segment."""
 
     def hiding(self, steps: Steps) -> tuple[Indices, Steps]:
-        """Return the number of the piece of each point left out, and the step at which the first later segment that
-        hides it takes over: its own step if the log voided it and no segment follows. steps: those of all points."""
+        """Return (number of the piece of each point left out, step at which the first later segment that hides it takes
+        over, or its own step if the log voided it and no segment follows). steps: steps of all points."""
         pieces = np.searchsorted(self.starts, self.hidden, "right") - 1
         if not len(self.restarts) or not len(self.hidden):
             return pieces, steps[self.hidden]

@@ -215,9 +215,9 @@ def _restart(run: Run, curve: Curve) -> Iterator[str]:
 
 
 def _hiding(curve: Curve, steps: Steps, hidden: str) -> str:
-    """Return "restart at 201 hides 20 points, at 401 15", or how many restarts hide how many points if they are many.
+    """Return "restart at 201 hides 20 points, at 401 15"; of more than three restarts the number and the last step.
 
-    steps: those of restart_steps."""
+    steps: result of `restart_steps`."""
     own = distinct(curve.steps[curve.restarts[curve.restarts != curve.gap]])
     counts: Counter[int] = Counter()
     for step, count in curve.superseded_by.items():

@@ -31,7 +31,7 @@ def has_threshold(name: str, panel: str, metric: str, meaning: Meaning, metrics:
     """Whether the thresholds under a name belong to a chart.
 
     The name is the id of a panel, for all charts of its concepts, a metric of the run, a concept, or a pattern.
-    panel: id of the chart's panel. metric, meaning: the first metric of the chart. metrics: those of the run.
+    panel: id of the chart's panel. metric, meaning: the first metric of the chart. metrics: all metrics of the run.
     """
     if name in (panel, metric):
         return True

@@ -36,7 +36,7 @@ class HparamTable(Struct, frozen=True):
     """Columns and rows. The first column is the name of the run, the next ones are results, the others settings."""
 
     columns: tuple[str, ...]
-    """"run", results (METRIC, "reward", "loss", "objective"; those that a run has), names of settings."""
+    """Name of the first column, results that any run has (METRIC, "reward", "loss", "objective"), names of settings."""
     rows: tuple[tuple[Run, tuple[Any, ...]], ...]
     """Runs with a value for each column, None if a run does not have it."""
     equal: int = 0
@@ -176,7 +176,7 @@ def number_of(value: Any) -> float | None:
 
 
 def sort_key(value: Any) -> tuple[bool, float, str]:
-    """Return a key that sorts numbers, also those in texts, before other texts."""
+    """Return a key that sorts numbers, also if they are texts ("1e-5"), before other texts."""
     if isinstance(value, int | float):
         return False, float(value) if abs(value) < 1e300 else math.copysign(math.inf, value), ""
     try:

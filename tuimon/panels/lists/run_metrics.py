@@ -27,7 +27,7 @@ _SAMPLE = 200
 def metric_of(run: Run, wanted: str) -> MetricReading | None:
     """Return the metric of a run that has this name, another spelling of it, the same concept (eval/loss for val_loss),
     or this concept ("loss.val", "validation loss"); case is ignored. "best(name)" is the metric `name`, and "reward"
-    and "loss" are those that all screens show for the run. None if it has none."""
+    and "loss" are the reward and the loss that all screens show for the run. None if the run has none of these."""
     name, _ = split_best(wanted)
     if (fact := _HEADLINES.get(name.lower())) is not None and (reading := fact(run)) is not None:
         return reading

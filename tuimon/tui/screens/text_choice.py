@@ -75,7 +75,7 @@ class Choice:
         self.set_earlier(self.earlier)
 
     def set_earlier(self, earlier: PromptNumbers | None) -> None:
-        """Compare the prompts with those of an earlier step; None: do not."""
+        """Compare the prompts with the numbers of an earlier step, or with none (None)."""
         self.earlier, self.change = earlier, {}
         if earlier is not None:
             numbers = zip((entry.prompt for entry in self.entries), numbers_of(self.entries), strict=True)
