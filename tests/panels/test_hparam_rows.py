@@ -100,11 +100,12 @@ def test_a_chosen_metric_is_the_first_result_and_what_settings_correlate_with() 
     table = hparam_table(sweep(), metric="val_acc")
     assert [table.head(column) for column in range(len(table.columns))][:3] == ["run", "val_acc", "loss"]
     assert [values[1] for _, values in table.rows] == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
-    assert [name for name, *_ in rank_correlations(table, table.rows)] == ["lr", "beta", "seed"]
-    shown = text(correlation_row(table, table.rows, 200))
+    correlations = rank_correlations(table, table.rows)
+    assert [name for name, *_ in correlations] == ["lr", "beta", "seed"]
+    shown = text(correlation_row(table, correlations, 200))
     assert shown.startswith(" rank correlation with val_acc (6 runs):  lr -1.00  beta -0.96")
     assert shown.endswith("seed +1.00 (a seed)")
-    assert text(correlation_row(table, table.rows, 60)) == " rank correlation with val_acc (6 runs):  lr -1.00  …"
+    assert text(correlation_row(table, correlations, 60)) == " rank correlation with val_acc (6 runs):  lr -1.00  …"
     best = hparam_table(sweep(), table, "best(val_acc)")
     assert [values[1] for _, values in best.rows] == pytest.approx([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
 

@@ -128,9 +128,8 @@ def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, .
     return sorted(result, key=lambda item: (is_seed(item[0]), -abs(item[1])))
 
 
-def correlation_row(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], width: int) -> Row:
-    """Return a row with the rank correlations of as many settings as fit; () if only a seed has one."""
-    correlations = rank_correlations(table, rows)
+def correlation_row(table: HparamTable, correlations: Sequence[tuple[str, float, int]], width: int) -> Row:
+    """Return a row with as many `rank_correlations` as fit; () if only seeds have one."""
     result = result_column(table)
     if result is None or not correlations or is_seed(correlations[0][0]):
         return ()
