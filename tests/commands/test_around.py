@@ -143,6 +143,10 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
 def test_a_range_without_points_is_not_found(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["at", str(log), "--steps", "100-200"]) == 3
     assert "has no point in these steps; its last step is 49" in capsys.readouterr().err
+    (log.parent / "empty").mkdir()
+    (log.parent / "empty" / "log.csv").write_text("step,loss\n")
+    main(["at", str(log.parent / "empty"), "--steps", "1-2"])
+    assert capsys.readouterr().err.endswith("has no point\n")
     assert main(["at", str(log), "--steps", "20-10"]) == 2
     assert main(["at", str(log), "--steps", "1-2", "--step", "1"]) == 2
     assert main(["at", str(log), "--steps", "1-2", "--unusual"]) == 2

@@ -79,7 +79,8 @@ def _over_steps(options: argparse.Namespace) -> int:
         if entries := over_steps(run, first, last):
             found.append((run, entries))
         else:
-            print_status(f"{clean(run.name)} has no point in these steps; its last step is {run.last_step}")
+            where = "" if run.last_step is None else f" in these steps; its last step is {run.last_step}"
+            print_status(f"{clean(run.name)} has no point{where}")
     if not found:
         return ExitCode.NOTHING_FOUND
     if options.json:
