@@ -14,9 +14,9 @@ from tuimon.analysis.comparing import MISSING, compared_settings, is_seed
 from tuimon.analysis.correlation import spearman
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._run_facts import heading_of, loss_of, objective_of, reward_of, settings_of
+from tuimon.panels._run_facts import heading_of, objective_of, settings_of
 from tuimon.panels.lists.run_metrics import value_of
-from tuimon.panels.lists.runs import METRIC, repeated_columns
+from tuimon.panels.lists.runs import METRIC, RESULTS, repeated_columns
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -29,7 +29,6 @@ _FEWEST = 5
 """Minimum number of runs for a correlation."""
 _GAP = "  "
 NAME = "run"
-_FACTS = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
 
 
 class HparamTable(Struct, frozen=True):
@@ -81,7 +80,7 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     if metric:
         columns.append((METRIC, [value_of(run, metric) for run in runs]))
     repeated = repeated_columns(runs, metric)
-    for name, fact in _FACTS.items():
+    for name, fact in RESULTS.items():
         if name not in repeated:
             columns.append((name, [None if (reading := fact(run)) is None else reading.last for run in runs]))
     columns = [column for column in columns if any(value is not None for value in column[1])]

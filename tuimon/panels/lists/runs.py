@@ -243,8 +243,8 @@ COLUMNS = (
     Column("trend", "curve", LEAST_TREND, lambda run, listing: run.point_count, _trend, 7, right=False, down=True),
     Column("alerts", "!", 3, _alert_count, _alerts, 1, useful=lambda run, listing: run.id in listing.alerts, down=True),
 )
-_FACTS = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
-"""Id of a column -> the metric of a run that it shows."""
+RESULTS = {"reward": reward_of, "loss": loss_of, "objective": objective_of}
+"""Id of a column with a result -> function that returns the metric of a run in this column."""
 METRIC = "metric"
 """Id of the column of the chosen metric."""
 LAST_DROP = max(column.drop for column in COLUMNS)
@@ -318,7 +318,7 @@ def headed(columns: Iterable[Column], runs: Sequence[Run]) -> tuple[Column, ...]
     same one: that of the objective always, that of the others if some runs log several metrics of the quantity."""
     result = []
     for column in columns:
-        fact = _FACTS.get(column.id)
+        fact = RESULTS.get(column.id)
         readings = [(run, reading) for run in runs if (reading := fact(run))] if fact is not None else []
         labels = {label_of(reading.meaning) for _, reading in readings}
         full = heading_of((run, reading.metric) for run, reading in readings) if len(labels) == 1 else ""
@@ -403,7 +403,7 @@ def repeated_columns(runs: Sequence[Run], metric: str) -> frozenset[str]:
     if not metric or best:
         return frozenset()
     chosen = {run.id: reading.metric for run in runs if (reading := metric_of(run, metric)) is not None}
-    shown = {id: [(run, reading) for run in runs if (reading := fact(run))] for id, fact in _FACTS.items()}
+    shown = {id: [(run, reading) for run in runs if (reading := fact(run))] for id, fact in RESULTS.items()}
     return frozenset(
         id for id, pairs in shown.items() if all(chosen.get(run.id) == reading.metric for run, reading in pairs)
     )
