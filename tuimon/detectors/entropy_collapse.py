@@ -16,7 +16,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import AgainstSettled, AgainstStart, Threshold
 from tuimon.detectors._curves import (
@@ -31,10 +30,10 @@ from tuimon.detectors._curves import (
     reached_level,
     verb,
 )
+from tuimon.detectors._policy import discrete_entropies
 from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify
 
 _ZERO = 1e-9
 _SPREAD = 1.25
@@ -54,9 +53,7 @@ class EntropyCollapse(Struct, frozen=True):
         rule = AgainstStart(high, 0.7 * high, baseline=10, falls=True, raise_after=self.points)
         high = 1 / self.settled_part
         settled = AgainstSettled(high, 0.6 * high, _SPREAD, blocks=8, falls=True, raise_after=self.points)
-        for curve in curves(run, "entropy"):
-            if curve.min is None or curve.min.value < 0 or classify(curve.metric).sign_auto:
-                continue
+        for curve in discrete_entropies(run):
             zeros = self._zeros(run, curve)
             for incident in zeros:
                 message = f"{curve.metric} {verb(incident, 'is', 'was')} 0: the policy is deterministic,"

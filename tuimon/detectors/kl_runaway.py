@@ -33,9 +33,9 @@ from tuimon.detectors._curves import (
     usual_level,
 )
 from tuimon.detectors._limits import limit_message
+from tuimon.detectors._policy import discrete_entropies
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify
 
 _SKIP = 64
 _SPREAD = 2.0
@@ -78,9 +78,7 @@ def _fall_of_entropy(run: Run, curve: Curve, incident: Incident) -> str:
     """Return the words for an entropy that has halved since an active incident began; "" without such a fall."""
     if incident.cleared is not None:
         return ""
-    for entropy in curves(run, "entropy"):
-        if entropy.min is None or entropy.min.value < 0 or classify(entropy.metric).sign_auto:
-            continue
+    for entropy in discrete_entropies(run):
         row, end = entropy.row_after(int(curve.steps[incident.first])), len(entropy)
         before, now = (median_of_rows(entropy, last - _LEVEL_POINTS, last - 1) for last in (row, end))
         if row >= _LEVEL_POINTS and now <= before / 2 < before:

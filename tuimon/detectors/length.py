@@ -16,9 +16,9 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
 from tuimon.detectors._curves import alert, changes_from_start, median_of_rows, number, usual_level, verb
+from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
-from tuimon.vocabulary import classify
 
 _BASELINE = 20
 _HINT = "read some responses and check whether the reward favours length; look at truncation and repetition"
@@ -31,9 +31,7 @@ class Length(Struct, frozen=True):
     shrinks: float = 0.3
 
     def check(self, run: Run) -> Iterator[Alert]:
-        for curve in curves(run, "length.response"):
-            if classify(curve.metric).unit == "steps":
-                continue  # the length of an episode in an environment, which a good policy may extend
+        for curve in response_lengths(run):
             for falls, factor in ((False, self.ratio), (True, 1 / self.shrinks)):
                 rule = AgainstStart(factor, 0.8 * factor, baseline=_BASELINE, falls=falls)
                 for incident, start, now in changes_from_start(curve, rule):

@@ -22,7 +22,7 @@ from math import inf, isfinite
 
 from msgspec import Struct
 
-from tuimon.analysis.concepts import curves, metrics_of
+from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.progress_inputs import steps_left
@@ -39,6 +39,7 @@ from tuimon.detectors._curves import (
     verb,
     when,
 )
+from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import classify, memory_of
@@ -176,13 +177,13 @@ def _size(run: Run, metric: str) -> float | None:
 
 def _response_growth(run: Run, own: _Growing) -> float:
     """Return the response length at the end of the growth relative to that at its onset; 0 if it is not logged."""
-    for lengths in curves(run, "length.response"):
-        if classify(lengths.metric).unit != "steps":
-            begin, end = lengths.steps.searchsorted(own.curve.steps[[own.onset, own.incident.last]], "right").tolist()
-            before = median_of_rows(lengths, begin - 1, begin + _LENGTH_POINTS - 2)
-            now = median_of_rows(lengths, end - _LENGTH_POINTS, end - 1)
-            return now / before if before > 0 else 0.0
-    return 0.0
+    lengths = next(response_lengths(run), None)
+    if lengths is None:
+        return 0.0
+    begin, end = lengths.steps.searchsorted(own.curve.steps[[own.onset, own.incident.last]], "right").tolist()
+    before = median_of_rows(lengths, begin - 1, begin + _LENGTH_POINTS - 2)
+    now = median_of_rows(lengths, end - _LENGTH_POINTS, end - 1)
+    return now / before if before > 0 else 0.0
 
 
 DETECTOR = MemoryCreep()

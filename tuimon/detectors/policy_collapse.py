@@ -18,16 +18,16 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from tuimon.analysis.concepts import curves, metrics_of
+from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Plunge
 from tuimon.detectors._checkpoints import checkpoint_before
 from tuimon.detectors._curves import incidents, number
+from tuimon.detectors._policy import discrete_entropies
 from tuimon.detectors._reward import near_ceiling
 from tuimon.model.alerts import Alert
 from tuimon.model.points import Floats
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify
 
 _USUAL_POINTS = 31
 """Points before an incident from which usual values are computed; at most as many in it are examined."""
@@ -61,9 +61,7 @@ class PolicyCollapse(Struct, frozen=True):
     floor: float = 0.1
 
     def check(self, run: Run) -> Iterator[Alert]:
-        for curve in curves(run, "entropy"):
-            if curve.min is None or curve.min.value < 0 or classify(curve.metric).sign_auto:
-                continue
+        for curve in discrete_entropies(run):
             for incident in incidents(curve, Plunge(self.part, self.points)):
                 if not near_ceiling(run, int(curve.steps[max(0, incident.first - _LEAD)])):
                     yield from self._alerts(run, curve, incident)

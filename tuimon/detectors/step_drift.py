@@ -30,9 +30,9 @@ from tuimon.detectors._curves import (
     verb,
     when,
 )
+from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify
 
 _SKIP, _BASELINE = 10, 50
 _HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
@@ -82,11 +82,9 @@ def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) ->
 
 def _response_growth(run: Run, curve: Curve, incident: Incident) -> float:
     """Return the response length at the incident relative to that of the first steps; NaN if that is unknown or 0."""
-    for lengths in curves(run, "length.response"):
-        if classify(lengths.metric).unit != "steps":
-            before, now = _levels(lengths, curve, incident)
-            return now / before if before > 0 else nan
-    return nan
+    lengths = next(response_lengths(run), None)
+    before, now = (nan, nan) if lengths is None else _levels(lengths, curve, incident)
+    return now / before if before > 0 else nan
 
 
 def _levels(other: Curve, curve: Curve, incident: Incident) -> tuple[float, float]:
