@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tuimon.analysis.incidents import Incident, Incidents, Rule
-from tuimon.analysis.onset import bend, hinge, split
+from tuimon.analysis.onset import bend, hinge, split, sudden_change
 from tuimon.analysis.rules import AgainstSettled, AgainstStart, Runaway
 from tuimon.analysis.windows import NINE, median_of_nine, usual_at
 from tuimon.model.alerts import Alert
@@ -252,19 +252,41 @@ def reached_level(curve: Curve, incident: Incident, highest: bool) -> float:
 
 
 def from_change(curve: Curve, incident: Incident, usual: float, now: float) -> Incident:
-    """Return the incident with its first row moved, by at most eight, to where the values change from `usual` to `now`.
+    """Return the incident with its first row moved to where the values change from `usual` to `now`.
 
-    The median of nine, which raised it, changes some rows later than the values.
+    A sudden change may lie any number of rows before the ones that raised the incident, which noise delays. Else it is
+    at most eight rows before, because the median of nine changes some rows later than the values.
     """
     cache = _cache_of(curve)
 
     def compute() -> int:
         values, skipped = _without_gaps(curve, cache)
-        first, begin = incident.first - skipped, max(0, incident.first - skipped - 3 * (NINE - 1))
-        around = np.clip(values[begin : incident.raised - skipped + 1], min(usual, now), max(usual, now))
+        first, end = incident.first - skipped, incident.raised - skipped + 1
+        sudden = sudden_change(values[:end], usual, now)
+        if sudden is not None and sudden.index <= first:
+            return skipped + sudden.index
+        begin = max(0, first - 3 * (NINE - 1))
+        around = np.clip(values[begin:end], min(usual, now), max(usual, now))
         return skipped + min(max(begin + split(around), first - (NINE - 1)), first)
 
     return incident._replace(first=_cached(cache, ("change", incident.raised), compute))
+
+
+def rows_of_level(curve: Curve, change: Incident, usual: float, points: int) -> tuple[int, int]:
+    """Return (first row, last row) of the points whose median is the level after a change from `usual`.
+
+    They are all points since a sudden change, or the last `points` if the level has changed further since.
+    """
+    last = change.last
+    latest = max(change.first, last - points + 1)
+
+    def compute() -> int:
+        begin = max(change.first - points, 0)
+        level = median_of_rows(curve, latest, last)
+        sudden = sudden_change(curve.values[begin : last + 1], usual, level)
+        return latest if sudden is None else min(latest, begin + sudden.index)
+
+    return _cached(_cache_of(curve), ("rows of level", change.first, last, points), compute), last
 
 
 def raised_level(curve: Curve, incident: Incident) -> float:

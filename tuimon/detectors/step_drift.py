@@ -1,8 +1,9 @@
 """Steps have become slower and stay slow.
 
 Rule: the median of nine of the step time is `ratio` times the median of the steps 10 to 59, for `points` steps in a
-row. The alert begins where the step time changes, and names the phase of the step that has most of the increase. Only
-information if the responses have grown by as much.
+row. The alert begins where the step time changes, and names the phase of the step that has most of the increase. The
+durations are medians of the steps 10 to 59 and of those since a sudden change, else of the last 50. Only information if
+the responses have grown by as much.
 Source: ours (no tool known to us reports this).
 """
 
@@ -27,6 +28,7 @@ from tuimon.detectors._curves import (
     number,
     percent,
     raised_level,
+    rows_of_level,
     verb,
     when,
 )
@@ -49,12 +51,14 @@ class StepDrift(Struct, frozen=True):
         rule = AgainstStart(self.ratio, low, _BASELINE, _SKIP, raise_after=self.points, clear_after=self.points)
         for curve in curves(run, "time.step"):
             scale = seconds_of(run, curve.metric)
-            for incident, usual, now in changes_from_start(curve, rule):
+            for incident, usual, _ in changes_from_start(curve, rule):
                 raised = raised_level(curve, incident)
                 slow = from_change(curve, incident, usual, raised)
+                rows = rows_of_level(curve, slow, usual, _BASELINE)
+                now = median_of_rows(curve, *rows)
                 growth = _response_growth(run, curve, incident)
                 longer = f", with responses {percent(growth - 1)} longer" if growth >= raised / usual * 0.9 else ""
-                phase = _slower_phase(run, curve, incident, scale * (raised - usual))
+                phase = _slower_phase(run, curve, rows, scale * (now - usual))
                 message = (
                     f"{curve.metric} {verb(incident, 'is', 'was')} {percent(now / usual - 1)} longer"
                     f" {when(curve, slow)}{longer}: {number(scale * now)} s, at first {number(scale * usual)} s{phase}"
@@ -63,7 +67,7 @@ class StepDrift(Struct, frozen=True):
                 yield alert_as_worded(run, curve, slow, self.id, severity, message, _HINT)
 
 
-def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) -> str:
+def _slower_phase(run: Run, curve: Curve, rows: tuple[int, int], seconds: float) -> str:
     """Return words about the phase that grew most, such as "; gen takes 24.1 s, at first 12 s (+101 %)".
 
     "" if no phase has half of the increase of the step time, which is `seconds`.
@@ -72,7 +76,7 @@ def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) ->
     for timer in timer_tree(tuple(metrics_of(run, "time.phase", all_names=True))):
         if not timer.parent:
             scale = seconds_of(run, timer.metric)
-            before, now = (scale * level for level in _levels(run.curve(timer.metric), curve, incident))
+            before, now = (scale * level for level in _levels(run.curve(timer.metric), curve, *rows))
             if now - before > most:
                 most = now - before
                 relative = f" (+{percent(now / before - 1)})" if before > 0 else ""
@@ -83,15 +87,17 @@ def _slower_phase(run: Run, curve: Curve, incident: Incident, seconds: float) ->
 def _response_growth(run: Run, curve: Curve, incident: Incident) -> float:
     """Return the response length at the incident relative to that of the first steps; NaN if that is unknown or 0."""
     lengths = next(response_lengths(run), None)
-    before, now = (nan, nan) if lengths is None else _levels(lengths, curve, incident)
+    rows = incident.raised - NINE + 1, incident.raised
+    before, now = (nan, nan) if lengths is None else _levels(lengths, curve, *rows)
     return now / before if before > 0 else nan
 
 
-def _levels(other: Curve, curve: Curve, incident: Incident) -> tuple[float, float]:
-    """Return the medians of another metric in the first steps, and in the steps that raised the incident of `curve`."""
-    row = int(other.steps.searchsorted(curve.steps[incident.raised], "right"))
-    begin = int(other.steps.searchsorted(curve.steps[_SKIP]))
-    return median_of_rows(other, begin, begin + _BASELINE - 1), median_of_rows(other, row - NINE, row - 1)
+def _levels(other: Curve, curve: Curve, first: int, last: int) -> tuple[float, float]:
+    """Return the medians of another metric in the first steps and in the rows first … last of `curve`."""
+    start = int(other.steps.searchsorted(curve.steps[_SKIP]))
+    begin = int(other.steps.searchsorted(curve.steps[first]))
+    end = int(other.steps.searchsorted(curve.steps[last], "right"))
+    return median_of_rows(other, start, start + _BASELINE - 1), median_of_rows(other, min(begin, end - 1), end - 1)
 
 
 DETECTOR = StepDrift()

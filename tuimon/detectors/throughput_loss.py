@@ -1,7 +1,8 @@
 """Throughput has fallen compared with the start of the run.
 
 Rule: the median of nine of the throughput is below `part` of the median of the points 10 to 59, for `points` points in
-a row. Means since the start (time/fps) are left out.
+a row. The message has the median of the points since a sudden change, else of the last 50. Means since the start
+(time/fps) are left out.
 Source: ours.
 """
 
@@ -14,12 +15,23 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, changes_from_start, from_change, number, percent, raised_level, verb
+from tuimon.detectors._curves import (
+    alert,
+    changes_from_start,
+    from_change,
+    median_of_rows,
+    number,
+    percent,
+    raised_level,
+    rows_of_level,
+    verb,
+)
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
 _CONCEPTS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")
 _SINCE_START = ("time/fps",)
+_SKIP, _BASELINE = 10, 50
 _HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"
 
 
@@ -32,18 +44,20 @@ class ThroughputLoss(Struct, frozen=True):
     def check(self, run: Run) -> Iterator[Alert]:
         """Yield an alert for each loss, for the first of the concepts that is logged."""
         high = 1 / self.part
-        rule = AgainstStart(high, 1 + 0.6 * (high - 1), 50, 10, True, raise_after=self.points, clear_after=self.points)
+        low = 1 + 0.6 * (high - 1)
+        rule = AgainstStart(high, low, _BASELINE, _SKIP, True, raise_after=self.points, clear_after=self.points)
         for concept in _CONCEPTS:
             rates = [curve for curve in curves(run, concept) if curve.metric not in _SINCE_START]
             for curve in rates:
                 unit = meaning_of(run, curve.metric).unit
                 unit = "" if unit == "1" else f" {unit}"
-                for incident, usual, now in changes_from_start(curve, rule):
+                for incident, usual, _ in changes_from_start(curve, rule):
+                    slow = from_change(curve, incident, usual, raised_level(curve, incident))
+                    now = median_of_rows(curve, *rows_of_level(curve, slow, usual, _BASELINE))
                     message = (
                         f"{curve.metric} {verb(incident, 'has fallen', 'fell')} to {number(now)}{unit},"
                         f" {percent(now / usual)} of the {number(usual)}{unit} of the first steps,"
                     )
-                    slow = from_change(curve, incident, usual, raised_level(curve, incident))
                     yield alert(run, curve, slow, self.id, "warning", message, _HINT)
             if rates:
                 return
