@@ -123,6 +123,19 @@ def test_smooth_growth_of_a_settled_kl_is_one_incident_from_its_onset_on() -> No
     assert late.severity == "critical"
 
 
+@pytest.mark.parametrize("noise", [0.02, 0.2])
+@pytest.mark.parametrize(
+    "growth",
+    [1 + 0.03 * np.arange(600), 1 + 0.3 * np.arange(600), 1 + 0.03 * np.arange(600) ** 1.15, 1.01 ** np.arange(600)],
+    ids=["slow", "fast", "almost linear", "exponential"],
+)
+def test_growth_of_a_settled_kl_begins_at_its_onset(growth: np.ndarray, noise: float) -> None:
+    random = np.random.default_rng(50)
+    kl = 0.0125 * np.concatenate((np.ones(900), growth)) * (1 + noise * random.standard_normal(1500))
+    alert = only(run_of(kl=kl), "kl_runaway")
+    assert -4 <= alert.step // 10 - 1 - 900 <= 12
+
+
 def test_growth_of_the_kl_from_0_or_with_the_steps_or_to_a_low_value_is_normal() -> None:
     steps = np.arange(1, 1501)
     for kl in (

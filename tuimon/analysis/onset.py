@@ -60,17 +60,22 @@ def hinge(values: Floats) -> int:
     return skip - int(np.argmin(on_line[::-1])) if not on_line.all() else 0
 
 
-def bend(positions: Floats, values: Floats) -> int:
-    """Return the index at which two lines that meet there fit the values best; the second one is the steeper.
+def bend(positions: Floats, values: Floats, weights: Floats | float = 1.0) -> tuple[int, float]:
+    """Return (index at which two lines that meet there fit the values best; squared error of the fit).
 
-    The first and the last two values are not candidates, so that at least 5 are needed. positions: x of each value.
+    The second line is the steeper one. The first and the last two values are not candidates, so that at least 5 are
+    needed. positions: x of each value. weights: factors of the errors.
     """
     candidates = positions[2:-2]
-    ramps = np.maximum(positions - candidates[:, None], 0.0)
-    line, _ = np.linalg.qr(np.stack((np.ones(len(positions)), positions - positions[0]), axis=1))
-    ramps -= (ramps @ line) @ line.T
-    fits = np.maximum(ramps @ values, 0.0) ** 2 / (ramps**2).sum(axis=1)
-    return int(np.argmax(fits)) + 2
+    ramps = np.maximum(positions - candidates[:, None], 0.0) * weights
+    lines = np.stack((np.ones(len(positions)), positions - positions[0])) * weights
+    base, _ = np.linalg.qr(lines.T)
+    ramps -= (ramps @ base) @ base.T
+    weighted = values * weights
+    rest = weighted - base @ (base.T @ weighted)
+    gains = np.maximum(ramps @ rest, 0.0) ** 2 / (ramps**2).sum(axis=1)
+    best = int(np.argmax(gains))
+    return best + 2, float(rest @ rest - gains[best])
 
 
 def split(values: Floats) -> int:

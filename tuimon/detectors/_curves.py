@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
+from operator import itemgetter
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -218,15 +219,21 @@ def _bend(curve: Curve, incident: Incident, rule: AgainstSettled) -> tuple[int, 
     """Return (row of the onset of an incident, settled level before it).
 
     The onset is the bend (`analysis.onset.bend`) of the medians of nine from the row of the level to that which raised
-    the incident. The logarithm of a rise is fitted, because a rise has no end.
+    the incident. A rise has no end, so that relative errors count; it may be linear or exponential, and the better fit
+    of the two decides.
     """
     values, skipped = _without_gaps(curve, _cache_of(curve))
     first, raised = incident.first - skipped, incident.raised - skipped
     level, begin = rule.level(values, first), first // 2
     rows = np.unique(np.linspace(begin, raised, _ONSET_POINTS).astype(np.int64))
     now = median_of_nine(values[: raised + 1], begin)[rows - begin]
-    change = level - now if rule.falls else np.log(np.maximum(now / level, 1 / rule.high))
-    return int(rows[bend(rows.astype(np.float64), change)]) + skipped, level
+    positions = rows.astype(np.float64)
+    if rule.falls:
+        onset, _ = bend(positions, level - now)
+    else:
+        rise = np.maximum(now / level, 1 / rule.high)
+        onset, _ = min(bend(positions, np.log(rise)), bend(positions, rise, 1 / rise), key=itemgetter(1))
+    return int(rows[onset]) + skipped, level
 
 
 def merged(changes: Iterable[tuple[Incident, State]]) -> list[tuple[Incident, State]]:
