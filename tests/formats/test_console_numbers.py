@@ -101,6 +101,23 @@ def test_a_number_is_read_whole_or_not_at_all(
         ("step 1: loss: 0.5, class 3 dice=0.25", {"loss": 0.5, "class 3 dice": 0.25}),
         ("step 1: loss: 0.5 saved 3 checkpoints", {"loss": 0.5}),
         ("step 1 | loss 0.5 | ETA 12.5 min", {"loss": 0.5}),
+        (
+            "iter 1: loss 1.89, acc 0.5, 1234 img/s, grad norm 1.10",
+            {"loss": 1.89, "acc": 0.5, "grad norm": 1.1, "img/s": 1234.0},
+        ),
+        (
+            "iter 1: loss 1.89, lr 3.0e-04, 1,244 img/s, 3.0k tok/s, grad norm 1.01, elapsed 0m10s",
+            {"loss": 1.89, "lr": 3e-4, "grad norm": 1.01, "img/s": 1244.0, "tok/s": 3000.0},
+        ),
+        ("Step: 1 loss: 1.1 Mem: 12.10GiB 510 tokens/sec", {"loss": 1.1, "Mem": 12.1, "tokens/sec": 510.0}),
+        ("Step: 1 loss: 1.1 Mem: 12.10 GiB 510 tokens/sec", {"loss": 1.1, "Mem": 12.1, "tokens/sec": 510.0}),
+        (
+            "iter 1: loss 1.89, mem 12.3GiB 5010 tokens/sec, acc 0.5",
+            {"loss": 1.89, "mem": 12.3, "acc": 0.5, "tokens/sec": 5010.0},
+        ),
+        ("step 1: loss 1.1 fwd 12 ms 510 it/s", {"loss": 1.1, "fwd": 12.0, "it/s": 510.0}),
+        ("Step: 1  Loss: 1.5  |g|: 0.1  LR: 1e-4", {"Loss": 1.5, "|g|": 0.1, "LR": 1e-4}),
+        ("step 1 loss=1.5 ||grad||=0.25", {"loss": 1.5, "||grad||": 0.25}),
     ],
 )
 def test_numbers_with_commas_factors_and_units(line: str, row: dict[str, float]) -> None:

@@ -64,14 +64,17 @@ _DECIMAL_COMMA = re.compile(r"(?:[=:]\s{0,8}|[A-Za-z_]\s{1,8})-?0,\d{2,20}(?=[eE
 _WITH_COMMA = re.compile(r"(?<![\w.,])([+-]?\d{1,18}),(\d{1,20})(?![\d,.])", re.ASCII)
 _POINT = re.compile(r"\d\.\d")
 _RATE = re.compile(
-    r"(?:^|(?<=[|,;\t])|(?<=\s-)|(?<=[\d%])(?=[\s(])|(?<=/s)(?=[\s(])|(?<=\d[kKMGs%])(?=\s))\s{0,8}\(?"
+    r"(?:^|(?<=[|,;\t])|(?<=\s-)|(?<=[\d%])(?=[\s(])|(?<=/s)(?=[\s(])|(?:(?<=\d[kKMGs%])|(?<=\d[kKMGT]B|\d[mu]s|\d\ss)|"
+    r"(?<=\d[kKMGT]iB|\d\s[kKMGT]B|\d\s[mu]s)|(?<=\d\s[kKMGT]iB))(?=\s))\s{0,8}\(?"
     rf"({NUMBER})([kKM]?)\s?([A-Za-z]{{1,15}}/s(?:ec)?|s/(?:it|step|batch))(?![\w/])\)?",
     re.ASCII,
 )
-"""A number before a unit of speed that is not the value of a name before it."""
+"""A number before a unit of speed that is not the value of a name before it, as after another number with its unit."""
 _LIST_OF_ONE = re.compile(rf"(?<=[=:])(\s?)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
 _IS = re.compile(r"([\w@.-]{1,40}) is (?=[+-]?\.?\d)", re.ASCII)
 _SEPARATOR = re.compile(r",\s|\||\t")
+_NORM = re.compile(r"(?:^|[\s,;])(\|{1,2}[A-Za-z_]\w{0,20}\|{1,2})$", re.ASCII)
+"""A name between bars, as that of a norm: "|g|: 0.1"."""
 _DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
 FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
 """Occurs in lines of metrics, but hardly in those that count something."""
@@ -234,7 +237,7 @@ def _worded(text: str) -> list[Pair]:
 def _listed(text: str) -> list[Pair]:
     """Return the pairs of a list between commas, bars or tabs, if half of its parts are pairs and a number has a
     fraction; other lists are prose ("saving checkpoint 3, model 4")."""
-    parts = [part for part in _SEPARATOR.split(text.strip(" :|,-")) if part.strip()]
+    parts = [stripped for part in _SEPARATOR.split(text.strip(" :|,-")) if (stripped := part.strip(" ,"))]
     pairs = [pair for part in parts if (pair := _PART.fullmatch(part)) and _may_be_metric(pair[1])]
     if len(parts) < 2 or 2 * len(pairs) < len(parts) or all(pair[2].isdecimal() for pair in pairs):
         return []
@@ -283,6 +286,8 @@ def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
     listed: tuple[Pair, ...] = ()
     if text.find(",", 1) > 0 or text.find("|", 1) > 0:
         listed = tuple(_listed_beside(text))
+    if norm := _NORM.search(text):
+        return listed, norm[1]
     name = _DELIMITER.split(text)[-1].strip(" .:-").removeprefix("and ")
     if _ARITHMETIC.search(name):
         return listed, ""
@@ -320,7 +325,7 @@ def listed_pairs(text: str) -> list[Pair]:
 def _listed_beside(text: str) -> Iterator[Pair]:
     """Yield the pairs of the parts of a list, but for the last part, which belongs to what follows."""
     for part in _SEPARATOR.split(text)[:-1]:
-        pair = _PART.fullmatch(part.strip(" :-"))
+        pair = _PART.fullmatch(part.strip(" :,-"))
         if pair is None or not _may_be_metric(pair[1]):
             continue
         if not pair[2].isdecimal() or pair[3] or pair.string[pair.end(2) :].startswith("%"):
