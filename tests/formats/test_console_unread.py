@@ -10,13 +10,20 @@ from tuimon.formats.console.text import ConsoleDecoder
 def unread(*lines: str) -> str:
     decoder = ConsoleDecoder()
     decoder.feed("".join(f"{line}\n" for line in lines).encode())
-    return decoder.unread
+    return decoder.unread()
 
 
 def test_numbers_that_are_not_read_are_named() -> None:
     lines = [f"step {step}: loss: 0.5 tokens {1000 * step:,}, done" for step in range(1, 11)]
-    assert unread(*lines) == "`tokens 1,000` (in 10 of 10 lines)"
+    assert unread(*lines) == "`tokens 1,000` (in all of the first 10 lines)"
     assert unread(*lines[:2]) == ""
+    mixed = [*lines[:6], *(f"step {step}: loss: 0.5" for step in range(11, 15))]
+    assert unread(*mixed) == "`tokens 1,000` (in 6 of the first 10 lines)"
+
+
+def test_all_numbers_of_a_line_that_are_not_read_are_named() -> None:
+    lines = [f"step {step}: loss: 0.5 tokens {1000 * step:,}, done at 1{step} tok/s so far" for step in range(1, 11)]
+    assert unread(*lines) == "`tokens 1,000`, `11 tok/s` (in all of the first 10 lines)"
 
 
 @pytest.mark.parametrize(
@@ -37,4 +44,4 @@ def test_a_bounded_number_of_lines_is_examined() -> None:
     decoder = ConsoleDecoder()
     for line in lines:
         decoder.feed(f"{line}\n".encode())
-    assert decoder.unread == "`tokens 1,000` (in 64 of 64 lines)"
+    assert decoder.unread() == "`tokens 1,000` (in all of the first 64 lines)"

@@ -83,13 +83,14 @@ def test_notices_and_status_have_no_secret() -> None:
     store = Store()
     store.apply(RunFound(0, "run", "/run"))
     store.apply(StreamFound(0, 0, "a", "/run/a", "jsonl", 1, "", 0))
-    store.apply(StreamStatus(0, "unreadable", f"api_key={SECRETS[2]}", 0, 0, 0.0, 0))
+    unread = f"`password: {SECRETS[0]}`"
+    store.apply(StreamStatus(0, "unreadable", f"api_key={SECRETS[2]}", 0, 0, 0.0, 0, unread=unread))
     store.apply(Notice("error", f"The reader stopped: password={SECRETS[0]}", f"token={SECRETS[1]}"))
     snapshot = store.snapshot()
     status = snapshot.runs[0].streams[0].status
     assert status is not None
-    text = json.dumps([status.message, snapshot.notices[0].message, snapshot.notices[0].hint])
-    assert text.count(HIDDEN) == 3
+    text = json.dumps([status.message, status.unread, snapshot.notices[0].message, snapshot.notices[0].hint])
+    assert text.count(HIDDEN) == 4
     assert not [secret for secret in SECRETS if secret in text]
 
 

@@ -16,6 +16,7 @@ from textual.widgets import Input
 from tuimon.config import Settings
 from tuimon.errors import UsageError
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
+from tuimon.monitor.local import LocalMonitor
 from tuimon.store import Store
 from tuimon.text import cell_width
 from tuimon.tui.action import key_names
@@ -259,6 +260,17 @@ def test_the_files_of_a_source_are_one_row() -> None:
         ["console", "0", "points", "1.0", "KiB", "train.log"],
         ["swanlab-log", "0", "points", "2.0", "KiB", "swanlog/logs", "2", "files"],
     ]
+
+
+def test_numbers_that_are_not_read_are_a_notice_of_the_run_that_is_shown(tmp_path: Path) -> None:
+    lines = [f"step {step}: loss: 0.5 tokens {1000 * step:,}, done\n" for step in range(1, 11)]
+    (tmp_path / "train.log").write_text("".join(lines))
+    monitor = LocalMonitor([str(tmp_path)])
+    monitor.update()
+    snapshot = monitor.snapshot()
+    notices = ["".join(text for text, _ in entry.row) for entry in note_entries(snapshot, snapshot.runs[0])]
+    assert "  not read: `tokens 1,000` (in all of the first 10 lines) of train.log" in notices
+    assert not any("not read" in line for entry in note_entries(snapshot, None) for line, _ in entry.row)
 
 
 async def test_the_selected_line_of_the_palette_differs_from_the_others(run: Path) -> None:

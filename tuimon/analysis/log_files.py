@@ -10,6 +10,7 @@ import numpy as np
 from tuimon.model.points import Fact
 from tuimon.store import Run
 from tuimon.store.streams import StreamView
+from tuimon.text import clean
 
 _HELD_OPEN = ("tensorboard", "wandb", "swanlab")
 """Formats whose writers hold the file open until they end."""
@@ -95,6 +96,16 @@ def unread_reason(run: Run) -> str:
         if not run.point_count and status and status.size and status.state not in _UNFINISHED:
             return f"{view.info.source}: {status.message or 'no metric in it'}; {_understood(view.info.format)}"
     return ""
+
+
+def unread_parts(run: Run) -> str:
+    """Return the numbers that gave no point in many lines of the file with the most points, and its name; cleaned.
+
+    "" if there are none.
+    """
+    main = max(run.streams, key=lambda view: view.point_count, default=None)
+    text = main.status.unread if main is not None and main.status is not None else ""
+    return f"{text} of {clean(main.info.source)}" if text and main is not None else ""
 
 
 def unread_whole(run: Run) -> bool:

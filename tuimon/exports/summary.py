@@ -10,7 +10,7 @@ from typing import Any
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
-from tuimon.analysis.log_files import damage_of
+from tuimon.analysis.log_files import damage_of, unread_parts
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
@@ -181,6 +181,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
             yield name, f"{count}, the last at {progress.step_name} {logged.last_step}"
     yield "logged", _logged(run)
+    if unread := unread_parts(run):
+        yield "not read", unread
     if count_entries and (conflict := hidden_conflict(run)):
         yield "conflict", f"{conflict}; doctor --metric NAME shows them"
 

@@ -81,9 +81,8 @@ class StreamDecoder(Protocol):
         """Note for the user about how the log was read so far, other than its damage; "" without one."""
         return ""
 
-    @property
-    def unread(self) -> str:
-        """Example of a number that gave no point in records that gave others, for `tuimon doctor`; "" if unknown."""
+    def unread(self, least_part: float = 0.0) -> str:
+        """Return examples of numbers that gave no point, in at least this part of the first records; "" if unknown."""
         return ""
 
     @property

@@ -40,6 +40,8 @@ PREVIEW_BYTES = 192 << 10
 
 _COPIED_WITHIN = 5.0
 """Time (s) after a file was read for the first time in which a copy may still write it."""
+_UNREAD_PART = 0.5
+"""Part of the first lines of metrics from which on numbers that are not read are part of the status."""
 
 
 class WriterCheck(Struct, frozen=True):
@@ -128,10 +130,9 @@ class Followed:
         """The first MAX_DAMAGE damaged parts."""
         return [*self._damage.parts, *self._source.damage][:MAX_DAMAGE]
 
-    @property
-    def unread(self) -> str:
-        """Example of a number that gave no point in lines of metrics; "" if there is none."""
-        return self._source.unread if isinstance(self._source, StreamSource) else ""
+    def unread(self, least_part: float = 0.0) -> str:
+        """Return examples of numbers that gave no point, in at least this part of the first lines; "" for none."""
+        return self._source.unread(least_part) if isinstance(self._source, StreamSource) else ""
 
     @property
     def damaged(self) -> int:
@@ -278,6 +279,7 @@ class Followed:
             self._grown,
             self._damage.size + sum(damage.length for damage in source.damage),
             check.closed,
+            self.unread(_UNREAD_PART),
         )
 
     @property

@@ -131,10 +131,9 @@ class StreamSource(TailSource):
     def message(self) -> str:
         return super().message or clean(self._decoder.remark)
 
-    @property
-    def unread(self) -> str:
-        """Example of a number that gave no point in lines of metrics; "" if there is none."""
-        return clean(self._decoder.unread)
+    def unread(self, least_part: float) -> str:
+        """Return examples of numbers that gave no point, as StreamDecoder.unread does; cleaned."""
+        return clean(self._decoder.unread(least_part))
 
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         head = self._tail.head

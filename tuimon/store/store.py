@@ -121,7 +121,8 @@ class Store:
                 names.update(zip(range(event.first, event.first + len(event.names)), event.names, strict=True))
             case StreamStatus():
                 stream = self._stream(event.stream)
-                event = replace(event, message=redacted_text(event.message, random=False))
+                message, unread = (redacted_text(text, random=False) for text in (event.message, event.unread))
+                event = replace(event, message=message, unread=unread)
                 if event != stream.status:
                     with self._lock:
                         stream.status = event

@@ -272,9 +272,8 @@ class ConsoleDecoder(StreamDecoder):
     def remark(self) -> str:
         return f'"{self._first_unread}" is not understood' if self._first_unread and not self._sink.points.names else ""
 
-    @property
-    def unread(self) -> str:
-        return str(self._unread_parts)
+    def unread(self, least_part: float = 0.0) -> str:
+        return self._unread_parts.text(least_part)
 
     @property
     def must_reread(self) -> bool:

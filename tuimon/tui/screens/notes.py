@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.hidden_values import hidden_conflict
+from tuimon.analysis.log_files import unread_parts
 from tuimon.analysis.words import damage_text
 from tuimon.draw.numbers import format_bytes, format_count
 from tuimon.model.alerts import SEVERITIES, Alert
@@ -44,7 +45,9 @@ class NotesScreen(LinesScreen[Alert]):
     def show(self, snapshot: Snapshot, state: ViewState, now: float) -> None:
         run = self.dashboard.run_shown
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
-        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, len(snapshot.runs), run and run.id, restarts)
+        unread = unread_parts(run) if run is not None else ""
+        run_facts = (len(snapshot.runs), run and run.id, restarts, unread)
+        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, *run_facts)
         if (*source, self.query_text) != self._made_from:
             begins = not self._made_from
             self._made_from = (*source, self.query_text)
@@ -89,6 +92,9 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]
         yield Entry(((f"  {clean(notice.message)}", Role.WARNING if notice.level != "info" else Role.TEXT),))
         if notice.hint:
             yield Entry(((f"    {clean(notice.hint)}", Role.MUTED),))
+    if shown is not None and (unread := unread_parts(shown)):
+        name = f"{names[shown.id]}: " if shown.id in names else ""
+        yield Entry(((f"  {name}not read: {unread}", Role.TEXT),))
     for run in snapshot.runs:
         if run.ranks is not None and run.ranks.restart:
             name = f"{names[run.id]}: " if run.id in names else ""
