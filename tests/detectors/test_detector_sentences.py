@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, FactFound, RunFound, StreamFound
 from tuimon.model.points import Fact
+from tuimon.monitor.local import open_run
 from tuimon.store import Run, Store
 
 check = Checker().check
@@ -470,14 +472,19 @@ def test_memory_creep() -> None:
         ("memory(GiB)", 1, "GiB"),
         ("system/gpu.0.memoryAllocated", 1, "% of the device"),
         ("perf/cpu_memory_used_gb", 1, "GB"),
+        ("gpu_mem", 1, ""),
+        ("VRAM", 1, ""),
+        ("system/peak GPU memory", 1, ""),
+        ("max_memory_allocated", 1, ""),
     ],
 )
 def test_memory_leak_that_begins_late(name: str, factor: int, unit: str) -> None:
     held = factor * (18 + 0.05 * np.maximum(0, np.arange(400) - 150) + 0.05 * RNG.standard_normal(400))
     alert = only(store_of({name: held.tolist()}).snapshot().runs[0], "memory_creep")
+    unit = unit and f" {unit}"
     said = re.match(
-        rf"{re.escape(name)} grows by ([\d.]+) {unit} per (\d+) steps since step (\d+)(?:, full in [^:]+)?:"
-        rf" from ([\d.]+) to ([\d.]+) {unit}, \d+ %$",
+        rf"{re.escape(name)} grows by ([\d.]+){unit} per (\d+) steps since step (\d+)(?:, full in [^:]+)?:"
+        rf" from ([\d.]+) to ([\d.]+){unit}, \d+ %$",
         alert.message,
     )
     assert said is not None, alert.message
@@ -503,6 +510,33 @@ def test_memory_leak_that_begins_at_0() -> None:
     held = np.concatenate((np.zeros(300), 0.02 * np.arange(900)))
     alert = only(run_of(gpu_memory_allocated_gb=held), "memory_creep")
     assert alert.message == "gpu_memory_allocated_gb grows by 0.2 GB per 100 steps since step 3010: from 0 to 17.98 GB"
+
+
+@pytest.mark.parametrize(
+    ("printed", "name", "unit"),
+    [
+        ("VRAM {:.1f}/32.0GB", "VRAM", "GB"),
+        ("gpu_mem: {:.1f}GB", "gpu_mem", "GB"),
+        ("mem {:.2f} GiB", "mem", "GiB"),
+        ("max mem: {:.0f}MiB", "max mem", "MiB"),
+        ("memory: {:.1f}", "memory", None),
+        ("memory: {:.1f}%", "memory", None),
+    ],
+)
+def test_memory_leak_with_the_unit_that_a_script_prints(
+    printed: str, name: str, unit: str | None, tmp_path: Path
+) -> None:
+    held = 18 + 0.05 * np.maximum(0, np.arange(400) - 150)
+    rows = [f"step {row + 1} loss: 0.5 {printed.format(value)} lr: 1e-4\n" for row, value in enumerate(held)]
+    (tmp_path / "train.log").write_text("".join(rows))
+    [run] = open_run(tmp_path).runs
+    assert name in run.metrics
+    messages = [alert.message for alert in check(run) if alert.rule == "memory_creep"]
+    if unit is None:
+        assert messages == []
+    else:
+        [message] = messages
+        assert re.match(rf"{name} grows by [\d.]+ {unit} per 100 steps since .*: from 18\S* to 30\S* {unit}, ", message)
 
 
 def test_memory_leak_on_a_device_of_known_size() -> None:

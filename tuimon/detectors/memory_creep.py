@@ -8,9 +8,10 @@ So a peak that is set now and then, or an allocator that reserves more in a few 
 Watched of GPUs: what is allocated or in use, and its peak, as the trainer or a tracker logs it (gpu_memory_gb,
 max_memory_allocated_gb, system/gpu.0.memoryAllocated); what is reserved only if nothing else is logged. If ROLL logs
 what is allocated at the start of a phase while the model is offloaded, only that: it shows what earlier phases left
-allocated. Of CPUs: the memory of the process. Reported for the series of each kind (GPU, CPU) that grows most, with the
-step at which the growth began, and with the step at which the device is full if its size is known. Only information if
-the responses have grown by as much.
+allocated. A name without a unit (VRAM, gpu_mem) is enough, and "mem" or "memory" if its log prints a unit of memory
+with the values and no other memory is logged. Of CPUs: the memory of the process. Reported for the series of each kind
+(GPU, CPU) that grows most, with the step at which the growth began, and with the step at which the device is full if
+its size is known. Only information if the responses have grown by as much.
 Source: SageMaker Debugger GPUMemoryIncrease, 10 % in a window of 500; the eighths and the blocks are ours.
 """
 
@@ -25,6 +26,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
+from tuimon.analysis.printed_units import printed_units
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import Creep
 from tuimon.analysis.windows import BLOCK
@@ -50,6 +52,15 @@ _HINT = "something accumulates from step to step: tensors with their graphs, cac
 _GPU = ("gpu.allocated", "gpu.reserved", "gpu.peak", "gpu.used")
 _PERCENT = re.compile(r"system[/.]gpu\.\d+\.memoryAllocated")
 """Memory in use in percent of the device, as W&B measures it."""
+_NAMED_GPU = re.compile(
+    r"(?:(?:max|peak)[_ ])?(?:(?:gpu|cuda)[_ ]?mem(?:ory)?|(?:gpu[_ ])?vram|memory(?=[_ ]allocated))"
+    r"(?:[_ ](?:used|usage|alloc|allocated|peak|max))?",
+    re.IGNORECASE,
+)
+"""Last part of the name of GPU memory that does not say its unit."""
+_NAMED = re.compile(r"(?:(?:max|peak)[_ ])?mem(?:ory)?(?:[_ ](?:used|usage|alloc|peak|max))?", re.IGNORECASE)
+"""Last part of the name of memory, if a unit of memory is printed with it."""
+_MEMORY_UNIT = re.compile(r"[kMGT]i?B", re.IGNORECASE)
 _UNIT = re.compile(r"[_(]([kmgt]i?b)\)?$", re.IGNORECASE)
 _WINDOWS = ((512, BLOCK, 8), (4096, 2 * BLOCK, 32), (32768, 16 * BLOCK, 32))
 """Points of a window and of its blocks, and the fewest blocks; slow growth is found in a long window only."""
@@ -64,7 +75,8 @@ class MemoryCreep(Struct, frozen=True):
     jumps: float = 0.6
 
     def check(self, run: Run) -> Iterator[Alert]:
-        for kind, metrics in (("GPU", _gpu(run)), ("CPU", _cpu(run))):
+        kinds = {"GPU": _gpu(run), "CPU": _cpu(run)}
+        for kind, metrics in (kinds if any(kinds.values()) else {"memory": _with_unit(run)}).items():
             growing = [own for curve in map(run.curve, metrics) if (own := self._growing(curve))]
             if growing:
                 yield self._alert(run, kind, growing)
@@ -86,20 +98,20 @@ class MemoryCreep(Struct, frozen=True):
     def _alert(self, run: Run, kind: str, growing: list[_Growing]) -> Alert:
         sizes = {own.curve.metric: size for own in growing if (size := _size(run, own.curve.metric))}
         own = max(growing, key=lambda own: (own.incident.cleared is None, own.curve.metric in sizes, own.factor))
-        incident, unit = own.incident, _unit(own.curve.metric)
+        incident, unit = own.incident, _unit(run, own.curve.metric)
         full = ""
         if incident.cleared is None and (size := sizes.get(own.curve.metric)):
             forecast = growth(own.curve.steps, own.curve.values, 1 / size)
             left = steps_left(run)
             if forecast is not None and (left is None or forecast.soonest <= left):
                 full = f", full in {forecast_text(forecast)}"
-        responses = 0.0 if kind == "CPU" else _response_growth(run, own)
+        responses = 0.0 if kind != "GPU" else _response_growth(run, own)
         longer = f", with responses {percent(responses - 1)} longer" if responses >= own.factor else ""
         others = f" (and {len(growing) - 1} more {kind} series)" if len(growing) > 1 else ""
         message = (
             f"{own.curve.metric} {verb(incident, 'grows', 'grew')} by {own.rate(unit)}"
             f" {when(own.curve, own.from_onset)}{full}: from {number(own.before)} to"
-            f" {number(own.now)} {unit}{f', {percent(own.factor - 1)}' if isfinite(own.factor) else ''}{longer}{others}"
+            f" {number(own.now)}{unit}{f', {percent(own.factor - 1)}' if isfinite(own.factor) else ''}{longer}{others}"
         )
         severity = "info" if longer else "warning"
         return alert_as_worded(run, own.curve, own.from_onset, self.id, severity, message, _HINT)
@@ -138,7 +150,7 @@ class _Growing(Struct, frozen=True):
         count = 100
         while count < steps and count * (self.now - self.before) < 0.1 * steps:
             count *= 10
-        return f"{(self.now - self.before) / steps * count:.3g} {unit} per {count} steps"
+        return f"{(self.now - self.before) / steps * count:.3g}{unit} per {count} steps"
 
 
 def _gpu(run: Run) -> list[str]:
@@ -148,6 +160,7 @@ def _gpu(run: Run) -> list[str]:
     kinds = {name: tag.kind for name in names if (tag := memory_of(name)) and not tag.snapshot}
     used = [name for name, kind in kinds.items() if "reserved" not in kind]
     used += [name for name in metrics_of(run, "machine", all_names=True) if _PERCENT.fullmatch(name)]
+    used += _unclassified(run, _NAMED_GPU)
     return (used or list(kinds))[:_MAX_SERIES]
 
 
@@ -156,12 +169,29 @@ def _cpu(run: Run) -> list[str]:
     return ([name for name in names if "/start/" in name] or names)[:_MAX_SERIES]
 
 
-def _unit(metric: str) -> str:
-    """Return the unit that the name of the metric ends with, else that of its concept."""
+def _with_unit(run: Run) -> list[str]:
+    """Return the metrics named as memory of an unknown kind with which the log prints a unit of memory."""
+    units = printed_units(run)
+    return [name for name in _unclassified(run, _NAMED) if _MEMORY_UNIT.fullmatch(units.get(name, ""))][:_MAX_SERIES]
+
+
+def _unclassified(run: Run, pattern: re.Pattern[str]) -> list[str]:
+    """Return the metrics without a concept whose last part of the name matches the pattern."""
+    names = [name for concept in ("other", "known.other") for name in metrics_of(run, concept, all_names=True)]
+    return [name for name in names if pattern.fullmatch(name, name.rfind("/") + 1)]
+
+
+def _unit(run: Run, metric: str) -> str:
+    """Return the unit that is printed with the metric, else that at the end of its name, else that of its concept, with
+    a blank before it; "" if the unit is unknown."""
     if _PERCENT.fullmatch(metric):
-        return "% of the device"
-    written = _UNIT.search(metric)
-    return written[1].upper().replace("I", "i") if written else classify(metric).unit
+        return " % of the device"
+    if printed := printed_units(run).get(metric):
+        return f" {printed}"
+    if written := _UNIT.search(metric):
+        return f" {written[1].upper().replace('I', 'i')}"
+    unit = classify(metric).unit
+    return "" if unit == "1" else f" {unit}"
 
 
 def _size(run: Run, metric: str) -> float | None:
