@@ -49,7 +49,7 @@ def test_a_preemption_after_which_a_later_attempt_went_on_is_over(tmp_path: Path
     ranks = _ranks(monitor)
     assert [alert for alert in monitor.snapshot().alerts if alert.rule == "rank_failure"] == []
     assert ranks.restart == (
-        "restarted 2 times, the last time: it was stopped from outside at step 415 (2026-03-05 11:00), "
+        "35 steps lost in 2 restarts: the last time it was stopped from outside at step 415 (2026-03-05 11:00), "
         "resumed at step 401, 15 steps lost"
     )
 

@@ -136,6 +136,18 @@ async def test_a_restart_is_said_everywhere_and_leads_to_its_evidence(tmp_path: 
         await until(app, pilot, lambda s: isinstance(app.screen, LogScreen) and "ECC error" in s)
 
 
+async def test_a_notice_longer_than_the_screen_is_wrapped(tmp_path: Path) -> None:
+    job = tmp_path / "job"
+    jobs.torchrun_job(job, 25)
+    jobs.torchrun_error(job, 13, 50, "torch.AcceleratorError: CUDA error: uncorrectable ECC error encountered")
+    jobs.torchrun_job(job, 36, begin=21, at=100, attempt=1)
+    async with opened(job, (60, 30)) as (app, pilot):
+        await until(app, pilot, lambda s: "restarted once" in s)
+        await pilot.press("a")
+        whole = "restarted once: rank 13 on node02 failed (ECC) at step 25, 5 steps lost R shows the ranks"
+        await until(app, pilot, lambda s: whole in " ".join(s.split()))
+
+
 def test_ranks_of_a_run_that_is_over_have_ended() -> None:
     rows = tuple(RankRow("", rank, "n1", rank, "slow" if rank == 1 else "run", 0.0) for rank in range(3))
     job = JobRanks("/job", "", "", rows)

@@ -38,6 +38,8 @@ class RootCause(Struct):
     """Number of steps that were repeated after it; 0 if none or unknown."""
     count: int = 1
     """Number of failures after which the job went on or ended, this one included."""
+    all_steps_lost: int = 0
+    """Number of steps that were repeated after all these failures; 0 if none or unknown."""
 
 
 class Straggler(Struct, frozen=True):

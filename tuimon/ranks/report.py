@@ -142,8 +142,12 @@ def restart_sentence(cause: RootCause | None) -> str:
     lost = f", {cause.steps_lost} step{'s' if cause.steps_lost > 1 else ''} lost" if cause.steps_lost else ""
     if not cause.steps_lost and cause.resumed_step is None:  # no step was repeated, so that only the failure is certain
         return f"the job went on after a failure: {who}{why}{step}"
-    count = "once" if cause.count == 1 else f"{cause.count} times, the last time"
-    return f"restarted {count}: {who}{why}{step}{lost}"
+    if cause.count == 1:
+        return f"restarted once: {who}{why}{step}{lost}"
+    count = f"{cause.all_steps_lost} steps lost in {cause.count} restarts"
+    return (
+        f"{count if cause.all_steps_lost else f'restarted {cause.count} times'}: the last time {who}{why}{step}{lost}"
+    )
 
 
 def slow_nodes(stragglers: list[Straggler], rows: list[RankRow]) -> list[tuple[str, list[Straggler]]]:
@@ -201,7 +205,7 @@ def _sentences(
         uneven = f"; forward-compute takes {least:.3g} to {most:.3g} s: --timing-log-option all would name the rank"
     hosts = ", ".join(clean(host) for host in evidence.unreachable)
     away = f"; cannot be reached: {hosts}" if hosts else ""
-    failure = "no failure since the restart" if restart.startswith("restarted") else "no failure"
+    failure = "no failure since the restart" if "restart" in restart else "no failure"
     return f"{len(rows)} ranks{where}, {failure} and no straggler{place}{uneven or spread}{away}{earlier}", ""
 
 

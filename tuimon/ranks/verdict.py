@@ -66,7 +66,8 @@ def _resume(cause: RootCause, evidence: Evidence) -> bool:
     if not later:
         return False
     cause.resolved = True
-    cause.count = max(cause.count, len({a.number for a in evidence.attempts.values() if a.number <= number}))
+    earlier = {a.number for a in evidence.attempts.values() if a.number <= number}
+    cause.count = max(cause.count, len(earlier))
     until = [a.last_step for a in evidence.attempts.values() if a.number <= number and a.last_step is not None]
     begun = [other for other in later if other.first_step is not None]
     if until and begun:
@@ -74,7 +75,22 @@ def _resume(cause: RootCause, evidence: Evidence) -> bool:
         first = next_attempt.first_step or 0
         cause.step, cause.resumed_step = max(until), first
         cause.steps_lost = max(cause.step - (first - next_attempt.stride), 0)
+        if cause.count == len(earlier):
+            cause.all_steps_lost = _all_steps_lost(evidence, next_attempt.number)
     return True
+
+
+def _all_steps_lost(evidence: Evidence, until: int) -> int:
+    """Return how many steps of earlier attempts were repeated by the attempts up to number `until`."""
+    numbers = sorted({attempt.number for attempt in evidence.attempts.values() if attempt.number <= until})
+    lost, newest = 0, None
+    for number in numbers:
+        files = [attempt for attempt in evidence.attempts.values() if attempt.number == number]
+        begin = min((file.first_step - file.stride for file in files if file.first_step is not None), default=None)
+        if begin is not None and newest is not None:
+            lost += max(newest - begin, 0)
+        newest = max((file.last_step for file in files if file.last_step is not None), default=newest)
+    return lost
 
 
 def _lost_ranks(evidence: Evidence, keys: list[Key], cause: RootCause) -> list[Key]:

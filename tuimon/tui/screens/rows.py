@@ -76,12 +76,17 @@ class Rows(ScrollView, can_focus=True):
 
 
 def wrapped(row: Row, width: int) -> list[Row]:
-    """Wrap a row at `width` cells; continuation lines are indented to the end of its first span or of its indent."""
-    first, role = row[0] if row else ("", Role.TEXT)
-    blanks = len(first) - len(first.lstrip())
-    head, rest = ((first, role), row[1:]) if len(row) > 1 else ((first[:blanks], role), ((first[blanks:], role),))
+    """Wrap a row at `width` cells; continuation lines are indented to the end of its first span if others follow and it
+    takes at most half the width, or else as much as the first line."""
+    if row_width(row) <= width:
+        return [row]
+    first, role = row[0]
+    head, rest = (first, role), row[1:]
+    if not rest or 2 * row_width((head,)) > width:
+        blanks = len(first) - len(first.lstrip())
+        head, rest = (first[:blanks], role), ((first[blanks:], role), *rest)
     indent = row_width((head,))
-    if row_width(row) <= width or indent * 2 > width:
+    if 2 * indent > width:
         return [row]
     lines = wrap_row(rest, width - indent, sum(len(text) for text, _ in rest))
     return [((head if not index else (" " * indent, role)), *line) for index, line in enumerate(lines)]
