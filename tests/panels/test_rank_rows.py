@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tuimon.model.ranks import RankRow
-from tuimon.panels.lists.rank_rows import table_head, table_row
+from tuimon.panels.lists.rank_rows import lines_differ, table_head, table_row
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,7 @@ from tuimon.panels.lists.rank_rows import table_head, table_row
         ("[2026-11-22 19:32:10,767][node02][rank11] INFO training finished", "training finished"),
         ("2026-11-22 19:32:10,767 - INFO - step 3", "step 3"),
         ("[rank3]: Traceback (most recent", "Traceback (most recent"),
+        ("[E1122 03:14:02.844503000 ProcessGroupNCCL.cpp:683] [Rank 0] Watchdog caught", "Watchdog caught"),
         ("step [1/5] loss 3", "step [1/5] loss 3"),
         ("[INFO]", "[INFO]"),
     ],
@@ -35,3 +36,26 @@ def test_quantities_have_units_and_a_long_loss_is_rounded(written: str, shown: s
     assert "E+" not in cells
     for quantity, value in (("own s", ".314"), ("wait s", ".250"), ("°C", "58")):
         assert head.index(quantity) + len(quantity) == cells.index(value) + len(value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "differ"),
+    [
+        (["[rank0] step 10 of rank 0", "[rank1] step 11 of rank 1"], False),
+        (["step 10", "step 10", "torch.OutOfMemoryError: CUDA out of memory"], True),
+        (["", ""], False),
+        (["step 10"], True),
+    ],
+)
+def test_lines_of_ranks_are_compared_without_their_numbers(lines: list[str], differ: bool) -> None:
+    rows = [RankRow("", rank, "node01", rank, "run", 0.0, line=line) for rank, line in enumerate(lines)]
+    assert lines_differ(rows) is differ
+
+
+def test_the_column_of_lines_can_be_left_out() -> None:
+    row = RankRow("", 1, "node01", 1, "run", 0.0, line="one line of all ranks")
+    texts = (
+        "".join(text for text, _ in cells)
+        for cells in (table_head([row], 99, False), table_row(row, [row], False, 99, False))
+    )
+    assert all("line" not in text for text in texts)

@@ -123,6 +123,15 @@ def test_time_of_the_failure_is_in_the_sentence() -> None:
     assert report.rows[0].state == "failed"
 
 
+def test_the_line_of_a_failed_rank_is_its_error() -> None:
+    text = _rows(np.ones(4), steps=3)
+    end = "[rank2]: ValueError: no tokens\n[rank2]: the profiler has written its trace\n"
+    report = _report(_evidence({"job.log": f"{text}\n{end}"}))
+    shown = {row.rank: row.line for row in report.rows}
+    assert shown[2] == "ValueError: no tokens"
+    assert "INFO step: 2" in shown[3]
+
+
 def test_a_job_that_goes_on_without_the_ranks_of_a_lost_node(tmp_path: Path) -> None:
     jobs.torchrun_job(tmp_path, steps=24)
     for rank in (2, 10, 14):  # processes outlive the launcher of their node

@@ -104,7 +104,7 @@ class RankRow(Struct, frozen=True):
     loss: str = ""
     """Newest loss as written."""
     line: str = ""
-    """Last line of its log."""
+    """Line that reports its failure, if the job ended with it, or else the last line of its log."""
     path: str = ""
     """Path of the log with the evidence, below the directory of the job."""
     number: int = 0

@@ -275,7 +275,7 @@ def _row(evidence: Evidence, verdict: Verdict, key: Key) -> RankRow:
         gpu.temperature if gpu else None,
         gpu.clock if gpu else None,
         lines.loss_of(rank.measured),
-        redacted_text(clean(rank.last_line, _LONGEST_LINE)),
+        redacted_text(clean(failure.text if failure is not None and active else rank.last_line, _LONGEST_LINE)),
         *_located(place),
         tuple(redacted_text(clean(sentence)) for sentence in said),
     )

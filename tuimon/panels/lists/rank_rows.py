@@ -36,9 +36,10 @@ _COLUMNS = (("own", 6), ("wait", 6), ("mem", 5), ("temp", 5), ("loss", 9))
 """Columns of the table after the step, with widths."""
 _HEADS = {"own": "own s", "wait": "wait s", "temp": "°C"}
 _LINE_HEAD = re.compile(
-    r"\A(?:\[[^\]]{1,40}\]:?\s*|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]+Z?\s*|(?:DEBUG|INFO|WARNING|ERROR)\b:?\s*|- )+(?=\S)"
+    r"\A(?:\[[^\]]{1,60}\]:?\s*|\d{4}[-/]\d\d[-/]\d\d[ T][\d:.,]+Z?\s*|(?:DEBUG|INFO|WARNING|ERROR)\b:?\s*|- )+(?=\S)"
 )
 """Time stamp, process and level before the message of a log line: other columns have them."""
+_NUMBER = re.compile(r"\d+")
 _LONGEST_LOSS = 8
 LABEL = 9
 """Width of the names of nodes and GPUs in front of cells."""
@@ -71,17 +72,25 @@ def with_end(job: JobRanks, state: str) -> JobRanks:
     return replace(job, rows=rows)
 
 
-def table_head(rows: Sequence[RankRow], width: int) -> Row:
-    """Return the headings of the table of ranks."""
+def lines_differ(rows: Sequence[RankRow]) -> bool:
+    """Return whether the lines of the ranks differ in more than numbers, or there is only one rank."""
+    shapes = (_NUMBER.sub("0", _LINE_HEAD.sub("", row.line, count=1)) for row in rows)
+    first = next(shapes, "")
+    return len(rows) == 1 or any(shape != first for shape in shapes)
+
+
+def table_head(rows: Sequence[RankRow], width: int, with_lines: bool = True) -> Row:
+    """Return the headings of the table of ranks. with_lines: include the column of lines."""
     role, node = _widths(rows)
     text = f"  {'role':{role}} " if role else "  "
     text += f"{'rank':>4} {'node':{node}} {'gpu':>3} {'state':{_state_width(rows)}} {'step':>8}"
     text += "".join(f" {_HEADS.get(name, name):>{cells}}" for name, cells in _shown_columns(rows))
-    return fit_row(((text + "  last line", Role.MUTED),), width)
+    return fit_row(((text + ("  error or last line" if with_lines else ""), Role.MUTED),), width)
 
 
-def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int) -> Row:
-    """Return a rank of the table. rows: all ranks, from which the widths of the columns follow."""
+def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int, with_lines: bool = True) -> Row:
+    """Return a rank of the table. rows: all ranks, from which the widths of the columns follow. with_lines: include the
+    line of the rank."""
     role, node = _widths(rows)
     usual = Role.VALUE if selected else Role.TEXT
     spans: list[Span] = [("▌ " if selected else "  ", Role.ACCENT)]
@@ -100,7 +109,8 @@ def table_row(row: RankRow, rows: Sequence[RankRow], selected: bool, width: int)
         "loss": loss_text(row.loss),
     }
     spans += [(f" {cells[name]:>{cells_wide}}", usual) for name, cells_wide in _shown_columns(rows)]
-    spans.append((f"  {_LINE_HEAD.sub('', row.line, count=1)}", Role.MUTED))
+    if with_lines:
+        spans.append((f"  {_LINE_HEAD.sub('', row.line, count=1)}", Role.MUTED))
     return fit_row(spans, width)
 
 
@@ -247,4 +257,14 @@ def map_columns(width: int) -> int:
     return max((width - LABEL) // 10 * 10, 1)
 
 
-__all__ = ["QUANTITIES", "cell", "legend", "map_rows", "node_head", "node_row", "table_head", "table_row"]
+__all__ = [
+    "QUANTITIES",
+    "cell",
+    "legend",
+    "lines_differ",
+    "map_rows",
+    "node_head",
+    "node_row",
+    "table_head",
+    "table_row",
+]

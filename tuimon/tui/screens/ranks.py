@@ -47,6 +47,7 @@ class RanksPane(CellGrid):
         self.selected: tuple[str, int] | None = None
         """(role, rank) of the selected rank; None selects the strangest."""
         self._grid = Grid(())
+        self._with_lines = True
         self._top = 0
         self._shown: list[tuple[int, int, int]] = []
         """(row on the screen, first cell, index of the rank) of what a click can select."""
@@ -58,6 +59,7 @@ class RanksPane(CellGrid):
         if job is not self.job:
             self.job = job
             self._grid = Grid(job.rows if job else ())
+            self._with_lines = job is not None and rank_rows.lines_differ(job.rows)
         if job is not None and not self.layout_name:
             count = len(job.rows)
             self.layout_name = LAYOUTS[(count > _MOST_IN_TABLE) + (count > _MOST_IN_NODES)]
@@ -170,8 +172,9 @@ class RanksPane(CellGrid):
         self._top = max(min(self._top, self.index, len(rows) - room), self.index - room + 1, 0)
         visible = range(self._top, min(self._top + room, len(rows)))
         self._shown = [(above + 1 + y, 0, index) for y, index in enumerate(visible)]
-        body = [rank_rows.table_row(rows[index], rows, index == self.index, width) for index in visible]
-        return [rank_rows.table_head(rows, width), *body]
+        lines = self._with_lines
+        body = [rank_rows.table_row(rows[index], rows, index == self.index, width, lines) for index in visible]
+        return [rank_rows.table_head(rows, width, lines), *body]
 
     def _evidence(self, width: int) -> list[Row]:
         """Return what is known about the selected rank."""
