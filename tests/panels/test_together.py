@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from support.made_run import START, run_of
 
+from tuimon.draw import render
+from tuimon.draw.frames import GUTTER
 from tuimon.draw.window import Window
 from tuimon.model.views import Axis, ChartView, Size, Symbols
 from tuimon.panels import DEFAULTS, ChartOptions, TogetherPanel
@@ -28,7 +30,7 @@ def two(of: Callable[[int], float]) -> Run:
 
 def test_metrics_of_different_units_are_drawn_from_their_lowest_to_their_highest_value() -> None:
     view = chart(two(lambda step: step / 1000), "kl", "train/entropy")
-    assert (view.y, view.headline) == (Axis(0.0, 1.0), ())
+    assert (view.y, view.headline) == (Axis(0.0, 1.0, kind="extent"), ())
     assert [line.label for line in view.lines] == ["kl 0 to 0.1000", "train/entropy 2 to 3"]
     rising, falling = (line.envelope for line in view.lines)
     assert (np.nanmin(rising.low), np.nanmax(rising.high)) == (0.0, 1.0)
@@ -43,25 +45,43 @@ def test_a_line_is_logarithmic_from_its_lowest_positive_to_its_highest_value() -
     heights = rising.low[np.isfinite(rising.low)]
     assert heights[0] == 0.0, "a value without a logarithm"
     assert np.allclose(heights[1:], np.linspace(0.0, 1.0, 100), atol=1e-9), "a straight line of 99 equal parts"
-    assert "log scale" in view.note
+    assert "on its own log scale" in view.note
     assert [line.label for line in view.lines] == ["kl 0 to 1", "train/entropy 2 to 3"]
 
 
 def test_the_robust_range_leaves_an_outlier_outside_of_the_chart() -> None:
     run = two(lambda step: 1000.0 if step == 50 else math.sin(step))
     view = chart(run, "kl", "train/entropy", options=ChartOptions(y_range="robust"))
-    assert view.y == Axis(0.0, 1.0)
+    assert view.y == Axis(0.0, 1.0, kind="extent")
+    assert "each from its lowest to its highest value without outliers" in view.note
     heights = view.lines[0].envelope.high
     assert 0.4 < np.nanmedian(heights) < 1.0 < np.nanmax(heights)
 
 
-def test_the_range_is_that_of_the_values_beside_their_average() -> None:
-    options = ChartOptions(window=Window(40.0, 60.0), smoothing=0.9)
+@pytest.mark.parametrize("scale", ["linear", "log", "symlog"])
+def test_the_range_is_that_of_the_values_and_their_average(scale: str) -> None:
+    options = ChartOptions(window=Window(40.0, 60.0), smoothing=0.9, y_scale=scale)
     view = chart(two(lambda step: math.exp(-step / 10)), "kl", "train/entropy", options=options)
-    assert view.lines[-2].label == "kl 0.00248 to 0.1353", "as the table below the chart has them"
-    values, average = (line.envelope for line in view.lines if line.metric == "kl")
-    assert (np.nanmin(values.low), np.nanmax(values.high)) == (0.0, 1.0)
-    assert 1.0 < np.nanmax(average.high) <= view.y.high, "the average lags behind, and stays in the chart"
+    values, average = (line for line in view.lines if line.metric == "kl")
+    assert np.nanmin(values.envelope.low) == pytest.approx(0.0)
+    assert np.nanmax(values.envelope.high) < np.nanmax(average.envelope.high) == pytest.approx(1.0), "it lags behind"
+    assert average.label.startswith("kl 0.00248 to ")
+    assert float(average.label.rpartition(" ")[2]) > 0.1353, "the range of the values"
+    assert "raw values grey" in view.note
+
+
+def test_values_and_their_average_have_the_marker_of_their_metric() -> None:
+    view = chart(two(math.sin), "kl", "train/entropy", options=ChartOptions(smoothing=0.9, fullscreen=True))
+    assert [row[0][0][0] for row in view.table[1:3]] == [line.glyph for line in view.lines[-2:]]
+    markers = {(line.metric, line.glyph) for line in view.lines}
+    assert len(view.lines) == 4
+    assert len(markers) == len({glyph for _, glyph in markers}) == 2
+
+
+def test_the_axis_of_lines_with_ranges_of_their_own_has_no_numbers() -> None:
+    view = chart(two(math.sin), "kl", "train/entropy")
+    gutter = {"".join(text for text, _ in row)[:GUTTER].strip(" │┤└") for row in render(view, SIZE)}
+    assert gutter - {""} == {"together", "highest", "lowest"}
 
 
 def test_the_range_is_that_of_the_window() -> None:

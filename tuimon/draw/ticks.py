@@ -129,6 +129,8 @@ def axis_ticks(axis: Axis, n: int) -> list[tuple[float, str]]:
     if axis.kind == "fraction" and math.isfinite(span * 100):
         ticks = nice_ticks(axis.low * 100, axis.high * 100, n)
         return [(tick / 100, f"{label} %") for tick, label in zip(ticks, tick_labels(ticks), strict=True)]
+    if axis.kind == "extent":
+        return [(axis.low, "lowest"), (axis.high, "highest")]
     if axis.kind == "step":
         ticks = _at_least_two(axis.low, axis.high, n, _whole_step)
     else:

@@ -75,7 +75,8 @@ class Axis(Struct, frozen=True):
     scale: str = "linear"
     """linear | log (base 10, positive values only) | symlog (linear from -threshold to threshold, log beyond)."""
     kind: str = "number"
-    """number | step | time (seconds since the epoch) | duration (seconds) | fraction | bytes."""
+    """number | step | time (seconds since the epoch) | duration (seconds) | fraction | bytes | extent (0 is the lowest
+    value of each line, 1 its highest)."""
     label: str = ""
     """Unit or name of the axis; "" draws no label."""
     threshold: float = 1.0

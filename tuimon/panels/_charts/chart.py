@@ -55,11 +55,12 @@ def chart_of(
     options: ChartOptions = DEFAULTS,
     label: Callable[[str], str] = lambda name: "",
     panel: str = "",
+    markers: str = "",
 ) -> ChartView:
     """Return a chart of (metric, meaning, curve) series, of which the first leads, with marks, headline and note.
 
     left: number of metrics without a line. label: metric -> label of its line, "" for the default. panel: the panel's
-    id, for its limits and pin in `options`.
+    id, for its limits and pin in `options`. markers: symbols of the metrics, drawn along averages and their values.
     """
     axis = run.scale(options.axis_of(run))
     x_kind = X_KINDS.get(axis.name, "number")
@@ -95,7 +96,9 @@ def chart_of(
             envelope = scaled(hidden.envelope(low, high, columns, axis), series.factor)
             background.append(Line("", Role.FAINT, envelope, behind=True, metric=series.metric))
         if options.weight:
-            background.append(Line("", Role.FAINT, envelopes[index], behind=True, metric=series.metric))
+            glyph = markers[index : index + 1]
+            raw = Line("", Role.FAINT, envelopes[index], behind=True, metric=series.metric, glyph=glyph)
+            background.append(raw)
             fronts[index], block = smoothed(series.curve, options.weight, low, high, columns, axis, series.factor)
     defaults = labels_of([(series.metric, series.meaning) for series in drawn])
     labels = [label(series.metric) or default for series, default in zip(drawn, defaults, strict=True)]
@@ -112,7 +115,7 @@ def chart_of(
     if options.fullscreen:
         marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
         window = None if options.window is None else (low, high)
-        table = _table(run, drawn, labels, options, size, symbols, axis, window)
+        table = _table(run, drawn, labels, options, size, symbols, axis, window, markers)
     meaning = leading.meaning
     levels = thresholds_of(panel, leading.metric, meaning, run.metrics, options)
     y = y_axis(
@@ -133,7 +136,7 @@ def chart_of(
         headline,
         Axis(low, high, kind=x_kind, label=_own_count(run, drawn) or x_label(axis.name, low, high, options.axis_named)),
         y,
-        (*background, *_lines(drawn, legend, fronts, counts, columns, options)),
+        (*background, *_lines(drawn, legend, fronts, counts, columns, options, markers)),
         marks,
         ", ".join(filter(None, [scale_note(options, y), smoothing_note(options, block), note])),
         columns,
@@ -199,12 +202,14 @@ def _lines(
     counts: Sequence[int],
     columns: int,
     options: ChartOptions,
+    markers: str,
 ) -> list[Line]:
     """Return the foreground lines."""
     lines = []
-    for series, label, role, envelope, count in zip(drawn, labels, SERIES_ROLES, envelopes, counts, strict=False):
-        dotted = not options.weight and _is_sparse(count, counts, columns, options)
-        lines.append(Line(label, role, envelope, dotted, metric=series.metric))
+    for index, (series, role) in enumerate(zip(drawn, SERIES_ROLES, strict=False)):
+        dotted = not options.weight and _is_sparse(counts[index], counts, columns, options)
+        glyph = markers[index : index + 1]
+        lines.append(Line(labels[index], role, envelopes[index], dotted, metric=series.metric, glyph=glyph))
     return lines
 
 
@@ -223,6 +228,7 @@ def _table(
     symbols: Symbols,
     scale: Scale,
     window: tuple[float, float] | None,
+    markers: str,
 ) -> tuple[Row, ...]:
     """Return the statistics of the lines, of their points in the window (low, high) if there is one."""
     lines = [
@@ -234,9 +240,10 @@ def _table(
             series.curve,
             series.factor,
             scale,
+            markers[index : index + 1],
             within=None if window is None else series.curve.within(*window, scale),
         )
-        for series, label, role in zip(drawn, labels, SERIES_ROLES, strict=False)
+        for index, (series, label, role) in enumerate(zip(drawn, labels, SERIES_ROLES, strict=False))
     ]
     legend = milestone_legend(run, options.cursor, symbols)
     return (*line_table(lines, symbols, options.cursor, size.width, window is not None), *([legend] if legend else []))

@@ -11,7 +11,8 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.model.views import SERIES_ROLES, Role, Span, Symbols
 from tuimon.store import Run
 
-_SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
+SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
+"""Markers that distinguish the lines of a chart without colour."""
 
 
 class OverlayLine(Struct, frozen=True):
@@ -26,7 +27,7 @@ class OverlayLine(Struct, frozen=True):
 
 def marker_of(run: Run, symbols: Symbols) -> Span:
     """Return the marker and role of a run, derived from its id: the same in all charts, distinct for 64 runs."""
-    shapes = _SHAPES[symbols]
+    shapes = SHAPES[symbols]
     return shapes[(run.id + run.id // len(SERIES_ROLES)) % len(shapes)], SERIES_ROLES[run.id % len(SERIES_ROLES)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace as with_options
 
 import numpy as np
@@ -9,13 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.analysis.printed_units import meaning_of
-from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold, y_limits
+from tuimon.draw.limits import finite_values, robust_limits, symlog_threshold
 from tuimon.draw.numbers import format_value
 from tuimon.draw.raster import unit_height
 from tuimon.model.points import Floats
-from tuimon.model.views import Axis, ChartView, Envelope, Line, Size, Symbols
+from tuimon.model.views import Axis, ChartView, Envelope, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.overlay_lines import SHAPES
 from tuimon.panels._metrics import drawn_curve
 from tuimon.store import Run
 
@@ -49,56 +51,56 @@ class TogetherPanel(Struct, frozen=True):
         alike = len(quantities) == 1 and bool(series[0][1].concept)  # of reward.train and reward.val, the reward
         linear = with_options(options, y_scale="linear", y_range="full", y_fixed=(), thresholds=())
         shown = options if alike else linear
-        view = chart_of(run, "together", series, size, symbols, options=shown, label=lambda name: name, panel=self.id)
+        markers = SHAPES[symbols] if options.weight and not alike else ""
+        view = chart_of(
+            run, "together", series, size, symbols, options=shown, label=str, panel=self.id, markers=markers
+        )
         return view if alike or len(series) < 2 else _normalised(view, options)
 
 
 def _normalised(view: ChartView, options: ChartOptions) -> ChartView:
-    """Return the chart with each line from 0, its minimum in the window, to 1, its maximum, on the chosen scale.
-
-    An average may leave this range where it lags behind its values.
-    """
+    """Return the chart with each metric from 0, the lowest value that is drawn of it, to 1, the highest, on the chosen
+    scale."""
     scale = "linear" if options.y_scale == "auto" else options.y_scale
-    of_metric: dict[str, list[Line]] = {}
+    drawn: dict[str, list[Envelope]] = {}
     for line in view.lines:
-        of_metric.setdefault(line.metric, []).append(line)
-    # The values come last, or in front of their average; superseded values come before them.
-    values = {metric: lines[-2 if options.weight else -1].envelope for metric, lines in of_metric.items() if metric}
-    axes = {metric: _axis_of(envelope, scale, options.y_range) for metric, envelope in values.items()}
+        if line.metric:
+            drawn.setdefault(line.metric, []).append(line.envelope)
+    axes = {metric: _axis_of(envelopes, scale, options.y_range) for metric, envelopes in drawn.items()}
     lines = tuple(
         replace(
             line,
             envelope=_placed(line.envelope, axes[line.metric], scale),
-            label=f"{line.label} {_range(values[line.metric])}" if line.label else "",
+            label=f"{line.label} {_range(drawn[line.metric])}" if line.label else "",
         )
         for line in view.lines
         if line.metric
     )
-    envelopes = [line.envelope for line in lines]
-    drawn = finite_values(envelopes)
-    within = options.y_range == "robust" or ((drawn >= 0.0) & (drawn <= 1.0)).all()
-    y = Axis(0.0, 1.0) if within else Axis(*y_limits(envelopes, include=(0.0, 1.0)))
-    words = "each from its lowest to its highest value" + (f", {scale} scale" if scale != "linear" else "")
-    return replace(view, lines=lines, y=y, note=", ".join(filter(None, [words, view.note])), headline=())
+    words = "each from its lowest to its highest value"
+    words += " without outliers" if options.y_range == "robust" else ""
+    words += f" on its own {scale} scale" if scale != "linear" else ""
+    words += ", raw values grey" if options.weight else ""
+    note = ", ".join(filter(None, [words, view.note]))
+    return replace(view, lines=lines, y=Axis(0.0, 1.0, kind="extent"), note=note, headline=())
 
 
-def _range(envelope: Envelope) -> str:
-    values = finite_values([envelope])
+def _range(envelopes: Sequence[Envelope]) -> str:
+    values = finite_values(envelopes)
     low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
     return f"{format_value(low)} to {format_value(high)}"
 
 
-def _axis_of(envelope: Envelope, scale: str, y_range: str) -> Axis | None:
+def _axis_of(envelopes: Sequence[Envelope], scale: str, y_range: str) -> Axis | None:
     """Return the axis from the lowest to the highest value (of the positive ones on a log scale, without outliers in
     the robust range); None if these are equal or there is no value."""
-    values = finite_values([envelope])
-    robust = robust_limits([envelope], scale) if y_range == "robust" else None
+    values = finite_values(envelopes)
+    robust = robust_limits(envelopes, scale) if y_range == "robust" else None
     values = values if robust is None else np.array(robust)
     if scale == "log":
         values = values[values > 0]
     if not len(values) or values.min() == values.max():
         return None
-    threshold = symlog_threshold([envelope]) if scale == "symlog" else 1.0
+    threshold = symlog_threshold(envelopes) if scale == "symlog" else 1.0
     return Axis(float(values.min()), float(values.max()), scale, threshold=threshold)
 
 
