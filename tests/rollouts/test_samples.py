@@ -157,6 +157,27 @@ def test_the_worst_are_those_of_training_unless_another_split_is_named(
     assert [sample["reward"] for sample in _samples(path / "validation", capsys, "--best", "1")] == [0.1]
 
 
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--best", "1"], "searched 6 texts (train, steps 1 to 3): the first 1 of 4 texts with reward 1"),
+        (["--best", "3"], "searched 6 texts (train, steps 1 to 3): the first 3 of 4 texts with reward 1"),
+        (["--best", "4"], "searched 6 texts (train, steps 1 to 3)"),
+        (["--worst", "1"], "searched 6 texts (train, steps 1 to 3)"),
+        (["--worst", "4"], "searched 6 texts (train, steps 1 to 3): the first 2 of 4 texts with reward 1"),
+        (["--best", "1", "--step", "2"], "searched 2 texts (train, step 2)"),
+    ],
+)
+def test_the_best_and_worst_name_the_searched_steps_and_the_ties(
+    options: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step, rewards in enumerate([(0.5, 1.0), (1.0, 0.0), (1.0, 1.0)], 1):
+        rows = [{"input": "q", "output": "a", "score": reward, "step": step} for reward in rewards]
+        _write(tmp_path / "rollouts" / f"{step}.jsonl", *rows)
+    assert main(["samples", str(tmp_path), *options]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == line
+
+
 @pytest.mark.parametrize("command", [["summary"], ["watch", "--once"], ["check"]])
 def test_a_directory_with_texts_only_says_which_command_prints_them(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]

@@ -6,7 +6,7 @@ import argparse
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tuimon.commands import Command
 from tuimon.commands._remote import add_remote, copy_texts, hide_mirrors
@@ -59,8 +59,10 @@ def _run(options: argparse.Namespace) -> int:
         samples = (sample for sample in samples if sample.split == options.split)
     count = options.worst if options.worst is not None else options.best
     of_all: dict[tuple[int | None, str], _Rewards] = {}
+    extreme = None
     if count is not None:
-        samples = iter(_extreme(_counted(samples, of_all), max(0, count), options.worst is None, options.split is None))
+        extreme = _extreme(_counted(samples, of_all), max(0, count), options.worst is None, options.split is None)
+        samples = iter(extreme.samples)
     printed = 0
     if options.json or options.markdown:
         for sample in samples:
@@ -75,6 +77,8 @@ def _run(options: argparse.Namespace) -> int:
         progress.close()
         for step, split in sorted(parts, key=lambda key: (key[0] is None, key[0] or 0, key[1])):
             sys.stdout.writelines(parts[step, split].lines(step, split, path, of_all.get((step, split))))
+        if extreme is not None and extreme.samples:
+            print(_searched(extreme, of_all))
     progress.close()
     for problem in problems:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
@@ -87,22 +91,58 @@ def _run(options: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool) -> list[Sample]:
-    """Return the samples with the lowest or highest rewards. one_split: only those of training, if it has any."""
+class _Extreme(NamedTuple):
+    """The samples with the lowest or highest rewards."""
+
+    samples: list[Sample]
+    split: str
+    """The split that was searched, or "" for all."""
+    omitted: int
+    """Number of further samples with the reward of the last one."""
+
+
+def _extreme(samples: Iterable[Sample], count: int, best: bool, one_split: bool) -> _Extreme:
+    """Return the first of the samples with the lowest or highest rewards. one_split: only those of training, if it has
+    any."""
     import heapq
 
     kept: dict[str, list[tuple[float, int, Sample]]] = {}
+    omitted: dict[str, tuple[float, int]] = {}  # split → (reward of the last one kept, number of those left out)
     for number, sample in enumerate(samples):
         if sample.reward is None or math.isnan(sample.reward) or not count:
             continue
-        heap = kept.setdefault(sample.split if one_split else "", [])
+        split = sample.split if one_split else ""
+        heap = kept.setdefault(split, [])
         entry = (sample.reward if best else -sample.reward, -number, sample)
         if len(heap) < count:
             heapq.heappush(heap, entry)
-        else:
-            heapq.heappushpop(heap, entry)
-    heap = kept.get("train") or next(iter(kept.values()), [])
-    return [sample for _, _, sample in sorted(heap, key=lambda entry: entry[:2], reverse=True)]
+            continue
+        reward = heapq.heappushpop(heap, entry)[0]
+        if reward == heap[0][0]:
+            known, equal = omitted.get(split, (reward, 0))
+            omitted[split] = reward, equal + 1 if known == reward else 1
+    split = "train" if "train" in kept else next(iter(kept), "")
+    heap = kept.get(split, [])
+    reward, equal = omitted.get(split, (math.nan, 0))
+    ordered = [sample for _, _, sample in sorted(heap, key=lambda entry: entry[:2], reverse=True)]
+    return _Extreme(ordered, split, equal if heap and reward == heap[0][0] else 0)
+
+
+def _searched(extreme: _Extreme, of_all: dict[tuple[int | None, str], _Rewards]) -> str:
+    """Return which samples were searched, and how many have the reward of the last one that is printed."""
+    searched = {key: rewards for key, rewards in of_all.items() if extreme.split in ("", key[1])}
+    steps = [step for step, _ in searched if step is not None]
+    words = sorted({split for _, split in searched})
+    if steps:
+        first, last = min(steps), max(steps)
+        words.append(f"step {first}" if first == last else f"steps {first} to {last}")
+    count = sum(rewards.count for rewards in searched.values())
+    line = f"searched {count} text{'s' if count != 1 else ''} ({', '.join(words)})"
+    if extreme.omitted:
+        reward = extreme.samples[-1].reward
+        printed = sum(sample.reward == reward for sample in extreme.samples)
+        line += f": the first {printed} of {printed + extreme.omitted} texts with reward {reward:.4g}"
+    return line
 
 
 class _Rewards:
