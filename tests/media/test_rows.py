@@ -90,3 +90,18 @@ def test_every_kind_fits(tmp_path: Path, width: int, height: int) -> None:
             assert rows
             assert len(rows) <= height
             assert all(row_width(row) <= width for row in rows), tag.kind
+
+
+def test_a_list_names_the_log_files_of_items_at_one_step() -> None:
+    tag = Tag(Kind.IMAGE, "img")
+    for step, log in ((75, "a.0"), (100, "a.0"), (100, "b.1"), (125, "b.1")):
+        tag.add(Item(Kind.IMAGE, "img", step, 380, "8×16", log=log))
+    head, *shown = lines(detail_rows(tag, 80, 10, HEAT, 100, None, False))
+    assert "not decoded" in head
+    assert [" ".join(line.split()) for line in shown] == [
+        "75 380 bytes 8×16",
+        "100 380 bytes 8×16, 1 of 2 at this step, from a.0",
+        "100 380 bytes 8×16, 2 of 2 at this step, from b.1",
+        "125 380 bytes 8×16",
+    ]
+    assert len(detail_rows(tag, 80, 3, HEAT, 125, None, False)) == 3

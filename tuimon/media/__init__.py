@@ -59,6 +59,8 @@ class Item:
     """None for kinds that are listed only."""
     file: str = ""
     """Path of the file with the content of a table, which is read when it is shown; "" if there is none."""
+    log: str = ""
+    """Name of the log file."""
 
 
 class Reader(NamedTuple):

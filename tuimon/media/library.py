@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 from tuimon.errors import FormatError
 from tuimon.media import Item, Kind, Reader
@@ -94,7 +95,7 @@ def read_media(path: str, kinds: Collection[Kind] = (), stop: Callable[[], bool]
                 if stop():
                     return found
                 if not kinds or item.kind in kinds:
-                    found.add(item, below if below != "." else "")
+                    found.add(replace(item, log=os.path.basename(file)), below if below != "." else "")
         except (OSError, FormatError) as error:
             found.problems.append(f"{os.path.relpath(file, path)}: {getattr(error, 'strerror', None) or error}")
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from tuimon.draw.numbers import format_value
@@ -218,14 +220,22 @@ def _cell(value: object) -> str:
 
 
 def _list(items: list[Item], item: Item, width: int, height: int) -> list[Row]:
-    """List step, size and name, with the selected step in view."""
+    """Return a note that the data is not decoded, then step, size and name of the items, with the selected step in
+    view; the log file, too, of items that have their step in common."""
+    same_step = Counter(shown.step for shown in items)
+    height -= 1
     place = items.index(item)
     top = max(0, min(place - height // 2, len(items) - height))
-    return [
-        (
-            (f"{shown.step:>{_WIDEST_STEP}} ", Role.ACCENT if shown is item else Role.MUTED),
-            (f"{shown.size:>12} bytes  ", Role.VALUE),
-            (fit(clean(shown.detail), max(width - _WIDEST_STEP - 21, 1)), Role.TEXT),
+    rows: list[Row] = [((f" {item.kind} data is not decoded", Role.MUTED),)]
+    for index, shown in enumerate(items[top : top + height], top):
+        count = same_step[shown.step]
+        number = index - bisect_left(items, shown.step, key=lambda other: other.step) + 1
+        log = f", {number} of {count} at this step, from {shown.log}" if count > 1 else ""
+        rows.append(
+            (
+                (f"{shown.step:>{_WIDEST_STEP}} ", Role.ACCENT if shown is item else Role.MUTED),
+                (f"{shown.size:>12} bytes  ", Role.VALUE),
+                (fit(clean((shown.detail + log).lstrip(", ")), max(width - _WIDEST_STEP - 21, 1)), Role.TEXT),
+            )
         )
-        for shown in items[top : top + height]
-    ]
+    return rows
