@@ -8,7 +8,7 @@ import statistics
 import numpy as np
 import pytest
 
-from tuimon.analysis.correlation import correlation_words, pairs, pearson, spearman
+from tuimon.analysis.correlation import correlation_words, pairs, pearson, spearman, spearman_bound
 from tuimon.store import Curve
 
 
@@ -49,3 +49,9 @@ def test_pairs_are_of_equal_steps_the_last_value_at_a_step_and_finite() -> None:
 
 def test_values_without_steps_are_not_paired() -> None:
     assert not len(pairs(curve([0, 0, 0], [1, 2, 3]), curve([0, 1, 2], [1, 2, 3])).steps)
+
+
+@pytest.mark.parametrize(("count", "bound"), [(8, 0.738), (10, 0.648), (12, 0.587), (20, 0.447), (30, 0.362)])
+def test_bound_is_close_to_the_critical_values_of_tables(count: int, bound: float) -> None:
+    assert spearman_bound(count) == pytest.approx(bound, abs=0.025)
+    assert spearman_bound(3) == 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from support.made_run import run_of, runs_of, text
 
+from tuimon.exports.comparison import compare
 from tuimon.model.points import Fact, Topic
-from tuimon.model.views import Symbols
+from tuimon.model.views import Role, Symbols
 from tuimon.panels.lists.hparam_rows import (
     column_widths,
     correlation_row,
@@ -101,7 +103,7 @@ def test_a_chosen_metric_is_the_first_result_and_what_settings_correlate_with() 
     assert [table.head(column) for column in range(len(table.columns))][:3] == ["run", "val_acc", "loss"]
     assert [values[1] for _, values in table.rows] == [0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
     correlations = rank_correlations(table, table.rows)
-    assert [name for name, *_ in correlations] == ["lr", "beta", "seed"]
+    assert [item.name for item in correlations] == ["lr", "beta", "seed"]
     shown = text(correlation_row(table, correlations, 200))
     assert shown.startswith(" rank correlation with val_acc (6 runs):  lr -1.00  beta -0.96")
     assert shown.endswith("seed +1.00 (a seed)")
@@ -115,3 +117,62 @@ def test_the_loss_is_not_shown_twice_and_a_setting_may_have_its_name() -> None:
     assert [table.head(column) for column in range(len(table.columns))] == ["run", "loss", "lr", "beta", "loss", "seed"]
     assert [table.is_result(column) for column in range(len(table.columns))] == [False, True] + [False] * 4
     assert "kind3" in text(table_row(table.rows[3][1], column_widths(table, 120, 0), False, table))
+
+
+def noisy_sweep() -> tuple[Run, ...]:
+    """Eight runs, four of each learning rate. The last points of two runs are outliers."""
+    series, configs = [], []
+    for number in range(8):
+        rate = (1e-3, 1e-2)[number % 2]
+        values = np.linspace(0, 0.5 + 0.2 * (number % 2), 100) + 0.001 * number
+        values[-1] += {0: 0.6, 1: -0.6}.get(number, 0)
+        series.append({"reward": (range(100), values.tolist()), "loss": (range(100), (1 - values).tolist())})
+        configs.append({"lr": rate, "beta": (1, 4, 2, 3, 4, 1, 3, 2)[number], "seed": number})
+    return runs_of(*series, configs=configs)
+
+
+def test_a_result_is_the_level_that_compare_uses_unless_last_or_best_is_chosen() -> None:
+    runs = noisy_sweep()
+    [levels] = [m.compared.levels for m in compare(runs, {"reward"}).metrics]
+    table = hparam_table(runs)
+    assert [values[1] for _, values in table.rows] == [level.value for level in levels if level]
+    assert table.has_levels
+    lasts = hparam_table(runs, table, "last(reward)")
+    assert lasts.columns[:4] == ("run", "metric", "reward", "loss"), "the level stays beside the last value"
+    assert [values[1] for _, values in lasts.rows] == [run.curve("reward").values[-1] for run in runs]
+    bests = hparam_table(runs, table, "best(reward)")
+    assert [values[1] for _, values in bests.rows] == [run.curve("reward").values.max() for run in runs]
+
+
+def test_levels_stop_where_only_one_run_goes_on() -> None:
+    runs = runs_of(*[{"reward": (range(end), [float(step) for step in range(end)])} for end in (10, 20, 40)])
+    assert [values[1] for _, values in hparam_table(runs).rows] == pytest.approx([8.5, 17.0, 17.0])
+
+
+def test_correlations_that_noise_explains_are_marked_and_effects_have_their_best_value() -> None:
+    table = hparam_table(noisy_sweep())
+    row = correlation_row(table, rank_correlations(table, table.rows), 200)
+    assert "  lr +0.87, best at 0.01  beta " in text(row)
+    assert text(row).count("(noise)") == 1
+    [beta] = [index for index, (part, _) in enumerate(row) if "beta" in part]
+    assert row[beta + 1][1] is Role.MUTED
+    assert row[beta + 2][0] == " (noise)"
+
+
+def test_an_optimum_between_the_ends_is_named() -> None:
+    accuracies = [0.81, 0.812, 0.85, 0.852, 0.896, 0.894, 0.857, 0.855]
+    runs = runs_of(
+        *[{"val_acc": ([1], [accuracy])} for accuracy in accuracies],
+        configs=[{"lr": (1e-4, 3e-4, 1e-3, 3e-3)[number // 2]} for number in range(8)],
+    )
+    table = hparam_table(runs, metric="val_acc")
+    assert "best at 0.001" in text(correlation_row(table, rank_correlations(table, table.rows), 200))
+
+
+@pytest.mark.parametrize(("metric", "falls"), [("loss", True), ("best(loss)", True), ("reward", False), ("", None)])
+def test_results_know_which_values_are_better(metric: str, falls: bool | None) -> None:
+    table = hparam_table(noisy_sweep(), metric=metric)
+    if falls is not None:
+        assert table.is_falling(1) is falls
+    assert not table.is_falling(table.columns.index("lr"))
+    assert not table.is_falling(0)

@@ -18,6 +18,8 @@ from tuimon.vocabulary import classify, merge_key
 _DEPTH = 6
 SEED_KEYS = frozenset({"seed", "random_seed", "global_seed", "manual_seed", "rng_seed", "data_seed", "train_seed"})
 """Last parts of the names of settings that seed a random number generator."""
+_OUTPUTS = frozenset({"run_name", "output_dir", "exp_name", "experiment_name", "logging_dir"})
+"""Last parts of the names of settings that differ between all runs and explain nothing."""
 _SEED_OF_NAME = re.compile(r"(?:^|(?<=[-_./ ]))(?:seed|sd|s)[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE)
 _LEARNING_RATE = re.compile(r"(?:^|[._/-])(?:lr|learning_rate)(?:$|[._/-])", re.IGNORECASE)
 _PARTS = re.compile(r".+?(?:[/_ ]|(?<!\de)-|$)", re.IGNORECASE)
@@ -218,6 +220,21 @@ def _without(value: object, name: str) -> str:
         return repr(float(value)) if type(value) is int and abs(value) < 2**53 else repr(value)
     tail = re.split(r"[/ ]", name)[-1]
     return _without_seed(value.replace(tail, "") if len(tail) > 1 else value)
+
+
+def is_output(key: str) -> bool:
+    """Return whether a setting is the name or directory of what a run writes, by the last part of its name."""
+    return re.split(r"[./]", key)[-1].lower() in _OUTPUTS
+
+
+def number_of(value: Any) -> float | None:
+    """Return a number, also of a text: YAML reads 1e-5 as text; None for other values."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
 
 
 def seed_groups(keys: Sequence[tuple[object, ...] | None]) -> tuple[tuple[int, ...], ...]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
+from tuimon.analysis.comparing import is_output
 from tuimon.analysis.level import Level
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
@@ -24,8 +25,6 @@ _DECIDING = ("reward.train", "success.train", "reward.val", "success.val", "succ
 _NOTABLE = ("kl", "entropy", "grad_norm", "length", "clip_frac", "lr", "phase", "throughput")
 """Concepts, up to the first dot, whose ratio may be a part of the verdict."""
 _LEARNING_RATES = ("lr", "learning_rate")
-_OUTPUTS = ("run_name", "output_dir", "exp_name", "experiment_name", "logging_dir")
-"""Settings that differ between all runs and explain nothing."""
 _RATIO = 2.0
 """Least ratio of two levels that is mentioned."""
 _MOST_NAMED = 3
@@ -138,7 +137,7 @@ def _settings(settings: Sequence[tuple[str, tuple[Any, ...]]], best: int, other:
     count = 0
     for name, values in settings:
         own, base = values[best], values[other]
-        if own == base or name.rpartition(".")[2].lower() in _OUTPUTS:
+        if own == base or is_output(name):
             continue
         numbers = [float(v) for v in (own, base) if isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0]
         if len(numbers) == 2 and (times := _times(numbers[0] / numbers[1])):

@@ -1,4 +1,7 @@
-"""Hyperparameters of all runs as a table: the settings that differ between runs, and the last results."""
+"""Hyperparameters of all runs as a table: the settings that differ between runs, and the results.
+
+A result is the level that `compare` uses, unless the user has chosen the last or the best value of a metric.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.comparing import MISSING, compared_settings, is_seed
-from tuimon.analysis.correlation import spearman
+from tuimon.analysis.compared_metric import level_values
+from tuimon.analysis.comparing import MISSING, compared_settings, is_seed, number_of
+from tuimon.analysis.correlation import spearman, spearman_bound
+from tuimon.analysis.setting_effects import setting_effects
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import heading_of, objective_of, settings_of
-from tuimon.panels.lists.run_metrics import value_of
+from tuimon.panels.lists.run_metrics import is_name_of_falling, metric_of, split_statistic, value_of
 from tuimon.panels.lists.runs import METRIC, RESULTS, repeated_columns
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
@@ -62,12 +68,23 @@ class HparamTable(Struct, frozen=True):
             return clean(name.rpartition(".")[2])
         return clean({METRIC: self.metric, "objective": self.objective}.get(name) or name)
 
+    def is_falling(self, column: int) -> bool:
+        """Return whether a column has results of which lower ones are better."""
+        name = self.columns[column]
+        metric = {METRIC: self.metric, "objective": self.objective}.get(name) or name
+        return self.is_result(column) and is_name_of_falling(metric)
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether one of the results is a level, not the last or best value of the chosen metric."""
+        return self.results > (METRIC in self.columns and bool(split_statistic(self.metric)[1]))
+
 
 def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric: str = "") -> HparamTable:
     """Return the table of the runs, in their order. Values of secret settings are hidden.
 
     before: a table of the same runs when they had fewer points. Comparing the settings of 2,000 runs takes 25 ms.
-    metric: metric that the user has chosen, see `value_of`; it is the first of the results.
+    metric: metric that the user has chosen, or "last(metric)" or "best(metric)"; it is the first of the results.
     """
     settings = tuple(map(settings_of, runs))
     if before is None or before.settings != settings:
@@ -77,12 +94,14 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
         different = tuple(entry for entry in different if not entry[0].startswith("_"))[:_MOST_SETTINGS]
         before = HparamTable((), (), len(equal), settings, different)
     columns: list[tuple[str, list[Any]]] = []
+    statistic = split_statistic(metric)[1]
     if metric:
-        columns.append((METRIC, [value_of(run, metric) for run in runs]))
-    repeated = repeated_columns(runs, metric)
+        readings = [None if statistic else metric_of(run, metric) for run in runs]
+        columns.append((METRIC, _levels(readings) if any(readings) else [value_of(run, metric) for run in runs]))
+    repeated = frozenset() if statistic else repeated_columns(runs, metric)
     for name, fact in RESULTS.items():
         if name not in repeated:
-            columns.append((name, [None if (reading := fact(run)) is None else reading.last for run in runs]))
+            columns.append((name, _levels([fact(run) for run in runs])))
     columns = [column for column in columns if any(value is not None for value in column[1])]
     settings_columns = [
         (name, [None if value is MISSING else value for value in row]) for name, row in before.different
@@ -98,6 +117,13 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     )
 
 
+def _levels(readings: Sequence[MetricReading | None]) -> list[float | None]:
+    """Return the level of each reading as `compare` takes it: up to the last step that two runs have reached."""
+    curves = [None if reading is None else reading.curve for reading in readings]
+    factors = [1.0 if reading is None else reading.factor for reading in readings]
+    return level_values(curves, factors)
+
+
 def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:
     return [(run, reading.metric) for run in runs if (reading := objective_of(run)) is not None]
 
@@ -108,14 +134,32 @@ def result_column(table: HparamTable) -> int | None:
     return next((results.index(name) for name in (METRIC, "objective", "reward", "loss") if name in results), None)
 
 
-def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[tuple[str, float, int]]:
-    """Return (setting, Spearman's rank correlation with the result, see `result_column`; number of runs) of the
-    settings that are numbers, the strongest first, seeds last, for at least _FEWEST runs that have both."""
+class Correlation(Struct, frozen=True):
+    """How a setting that is a number goes with the result of the runs."""
+
+    name: str
+    rho: float
+    """Spearman's rank correlation."""
+    count: int
+    """Number of runs that have both."""
+    best: str
+    """Value with the best mean result, if the setting has few values and an effect beyond noise; else "". A rank
+    correlation does not show an optimum between the ends."""
+
+    @property
+    def is_noise(self) -> bool:
+        return abs(self.rho) <= spearman_bound(self.count)
+
+
+def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[Correlation]:
+    """Return the correlations of the settings with the result (see `result_column`), the strongest first, seeds last,
+    for at least _FEWEST runs that have both."""
     measured_in = result_column(table)
     if measured_in is None:
         return []
-    result: list[tuple[str, float, int]] = []
+    result: list[Correlation] = []
     measured = [number_of(row[measured_in]) for _, row in rows]
+    best = _best_values(table, rows, measured_in)
     for column, name in enumerate(table.columns):
         if column <= table.results:
             continue
@@ -123,30 +167,44 @@ def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, .
         pairs = [(x, y) for x, y in zip(set_to, measured, strict=True) if x is not None and y is not None]
         pairs = [pair for pair in pairs if math.isfinite(pair[0]) and math.isfinite(pair[1])]
         if len(pairs) >= _FEWEST and math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
-            result.append((name, rho, len(pairs)))
-    return sorted(result, key=lambda item: (is_seed(item[0]), -abs(item[1])))
+            result.append(Correlation(name, rho, len(pairs), best.get(name, "")))
+    return sorted(result, key=lambda item: (is_seed(item.name), -abs(item.rho)))
 
 
-def correlation_row(table: HparamTable, correlations: Sequence[tuple[str, float, int]], width: int) -> Row:
-    """Return a row with as many `rank_correlations` as fit; () if only seeds have one."""
+def correlation_row(table: HparamTable, correlations: Sequence[Correlation], width: int) -> Row:
+    """Return a row with as many `rank_correlations` as fit; () if only seeds have one.
+
+    A correlation that noise explains is muted and marked.
+    """
     result = result_column(table)
-    if result is None or not correlations or is_seed(correlations[0][0]):
+    if result is None or not correlations or is_seed(correlations[0].name):
         return ()
-    counts = {count for *_, count in correlations}
+    counts = {correlation.count for correlation in correlations}
     common = f" ({counts.pop()} runs)" if len(counts) == 1 else ""
     head = f" rank correlation with {table.head(result)}{common}:"
     spans: list[Span] = [(head, Role.MUTED)]
     left = width - cell_width(head)
-    for name, value, count in correlations:
-        note = " (a seed)" if is_seed(name) else ""
-        texts = f"  {clean(name.rpartition('.')[2])} ", f"{value:+.2f}", note + ("" if common else f" (n {count})")
+    for item in correlations:
+        note = f", best at {item.best}" if item.best else " (noise)" * item.is_noise
+        note = (" (a seed)" if is_seed(item.name) else note) + ("" if common else f" (n {item.count})")
+        texts = f"  {clean(item.name.rpartition('.')[2])} ", f"{item.rho:+.2f}", note
         needed = sum(map(cell_width, texts))
         if needed > left:
             spans.append(("  …"[: max(left, 0)], Role.MUTED))
             break
         left -= needed
-        spans += zip(texts, (Role.TEXT, Role.VALUE, Role.MUTED), strict=True)
+        spans += zip(texts, (Role.TEXT, Role.MUTED if item.is_noise else Role.VALUE, Role.MUTED), strict=True)
     return tuple(spans)
+
+
+def _best_values(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], result: int) -> dict[str, str]:
+    """Return the value with the best mean result of each setting with an effect beyond noise."""
+    settings = [
+        (name, [row[column] for _, row in rows]) for column, name in enumerate(table.columns) if column > table.results
+    ]
+    results = [number_of(row[result]) for _, row in rows]
+    effects = setting_effects(settings, results, not table.is_falling(result))
+    return {e.name: cell_text(e.values[0].value) for e in effects if e.values and e.is_beyond_noise}
 
 
 def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run, tuple[Any, ...]]]:
@@ -161,16 +219,6 @@ def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run,
 
 def _is_known(value: Any) -> bool:
     return value is not None and not (isinstance(value, float) and math.isnan(value))
-
-
-def number_of(value: Any) -> float | None:
-    """Return a number, also of a text: YAML reads 1e-5 as text; None for other values."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
 
 
 def sort_key(value: Any) -> tuple[bool, float, str]:

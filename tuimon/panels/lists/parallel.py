@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.analysis.comparing import is_seed
+from tuimon.analysis.comparing import is_seed, number_of
 from tuimon.draw.raster import glyphs
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
-from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, number_of, result_column
+from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, result_column
 from tuimon.panels.lists.run_metrics import is_name_of_falling
 from tuimon.panels.lists.runs import METRIC
 from tuimon.store import Run

@@ -16,7 +16,7 @@ from tuimon.vocabulary import Meaning, classify, concepts, merge_key
 _VAGUE = frozenset({"other", "known.other", "hidden", "loss.part"})
 """Concepts of metrics that measure different things."""
 _BEST = "best_"
-_BEST_OF = re.compile(r"\s*best\(\s*(.*?)\s*\)?\s*\Z", re.IGNORECASE)
+_STATISTIC_OF = re.compile(r"\s*(best|last)\(\s*(.*?)\s*\)?\s*\Z", re.IGNORECASE)
 _HEADLINES: Mapping[str, Callable[[Run], MetricReading | None]] = {"reward": reward_of, "loss": loss_of}
 """Words that are the reward and the loss of a run as all screens show them, even where a run also logs another metric
 of that name, such as the reward of each episode."""
@@ -26,18 +26,19 @@ _SAMPLE = 200
 
 def metric_of(run: Run, wanted: str) -> MetricReading | None:
     """Return the metric of a run that has this name, another spelling of it, the same concept (eval/loss for val_loss),
-    or this concept ("loss.val", "validation loss"); case is ignored. "best(name)" is the metric `name`, and "reward"
-    and "loss" are the reward and the loss that all screens show for the run. None if the run has none of these."""
-    name, _ = split_best(wanted)
+    or this concept ("loss.val", "validation loss"); case is ignored. "best(name)" and "last(name)" are the metric
+    `name`, and "reward" and "loss" are those that all screens show for the run. None if it has none."""
+    name, _ = split_statistic(wanted)
     if (fact := _HEADLINES.get(name.lower())) is not None and (reading := fact(run)) is not None:
         return reading
     return reading_of(run, (_name_of(run, name),))
 
 
-def split_best(wanted: str) -> tuple[str, bool]:
-    """Return the metric of "best(metric)" and True, or `wanted` without blanks around it and False."""
-    match = _BEST_OF.match(wanted)
-    return (match[1], True) if match else (wanted.strip(), False)
+def split_statistic(wanted: str) -> tuple[str, str]:
+    """Return (metric, "best" or "last") of "best(metric)" and "last(metric)", or else (`wanted` without blanks around
+    it, "")."""
+    match = _STATISTIC_OF.match(wanted)
+    return (match[2], match[1].lower()) if match else (wanted.strip(), "")
 
 
 def best_of(reading: MetricReading) -> float:
@@ -54,7 +55,7 @@ def is_falling(reading: MetricReading) -> bool:
 
 def is_name_of_falling(metric: str) -> bool:
     """Return whether lower values are better of the metric with this name, or of the one in "best(name)"."""
-    return _falls(classify(split_best(metric)[0]))
+    return _falls(classify(split_statistic(metric)[0]))
 
 
 def _falls(meaning: Meaning) -> bool:
@@ -64,19 +65,20 @@ def _falls(meaning: Meaning) -> bool:
 def value_of(run: Run, wanted: str) -> float | None:
     """Return the last value of a metric (see `metric_of`), or its best value for "best(name)" and "best_name"; None if
     the run does not have it."""
-    name, best = split_best(wanted)
+    name, statistic = split_statistic(wanted)
     reading = metric_of(run, name)
-    if reading is None and not best and name.startswith(_BEST):
-        reading, best = metric_of(run, name.removeprefix(_BEST)), True
-    return None if reading is None else best_of(reading) if best else reading.last
+    if reading is None and not statistic and name.startswith(_BEST):
+        reading, statistic = metric_of(run, name.removeprefix(_BEST)), "best"
+    return None if reading is None else best_of(reading) if statistic == "best" else reading.last
 
 
 def metric_with_words(runs: Iterable[Run], text: str) -> str:
     """Return the metric of the runs that has this name, or else that `metric_of` finds for the text, or else the most
-    relevant one whose name contains all words; "" if there is none. Of "best(text)" it is "best(metric)"."""
-    runs, (text, best) = list(runs), split_best(text)
+    relevant one whose name contains all words; "" if there is none. Of "best(text)" it is "best(metric)", and the same
+    with "last"."""
+    runs, (text, statistic) = list(runs), split_statistic(text)
     metric = _with_words(runs, text)
-    return f"best({metric})" if best and metric else metric
+    return f"{statistic}({metric})" if statistic and metric else metric
 
 
 def _with_words(runs: list[Run], text: str) -> str:
@@ -117,7 +119,7 @@ def name_in(run: Run, metric: str) -> str:
 def is_renamed(reading: MetricReading, wanted: str) -> bool:
     """Return whether a metric that `metric_of` found for a name has another name than a spelling of it; whether it is
     of the validation, if the name is the word "reward" or "loss"."""
-    name, _ = split_best(wanted)
+    name, _ = split_statistic(wanted)
     if name.lower() in _HEADLINES:
         return reading.meaning.split == "val"
     return merge_key(reading.metric) != merge_key(name)

@@ -31,7 +31,7 @@ from tuimon.panels.lists.run_metrics import (
     is_renamed,
     metric_names,
     metric_of,
-    split_best,
+    split_statistic,
     value_of,
 )
 from tuimon.sources.grouped_files import natural_order
@@ -399,8 +399,8 @@ def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
 def repeated_columns(runs: Sequence[Run], metric: str) -> frozenset[str]:
     """Return the ids of the columns of reward, loss and objective that have the values of a chosen metric for all of
     these runs."""
-    metric, best = split_best(metric)
-    if not metric or best:
+    metric, statistic = split_statistic(metric)
+    if not metric or statistic == "best":
         return frozenset()
     chosen = {run.id: reading.metric for run in runs if (reading := metric_of(run, metric)) is not None}
     shown = {id: [(run, reading) for run in runs if (reading := fact(run))] for id, fact in RESULTS.items()}

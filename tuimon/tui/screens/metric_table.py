@@ -29,7 +29,9 @@ class MetricTableScreen(TableScreen):
     def begin_metric(self) -> None:
         """Open the input line for the metric that becomes a column."""
         self._asks_metric, self._before = True, self.dashboard.state.runs
-        self.filter_bar.open("", "metric", "words of its name: val loss, best(reward); nothing: no column")
+        self.filter_bar.open(
+            "", "metric", "words of its name: val loss, best(reward), last(reward); nothing: no column"
+        )
 
     def go_back(self) -> bool:
         """Leave the prompt for a metric with the columns as they were, or remove the filter."""
