@@ -842,6 +842,12 @@ async def test_hyperparameters(tmp_path: Path) -> None:
         await t.press("hparams_sort_back", "hparams_reverse")
         assert seeds() == [4, 3, 2, 1, 0]
         assert "seed ▾" in text(t.app)
+        await t.press("hparams_sort", "hparams_sort")
+        for column, reverse in ((1, True), (2, False)):
+            head, results = screen.table.source.head(column), [values[column] for _, values in screen.table.runs]
+            assert head == ("", "reward", "loss")[column]
+            assert results == sorted(results, reverse=reverse), f"the best {head} is first"
+            await t.press("hparams_sort")
         await t.press("hparams_sort", "hparams_last")
         assert screen.table.cursor == 4
         await t.press("hparams_up", "hparams_down", "hparams_first", "hparams_page_down")

@@ -20,7 +20,6 @@ from tuimon.panels.lists.hparam_rows import (
     table_row,
 )
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row
-from tuimon.panels.lists.run_metrics import is_name_of_falling
 from tuimon.panels.lists.runs import METRIC
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action
@@ -113,7 +112,7 @@ class HparamsScreen(MetricTableScreen):
             self._shown_runs, self._source = runs, hparam_table(runs, self._source, metric)
         if chosen:  # best first, as in the run list
             table.sort = self._source.columns.index(METRIC) if METRIC in self._source.columns else 0
-            table.reverse = table.sort > 0 and not is_name_of_falling(metric)
+            table.reverse = table.sort > 0 and not self._source.is_falling(table.sort)
         table.sort = min(table.sort, max(len(self._source.columns) - 1, 0))
         words = self.query_text.lower().split()
         rows = sort_rows(self._source, table.sort, table.reverse) if self._source.columns else []
@@ -144,8 +143,10 @@ class HparamsScreen(MetricTableScreen):
     # ------------------------------------------------------------------ keys
 
     def next_sort(self, by: int) -> None:
-        """Sort by another column."""
-        self.table.sort = (self.table.sort + by) % max(len(self._source.columns), 1)
+        """Sort by another column: results with the best first, names and settings in ascending order."""
+        table, source = self.table, self._source
+        table.sort = (table.sort + by) % max(len(source.columns), 1)
+        table.reverse = source.is_result(table.sort) and not source.is_falling(table.sort)
         self.dashboard.redraw()
 
     def toggle_parallel(self) -> None:
