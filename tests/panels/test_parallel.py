@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from colorsys import rgb_to_hls
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tuimon.model.views import Role, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row
+from tuimon.tui.themes import style
 
 
 @pytest.mark.parametrize("symbols", list(Symbols))
@@ -39,7 +41,7 @@ def test_lines_cross_the_axes_at_their_values(tmp_path: Path, symbols: Symbols) 
         assert crossed[-1] == len(flat) - 1
     assert flat[-1][8][1] is Role.ACCENT, "the selected run has the lowest reward"
     assert flat[0][8][1] is Role.GOOD, "the best run"
-    middle = Role.SERIES_2  # the second quarter of the reward
+    middle = Role.SERIES_6  # the second quarter of the reward
     assert any(row[50][1] is middle for row in flat[8:13]), "1e-3 is in the middle of a log axis"
 
 
@@ -86,3 +88,10 @@ def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Pat
     quarters = [role for _, role in quarters_row(table, Symbols.BRAILLE) if role is not Role.MUTED]
     assert list(dict.fromkeys(reversed(on_first_axis))) == quarters
     assert len(quarters) == 4
+    legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII))
+    assert legend == "  loss: # lowest # 2nd # 3rd # highest quarter"
+    for theme in ("dark", "light", "contrast"):
+        colours = [style(theme, role).color for role in quarters]
+        hues = [rgb_to_hls(*color.triplet.normalized)[0] for color in colours if color and color.triplet]
+        from_violet = [(hue - 0.65) % 1 for hue in hues]
+        assert from_violet == sorted(from_violet), "violet, red, orange, yellow"

@@ -25,9 +25,10 @@ _MOST_RUNS = 2000
 _LOG_RATIO = 10.0
 """Ratio of the largest to the smallest value, all positive, above which an axis is logarithmic, unless it has seeds."""
 _OTHER, _BEST, _SELECTED = 0, 5, 6
-_ROLES = (Role.MUTED, *SERIES_ROLES[1:5], Role.GOOD, Role.ACCENT)
+_ROLES = (Role.MUTED, *(SERIES_ROLES[index] for index in (5, 6, 1, 4)), Role.GOOD, Role.ACCENT)
 """Colours of the lines, those in front last, none like that of the selection: runs without a result, quarters from the
-lowest to the highest result, the run with the best result, the selected run."""
+lowest to the highest result, the run with the best result, the selected run. The quarters are violet, red, orange and
+yellow where a theme has its own colours, an order of hues as in a heat map."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,13 +81,19 @@ def parallel_rows(
 
 
 def quarters_row(table: HparamTable, symbols: Symbols) -> Row:
-    """Return the meaning of the colours of the lines; () if the runs have no result."""
+    """Return the meaning of the colours of the lines; () if the runs have no result.
+
+    The quarters are numbered, because the colours of a terminal with 16 of them have no order.
+    """
     column = result_column(table)
     if column is None:
         return ()
     sign = "#" if symbols is Symbols.ASCII else "■"
-    signs = tuple((sign, role) for role in _ROLES[1:_BEST])
-    return (f"  {table.head(column)}: lowest ", Role.MUTED), *signs, (" highest", Role.MUTED)
+    quarters = ("lowest", "2nd", "3rd", "highest quarter")
+    spans: list[Span] = [(f"  {table.head(column)}:", Role.MUTED)]
+    for role, quarter in zip(_ROLES[1:_BEST], quarters, strict=True):
+        spans += ((f" {sign}", role), (f" {quarter}", Role.MUTED))
+    return tuple(spans)
 
 
 def _quarters(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[int]:

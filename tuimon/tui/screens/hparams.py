@@ -134,10 +134,10 @@ class HparamsScreen(MetricTableScreen):
         head: Row = ((" Hyperparameters ", Role.TITLE), (f" {plural(self.table.count, 'run')}  {what}", Role.MUTED))
         if source.columns:
             head += (("  by ", Role.MUTED), (source.head(self.table.sort), Role.ACCENT))
-        if source.has_levels:
-            head += (("  results: level, the mean of the last tenth", Role.MUTED),)
         if self.table.shows_parallel:
             head += quarters_row(source, self.dashboard.state.symbols)
+        if source.has_levels:
+            head += (("  results: mean of the last tenth (level)", Role.MUTED),)
         return head
 
     # ------------------------------------------------------------------ keys
