@@ -507,3 +507,10 @@ def test_counters_of_composer_are_no_timers() -> None:
     assert meant["time/train"].concept == "time.phase"
     alone = ("time/batch", "time/epoch", "time/rollout")
     assert {meanings(alone)[name].concept for name in alone} == {"time.phase"}
+
+
+@pytest.mark.parametrize("name", ["loss", "val_loss", "eval/loss", "test_loss", "sft_train/loss", "critic/vf_loss"])
+def test_a_loss_has_no_unit(name: str) -> None:
+    """An MSE is not measured in nats."""
+    assert classify(name).concept.startswith("loss.")
+    assert classify(name).unit == "1"
