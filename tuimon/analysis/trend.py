@@ -24,6 +24,8 @@ _FEWEST = 6
 """Number of points from which a trend can be significant: five that rise have a p-value of 0.027, six of 0.0085."""
 _FEWEST_NOISE = 6
 """Number of points from which the noise of a change is estimated."""
+_FEW_POINTS = 8.0
+"""Relative error of the noise of n points, times n, by which a standard error is increased."""
 _PARTS = 4
 """Number of parts of a curve whose levels are compared."""
 _ERRORS = 4.0
@@ -135,12 +137,34 @@ def change(values: Floats, count: int) -> Change | None:
 def change_noise(values: Floats, count: int) -> float:
     """Return the standard error of `change(values, count)` from the noise of the values; 0 if it is unknown.
 
-    For normally distributed noise, 1.25 is the factor from the standard error of a mean to that of a median.
+    The error of a median depends on the density of the noise there, which is lower for uniform noise than for normal
+    noise of the same deviation, and which some dozens of points do not show. If the noise has one peak, in the middle,
+    its interquartile range and sqrt(3) times its standard deviation are upper limits of the error of a median, times
+    the root of the number of points. Both are exact for uniform noise, and the first is 8 % too large for normal noise.
     """
     finite = values[np.isfinite(values)]
     if count < 1 or len(finite) < _FEWEST_NOISE:
         return 0.0
-    return 1.2533 * _noise(finite) * math.sqrt(2 / count)
+    most = math.sqrt(3) * _noise(finite)
+    with np.errstate(over="ignore", invalid="ignore"):  # values near the largest float
+        return min(most, _interquartile_range(finite)) * (1 + _FEW_POINTS / len(finite)) * math.sqrt(2 / count)
+
+
+def _interquartile_range(finite: Floats) -> float:
+    """Return the interquartile range of the noise: of the halves of the values, without their level and slope."""
+    size = len(finite) // 2
+    part = size // 2
+    halves = finite[-2 * size :].reshape(2, size)
+    rises = _middle(halves[:, -part:]) - _middle(halves[:, :part])
+    halves = halves - rises.sum() / (2 * (size - part)) * np.arange(size)
+    return 2 * median(np.abs(halves - _middle(halves)).ravel())
+
+
+def _middle(rows: Floats) -> Floats:
+    """Return the median of each row, as a column."""
+    ordered, half = np.sort(rows, axis=1), rows.shape[1] // 2
+    result: Floats = ordered[:, half - 1 + rows.shape[1] % 2 : half + 1].mean(axis=1, keepdims=True)
+    return result
 
 
 def _reduced(x: Floats, y: Floats) -> tuple[Floats, Floats]:

@@ -24,7 +24,7 @@ _UNCHANGED = 0.005
 """A change below this fraction of the curve's whole range is displayed as unchanged."""
 _SAMPLES = 128
 """Maximum number of points per tenth of a curve that a median is computed from."""
-_NOISE_POINTS = 20
+_NOISE_POINTS = 30
 """Minimum number of points that the noise of a short curve is computed from."""
 _ERRORS = 3.0
 """A change of at most this many standard errors is displayed as unchanged: twelve charts of pure noise then show an
