@@ -93,8 +93,8 @@ QUERIES = {
     "same chart": "together",
     "two axes": "together",
     "overlay metrics": "together",
-    "threshold": "thresholds",
-    "horizontal line": "thresholds",
+    "threshold": "add a threshold",
+    "horizontal line": "add a threshold",
     "notification": "notifications",
     "hide chart": "filter",
     "chart size": "closer",
@@ -150,10 +150,10 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
         await until(app, pilot, lambda s: app.board.zoomed and "lr" in s)
         await pilot.press("ctrl+p")
         await pilot.pause()
-        await pilot.press(*"thresholds")
-        await until(app, pilot, lambda s: "Horizontal lines" in s)
+        await pilot.press(*"horizontal")
+        await until(app, pilot, lambda s: "A horizontal line on charts" in s)
         await pilot.press("enter")
-        await until(app, pilot, lambda s: "kl = 0.1 below [dashboard.thresholds] in" in s and "config.toml" in s)
+        await until(app, pilot, lambda s: "line at / kl 0.1" in s)
 
 
 def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() -> None:

@@ -179,18 +179,20 @@ async def test_general(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.press("retry")
         await until(t.app, t.pilot, lambda s: "No link is lost" in s)
         said_by = {
-            "thresholds": "[dashboard.thresholds]",
             "notifications": "[notify]",
             "remove_rule": "no rule of your own",
+            "remove_threshold": "no threshold",
         }
         for id, said in said_by.items():
             t.app.action_do(id)  # the palette has them, see test_comfort.py
             t.done.add(id)
             await until(t.app, t.pilot, lambda s, said=said: said in s)  # type: ignore[misc]
-        t.app.action_do("add_rule")  # see test_own_rules.py
-        t.done.add("add_rule")
-        await until(t.app, t.pilot, lambda s: "alert if / reward < 0.1" in s)
-        await t.pilot.press("escape")
+        asked_by = {"add_rule": "alert if / reward < 0.1", "thresholds": "line at / kl 0.1"}
+        for id, asked in asked_by.items():
+            t.app.action_do(id)  # see test_own_rules.py and test_own_thresholds.py
+            t.done.add(id)
+            await until(t.app, t.pilot, lambda s, asked=asked: asked in s)  # type: ignore[misc]
+            await t.pilot.press("escape")
         await t.press("palette")
         await until(t.app, t.pilot, lambda s: "zoom (⏎)" in s)
         await t.pilot.press("escape")

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tuimon.draw.area import draw_areas, name_areas
 from tuimon.draw.frames import GUTTER, FrameCache, FrameKey, build_frame
 from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
-from tuimon.draw.raster import glyphs, masks, points, spans
+from tuimon.draw.raster import Glyphs, glyphs, masks, points, spans
 from tuimon.draw.rows import clean_row, fit_row, fit_rows, join, row_width, title_row
 from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Span, Symbols
 from tuimon.text import cell_width, clean, fit
@@ -26,6 +26,8 @@ _X_AXIS_FROM = 6
 _NOTE_FROM = 9
 _TABLE_FROM = 16
 _BLANK = ord(" ")
+_LABEL_FROM = 24
+"""Cells of a canvas from which on horizontal lines have labels."""
 _GLYPHS_PER_LINE = 4
 """Number of glyphs along a line through the whole chart, besides the one at its end."""
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
@@ -111,7 +113,8 @@ def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: froze
     If the legend needs the room, the headline is reduced to the last value.
     """
     several = sum(not line.behind for line in view.lines) > 1
-    lines = [line for line in view.lines if (several or line.glyph) and line.label and line.label not in named]
+    lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
+    lines = [line for line in lines if line.label and line.label not in named]
     legend: list[Row] = [((f"{line.glyph or _DOT[symbols]} {line.label}", line.role),) for line in lines]
     small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
     headline = clean_row(view.headline)
@@ -174,6 +177,9 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
             _draw_glyphs(canvas, index, view, symbols)
         if np.count_nonzero(beyond):
             canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
+    for index, line in enumerate(view.lines):
+        if line.behind and line.label and not line.filled:
+            _label_level(canvas, view, index, layers.get(False), shape)
     if view.marks:
         draw_marks(canvas, view, symbols)
     if view.cursor is not None:
@@ -184,6 +190,26 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
 def _back_to_front(lines: Sequence[Line]) -> list[int]:
     """Return the indices of the lines in drawing order; the first line is drawn last, on top of the others."""
     return sorted(range(len(lines)), key=lambda index: (not lines[index].behind, -index))
+
+
+def _label_level(
+    canvas: Canvas, view: ChartView, index: int, curves: npt.NDArray[np.uint8] | None, shape: Glyphs
+) -> None:
+    """Write the label of a horizontal line on its left end, or on its right end if a curve is there.
+
+    curves: dots of the lines in the foreground."""
+    line, (rows, cells) = view.lines[index], canvas.codes.shape
+    text = clean(line.label)
+    _, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
+    if not len(y) or cells < _LABEL_FROM or cell_width(text) != len(text):
+        return
+    row = y[0] // shape.rows
+    for begin in (0, cells - len(text) - 1):
+        place = row, slice(begin, begin + len(text) + 1)
+        if (curves is None or not curves[place].any()) and np.isin(canvas.owner[place], (-1, index)).all():
+            canvas.codes[place] = [ord(character) for character in (f"{text} " if begin == 0 else f" {text}")]
+            canvas.owner[place] = index
+            return
 
 
 def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbols: Symbols) -> None:

@@ -104,6 +104,7 @@ class Line(Struct, frozen=True, eq=False):
     """One curve of a chart."""
 
     label: str
+    """Entry of the legend; of a line behind the others, without a glyph, the text on the line itself."""
     role: Role
     envelope: Envelope
     markers: bool = False

@@ -97,6 +97,24 @@ class OwnDashboard(Struct, frozen=True):
                 continue
             yield name, any(has_threshold(name, "", metric, known[metric], run.metrics) for metric in run.metrics)
 
+    def with_threshold(self, name: str, value: float) -> OwnDashboard:
+        """Return a copy with one more threshold. Raises UsageError if a dashboard cannot have it."""
+        thresholds = dict(self.thresholds)
+        values = (*thresholds.get(name, ()), value)
+        thresholds[name] = values
+        if not _is_text(name) or not math.isfinite(value):
+            raise UsageError(f"a threshold needs a finite number and a name of at most {_LONGEST} characters")
+        if len(values) > _MAX_LINES or len(thresholds) > _MAX_ENTRIES:
+            raise UsageError(
+                f"a chart has at most {_MAX_LINES} thresholds, and a dashboard those of {_MAX_ENTRIES} names"
+            )
+        return replace(self, thresholds=tuple(thresholds.items()))
+
+    def without_threshold(self, name: str, value: float) -> OwnDashboard:
+        """Return a copy without a threshold."""
+        thresholds = {key: tuple(v for v in values if (key, v) != (name, value)) for key, values in self.thresholds}
+        return replace(self, thresholds=tuple((key, values) for key, values in thresholds.items() if values))
+
     def with_panels(self, panels: Sequence[_Panel], others: bool) -> OwnDashboard:
         """Return a copy with the entries that show these panels."""
         entries = [_entry_of(panel) for panel in panels[:_MAX_ENTRIES]]

@@ -148,11 +148,14 @@ def _without_table(text: str) -> str:
 
 def dashboard_toml(own: OwnDashboard) -> str:
     """Return the `[dashboard]` table as TOML."""
-    lines = ["[dashboard]", "panels = ["]
+    lines = ["[dashboard]"]
+    if own.entries:
+        lines.append("panels = [")
     for entry in own.entries:
         metrics = ", ".join(map(quoted, entry.patterns))
         lines.append(f"  {{title = {quoted(entry.title)}, metrics = [{metrics}]}}," if entry.title else f"  {metrics},")
-    lines += ["]", f"others = {'true' if own.others else 'false'}"]
+    if own.entries:
+        lines += ["]", f"others = {'true' if own.others else 'false'}"]
     if own.values:
         lines.append(f"values = [{', '.join(map(quoted, own.values))}]")
     if own.thresholds:

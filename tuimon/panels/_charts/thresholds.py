@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tuimon.analysis.metric_filter import chosen
+from tuimon.draw.numbers import format_exact
 from tuimon.model.views import Envelope, Line, Role
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._metrics import panel_concepts
@@ -44,13 +45,13 @@ def has_threshold(name: str, panel: str, metric: str, meaning: Meaning, metrics:
 
 
 def threshold_lines(values: Sequence[float], columns: int) -> list[Line]:
-    """Return a dashed line for each threshold."""
+    """Return a dashed line for each threshold, labelled with its value."""
     on = np.arange(columns) // _DASH % 2 == 0
     gaps = np.where(on & ~np.append(on[1:], False), 1.0, 0.0)
     lines = []
     for value in values:
         flat = np.where(on, value, np.nan)
-        lines.append(Line("", Role.WARNING, Envelope(flat, flat, flat, flat, gaps), behind=True))
+        lines.append(Line(format_exact(value), Role.WARNING, Envelope(flat, flat, flat, flat, gaps), behind=True))
     return lines
 
 
