@@ -268,6 +268,8 @@ def test_a_restart_is_marked_and_superseded_points_are_counted() -> None:
     run = store.snapshot().runs[0]
     view = chart(run, "loss")
     assert run.curve("loss").superseded == 40
+    facts = header_panel().view(run, Size(160, 2), START, Symbols.BRAILLE).rows[1]  # type: ignore[union-attr]
+    assert f"{run.point_count} points, 40 steps superseded" in "".join(part for part, _ in facts)
     assert "restart at 81 hides 40 points" in view.note
     assert [mark.x for mark in view.marks if mark.kind == "restart"] == [81.0]
 

@@ -126,7 +126,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
-    yield ((plural(run.point_count, "point"), Role.MUTED),)
+    yield ((f"{plural(run.point_count, 'point')}{_superseded(run)}", Role.MUTED),)
     if run.first_wall_time < report.last_wall_time:
         when, lasted = run.first_wall_time, report.last_wall_time - run.first_wall_time
         yield (
@@ -180,6 +180,12 @@ def _speed(run: Run) -> str:
             if curve and curve.last and meaning.split == "train":
                 return format_value(curve.last.value * meaning.scale, unit_text(meaning.unit))
     return ""
+
+
+def _superseded(run: Run) -> str:
+    """Return ", 35 steps superseded" if restarts hide points of the metric with most points; else ""."""
+    curve = curve_or_none(run, run.busiest_metric) if run.busiest_metric is not None else None
+    return f", {plural(curve.superseded, 'step')} superseded" if curve is not None and curve.superseded else ""
 
 
 def _newest(run: Run, concept: str) -> float:
