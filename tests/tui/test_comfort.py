@@ -22,7 +22,7 @@ from tuimon.text import cell_width
 from tuimon.tui.action import key_names
 from tuimon.tui.actions import all_actions, with_user_keys
 from tuimon.tui.palette import ActionProvider
-from tuimon.tui.screens.help import help_entries
+from tuimon.tui.screens.help import ESSENTIAL, help_entries
 from tuimon.tui.screens.notes import note_entries
 
 SETTINGS = Settings(theme="dark", symbols="braille")
@@ -200,12 +200,20 @@ async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) ->
         await pilot.press("space")
         shown += await until(app, pilot, lambda s: "rows 19-36 of " in s)
         words = " ".join(shown.split())
-        essential = [action for action in app.actions if 0 < action.footer < 10 and "dashboard" in action.where]
+        essential = [a for a in app.actions if 0 < a.footer < 10 and "dashboard" in a.where and a.id != "next_run"]
         assert all(word in words for action in essential for word in action.help.split())
         await pilot.resize_terminal(120, 20)
         await until(app, pilot, lambda s: "Every metric as a row: values, recent change, curve, source" in s)
         await pilot.press("G")
         await until(app, pilot, lambda s: "min to max of a mean" in s)
+
+
+def test_smoothing_is_among_the_most_important_keys() -> None:
+    first = [entry.target.id for entry in help_entries(all_actions(), "dashboard", "") if entry.target][:ESSENTIAL]
+    assert "smoother" in first
+    assert "texts" in first
+    listed = [entry.target.id for entry in help_entries(all_actions(), "dashboard", "") if entry.target]
+    assert sorted(listed) == sorted(action.id for action in all_actions())
 
 
 def test_key_for_an_unknown_action_is_an_error() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from tuimon.model.views import Role, Row
@@ -14,6 +14,8 @@ from tuimon.tui.state import ViewState
 
 ESSENTIAL = 12
 """Number of actions on top."""
+_IN_PLACE_OF = {"next_run": "smoother"}
+"""Action of the footer -> action without a place there that is more important."""
 _MARKS = (
     "Marks on a chart: ✗ NaN or infinity   ★ best checkpoint   ◇ checkpoint   △ evaluation",
     "⚑ alert   ┊ restart   │ cursor   ▲▼ beyond the limits   ◆ pinned",
@@ -64,7 +66,7 @@ def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterato
         yield from _section("", here)
         yield from _section("On other screens", (action for action in found if action not in here))
         return
-    essential = sorted((action for action in here if action.footer), key=lambda action: action.footer)[:ESSENTIAL]
+    essential = _essential(here)
     yield from _section(f"The most important keys of {_NAMES.get(where, f'the {where} screen')}", essential)
     rest = [action for action in here if action not in essential]
     for members in (rest, [action for action in found if action not in here]):
@@ -76,6 +78,13 @@ def help_entries(actions: tuple[Action, ...], where: str, query: str) -> Iterato
     yield Entry(((f"action = key. The actions: {', '.join(action.id for action in actions)}.", Role.MUTED),))
     yield Entry(())
     yield from (Entry(((note, Role.MUTED),)) for note in _MARKS_OF.get(where, _MARKS))
+
+
+def _essential(here: Sequence[Action]) -> list[Action]:
+    """Return the most important actions of a screen: the first ones of its footer, or what replaces them."""
+    shown = sorted((action for action in here if action.footer), key=lambda action: action.footer)[:ESSENTIAL]
+    by_id = {action.id: action for action in here}
+    return [by_id.get(_IN_PLACE_OF.get(action.id, ""), action) for action in shown]
 
 
 def _section(title: str, actions: Iterable[Action]) -> Iterator[Entry[Action]]:
