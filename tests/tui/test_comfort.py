@@ -24,6 +24,7 @@ from tuimon.tui.actions import all_actions, with_user_keys
 from tuimon.tui.palette import ActionProvider
 from tuimon.tui.screens.help import ESSENTIAL, help_entries
 from tuimon.tui.screens.notes import note_entries
+from tuimon.tui.screens.run_list import RunListScreen
 
 SETTINGS = Settings(theme="dark", symbols="braille")
 
@@ -120,6 +121,8 @@ QUERIES = {
     "gpu": "show util/gpu",
     "reward": "show reward",
     "entropy": "show entropy",
+    "gpu memory": "no GPU memory in this run",
+    "hide run": "run list: hide",
     "mtrc lst": "metric list",  # letters of a label in their order
 }
 """Query: title of the expected first entry, without its keys."""
@@ -137,7 +140,7 @@ async def test_the_palette_and_the_help_begin_with_what_a_query_means(tmp_path: 
         for query, expected in QUERIES.items():
             hits = sorted([hit async for hit in provider.search(query)], reverse=True)
             found[query] = re.sub(r" \(.+\)$", "", str(hits[0].match_display)) if hits else ""
-            if not expected.startswith("show ") and query != "mtrc lst":
+            if not expected.startswith(("show ", "no ", "run list: ")) and query != "mtrc lst":
                 first = next(entry for entry in help_entries(app.actions, "dashboard", query) if entry.target)
                 helped[query] = first.target.label if first.target else ""
         assert found == QUERIES
@@ -160,6 +163,17 @@ def test_an_action_without_a_key_is_not_listed_under_the_key_of_the_palette() ->
     keys = {action.id: key_names(action.keys) for action in all_actions()}
     assert keys["login"] == keys["copy_command"] == "palette"
     assert [id for id, shown in keys.items() if shown == "Ctrl+p"] == ["palette"]
+
+
+async def test_an_action_of_another_screen_opens_that_screen(run: Path) -> None:
+    async with opened(run) as (app, pilot):
+        await until(app, pilot, lambda s: "reward" in s)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"hide run")
+        await until(app, pilot, lambda s: "run list: hide (H)" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: isinstance(app.screen, RunListScreen))
 
 
 async def test_the_palette_can_have_another_key(run: Path) -> None:

@@ -39,7 +39,7 @@ from tuimon.panels._metrics import (
     label_of,
     leftovers,
 )
-from tuimon.panels._missing import why_no_match
+from tuimon.panels._missing import why_empty, why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._run_facts import (
     comparable_facts,
@@ -103,6 +103,7 @@ __all__ = [
     "transient",
     "unit_text",
     "unshown_metrics",
+    "why_empty",
     "why_no_match",
     "window_limits",
     "with_alert_marks",

@@ -8,7 +8,7 @@ from typing import cast
 
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 
-from tuimon.panels import Panel, arrange
+from tuimon.panels import Panel, all_panels, arrange, header_panel, why_empty
 from tuimon.text import clean
 from tuimon.tui.action import Action, Dashboard, key_names, relevance
 from tuimon.tui.screens.work_screen import WorkScreen
@@ -22,10 +22,16 @@ _MOST_CHARTS = 20
 """Number of charts that are offered."""
 _SHORTEST = 3
 """Number of letters from which labels with these letters in this order are found, too."""
+_LACKING = 0.9
+"""Factor of the relevance of a panel that the run has no data for, which comes after the charts of the run."""
+_ELSEWHERE = 0.001
+"""Factor of the relevance of actions of other screens, which come last."""
+_SCREENS = {"runs": "run list", "metrics": "metric list", "hparams": "hyperparameters"}
+"""Names of screens that differ from those in `Action.where`."""
 
 
 class ActionProvider(Provider):
-    """The actions of the screen on which the palette was opened, and the charts of the run."""
+    """The actions of the screen on which the palette was opened, charts of the run, and actions of other screens."""
 
     async def discover(self) -> Hits:
         """Yield the actions of the footer first, then the others in the order of the help."""
@@ -38,14 +44,22 @@ class ActionProvider(Provider):
         for action, title in self._actions():
             if score := action.relevance(query):
                 hits.append(Hit(score, matcher.highlight(title), partial(action.do, self._dashboard), help=action.help))
-        hits += self._charts(query)
+        hits += (*self._charts(query), *self._lacking(query))
         if not hits and len(query.strip()) >= _SHORTEST:
             for action, title in self._actions():
                 if score := matcher.match(action.label):
                     do = partial(action.do, self._dashboard)
                     hits.append(Hit(score, matcher.highlight(title), do, help=action.help))
-        for hit in hits:
+        for hit in (*hits, *self._elsewhere(query)):
             yield hit
+
+    def _elsewhere(self, query: str) -> Iterator[Hit]:
+        """Yield the actions of other screens, such as "run list: hide (H)"."""
+        for action in self._dashboard.actions:
+            if self._where not in action.where and (score := action.relevance(query)):
+                screen = _SCREENS.get(action.where[0], action.where[0])
+                do = partial(open_screen_of, self._dashboard, self._where, action)
+                yield Hit(score * _ELSEWHERE, f"{screen}: {_title(action)}", do, help=action.help)
 
     def _charts(self, query: str) -> list[Hit]:
         """Return the panels and metrics of the run that have the words of the query."""
@@ -67,12 +81,29 @@ class ActionProvider(Provider):
         found.sort(key=lambda item: -item[0])
         return [Hit(score, f"show {title}", do, help=text) for score, title, text, do in found[:_MOST_CHARTS]]
 
+    def _lacking(self, query: str) -> Iterator[Hit]:
+        """Yield the panels that have the words of the query and that the run has no data for, with the reason."""
+        run = self._dashboard.run_shown
+        if run is None:
+            return
+        shown = {header_panel().id, *(panel.id for panel in arrange(run))}
+        for panel in all_panels():
+            names = (panel.title, _CHART), (panel.id.replace("_", " "), _CHART / 2)
+            if panel.id not in shown and (score := relevance(query, names)):
+                reason = why_empty(panel.id, panel.title)
+                do = partial(self._dashboard.say, reason)
+                yield Hit(score * _LACKING, f"no {panel.title} in this run", do, help=reason)
+
     def _actions(self) -> Iterator[tuple[Action, str]]:
         """Yield the actions of the screen with their titles."""
-        where = self.screen.WHERE if isinstance(self.screen, WorkScreen) else "dashboard"
         for action in self._dashboard.actions:
-            if where in action.where:
-                yield action, f"{action.label} ({key_names(action.keys)})" if action.keys else action.label
+            if self._where in action.where:
+                yield action, _title(action)
+
+    @property
+    def _where(self) -> str:
+        """Name of the screen, as in `Action.where`."""
+        return self.screen.WHERE if isinstance(self.screen, WorkScreen) else "dashboard"
 
     @property
     def _dashboard(self) -> Dashboard:
@@ -91,6 +122,19 @@ def show_panel(app: Dashboard, panel: Panel) -> None:
     else:
         app.board.open(index)
         app.redraw()
+
+
+def open_screen_of(app: Dashboard, where: str, action: Action) -> None:
+    """Open the screen of an action, or name it if the screen `where` has no key that opens it."""
+    opener = next((other for other in app.actions if other.opens in action.where and where in other.where), None)
+    if opener is None:
+        app.perform(action)
+    else:
+        opener.do(app)
+
+
+def _title(action: Action) -> str:
+    return f"{action.label} ({key_names(action.keys)})" if action.keys else action.label
 
 
 def _words(name: str) -> str:
