@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,31 @@ async def test_follow_search_errors_and_steps(run: Path) -> None:
         await pilot.press("escape")
         await until(app, pilot, lambda s: "critic/rewards/mean" in s or "reward" in s)
         assert not isinstance(app.screen, LogScreen)
+
+
+async def test_the_log_opens_at_the_step_of_the_selected_alert(run: Path) -> None:
+    (run / "logs" / "worker.err").unlink()  # a crash
+    text = "\n".join(lines())
+    before, after = text[: text.index("step:200 ")], text[text.index("step:200 ") :]
+    (run / "train.log").write_text(before + re.sub(r"loss:\S+", "loss:nan", after) + "\n")
+    async with opened(run, (100, 24)) as (app, pilot):
+        await until(app, pilot, lambda _: bool(app.snapshot.alerts))
+        await pilot.press("a")
+        await until(app, pilot, lambda s: "L its log" in s and "is NaN since step 200" in s)
+        await pilot.press("L")
+        await until(app, pilot, lambda s: "▌step:200" in s)
+        await pilot.press("L")
+        await until(app, pilot, lambda s: app.board.zoomed and "actor/loss" in s)
+        assert app.state.options.cursor == 200
+
+
+async def test_the_log_opens_at_its_end_from_the_alert_of_a_crash(run: Path) -> None:
+    with (run / "train.log").open("a") as file:
+        file.write("Traceback (most recent call last):\nRuntimeError: gone\n")
+    async with opened(run, (100, 24)) as (app, pilot):
+        await until(app, pilot, lambda _: any(alert.rule == "liveness" for alert in app.snapshot.alerts))
+        await pilot.press("a", "L")
+        await until(app, pilot, lambda s: "▌RuntimeError: gone" in s)
 
 
 async def test_text_next_to_the_run_is_named_like_its_source(run: Path) -> None:

@@ -29,7 +29,7 @@ STEPS = (
     ("\r", "last @ step"),  # zoom
     ("\x1b", "loss"),
     ("/", "part of a name"),
-    ("lo", "filter / lo"),
+    ("lo", "filter charts / lo"),
     ("\x1b", "reward"),
     ("?", "Leave tuimon"),
     ("\x1b", "reward"),

@@ -23,6 +23,11 @@ def _toggle(app: Dashboard) -> None:
         return
     if closed(app, screens.LogScreen):
         return
+    step = app.state.options.cursor
+    if isinstance(app.screen, screens.NotesScreen) and (alert := app.screen.table.target) is not None:
+        app.show_alert(alert)
+        # The last lines show why a run has ended.
+        step = None if alert.rule == "liveness" else alert.step
     run = app.run_shown
     if run is None:
         app.say("There is no run yet")
@@ -31,7 +36,7 @@ def _toggle(app: Dashboard) -> None:
         stream for stream in run.streams if stream.info.format == "console" and not stream.info.path.endswith(".gz")
     ]
     known = [stream.info.path for stream in sorted(texts, key=lambda stream: -stream.point_count)]
-    place, step = _failure(run), app.state.options.cursor
+    place = _failure(run)
     if place is not None and step is None:
         known.insert(0, place[0])
     files = text_files(run.directory, known)
@@ -76,11 +81,11 @@ ACTIONS = (
         "log",
         "L",
         "log",
-        "The console text of the run, at the step of the cursor if there is one; again: back",
+        "The console text of the run, at the step of the cursor or of the selected alert if there is one; again: back",
         _toggle,
         footer=9,
         section="Panels",
-        where=("dashboard", "log"),
+        where=("dashboard", "log", "alerts"),
         opens="log",
         also="console output stdout text",
     ),

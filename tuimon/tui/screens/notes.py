@@ -78,7 +78,7 @@ def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]
     """Yield the lines: alerts, the most severe first, with the names of their runs; notices; files. shown: the run that
     is shown, whose alerts come first among those of the same severity."""
     names = {run.id: clean(run.name) for run in snapshot.runs} if len(snapshot.runs) > 1 else {}
-    yield Entry((("Alerts", Role.TITLE), ("   Enter opens the run at the step", Role.MUTED)))
+    yield Entry((("Alerts", Role.TITLE), ("   Enter opens the run at the step, L its log", Role.MUTED)))
     for alert in sorted(snapshot.alerts, key=lambda alert: _urgency(alert, shown)):
         yield from _alert(alert, names)
     for alert in snapshot.resolved[:_RESOLVED]:
