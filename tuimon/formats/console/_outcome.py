@@ -34,7 +34,8 @@ _LAST_WORDS = re.compile(
 """Last words of frameworks and home-made scripts that are weaker evidence than those of `_FINISHED`."""
 _BEST_FOLLOWS = " is:"
 _BEST = re.compile(r"\[(\d{1,12})\]\s", re.ASCII)
-"""The round that LightGBM prints in the line after "best iteration is:"."""
+"""The round that LightGBM prints in the line after "best iteration is:", followed by its scores. It need not be among
+the logged ones, of which the table shows the best."""
 _REFUTED = 60
 """More lines than this after the last words mean that they were about a part of the work."""
 _OF_A_PART = re.compile(r"\b(?:epoch|fold|stage|phase|round|iteration|trial|seed|step|batch) *[#:]? *\d", re.IGNORECASE)
@@ -153,7 +154,10 @@ class Outcome:
         if not text or text[0].isspace() or text.startswith((_TRACEBACK, *_CHAINED)):
             return
         if self._evidence.endswith(_BEST_FOLLOWS) and (best := _BEST.match(text)):
-            self._evidence = f"{self._evidence.removesuffix(_BEST_FOLLOWS)} {best[1]}"
+            scores = [score.replace(": ", " ") for score in re.split(r"\t| {2,}", text[best.end() :]) if score]
+            named = [score for score in scores if not score.startswith("training's ")] or scores
+            begin = f"{self._evidence.removesuffix(_BEST_FOLLOWS)} {best[1]}"
+            self._evidence = ": ".join(filter(None, (begin, ", ".join(named))))[:_MAX_EVIDENCE]
             return
         if bar := PROGRESS_BAR.match(text):
             count = bar["done"], bar["total"]
