@@ -161,6 +161,12 @@ def test_text_rows_are_cut_and_filled() -> None:
     )
 
 
+def test_the_note_below_text_rows_is_wrapped_into_the_rows_that_are_left() -> None:
+    view = TextView("log", (details("a"),), note="22.6 GiB reserved")
+    assert [text.rstrip() for ((text, _),) in draw.render(view, Size(9, 5))[2:]] == ["22.6 GiB", "reserved", ""]
+    assert [text for ((text, _),) in draw.render(view, Size(9, 3))[2:]] == ["22.6 GiB…"]
+
+
 # --- any view, any size ------------------------------------------------------------------------------------------
 
 hostile = st.text(st.characters(exclude_categories=[]), max_size=12) | st.sampled_from(

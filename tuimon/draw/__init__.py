@@ -16,7 +16,7 @@ from tuimon.draw.bars import render_bars
 from tuimon.draw.chart import render_chart
 from tuimon.draw.frames import FrameCache
 from tuimon.draw.heat import render_heat
-from tuimon.draw.rows import clean_row, fit_rows, title_row
+from tuimon.draw.rows import clean_row, fit_rows, title_row, wrap_row
 from tuimon.model.views import BarView, ChartView, HeatView, Role, Row, Rows, Size, Symbols, TextView, View
 
 __all__ = ["FrameCache", "preload", "render", "text_chart"]
@@ -49,7 +49,7 @@ def _render_text(view: TextView, size: Size) -> Rows:
     rows: list[Row] = [title_row(view.title, view.headline, size.width)] if headed else []
     rows.extend(clean_row(row) for row in view.rows[: size.height - len(rows)])
     if view.note and len(rows) < size.height:
-        rows.append(clean_row(((view.note, Role.MUTED),)))
+        rows.extend(wrap_row(((view.note, Role.MUTED),), size.width, size.height - len(rows)))
     return fit_rows(rows, size.width, size.height)
 
 

@@ -195,7 +195,7 @@ class HeatView(Struct, frozen=True):
 
 
 class TextView(Struct, frozen=True):
-    """Rows that a panel has laid out itself; they are cut or padded to the width."""
+    """Rows that a panel has laid out itself, cut or padded to the width; the note is wrapped if there is room."""
 
     title: str
     rows: Rows

@@ -220,7 +220,7 @@ def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
     headline: Row = ((format_value(highest, "GiB"), Role.VALUE), (" peak", Role.MUTED))
     idle = _idle(run, table)
     notes = [f"{format_value(idle, 'GiB')} reserved but not allocated"] if idle > 0 else []
-    notes.append("GiB; the log has no fraction of the device")
+    notes.append("values in GiB, as the log has no fraction of the device")
     return TextView(TITLE, tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
 
 
