@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_output, is_seed, number_of
 from tuimon.analysis.correlation import spearman, spearman_bound
 from tuimon.analysis.words import setting_text
@@ -31,6 +32,8 @@ _LEAST_FREEDOM = 2
 """Minimum degrees of freedom from which the noise is estimated."""
 _UNCERTAIN = 0.05
 """Probability with which noise alone is called an effect."""
+MOST_EFFECTS = 5
+"""Number of settings whose effects are listed."""
 _LONGEST = 24
 """Maximum characters of a value of a setting."""
 
@@ -110,6 +113,22 @@ def setting_effects(
         elif name in groups:
             effects.extend(_effect_of_number(name, values, scaled))
     return tuple(sorted(effects, key=lambda effect: -effect.share))
+
+
+def effects_on(
+    metric: ComparedMetric | None, settings: Sequence[tuple[str, Sequence[Any]]]
+) -> tuple[SettingEffect, ...]:
+    """Return the largest effects of settings on the level of a metric, at most MOST_EFFECTS; () without a metric."""
+    if metric is None:
+        return ()
+    results = [None if level is None else level.value for level in metric.levels]
+    return setting_effects(settings, results, metric.meaning.direction != "down")[:MOST_EFFECTS]
+
+
+def effects_title(metric: ComparedMetric) -> str:
+    """Return the heading of the lines of effects."""
+    name = clean(metric.meaning.label or metric.name)
+    return f"Settings and {name}: mean level of the runs with each value ± its error, with seeds as noise"
 
 
 def _groups(values: Sequence[Any], results: Floats) -> Groups:

@@ -40,7 +40,7 @@ def verdict(
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
     """
-    deciding = _deciding(metrics)
+    deciding = deciding_metric(metrics)
     if deciding is None:
         return ""
     higher = _BETTER[deciding.meaning.direction]
@@ -77,7 +77,7 @@ def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> str:
 
     dead ends at step 39 and is compared up to there; the others up to step 90, where short ends (long reaches 100)
     """
-    metric = _deciding(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
+    metric = deciding_metric(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
     if metric is None or not metric.curves:
         return ""
     pairs = zip(labels, metric.curves, metric.ends, strict=True)
@@ -106,7 +106,8 @@ def _counts(first: Level, second: Level) -> str:
     return f"{first.count} and {second.count} points"
 
 
-def _deciding(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
+def deciding_metric(metrics: Sequence[ComparedMetric]) -> ComparedMetric | None:
+    """Return the most important metric with a better direction that two runs have; None if there is none."""
     comparable = [
         metric
         for metric in metrics

@@ -1,7 +1,8 @@
 """A comparison of runs as one JSON object with "schema": 1.
 
-"verdict" is one sentence, or "". "runs" has the runs in order. Every list in "config", "about" (host, program,
-arguments, commit and versions) and "metrics" has one item per run, null if the run has no such setting or metric.
+"verdict" is one sentence, or "". "effects" has the settings of a sweep, see analysis.setting_effects. "runs" has the
+runs in order. Every list in "config", "about" (host, program, arguments, commit and versions) and "metrics" has one
+item per run, null if the run has no such setting or metric.
 Numbers are written as in summary_json. A rank of 1 is the best level, null if the noise of the level is unknown, as of
 one point. "joint_rank" is the rank of the best run from which noise can explain the difference of this run, or its own
 rank; "tied" is true if it is not its own rank. For level, error and noise see analysis.level. Fields are only added
@@ -13,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import MISSING
 from tuimon.analysis.progress_inputs import progress_of
+from tuimon.analysis.setting_effects import SettingEffect
 from tuimon.exports._shared import dumps, known, without_secrets
 from tuimon.exports.comparison import Comparison, Entry, MetricComparison
 
@@ -40,6 +43,7 @@ def as_json(comparison: Comparison, now: float) -> str:
         {
             "schema": SCHEMA,
             "verdict": comparison.verdict,
+            "effects": [_effect(effect, comparison.deciding) for effect in comparison.effects],
             "runs": runs,
             "config": config,
             "about": {"differences": _differences(comparison.about, "name")},
@@ -50,6 +54,21 @@ def as_json(comparison: Comparison, now: float) -> str:
 
 def _differences(rows: Sequence[tuple[str, tuple[Any, ...]]], key: str) -> list[dict[str, Any]]:
     return [{key: name, "values": [None if value is MISSING else value for value in values]} for name, values in rows]
+
+
+def _effect(effect: SettingEffect, metric: ComparedMetric | None) -> dict[str, Any]:
+    return {
+        "setting": effect.name,
+        "metric": metric.name if metric is not None else None,
+        "values": [
+            {"value": mean.value, "level": known(mean.mean), "error": known(mean.error), "runs": mean.runs}
+            for mean in effect.values
+        ],
+        "correlation": known(effect.correlation),
+        "runs": effect.runs,
+        "share": effect.share,
+        "beyond_noise": effect.is_beyond_noise,
+    }
 
 
 def _metric(metric: MetricComparison) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
 from tuimon.analysis.level import Level
-from tuimon.analysis.verdict import limits, verdict
+from tuimon.analysis.setting_effects import SettingEffect, effects_on
+from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports._shared import without_secrets
@@ -108,6 +109,16 @@ class Comparison(Struct, frozen=True):
     def verdict(self) -> str:
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
         return verdict(self.labels, [metric.compared for metric in self.metrics], self.differences)
+
+    @property
+    def deciding(self) -> ComparedMetric | None:
+        """The metric of the verdict; None if no metric with a better direction is known of two runs."""
+        return deciding_metric([metric.compared for metric in self.metrics])
+
+    @property
+    def effects(self) -> tuple[SettingEffect, ...]:
+        """Settings that differ between at least four runs with their effects on the metric of the verdict."""
+        return effects_on(self.deciding, self.differences)
 
     @property
     def limits(self) -> str:

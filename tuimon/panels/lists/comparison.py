@@ -25,7 +25,8 @@ from tuimon.analysis.comparing import (
 from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
-from tuimon.analysis.verdict import limits, verdict
+from tuimon.analysis.setting_effects import effects_on, effects_title
+from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
@@ -86,6 +87,7 @@ def comparison_table(
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *([*_wrapped(said, width), ()] if said else []),
+        *_effects(compared, differences, symbols, width),
         *_left_out(len(runs), len(shown), keys, width),
         join(("", Role.MUTED), heads),
         *(join(*row) for row in progress),
@@ -109,6 +111,23 @@ def comparison_table(
         ),
         (("Settings and metrics that differ are listed side by side; this does not show a cause.", Role.MUTED),),
     ]
+
+
+def _effects(
+    compared: Sequence[ComparedMetric],
+    differences: Sequence[tuple[str, tuple[Any, ...]]],
+    symbols: Symbols,
+    width: int,
+) -> list[Row]:
+    """Return a heading and a row for the effect of each setting on the metric of the verdict; [] if none is known."""
+    deciding = deciding_metric(compared)
+    effects = effects_on(deciding, differences)
+    if deciding is None or not effects:
+        return []
+    plus_minus = _plus_minus(symbols)
+    lines = (f"  {effect.line}".replace("±", plus_minus) for effect in effects)
+    rows = [row for line in lines for row in _wrapped(line, width, Role.TEXT)]
+    return [*_wrapped(effects_title(deciding).replace("±", plus_minus), width, Role.MUTED), *rows, ()]
 
 
 def _progress(runs: Sequence[Run], now: float) -> list[_TableRow]:
