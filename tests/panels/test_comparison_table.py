@@ -17,7 +17,7 @@ from support.programs import write
 from tuimon.model.points import Topic
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels.lists.comparison import comparison_table
+from tuimon.panels.lists.comparison import ahead, comparison_table
 
 
 def logged(root: Path, name: str, rewards: list[float], **config: object) -> None:
@@ -202,3 +202,20 @@ def test_the_verdict_is_of_all_runs_also_of_those_that_do_not_fit(tmp_path: Path
         assert re.findall(r"\b[abc]\b", head) == columns
         assert max(len(line.rstrip()) for line in lines[:6]) <= 78
     assert not any("not shown" in line for line in lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE, 200)))
+
+
+def test_which_of_some_runs_is_ahead_on_the_chosen_metric() -> None:
+    steps = range(20)
+    runs = runs_of(
+        *[
+            {
+                "reward": (steps, [gain * step for step in steps]),
+                "val_loss": (steps, [gain + step % 2 for step in steps]),
+            }
+            for gain in (1.0, 5.0)
+        ]
+    )
+    assert ahead(runs).startswith("run1 is ahead: reward +")
+    assert ahead(runs, "best(val loss)").startswith("run0 is ahead: loss (val) -4.000 ± ")
+    assert ahead(runs, "entropy") == ""
+    assert ahead(runs[:1]) == ""

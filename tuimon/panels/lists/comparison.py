@@ -32,9 +32,10 @@ from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
-from tuimon.panels._metrics import SECONDARY_PANELS, reading_of
+from tuimon.panels._metrics import SECONDARY_PANELS, MetricReading, reading_of
 from tuimon.panels._run_facts import comparable_facts, headlines_first, settings_of
 from tuimon.panels._text import plural, signed
+from tuimon.panels.lists.run_metrics import metric_of, split_statistic
 from tuimon.redact import redacted
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit, fit_distinct
@@ -111,6 +112,20 @@ def comparison_table(
         ),
         (("Settings and metrics that differ are listed side by side; this does not show a cause.", Role.MUTED),),
     ]
+
+
+def ahead(runs: Sequence[Run], metric: str = "") -> str:
+    """Return the sentence of `verdict` about these runs on one metric, without what else differs; "" if unknown.
+
+    metric: metric that the user has chosen, see `metric_of`; "" for the most important one.
+    """
+    names = distinct_names([clean(run.name) for run in runs])
+    if metric:
+        compared = _compared_readings(split_statistic(metric)[0], [metric_of(run, metric) for run in runs])
+        deciding = deciding_metric([] if compared is None else [compared])
+    else:
+        deciding = deciding_metric(_compared(runs))
+    return verdict(names, [] if deciding is None else [deciding], ())
 
 
 def _effects(
@@ -205,12 +220,19 @@ def _compared(runs: Sequence[Run]) -> list[ComparedMetric]:
     main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
     for names in aligned(main, headlines_first(runs)):
         readings = [reading_of(run, [name]) if name else None for run, name in zip(runs, names, strict=True)]
-        known = [reading for reading in readings if reading is not None]
-        if len(known) > 1:
-            curves = [None if reading is None else reading.curve for reading in readings]
-            factors = [1.0 if reading is None else reading.factor for reading in readings]
-            metrics.append(compared_metric(first_name(names), known[0].meaning, curves, factors))
+        if (compared := _compared_readings(first_name(names), readings)) is not None:
+            metrics.append(compared)
     return metrics
+
+
+def _compared_readings(name: str, readings: Sequence[MetricReading | None]) -> ComparedMetric | None:
+    """Return the metric of the runs with these readings; None if fewer than two runs have it."""
+    known = [reading for reading in readings if reading is not None]
+    if len(known) < 2:
+        return None
+    curves = [None if reading is None else reading.curve for reading in readings]
+    factors = [1.0 if reading is None else reading.factor for reading in readings]
+    return compared_metric(name, known[0].meaning, curves, factors)
 
 
 def _metrics(compared: Sequence[ComparedMetric], symbols: Symbols, counted: bool) -> list[_TableRow]:

@@ -9,6 +9,7 @@ from functools import partial
 
 from tuimon.analysis.comparing import seed_groups
 from tuimon.panels import plural, seed_group_key
+from tuimon.panels.lists.comparison import ahead
 from tuimon.panels.lists.run_groups import seed_titles
 from tuimon.text import clean
 from tuimon.tui import screens
@@ -63,7 +64,8 @@ def _over(app: Dashboard) -> None:
         app.show_run(next((run for run in marked if run is app.run_shown), marked[0]))
     count = len(choice.marked)
     runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
-    app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid")
+    best = ahead(marked, choice.metric) if app.state.runs.over and len(marked) > 1 else ""
+    app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid{f': {best}' if best else ''}")
 
 
 def _seeds(app: Dashboard) -> None:
