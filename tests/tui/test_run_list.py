@@ -439,6 +439,19 @@ async def test_runs_are_grouped_by_directory_and_by_settings(tmp_path: Path) -> 
         await until(app, pilot, lambda s: "grouped" not in s and "math/run1" in s)
 
 
+async def test_the_key_of_groups_says_what_would_make_some(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / "many" / name).mkdir(parents=True)
+        (tmp_path / "many" / name / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n')
+    async with opened(tmp_path / "many", (120, 24)) as (app, pilot):
+        await until(app, pilot, lambda s: app.snapshot.progress.caught_up and len(app.snapshot.runs) == 2)
+        await pilot.press("r")
+        await until(app, pilot, lambda s: "2 runs" in s)
+        await pilot.press("o")
+        need = "directories of several runs or a setting with 2 to 24 values; u merges seeds (ppo_seed1)"
+        await until(app, pilot, lambda s: f"No groups: they need {need}" in s)
+
+
 async def test_marked_runs_are_overlaid_by_a_key_of_the_list(runs: Path) -> None:
     async with opened(runs) as (app, pilot):
         await listed(app, pilot)

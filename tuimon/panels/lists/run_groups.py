@@ -26,7 +26,7 @@ from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
 NONE, DIRECTORY, SEEDS = "", "directory", "seeds"
-_MOST_VALUES = 24
+MOST_VALUES = 24
 """Maximum number of groups by a setting; a setting with more values, such as a seed or a path, makes no groups."""
 _MOST_SETTINGS = 12
 """Maximum number of settings that the key offers."""
@@ -49,7 +49,7 @@ def groupings(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return by what these runs can be grouped: NONE, DIRECTORY, and the settings that differ between some of them;
     without groupings that put all runs in one group, or each run in a group of its own."""
     different, _ = compared_settings([settings_of(run) for run in runs])
-    few = [name for name, values in different if 1 < len({_title(value) for value in values}) <= _MOST_VALUES]
+    few = [name for name, values in different if 1 < len({_title(value) for value in values}) <= MOST_VALUES]
     few = [name for name in few if not name.startswith("_")][:_MOST_SETTINGS]
     shared = shared_directory([run.path for run in runs])
     counts = Counter(_directory(run, shared) for run in runs)

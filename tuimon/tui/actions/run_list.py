@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from tuimon.panels import plural
-from tuimon.panels.lists.run_groups import RunGroup, groupings
+from tuimon.panels.lists.run_groups import MOST_VALUES, RunGroup, groupings
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
@@ -31,6 +31,12 @@ def _group(app: Dashboard) -> None:
     choice, known = app.state.runs, groupings(app.runs_listed())
     index = known.index(choice.group) + 1 if choice.group in known else 0
     by = known[index % len(known)]
+    if not by and not choice.group:
+        app.say(
+            "No groups: they need directories of several runs or a setting with 2 to"
+            f" {MOST_VALUES} values; u merges seeds (ppo_seed1)"
+        )
+        return
     app.state.runs = replace(choice, group=by, folded=())
     app.say(f"Grouped by {clean(by)}" if by else "No groups")
     app.redraw()
