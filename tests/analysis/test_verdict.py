@@ -33,6 +33,11 @@ def _metric(name: str, *levels: float, error: float = 0.05) -> ComparedMetric:
             " optim.learning_rate 10 times higher",
         ),
         ([_metric("train/reward", 0.5, 1.0)], [], "lr1e-4 is ahead: reward +0.5000 ± 0.0707 (10 points each)"),
+        (
+            [_metric("train/reward", 1.0, 0.5)],
+            [("train.seed", (1, 2))],
+            "lr1e-3 is ahead: reward +0.5000 ± 0.0707 (10 points each); train.seed 1 instead of 2",
+        ),
         ([_metric("eval/loss", 0.5, 1.0)], [], "lr1e-3 is ahead: loss (val) -0.5000 ± 0.0707 (10 points each)"),
         (
             [_metric("train/reward", 0.5, 0.52)],

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_output
+from tuimon.analysis.comparing import is_output, is_seed
 from tuimon.analysis.level import Level
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
@@ -134,14 +134,14 @@ def _metrics(metrics: Sequence[ComparedMetric], best: int, other: int) -> Iterat
 
 
 def _settings(settings: Sequence[tuple[str, tuple[Any, ...]]], best: int, other: int) -> Iterator[str]:
-    """Yield the settings that differ between two runs: numbers as ratios, others with both values."""
+    """Yield the settings that differ between two runs: numbers as ratios, seeds and others with both values."""
     count = 0
     for name, values in settings:
         own, base = values[best], values[other]
         if own == base or is_output(name):
             continue
         numbers = [float(v) for v in (own, base) if isinstance(v, (int, float)) and not isinstance(v, bool) and v > 0]
-        if len(numbers) == 2 and (times := _times(numbers[0] / numbers[1])):
+        if len(numbers) == 2 and not is_seed(name) and (times := _times(numbers[0] / numbers[1])):
             yield f"{clean(name)} {times}"
         elif isinstance(own, (bool, int, float, str)) and isinstance(base, (bool, int, float, str)):
             yield f"{clean(name)} {clean(str(own), 24)} instead of {clean(str(base), 24)}"
