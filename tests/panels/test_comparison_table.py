@@ -215,7 +215,7 @@ def test_which_of_some_runs_is_ahead_on_the_chosen_metric() -> None:
             for gain in (1.0, 5.0)
         ]
     )
-    assert ahead(runs).startswith("run1 is ahead: reward +")
-    assert ahead(runs, "best(val loss)").startswith("run0 is ahead: loss (val) -4.000 ± ")
-    assert ahead(runs, "entropy") == ""
-    assert ahead(runs[:1]) == ""
+    assert ahead(runs, Symbols.BRAILLE).startswith("run1 is ahead: reward +")
+    assert ahead(runs, Symbols.ASCII, "best(val loss)").startswith("run0 is ahead: loss (val) -4.000 +- ")
+    assert ahead(runs, Symbols.BRAILLE, "entropy") == ""
+    assert ahead(runs[:1], Symbols.BRAILLE) == ""

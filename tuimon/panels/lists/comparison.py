@@ -114,7 +114,7 @@ def comparison_table(
     ]
 
 
-def ahead(runs: Sequence[Run], metric: str = "") -> str:
+def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "") -> str:
     """Return the sentence of `verdict` about these runs on one metric, without what else differs; "" if unknown.
 
     metric: metric that the user has chosen, see `metric_of`; "" for the most important one.
@@ -125,7 +125,7 @@ def ahead(runs: Sequence[Run], metric: str = "") -> str:
         deciding = deciding_metric([] if compared is None else [compared])
     else:
         deciding = deciding_metric(_compared(runs))
-    return verdict(names, [] if deciding is None else [deciding], ())
+    return verdict(names, [] if deciding is None else [deciding], ()).replace("±", _plus_minus(symbols))
 
 
 def _effects(

@@ -64,7 +64,7 @@ def _over(app: Dashboard) -> None:
         app.show_run(next((run for run in marked if run is app.run_shown), marked[0]))
     count = len(choice.marked)
     runs = "1 marked run is" if count == 1 else f"{count} marked runs are"
-    best = ahead(marked, choice.metric) if app.state.runs.over and len(marked) > 1 else ""
+    best = ahead(marked, app.state.symbols, choice.metric) if app.state.runs.over and len(marked) > 1 else ""
     app.say(f"{runs} {'' if app.state.runs.over else 'no longer '}overlaid{f': {best}' if best else ''}")
 
 
