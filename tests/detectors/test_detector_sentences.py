@@ -537,6 +537,7 @@ def test_memory_leak_with_the_unit_that_a_script_prints(
     else:
         [message] = messages
         assert re.match(rf"{name} grows by [\d.]+ {unit} per 100 steps since .*: from 18\S* to 30\S* {unit}, ", message)
+        assert ("full in 3" in message) == ("/32.0GB" in printed), "32 GB are full 32 steps after 30.45 GB"
 
 
 def test_memory_leak_on_a_device_of_known_size() -> None:

@@ -44,6 +44,16 @@ def meaning_of(run: Run, metric: str) -> Meaning:
     return meaning if unit is None else replace(meaning, unit=unit, scale=1.0)
 
 
+def printed_whole(run: Run, metric: str) -> float | None:
+    """Return the whole of which the values of a metric are a part by the log, as in "29.2/32.0GB"; None if unknown."""
+    if metric not in printed_units(run):
+        return None
+    known = [fact.value[metric] for _, fact in run.facts_by_source(Topic.METRICS) if metric in fact.value]
+    wholes = {entry.get("whole") for entry in known if isinstance(entry, Mapping)}
+    whole = wholes.pop() if len(wholes) == 1 else None
+    return whole if isinstance(whole, float) else None
+
+
 def seconds_of(run: Run, metric: str) -> float:
     """Return the factor from the values of a timer to seconds, by the unit that its log prints or its name contains."""
     unit = printed_units(run).get(metric, "")

@@ -26,7 +26,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.printed_units import printed_units
+from tuimon.analysis.printed_units import printed_units, printed_whole
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import Creep
 from tuimon.analysis.windows import BLOCK
@@ -198,6 +198,8 @@ def _size(run: Run, metric: str) -> float | None:
     """Return the memory of the device in the unit of the metric; None if it is not known."""
     if _PERCENT.fullmatch(metric):
         return 100.0
+    if whole := printed_whole(run, metric):
+        return whole
     totals = metrics_of(run, "gpu.total")
     last = run.curve(totals[0]).last if totals else None
     if last is None or classify(metric).concept not in _GPU:

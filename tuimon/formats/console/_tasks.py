@@ -215,8 +215,8 @@ class TaskSink(Sink):
     def report_progress(self, step: int, total: int) -> None:
         self._log.report_progress(step, total)
 
-    def report_unit(self, name: str, unit: str) -> None:
-        self._log.report_unit(name, unit)
+    def report_unit(self, name: str, unit: str, whole: float | None) -> None:
+        self._log.report_unit(name, unit, whole)
 
     def _new_name(self, metric: str) -> str:
         if metric not in self._owners:  # existing points without an owner come from lines without a label

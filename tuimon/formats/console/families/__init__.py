@@ -112,7 +112,7 @@ class Sink:
         """Steps at which new names with a number occurred, by the name without the number."""
         self._units: dict[str, str] = {}
         """The first unit that was printed for each metric; the unit of all its points."""
-        self._new_units: dict[str, dict[str, str]] = {}
+        self._new_units: dict[str, dict[str, str | float]] = {}
         self.has_converted = False
         """Whether a number of the last row was printed in another unit than the first of its metric."""
         self._facts: list[Item] = []
@@ -181,7 +181,7 @@ class Sink:
         unit = spelled(value.unit)
         if first is None:
             self._units[name] = unit
-            self.report_unit(name, unit)
+            self.report_unit(name, unit, value.whole)
         elif first != unit:
             self.has_converted = True
             number_in_first = converted(value, unit, first)
@@ -190,9 +190,9 @@ class Sink:
             return name, number_in_first
         return name, value
 
-    def report_unit(self, name: str, unit: str) -> None:
-        """Emit the unit of a metric with the next items."""
-        self._new_units[name] = {"unit": unit}
+    def report_unit(self, name: str, unit: str, whole: float | None) -> None:
+        """Emit the unit of a metric, and the whole of which its first value is a part, with the next items."""
+        self._new_units[name] = {"unit": unit} if whole is None else {"unit": unit, "whole": whole}
 
     def _is_lasting(self, name: str, step: int) -> bool:
         """Return False if the name contains a number that changes with the step: it would be a metric per value."""

@@ -41,7 +41,7 @@ _BYTES = re.compile(r"mem|ram\b|cache|size|disk|rss|alloc|reserved|gpu", re.IGNO
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
 _TILE = re.compile(
     rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?"
-    rf"(?:{_VALUE}|({NUMBER})/\d[\d.]{{0,20}}\s?([kMGT]i?B)(?=[\s,;|)\]]|$)|\d{{1,4}}(?::\d\d){{1,2}}(?=[\s,;|)\]]|$))",
+    rf"(?:{_VALUE}|({NUMBER})/(\d{{1,12}}(?:\.\d{{1,9}})?)\s?([kMGT]i?B)(?=[\s,;|)\]]|$)|\d{{1,4}}(?::\d\d){{1,2}}(?=[\s,;|)\]]|$))",
     re.IGNORECASE | re.ASCII,
 )
 """A name with its number, with a part of a whole ("29.2/32.0GB"), or with a duration, which is not read."""
@@ -214,7 +214,7 @@ def _tiles(text: str, position: int = 0) -> tuple[list[Pair], str, bool]:
         if match is None or match[1].lower() in _WORDS:
             break
         if match[7]:
-            values.append((match[1], Quantity(float(match[7]), match[8])))
+            values.append((match[1], Quantity(float(match[7]), match[9], float(match[8]))))
         elif match[2] and match[1].lower() != "eta":
             values += _value(match[1], match, 2)
         measured = measured or not (match[2] and match[2].isdecimal() and not any(match.group(3, 4, 5, 6)))

@@ -19,14 +19,15 @@ Pair: TypeAlias = tuple[str, float]
 
 
 class Quantity(float):
-    """A number with the unit that is printed after it."""
+    """A number with the unit that is printed after it, and the whole of which it is a part ("29.2/32.0GB") or None."""
 
-    __slots__ = ("unit",)
+    __slots__ = ("unit", "whole")
     unit: str
+    whole: float | None
 
-    def __new__(cls, value: float, unit: str) -> Quantity:
+    def __new__(cls, value: float, unit: str, whole: float | None = None) -> Quantity:
         quantity = super().__new__(cls, value)
-        quantity.unit = unit
+        quantity.unit, quantity.whole = unit, whole
         return quantity
 
 
