@@ -170,3 +170,26 @@ def test_a_log_that_is_deleted_and_written_anew_says_which_metrics_are_older(tmp
     (run,) = monitor.snapshot().runs
     assert not run.is_left_behind("loss")
     assert run.last_step == 2
+
+
+def test_a_deletion_is_announced_when_the_log_is_created_again(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+
+    def write(count: int, reward: float) -> None:
+        rows = [json.dumps({"step": step, "reward": reward, "kl": 0.01}) + "\n" for step in range(1, count)]
+        path.write_text("".join(rows))
+
+    write(16, 0.1)
+    monitor = LocalMonitor([tmp_path])
+    monitor.update()
+    path.unlink()
+    monitor.update()
+    assert monitor.snapshot().notices == ()
+    write(6, 0.7)
+    monitor.update()
+    (notice,) = monitor.snapshot().notices
+    times = r"deleted at \d\d:\d\d:\d\d and created again at \d\d:\d\d:\d\d"
+    assert re.fullmatch(rf"metrics\.jsonl was {times}; its 30 points are kept", notice.message)
+    write(16, 0.1)
+    monitor.update()
+    assert len([notice for notice in monitor.snapshot().notices if "deleted" in notice.message]) == 1

@@ -193,8 +193,12 @@ class Collector:
         blocks = BLOCKS if followed.encoder.metric_count > MANY_METRICS else 1
         kept, truncated_at = followed.encoder.point_count, followed.truncated_at
         yield from self._events(followed, followed.read(blocks * BLOCK, closed))
-        if kept and math.isfinite(followed.truncated_at) and followed.truncated_at != truncated_at:
-            yield of_truncation(followed.path, followed.found.source, followed.truncated_at, kept)
+        source, is_gone = followed.found.source, followed.is_gone
+        deletions = list(self._notices.of_deletion(followed.path, source, is_gone, self._clock(), kept))
+        yield from deletions
+        truncated = math.isfinite(followed.truncated_at) and followed.truncated_at != truncated_at
+        if kept and truncated and not deletions:
+            yield of_truncation(followed.path, source, followed.truncated_at, kept)
         if followed.preview_over:
             followed.preview_end = 0
             yield preview(followed.found.stream, ())

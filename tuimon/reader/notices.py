@@ -13,6 +13,7 @@ from tuimon.text import clean, local_time
 
 GRACE = 60.0
 """Time (s) after which a run directory without metrics is reported: a new run needs a moment to write its first."""
+_SUPERSEDE = "points that follow supersede them from their first step on"
 
 
 class Notices:
@@ -24,6 +25,8 @@ class Notices:
         """Ids of formats and paths of databases that were reported."""
         self._refused: dict[str, str] = {}
         """Reason for each file that cannot be opened."""
+        self._deleted: dict[str, float] = {}
+        """Time (s since the epoch) at which each file that does not exist was found to be deleted."""
 
     def of_problems(self, problems: Iterable[Problem]) -> Iterator[Notice]:
         """Notices for new and resolved problems. problems: all that exist now."""
@@ -50,6 +53,14 @@ class Notices:
         elif before and not reason:
             del self._refused[path]
             yield Notice("info", f"{path}: no longer {before}", about=path)
+
+    def of_deletion(self, path: str, source: str, is_gone: bool, now: float, kept: int) -> Iterator[Notice]:
+        """Notice for a file that was deleted and exists again. kept: number of points that were read before."""
+        if is_gone:
+            self._deleted.setdefault(path, now)
+        elif (deleted := self._deleted.pop(path, None)) is not None and kept:
+            times = f"deleted at {local_time(deleted)} and created again at {local_time(now)}"
+            yield Notice("warning", f"{clean(source)} was {times}; {_kept(kept)}", _SUPERSEDE, clean(path))
 
     def of_unread(
         self, streams: Iterable[Followed], unassigned: Iterable[UnassignedFile], databases: Iterable[tuple[str, str]]
@@ -83,7 +94,9 @@ class Notices:
 
 def of_truncation(path: str, source: str, truncated_at: float, kept: int) -> Notice:
     """Return the notice about a log that was truncated. kept: number of points that were read before."""
-    points = "its only point is" if kept == 1 else f"its {kept} points are"
     when = local_time(truncated_at) or "an invalid time"
-    hint = "points that follow supersede them from their first step on"
-    return Notice("warning", f"{clean(source)} was truncated at {when}; {points} kept", hint, clean(path))
+    return Notice("warning", f"{clean(source)} was truncated at {when}; {_kept(kept)}", _SUPERSEDE, clean(path))
+
+
+def _kept(count: int) -> str:
+    return "its only point is kept" if count == 1 else f"its {count} points are kept"
