@@ -250,9 +250,18 @@ def test_reward_that_drops_and_recovers() -> None:
 def test_plateau_is_information_and_not_reported_near_the_maximum() -> None:
     reward = np.concatenate((np.linspace(0.1, 0.5, 60), np.full(200, 0.5))) + noisy(0.002, 260, 1.0)
     alert = only(run_of(reward=reward), "plateau")
-    levels = [np.median(reward[row - 8 : row + 1]) for row in range(8, 260)]
     assert alert.severity == "info"
-    assert f"has not risen in 150 points or more (best level {max(levels):.4g} at step" in alert.message
+    row = alert.step // 10 - 1
+    before, now = np.median(reward[row - 49 : row + 1]), np.median(reward[-50:])
+    risen = "hardly risen" if now > before else "not risen"
+    assert alert.message == f"reward has {risen} since step {alert.step}: level {before:.4g} then, {now:.4g} now"
+    varied = np.concatenate(
+        (np.linspace(0, 200, 60), np.full(20, 480.0), np.tile((200.0, 300.0), 80), np.full(60, 480))
+    )
+    alert = only(run_of(reward=varied), "plateau")
+    assert alert.message == (
+        f"reward has hardly exceeded its best level since step {alert.step}: 480 by then, 480 since"
+    ), "not that it has not risen, from 300 to 480"
     assert check(run_of(reward=np.clip(reward * 1.9, 0, 1))) == ()
     assert check(run_of(reward=np.linspace(0, 1, 300))) == ()
 
