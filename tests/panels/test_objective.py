@@ -53,8 +53,8 @@ def test_rank_correlation_of_numbers_with_the_objective() -> None:
     configs = [{"alpha": alpha, "penalty": "l1" if alpha < 1e-3 else "l2"} for alpha in alphas]
     table = hparam_table(runs_of(*[{"value": ([1], [value])} for value in values], configs=configs))
     assert table.head(1) == "value"
-    [(name, correlation, count)] = rank_correlations(table, table.rows)
+    [correlation] = rank_correlations(table, table.rows)
     # ranks of alpha 1 2 3 5 4, of the values 1 2.5 2.5 5 4
-    assert (name, count) == ("alpha", 5)
-    assert correlation == pytest.approx(9.5 / math.sqrt(10 * 9.5))
+    assert (correlation.name, correlation.count) == ("alpha", 5)
+    assert correlation.rho == pytest.approx(9.5 / math.sqrt(10 * 9.5))
     assert rank_correlations(table, table.rows[:4]) == []

@@ -178,10 +178,11 @@ def test_an_open_that_does_not_return_is_a_wait_for_a_file_system(tmp_path: Path
 
 
 def test_a_missing_root_is_reported_until_it_exists_again(live: Live, log: Path) -> None:
-    def levels(snapshot: Snapshot) -> list[str]:
-        return [notice.level for notice in snapshot.notices if notice.about]
-
     root = log.parent.parent
+
+    def levels(snapshot: Snapshot) -> list[str]:
+        return [notice.level for notice in snapshot.notices if notice.about == str(root)]
+
     shutil.rmtree(root)
     live.until(lambda snapshot: levels(snapshot) == ["warning"])
     log.parent.mkdir(parents=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -212,6 +211,8 @@ def _effect_of_values(
 
 def _student(probability: float, freedom: int) -> float:
     """Return the quantile of Student's distribution, by the expansion in Abramowitz & Stegun 26.7.5."""
+    from statistics import NormalDist  # takes 4 ms to import, which the first frame need not wait for
+
     z, n = NormalDist().inv_cdf(probability), max(freedom, 1)
     return (
         z
