@@ -12,7 +12,7 @@ from tuimon.model.points import Item
 
 
 def units(items: Sequence[Item]) -> dict[str, str]:
-    return {name: known["unit"] for fact in facts(items, "metrics") for name, known in fact.items()}
+    return {name: known["unit"] for fact in facts(items, "units") for name, known in fact.items()}
 
 
 def read(text: str) -> tuple[dict[str, list[float]], dict[str, str]]:
@@ -38,8 +38,8 @@ def test_a_unit_is_emitted_once() -> None:
     decoder = ConsoleDecoder()
     lines = [f"step {step}/60 loss: 0.{step:03}, step_time: {step}ms\n".encode() for step in range(1, 60)]
     items = [item for line in lines for item in decoder.feed(line)]
-    assert facts(items, "metrics") == [{"step_time": {"unit": "ms"}}]
-    assert facts(items[:1], "metrics")  # before the first points
+    assert facts(items, "units") == [{"step_time": {"unit": "ms"}}]
+    assert facts(items[:1], "units")  # before the first points
 
 
 @pytest.mark.parametrize(

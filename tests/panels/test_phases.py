@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from tuimon import draw
 from tuimon.analysis.shift import correlation_of_changes, shift
 from tuimon.model.alerts import Alert
 from tuimon.model.views import BarView, ChartView, Size, Symbols
+from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, all_panels, arrange, with_alert_marks
 from tuimon.panels._bottleneck import bottleneck
 from tuimon.panels._timers import read_timers, timers_of
@@ -349,3 +351,16 @@ def test_a_step_time_that_contradicts_the_times_of_the_points_is_explained(secon
     assert isinstance(view, BarView)
     expected = "median of the timer of steps 2.0 s, but 1.0 s by the times of the points" if noted else ""
     assert view.note == expected
+
+
+def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:
+    parts = "loss: 0.5, time/rollout: 120ms, time/train: 80ms, step_time: 200ms"
+    (tmp_path / "train.log").write_text("".join(f"step {step}/30 {parts}\n" for step in range(1, 31)))
+    [run] = open_run(tmp_path).runs
+    found = read_timers(run)
+    assert found is not None
+    _, readings = found
+    shown = {r.timer.metric: (r.now, r.p50, r.p95) for r in readings}
+    assert shown["time/rollout"] == pytest.approx((0.12, 0.12, 0.12))
+    assert shown["time/train"] == pytest.approx((0.08, 0.08, 0.08))
+    assert 0.2 <= history(run).y.high < 0.4

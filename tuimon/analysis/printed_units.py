@@ -1,8 +1,15 @@
-"""meaning_of(): the meaning of a metric in a run, with the unit that its log prints."""
+"""The meaning of a metric in a run, with the unit that its log prints.
+
+meaning_of()        the meaning, with the printed unit in place of that of the vocabulary
+printed_unit()      the printed unit
+printed_whole()     the whole of which the values are a part: 32.0 of "29.2/32.0GB"
+seconds_of()        the factor from the values of a timer to seconds
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,45 +23,49 @@ _IN_VOCABULARY = {"%": "pct"}
 _MAX_UNIT = 16
 _SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
+Printed = Mapping[str, Any]
+"""Value of a metric in a fact of Topic.UNITS."""
+
 
 @cached_per_run
-def printed_units(run: Run) -> Mapping[str, str]:
-    """Return the unit that is printed with each metric, by the name of the metric.
-
-    A unit counts only for metrics that are drawn from the source that prints it. It is unknown if the files of a source
-    print different units, because their values are joined without conversion.
-    """
-    printed: dict[tuple[str, str], set[str]] = {}
-    for source, fact in run.facts_by_source(Topic.METRICS):
-        for metric, known in fact.value.items():
-            if isinstance(known, Mapping) and isinstance(unit := known.get("unit"), str):
-                printed.setdefault((source, metric), set()).add(unit)
-    metrics = frozenset(run.metrics) if printed else frozenset()
-    return {
-        metric: _IN_VOCABULARY.get(unit, clean(unit, _MAX_UNIT))
-        for (source, metric), (unit, *others) in printed.items()
-        if not others and metric in metrics and run.provenance(metric)[0][0] == source
-    }
+def _printed(run: Run) -> Mapping[tuple[str, str], Printed | None]:
+    """Map (source, metric) to what is printed with its values; to None if the files of the source print different
+    units, because their values are joined without conversion."""
+    known: dict[tuple[str, str], Printed | None] = {}
+    for source, fact in run.facts_by_source(Topic.UNITS):
+        for metric, printed in fact.value.items():
+            same = known.setdefault((source, metric), printed)
+            if same is not None and same["unit"] != printed["unit"]:
+                known[source, metric] = None
+    return known
 
 
-def meaning_of(run: Run, metric: str) -> Meaning:
-    """Return the meaning of a metric; its unit is the one that the log prints, if any, instead of the vocabulary's."""
-    meaning = meaning_in(run.metrics, metric)
-    unit = printed_units(run).get(metric)
-    return meaning if unit is None else replace(meaning, unit=unit, scale=1.0)
+def _of_drawn(run: Run, metric: str) -> Printed:
+    """Return what the source from which a metric is drawn prints with its values; {} if it prints nothing."""
+    printed = _printed(run)
+    if not printed or metric not in run.metrics:
+        return {}
+    return printed.get((run.provenance(metric)[0][0], metric)) or {}
+
+
+def printed_unit(run: Run, metric: str) -> str:
+    """Return the unit that is printed with the values of a metric; "" if there is none."""
+    unit = _of_drawn(run, metric).get("unit", "")
+    return _IN_VOCABULARY.get(unit, clean(unit, _MAX_UNIT))
 
 
 def printed_whole(run: Run, metric: str) -> float | None:
     """Return the whole of which the values of a metric are a part by the log, as in "29.2/32.0GB"; None if unknown."""
-    if metric not in printed_units(run):
-        return None
-    known = [fact.value[metric] for _, fact in run.facts_by_source(Topic.METRICS) if metric in fact.value]
-    wholes = {entry.get("whole") for entry in known if isinstance(entry, Mapping)}
-    whole = wholes.pop() if len(wholes) == 1 else None
-    return whole if isinstance(whole, float) else None
+    return _of_drawn(run, metric).get("whole")
+
+
+def meaning_of(run: Run, metric: str) -> Meaning:
+    """Return the meaning of a metric; its unit is the one that the log prints, if any, instead of the vocabulary's."""
+    meaning, unit = meaning_in(run.metrics, metric), printed_unit(run, metric)
+    return replace(meaning, unit=unit, scale=1.0) if unit else meaning
 
 
 def seconds_of(run: Run, metric: str) -> float:
     """Return the factor from the values of a timer to seconds, by the unit that its log prints or its name contains."""
-    unit = printed_units(run).get(metric, "")
+    unit = printed_unit(run, metric)
     return _SECONDS[unit] if unit in _SECONDS else meaning_in(run.metrics, metric).scale

@@ -26,7 +26,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.printed_units import printed_units, printed_whole
+from tuimon.analysis.printed_units import printed_unit, printed_whole
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import Creep
 from tuimon.analysis.windows import BLOCK
@@ -171,8 +171,8 @@ def _cpu(run: Run) -> list[str]:
 
 def _with_unit(run: Run) -> list[str]:
     """Return the metrics named as memory of an unknown kind with which the log prints a unit of memory."""
-    units = printed_units(run)
-    return [name for name in _unclassified(run, _NAMED) if _MEMORY_UNIT.fullmatch(units.get(name, ""))][:_MAX_SERIES]
+    named = _unclassified(run, _NAMED)
+    return [name for name in named if _MEMORY_UNIT.fullmatch(printed_unit(run, name))][:_MAX_SERIES]
 
 
 def _unclassified(run: Run, pattern: re.Pattern[str]) -> list[str]:
@@ -186,7 +186,7 @@ def _unit(run: Run, metric: str) -> str:
     a blank before it; "" if the unit is unknown."""
     if _PERCENT.fullmatch(metric):
         return " % of the device"
-    if printed := printed_units(run).get(metric):
+    if printed := printed_unit(run, metric):
         return f" {printed}"
     if written := _UNIT.search(metric):
         return f" {written[1].upper().replace('I', 'i')}"

@@ -71,10 +71,12 @@ class Topic(StrEnum):
     """Keys "step", "total", "epoch" and "total_epochs" where known, and "unit": "epoch" if the steps of the points are
     epochs, "step" if they no longer are."""
     METRICS = "metrics"
-    """Metric name or pattern -> "title", "range", "system", "folder", "step_metric", "steps_per_second", "unit" and
-    "whole" where known; comes before the first points of these metrics. system: measured on the machine, whose steps
-    are not training steps; steps_per_second: the steps are a clock with this frequency; unit: that of the values, as
-    printed; whole: the number of which the values are a part, in this unit, as printed first."""
+    """Metric name or pattern -> "title", "range", "system", "folder", "step_metric" and "steps_per_second" where
+    known; comes before the first points of these metrics. system: measured on the machine, whose steps are not training
+    steps; steps_per_second: the steps are a clock with this frequency."""
+    UNITS = "units"
+    """Metric name -> "unit" that the log prints with the values, and "whole", the number of which the first value is a
+    part, in this unit, where known ("29.2/32.0GB"); comes before the first points of these metrics."""
     TEXT = "text"
     """Keys "tag" and "text"."""
     CONSOLE = "console"

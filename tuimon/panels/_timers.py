@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.onset import sudden_change
+from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.shift import Shift, shift
 from tuimon.analysis.timers import Timer, timer_tree
 from tuimon.panels._metrics import by_concept, curve_or_none
@@ -90,10 +91,11 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
     present = end > 0 and int(curve.steps[end - 1]) == step
     recent = curve.values[max(end - RECENT, 0) : end]
     finite = recent[np.isfinite(recent)]
-    p50, p95 = np.percentile(finite, (50, 95)).tolist() if len(finite) else (float("nan"), float("nan"))
+    factor = seconds_of(run, timer.metric)
+    p50, p95 = (np.percentile(finite, (50, 95)) * factor).tolist() if len(finite) else (float("nan"), float("nan"))
     drift = _drift(curve, end, shift(curve.values[:end]))
     recent_drift = _drift(curve, end, shift(curve.values[:end], end - RECENT)) if end > RECENT else None
-    now = float(curve.values[end - 1]) if end else float("nan")
+    now = float(curve.values[end - 1]) * factor if end else float("nan")
     every = round(gap / usual) if usual and gap > usual * _SPARSE else 0
     if usual and gap == 0.0 and not present:
         every = -1
@@ -103,7 +105,7 @@ def _read(run: Run, timer: Timer, curve: Curve, step: int, gap: float, usual: fl
         if inner is not None and end:
             index = int(np.searchsorted(inner.steps, curve.steps[end - 1], "right")) - 1
             if index >= 0 and inner.steps[index] == curve.steps[end - 1] and np.isfinite(inner.values[index]):
-                parts[part] = float(inner.values[index])
+                parts[part] = float(inner.values[index]) * seconds_of(run, metric)
     return TimerReading(timer, now, present, p50, p95, drift, recent_drift, every, MappingProxyType(parts))
 
 

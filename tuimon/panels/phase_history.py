@@ -16,6 +16,7 @@ from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Ro
 from tuimon.panels._charts.axes import cursor_x, x_label
 from tuimon.panels._charts.marks import marks_of
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
+from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.panels._text import plural
 from tuimon.panels._timers import timers_of
@@ -57,7 +58,9 @@ class PhaseHistory(Struct, frozen=True):
         first, last = min(a for a, _ in spans), max(b for _, b in spans)
         low, high = options.window.limits(last, kind) if options.window is not None else x_limits(first, last, kind)
         columns = plot_columns(max(size.width, 1), symbols)
-        measured = [curve.envelope(low, high, columns, along) for _, curve in curves]
+        measured = [
+            scaled(curve.envelope(low, high, columns, along), seconds_of(run, curve.metric)) for _, curve in curves
+        ]
         clock = max(range(len(curves)), key=lambda i: len(curves[i][1]))
         steps = np.cumsum(np.isfinite(measured[clock].last))
         lasts = [(name, _hold(envelope.last, steps)) for (name, _), envelope in zip(curves, measured, strict=True)]

@@ -54,7 +54,7 @@ def judge(evidence: Evidence) -> Verdict:
 
 
 def _resume(cause: RootCause, evidence: Evidence) -> bool:
-    """Mark a cause as resolved if a later attempt of the training has gone on in a file of its own; return whether.
+    """Mark a cause as resolved, and return True, if a later attempt of the training has gone on in a file of its own.
 
     No rank counts as lost then: each attempt may log on another rank.
     """

@@ -75,6 +75,8 @@ class Comparison:
         """Paths of files that are certainly of one training with another file, or not."""
         self._several = False
         self._groups: list[list[str]] = []
+        self._relations: dict[tuple[str, str], _Relation] = {}
+        """Results of `_relation`: that of a file to its predecessor is needed for its group and for its chain."""
         self._chains: dict[str, list[str]] = {}
         """The files that continue one another, the earliest one first, by the path of each of them."""
         by_key: dict[str, list[str]] = {}
@@ -97,7 +99,7 @@ class Comparison:
         """Return the attempt of each file that another one continues, or that continues another one."""
         found: dict[str, Attempt] = {}
         for chain in self._chains.values():
-            # a job can resume from an earlier step than the job before it; then the numbers of the jobs say the order
+            # A job can resume from an earlier step than the job before it; the numbers of the jobs show the order.
             by_name = sorted(chain, key=natural_order)
             numbered = by_name[0] == chain[0] and len({_DIGITS.sub("0", path) for path in chain}) == 1
             ordered = by_name if numbered else chain
@@ -141,7 +143,13 @@ class Comparison:
         return _Relation.UNKNOWN
 
     def _relation(self, earlier: str, later: str) -> _Relation:
-        """Compare two files, the first of which does not begin at a later step."""
+        """Return the relation of two files, the first of which does not begin at a later step."""
+        known = self._relations.get((earlier, later))
+        if known is None:
+            known = self._relations[earlier, later] = self._compare(earlier, later)
+        return known
+
+    def _compare(self, earlier: str, later: str) -> _Relation:
         one, other = self._beginnings[earlier], self._beginnings[later]
         if _are_of_other_models(_validated(one.values.keys()), _validated(other.values.keys())):
             return _Relation.DIFFERENT

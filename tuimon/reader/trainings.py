@@ -116,16 +116,24 @@ class Trainings:
 
     def _values_at(self, live: str, steps: Iterable[int]) -> Values | None:
         """Return the values of a file at some steps; None if it is too long to be searched."""
-        wanted = frozenset(steps)
-        data, whole = _first_bytes(live, _SEARCHED)
-        if not whole or live not in self.formats:
-            return None
+        wanted, size = frozenset(steps), _size(live)
         known = self._searched.get(live)
-        if known is None or known[:2] != (len(data), wanted):
+        if known is None or known[:2] != (size, wanted):
+            data, whole = _first_bytes(live, _SEARCHED) if size <= _SEARCHED else (b"", False)
+            if not whole or live not in self.formats:
+                return None
             values = _values(self.formats[live], data, whole)
             found = {m: {s: v for s, v in series.items() if s in wanted} for m, series in values.items()}
-            known = self._searched[live] = len(data), wanted, found
+            known = self._searched[live] = size, wanted, found
         return known[2]
+
+
+def _size(path: str) -> int:
+    """Return the size of a file in bytes; 0 if it cannot be read."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:

@@ -226,7 +226,7 @@ class Sink:
         """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""
         facts, self._facts = self._facts, []
         units, self._new_units = self._new_units, {}
-        return [*([Fact(Topic.METRICS, units)] if units else []), *self.points.take(), *facts]
+        return [*([Fact(Topic.UNITS, units)] if units else []), *self.points.take(), *facts]
 
     def __len__(self) -> int:
         return len(self.points)
