@@ -171,11 +171,17 @@ def _incidents(detector: Any, run: Run, now: float | None = None) -> Iterable[Al
 
 
 def _with_step_name(alerts: tuple[Alert, ...], name: str) -> tuple[Alert, ...]:
-    """Return the alerts with what the run counts in place of the word "step": "at epoch 14"."""
+    """Return the alerts with what the run counts in place of the word "step": "at epoch 14". Names of metrics stay."""
     if name == "step":
         return alerts
+
+    def named(text: str, metric: str) -> str:
+        parts = text.split(metric) if metric else [text]
+        return metric.join(_STEP.sub(name, part) for part in parts)
+
     return tuple(
-        replace(alert, message=_STEP.sub(name, alert.message), hint=_STEP.sub(name, alert.hint)) for alert in alerts
+        replace(alert, message=named(alert.message, alert.metric), hint=named(alert.hint, alert.metric))
+        for alert in alerts
     )
 
 

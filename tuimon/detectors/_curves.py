@@ -201,11 +201,10 @@ def median_of_rows(curve: Curve, first: int, last: int) -> float:
     return _cached(_cache_of(curve), ("median", first, min(last, len(curve) - 1)), compute)
 
 
-def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incident, float, float]]:
-    """Yield (incident, level of the start, most extreme level in the incident)."""
+def changes_from_start(curve: Curve, rule: AgainstStart) -> Iterator[tuple[Incident, float]]:
+    """Yield (incident, level of the start)."""
     for incident in incidents(curve, rule):
-        start = median_of_rows(curve, rule.skip, rule.skip + rule.baseline - 1)
-        yield incident, start, reached_level(curve, incident, not rule.falls)
+        yield incident, median_of_rows(curve, rule.skip, rule.skip + rule.baseline - 1)
 
 
 def changes_from_settled(curve: Curve, rule: AgainstSettled) -> Iterator[tuple[Incident, float]]:

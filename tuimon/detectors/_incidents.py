@@ -33,6 +33,8 @@ _ADVICE = {
 
 _LEAST_EQUAL, _LEAST_DISTINCT = 10, 5
 """Points, and different values among them, from which two equal series are one quantity."""
+_LEVEL_POINTS = 9
+"""Points of the median that is the level of an entropy before and after a fall."""
 _MOST_COMPARED, _COMPARED_POINTS = 50, 1000
 """Maximum number of alerts that are compared, and of points, the last ones that both series have."""
 _FOLLOWING = frozenset({"nonfinite", "reward_drop", "entropy_collapse", "zero_variance", "divergence", "spikes"})
@@ -48,7 +50,7 @@ def joined(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
         _with_sudden_collapse(run, alerts)
         or _with_one_nan(run, alerts)
         or _with_collapse(run, alerts)
-        or _with_drift(alerts)
+        or _with_drift(run, alerts)
     )
 
 
@@ -168,17 +170,36 @@ def _with_collapse(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...] | Non
     return whole, *(replace(alert, severity="info") if alert in inside else alert for alert in alerts)
 
 
-def _with_drift(alerts: Sequence[Alert]) -> tuple[Alert, ...]:
-    """Return the alerts, with severity "info" for the fall of an entropy that the message about a KL contains."""
-    drifts = [alert.message for alert in alerts if alert.active and alert.rule == "kl_runaway"]
+def _with_drift(run: Run, alerts: Sequence[Alert]) -> tuple[Alert, ...]:
+    """Return the alerts; one about a KL names an entropy that has halved since then, whose alert is information."""
+    messages: dict[Alert, str] = {}
+    fallen: set[str] = set()
+    for alert in alerts:
+        if alert.active and alert.rule == "kl_runaway" and (fall := _fall_of_entropy(run, _onset(alert))):
+            metric, words = fall
+            messages[alert] = f"{alert.message}; {words}"
+            fallen.add(metric)
     return tuple(
-        replace(alert, severity="info")
-        if alert.active
-        and alert.rule == "entropy_collapse"
-        and any(f"; {alert.metric} has fallen from " in message for message in drifts)
+        replace(alert, message=messages[alert])
+        if alert in messages
+        else replace(alert, severity="info")
+        if alert.active and alert.rule == "entropy_collapse" and alert.metric in fallen
         else alert
         for alert in alerts
     )
+
+
+def _fall_of_entropy(run: Run, step: int) -> tuple[str, str] | None:
+    """Return (metric, words about its fall) of the first entropy that has halved since a step; None without one."""
+    from tuimon.detectors._curves import median_of_rows, number
+    from tuimon.detectors._policy import discrete_entropies
+
+    for entropy in discrete_entropies(run):
+        row, end = entropy.row_after(step), len(entropy)
+        before, now = (median_of_rows(entropy, last - _LEVEL_POINTS, last - 1) for last in (row, end))
+        if row >= _LEVEL_POINTS and now <= before / 2 < before:
+            return entropy.metric, f"{entropy.metric} has fallen from {number(before)} to {number(now)}"
+    return None
 
 
 def _onset(alert: Alert) -> int:

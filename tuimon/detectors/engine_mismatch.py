@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart, Threshold
-from tuimon.detectors._curves import alert, changes_from_start, number, verb
+from tuimon.detectors._curves import alert, changes_from_start, number, reached_level, verb
 from tuimon.detectors._limits import beyond, limit_alerts
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
@@ -41,7 +41,8 @@ class EngineMismatch(Struct, frozen=True):
                     yield from self._risen(run, curve)
 
     def _risen(self, run: Run, curve: Curve) -> Iterator[Alert]:
-        for incident, start, now in changes_from_start(curve, AgainstStart(self.ratio, 0.6 * self.ratio)):
+        for incident, start in changes_from_start(curve, AgainstStart(self.ratio, 0.6 * self.ratio)):
+            now = reached_level(curve, incident, highest=True)
             if now > self.floor:
                 risen = verb(incident, "has risen", "rose")
                 message = (

@@ -60,7 +60,7 @@ class EntropyCollapse(Struct, frozen=True):
                 yield alert(run, curve, incident, self.id, "warning", message, _HINT)
             if zeros:
                 continue
-            changes = [(i, (start, "its start of")) for i, start, _ in changes_from_start(curve, rule)]
+            changes = [(i, (start, "its start of")) for i, start in changes_from_start(curve, rule)]
             changes += [(i, (level, "the usual")) for i, level in changes_from_settled(curve, settled)]
             lost = [change for change in changes if not near_ceiling(run, int(curve.steps[change[0].raised]))]
             for incident, (level, words) in merged(lost):

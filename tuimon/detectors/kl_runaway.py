@@ -5,8 +5,8 @@ Rules, for the KL to the reference: the median of nine is `ratio` times the usua
 points, the first 64 points ignored; or it is `growth` times the level on which it had settled at half of the points so
 far (64 points whose quarters differ by a factor of at most 2, at least a hundredth of `floor`) and above `floor`, for 5
 points; or it is above `limit` for 5 points. Growth from 0, and growth with the number of steps, are normal and raise no
-alert. Critical from `critical` times that level on, if it is also above 10 times `floor`. The message says so if the
-entropy has halved in the same time, which is a part of the same incident.
+alert. Critical from `critical` times that level on, if it is also above 10 times `floor`. If the entropy has halved in
+the same time, it is a part of the same incident (_incidents.py).
 Source: TRL how_to_train FAQ: ideally 0 to 10, summed over a response; rlwatch: z > 3 over 100 points, which fires on
 any growth; the other numbers are ours. Healthy learners reach 3 times a settled level.
 """
@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
@@ -25,21 +24,17 @@ from tuimon.detectors._curves import (
     alert,
     changes_from_settled,
     incidents,
-    median_of_rows,
     merged,
-    number,
     reached_level,
     risen_message,
     usual_level,
 )
 from tuimon.detectors._limits import limit_message
-from tuimon.detectors._policy import discrete_entropies
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
 _SKIP = 64
 _SPREAD = 2.0
-_LEVEL_POINTS = 9
 _HINT = "raise the KL coefficient or lower the learning rate; read some responses"
 
 
@@ -66,24 +61,11 @@ class KlRunaway(Struct, frozen=True):
                     severity, message = "warning", limit_message(curve, incident, threshold)
                 else:
                     severity, message = self._severity(curve, incident, usual), risen_message(curve, incident, usual)
-                found = alert(run, curve, incident, self.id, severity, message, _HINT)
-                yield replace(found, message=found.message + _fall_of_entropy(run, curve, incident))
+                yield alert(run, curve, incident, self.id, severity, message, _HINT)
 
     def _severity(self, curve: Curve, incident: Incident, usual: float) -> str:
         level = reached_level(curve, incident, highest=True)
         return "critical" if level >= max(self.critical * usual, 10 * self.floor) else "warning"
-
-
-def _fall_of_entropy(run: Run, curve: Curve, incident: Incident) -> str:
-    """Return the words for an entropy that has halved since an active incident began; "" without such a fall."""
-    if incident.cleared is not None:
-        return ""
-    for entropy in discrete_entropies(run):
-        row, end = entropy.row_after(int(curve.steps[incident.first])), len(entropy)
-        before, now = (median_of_rows(entropy, last - _LEVEL_POINTS, last - 1) for last in (row, end))
-        if row >= _LEVEL_POINTS and now <= before / 2 < before:
-            return f"; {entropy.metric} has fallen from {number(before)} to {number(now)}"
-    return ""
 
 
 DETECTOR = KlRunaway()

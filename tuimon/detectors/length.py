@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.rules import AgainstStart
-from tuimon.detectors._curves import alert, changes_from_start, median_of_rows, number, usual_level, verb
+from tuimon.detectors._curves import alert, changes_from_start, median_of_rows, number, reached_level, usual_level, verb
 from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
@@ -34,7 +34,8 @@ class Length(Struct, frozen=True):
         for curve in response_lengths(run):
             for falls, factor in ((False, self.ratio), (True, 1 / self.shrinks)):
                 rule = AgainstStart(factor, 0.8 * factor, baseline=_BASELINE, falls=falls)
-                for incident, start, now in changes_from_start(curve, rule):
+                for incident, start in changes_from_start(curve, rule):
+                    now = reached_level(curve, incident, highest=not falls)
                     changed = verb(incident, "has fallen", "fell") if falls else verb(incident, "has grown", "grew")
                     message = (
                         f"{curve.metric} {changed} to {number(now)}, {now / start:.2g} times its start of"

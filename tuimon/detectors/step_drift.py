@@ -51,7 +51,7 @@ class StepDrift(Struct, frozen=True):
         rule = AgainstStart(self.ratio, low, _BASELINE, _SKIP, raise_after=self.points, clear_after=self.points)
         for curve in curves(run, "time.step"):
             scale = seconds_of(run, curve.metric)
-            for incident, usual, _ in changes_from_start(curve, rule):
+            for incident, usual in changes_from_start(curve, rule):
                 raised = raised_level(curve, incident)
                 slow = from_change(curve, incident, usual, raised)
                 rows = rows_of_level(curve, slow, usual, _BASELINE)

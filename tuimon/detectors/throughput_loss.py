@@ -51,7 +51,7 @@ class ThroughputLoss(Struct, frozen=True):
             for curve in rates:
                 unit = meaning_of(run, curve.metric).unit
                 unit = "" if unit == "1" else f" {unit}"
-                for incident, usual, _ in changes_from_start(curve, rule):
+                for incident, usual in changes_from_start(curve, rule):
                     slow = from_change(curve, incident, usual, raised_level(curve, incident))
                     now = median_of_rows(curve, *rows_of_level(curve, slow, usual, _BASELINE))
                     message = (

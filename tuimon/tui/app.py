@@ -144,8 +144,7 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.alert_bar = AlertBar()
         hint = "part of a name; * and ?; re:expression"
         self.filter_bar = FilterBar("filter charts", hint, self._set_filter, self._submit_filter)
-        self.question_bar = FilterBar("", "", lambda text: None, self._submit_answer)
-        self._on_answer: Callable[[str], None] = lambda text: None
+        self.question_bar = FilterBar("", "", lambda text: None, lambda text: None)
         self.key_bar = KeyBar(tuple(action for action in self.actions if "dashboard" in action.where))
         self._settings_checked = False
         self._text_watch = TextWatch(self, settings.samples, self.draw)
@@ -422,12 +421,8 @@ class TuimonApp(App[None], inherit_bindings=False):
         self.draw()
 
     def ask(self, prompt: str, hint: str, on_answer: Callable[[str], None], text: str = "") -> None:
-        self._on_answer = on_answer
-        self.question_bar.open(text, prompt, hint)
+        self.question_bar.open(text, prompt, hint, on_answer)
         self.draw()
-
-    def _submit_answer(self, text: str) -> None:
-        self._on_answer(text)
 
     def use_rules(self, rules: tuple[Mapping[str, Any], ...]) -> None:
         self.settings = replace(self.settings, rules=rules)

@@ -151,11 +151,14 @@ class FilterBar(Horizontal):
         yield self._prompt
         yield self.line
 
-    def open(self, text: str, prompt: str = "", placeholder: str = "") -> None:
-        """Show the bar with this text and let it take the keys. prompt, placeholder: the texts from now on, if any."""
+    def open(
+        self, text: str, prompt: str = "", placeholder: str = "", on_submit: Callable[[str], None] | None = None
+    ) -> None:
+        """Show the bar with this text and let it take the keys. prompt, placeholder, on_submit: those from now on."""
         if prompt:
             self._prompt.update(f" {prompt} / ")
             self.line.placeholder = placeholder
+        self._on_submit = on_submit or self._on_submit
         self.line.value = text
         self.display = True
         self.line.focus()

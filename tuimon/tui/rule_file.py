@@ -24,17 +24,23 @@ def add_rule(rule: str) -> Path:
 
 
 def remove_rule(rule: str) -> Path | None:
-    """Remove a rule from config.toml and return the path of the file; None if it has no such rule. Raises as
-    `add_rule` does."""
+    """Remove a rule from config.toml and return the path of the file; None if it has no such rule.
+
+    rule: as `rule_text` returns it. Raises as `add_rule` does."""
     file = config_path()
     before = text_of(file) if file.exists() else ""
     rules = _rules(before)
-    kept = [table for table in rules if table.get("rule") != rule]
+    kept = [table for table in rules if rule_text(table) != rule]
     if len(kept) == len(rules):
         return None
     after = "".join(lines for name, lines in blocks(before) if name != "rules" or not _is_rule(lines, rule))
     rewrite(file, before, after, "rules", kept or None)
     return file
+
+
+def rule_text(table: Mapping[str, Any]) -> str:
+    """Return the text of a rule, a table as in [[rules]], with single blanks."""
+    return " ".join(str(table.get("rule", "")).split())
 
 
 def _rules(text: str) -> list[Mapping[str, Any]]:
@@ -47,4 +53,4 @@ def _rules(text: str) -> list[Mapping[str, Any]]:
 def _is_rule(lines: str, rule: str) -> bool:
     """Return whether the lines of one [[rules]] table have this rule. Raise UsageError if they are part of another."""
     tables = parsed(lines).get("rules")
-    return isinstance(tables, list) and tables[0].get("rule") == rule
+    return isinstance(tables, list) and rule_text(tables[0]) == rule

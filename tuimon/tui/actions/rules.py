@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 from tuimon.errors import UsageError
 from tuimon.text import clean, home_relative
 from tuimon.tui.action import Action, Dashboard
+from tuimon.tui.rule_file import add_rule, remove_rule, rule_text
 
 _EXAMPLE = "reward < 0.1 for 20 steps"
 _action = partial(Action, keys="", where=("dashboard",))
@@ -26,12 +26,11 @@ def _begin_to_remove(app: Dashboard) -> None:
 
 
 def _rules(app: Dashboard) -> list[str]:
-    return [str(table.get("rule", "")) for table in app.settings.rules]
+    return [rule_text(table) for table in app.settings.rules]
 
 
 def _add(app: Dashboard, text: str) -> None:
     from tuimon.detectors._user_rules import detector_of, unmatched_rules
-    from tuimon.tui.rule_file import add_rule
 
     text = " ".join(text.split())
     if not text:
@@ -56,19 +55,13 @@ def _add(app: Dashboard, text: str) -> None:
 
 
 def _remove(app: Dashboard, text: str) -> None:
-    from tuimon.tui.rule_file import remove_rule
-
     text = " ".join(text.split())
-    kept = tuple(table for table in app.settings.rules if " ".join(str(table.get("rule", "")).split()) != text)
-    if len(kept) == len(app.settings.rules):
+    if text not in _rules(app):
         app.say(f"No such rule; rules: {clean('; '.join(_rules(app)))}")
         return
-    rules = [rule for rule in _rules(app) if " ".join(rule.split()) == text]
-    app.use_rules(kept)
-    file: Path | None = None
+    app.use_rules(tuple(table for table in app.settings.rules if rule_text(table) != text))
     try:
-        for rule in rules:
-            file = remove_rule(rule) or file
+        file = remove_rule(text)
     except (UsageError, OSError) as error:
         app.say(f"Rule removed until tuimon ends only: {clean(str(error))}")
         return
