@@ -39,7 +39,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     from tuimon.exports import texts
-    from tuimon.exports.around import around, as_json, as_text
+    from tuimon.exports.around import as_json, as_text, has_point
     from tuimon.monitor.local import open_run
 
     if options.steps:
@@ -50,7 +50,7 @@ def _run(options: argparse.Namespace) -> int:
     for run in runs:
         if run.last_step is not None and options.step > run.last_step:
             print_status(f"{clean(run.name)} has no step {options.step}: it ends at step {run.last_step}")
-        elif not around(run, options.step) and texts.of_run(run, options.step, samples) is None:
+        elif not has_point(run, options.step) and texts.of_run(run, options.step, samples) is None:
             print_status(f"{clean(run.name)} has no point at or before step {options.step}")
         else:
             reaching.append(run)

@@ -68,6 +68,11 @@ def around(run: Run, step: int) -> tuple[Around, ...]:
     return tuple(entry for entry in entries if entry is not None)
 
 
+def has_point(run: Run, step: int) -> bool:
+    """Return whether a metric has a point at or before the step."""
+    return any(int(run.curve(name).steps[0]) <= step for name in run.metrics)
+
+
 def _around(name: str, curve: Curve, step: int) -> Around | None:
     index = int(np.searchsorted(curve.steps, step, "right")) - 1
     if index < 0:

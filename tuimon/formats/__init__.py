@@ -213,6 +213,11 @@ class Format(Struct, frozen=True):
     """supersedes(path): a key; of all files with the same key only the newest is read (trainer_state.json of several
     checkpoints). Requires `wants_name`."""
 
+    @property
+    def advice(self) -> str:
+        """What the user can do if a run has only this file; "" if the file has metrics or needs none."""
+        return self.unsupported or self.without_metrics
+
 
 class _Silent(StreamDecoder):
     """The decoder of a format of an installed package that cannot create its own."""

@@ -338,7 +338,7 @@ class RunAssembly:
         """Show text with the newest run below it; without such a run, read it unreported."""
         path = item.member.path
         if not item.is_text:
-            reason = item.format.unsupported or item.format.without_metrics or CONFIG_WITHOUT_RUN
+            reason = item.format.advice or CONFIG_WITHOUT_RUN
             self._recognition.leave_out(path, reason)
             return
         host = self._host(item)

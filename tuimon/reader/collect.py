@@ -254,7 +254,7 @@ class Collector:
         return (
             any(self._discovery.databases.unreadable())
             or any(f.damaged or f.status().state in states for f in self.followed)
-            or any(i.format.unsupported or i.format.without_metrics for i in self._assembly.unassigned.values())
+            or any(item.format.advice for item in self._assembly.unassigned.values())
         )
 
     def progress(self) -> tuple[int, int]:

@@ -78,8 +78,7 @@ class Notices:
         unread += [
             (item.member.path, item.format, advice)
             for item in unassigned
-            if (advice := item.format.unsupported or item.format.without_metrics)
-            and (not item.format.describes_run or now - item.file.modified > GRACE)
+            if (advice := item.format.advice) and (not item.format.describes_run or now - item.file.modified > GRACE)
         ]
         for path, reason in databases:
             if path not in self._unread:
