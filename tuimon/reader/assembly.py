@@ -29,10 +29,10 @@ from tuimon.model.events import Event, RunFound, StreamFound, StreamReplaced, St
 from tuimon.model.log_names import log_name
 from tuimon.ranks.evidence import FileAttempt
 from tuimon.reader.discovery import Discovery
+from tuimon.reader.file_attempts import file_attempts
 from tuimon.reader.follow import Followed
 from tuimon.reader.naming import SwanLabNames
 from tuimon.reader.recognition import as_grouped
-from tuimon.reader.training_relations import training_key
 from tuimon.reader.trainings import Trainings
 from tuimon.sources import filesystem
 from tuimon.sources.files import open_regular
@@ -98,6 +98,10 @@ class RunAssembly:
         self._left_out: set[str] = set()
         """Paths of files that are recognised and need not be examined again."""
         self._groups: tuple[RunGroup, ...] = ()
+        self._group_at: dict[str, RunGroup] = {}
+        """The same by path."""
+        self._paths: dict[int, str] = {}
+        """Path by run id."""
         self._with_metrics: set[str] = set()
         """Paths of the groups that hold metrics."""
         self._joined: set[str] = set()
@@ -153,6 +157,7 @@ class RunAssembly:
         ]
         self._trainings.formats |= {path: log_format for path, (_, log_format) in formats.items()}
         self._groups = group_runs(files.values(), self._roots, known, self._trainings)
+        self._group_at = {group.path: group for group in self._groups}
         self._with_metrics = {group.path for group in self._groups if group.has_metrics}
         for group in self._groups:
             for moved in [self._by_path[m.path] for m in group.members if self._was_elsewhere(m, group)]:
@@ -195,23 +200,9 @@ class RunAssembly:
         return [self._by_path[item.member.path] for item in items if item.member.path in self._by_path]
 
     def attempts_of(self, run: int) -> dict[str, FileAttempt]:
-        """Return the attempts of the training by path, of a run whose attempts have files of their own; else {}.
-
-        A file without points, such as slurm-1001.err, is of the attempt that its name says."""
-        members = next((group.members for group in self._groups if self.runs.get(group.path) == run), ())
-        attempts: dict[str, FileAttempt] = {}
-        by_name: dict[str, FileAttempt] = {}
-        for member in members if any(member.attempt for member in members) else ():
-            log = self._by_path.get(member.path)
-            if log is not None and member.joined:
-                first, last = log.encoder.first_steps, log.encoder.last_step
-                stride = first[1] - first[0] if len(first) > 1 else 1
-                attempt = FileAttempt(member.attempt, first[0] if first else None, stride, last)
-                attempts[member.path] = by_name[training_key(member.path)] = attempt
-        for member in members if attempts else ():
-            if (key := training_key(member.path)) in by_name:
-                attempts.setdefault(member.path, by_name[key])
-        return attempts
+        """Return the attempts of the training by path, of a run whose attempts have files of their own; else {}."""
+        group = self._group_at.get(self._paths.get(run, ""))
+        return file_attempts(group.members, self._by_path) if group is not None else {}
 
     def is_undecided(self, path: str) -> bool:
         """Return whether a log had too few points to know whether it is of another training than its directory."""
@@ -272,6 +263,7 @@ class RunAssembly:
 
     def _announce_run(self, group: RunGroup) -> Iterator[Event]:
         run = self.runs.setdefault(group.path, len(self.runs))
+        self._paths[run] = group.path
         if self._run_names.get(run) != group.name:
             self._run_names[run] = group.name
             yield RunFound(run, clean(group.name), group.path)

@@ -31,13 +31,11 @@ Growth. The groups of the previous call are passed as `known`; see known_runs.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tuimon.sources import layout
@@ -54,6 +52,7 @@ from tuimon.sources.grouped_files import (
 from tuimon.sources.job_files import homes_of_jobs
 from tuimon.sources.job_hosts import merged
 from tuimon.sources.known_runs import with_known
+from tuimon.sources.run_parts import find_parts, without_facets
 
 SAME_TIME = 5.0
 """Difference (s) of time stamps up to which they do not decide which of two files was finished first."""
@@ -82,7 +81,7 @@ def group_runs(
     roots: the given paths, absolute; each file is below one of them. known: groups of the previous call. trainings:
     without it the files of a directory are of one training."""
     located = [_locate(file, roots) for file in files]
-    _find_parts(located)
+    find_parts(located)
     _split_named_files(located)
     _split_facets(located)
     if trainings is not None:
@@ -121,97 +120,6 @@ def _locate(file: GroupedFile, roots: Sequence[str]) -> Located:
 def _is_in_container(file: GroupedFile, root: str) -> bool:
     """Return whether a given path is a container of plots, or a directory in one, and the file one of the plots."""
     return bool(file.source) and not layout.CONTAINERS.isdisjoint(root.split("/")[-2:])
-
-
-class _Directories(Struct):
-    """Directories that hold metric files."""
-
-    events: set[Home]
-    """Directories with event files."""
-    others: set[Home]
-    """Directories with other metric files."""
-    roles: Counter[Home]
-    """Number of roles in each parent directory."""
-
-
-def _find_parts(located: list[Located]) -> None:
-    """Set home and prefix of each file from its directory."""
-    events = {item.directory for item in located if item.file.directory_is_source}
-    others = {item.directory for item in located if not (item.file.directory_is_source or item.file.companion)}
-    roles = Counter((base, parts[:-1]) for base, parts in events | others if parts and layout.is_role(parts[-1]))
-    directories = _Directories(events, others, roles)
-    homes: dict[Home, tuple[Home, str]] = {}
-    for item in located:
-        if item.directory not in homes:
-            base, parts = item.directory
-            parts, prefix = _part(base, _within_unit(parts), directories)
-            homes[item.directory] = (base, _without_facets(parts, base)), prefix
-        item.home, item.prefix = homes[item.directory]
-    _tell_tables_apart(located)
-
-
-def _tell_tables_apart(located: list[Located]) -> None:
-    """Set the prefix of tables in one directory that have common metric names and are named after the parts of a run:
-    CatBoost's learn_error.tsv and test_error.tsv, or train.csv and val.csv."""
-    tables: dict[tuple[Home, str, str], list[tuple[str, Located]]] = defaultdict(list)
-    for item in located:
-        if not item.file.metric_names:
-            continue
-        words = re.split(r"[-_. ]", posixpath.splitext(posixpath.basename(item.file.path))[0])
-        roles = [word for word in words if layout.is_role(word)]
-        if len(roles) == 1:
-            words.remove(roles[0])
-            tables[item.directory, item.file.format, "_".join(words)].append((roles[0], item))
-    for entries in tables.values():
-        for role, item in entries:
-            others = (other.file.metric_names for name, other in entries if name != role)
-            if any(item.file.metric_names & names for names in others):
-                item.prefix += f"{role}/"
-
-
-def _part(base: str, parts: Parts, directories: _Directories) -> tuple[Parts, str]:
-    """(directory that `parts` is a part of, prefix of its metrics), or (parts, "") if it is not a part."""
-    events, others = directories.events, directories.others
-    if layout.WORKERS in parts:
-        cut = parts.index(layout.WORKERS)
-        inner = [part for part in parts[cut + 1 :] if not layout.is_facet(part)]
-        return parts[:cut], "/".join([*inner, ""])
-    if (base, parts) in events and (base, parts) not in others:
-        for cut in range(len(parts) - 1, -1, -1):
-            if layout.is_own(parts[cut]) or layout.is_facet(parts[cut]):
-                break
-            holder = base, parts[:cut]
-            if holder in events:
-                owner, prefix = _part(*holder, directories)
-                return owner, prefix + "/".join([*parts[cut:], ""])
-            if holder in others:
-                break
-    if parts and layout.is_role(parts[-1]):
-        above = base, parts[:-1]
-        owner, prefix = _part(*above, directories)
-        siblings = directories.roles[above] - ((base, parts) in events or (base, parts) in others)
-        if siblings or above in events or above in others:
-            prefix += parts[-1] + "/"
-        return owner, prefix
-    return parts, ""
-
-
-def _within_unit(parts: Parts) -> Parts:
-    """Cut the path after the directory of a tracker run, or before a container of plots."""
-    for index, part in enumerate(parts):
-        if layout.is_unit(part):
-            return parts[: index + 1]
-        if part in layout.CONTAINERS:
-            return parts[:index]
-    return parts
-
-
-def _without_facets(parts: Parts, base: str = "") -> Parts:
-    """base: the directory that `parts` is below, if its name counts."""
-    while parts and layout.is_facet(parts[-1]):
-        parts = parts[:-1]
-    holder = parts[-2] if len(parts) > 1 else posixpath.basename(base)
-    return parts[:-1] if parts and layout.is_parameters(parts[-1], holder) else parts
 
 
 def _split_named_files(located: list[Located]) -> None:
@@ -302,7 +210,7 @@ def _fold_sessions(groups: dict[Home, list[Located]]) -> None:
     for home, items in groups.items():
         base, parts = home
         if has_metrics(items) and len(parts) > 1 and layout.is_session(parts[-1]) and layout.is_facet(parts[-2]):
-            holders[base, _without_facets(parts[:-1])][parts[:-1]].append(home)
+            holders[base, without_facets(parts[:-1])][parts[:-1]].append(home)
     for holder, trackers in holders.items():
         own = groups.get(holder, [])
         single = [homes[0] for homes in trackers.values() if len(homes) == 1]

@@ -16,12 +16,13 @@ import numpy.typing as npt
 from tuimon.model.links import Link
 from tuimon.model.machine import Machine
 from tuimon.model.points import Fact, Floats, Indices, Steps, Topic
-from tuimon.store.arrays import distinct, usual_stride
+from tuimon.store.arrays import usual_stride
 from tuimon.store.axes import COUNTERS, METRIC_AXIS, Scale, counter_candidates, counter_scale
 from tuimon.store.cache import ViewCache
 from tuimon.store.curve import Curve
 from tuimon.store.curve_builder import CurveBuilder, FilePart
 from tuimon.store.index import MergeKey, MetricEntry, RunIndex, best_first, build_index
+from tuimon.store.last_steps import is_left_behind, last_steps
 from tuimon.store.records import RunRecord
 from tuimon.store.streams import Present, SeriesLengths, StreamView
 
@@ -30,8 +31,6 @@ _BUSIEST = 12
 """Number of metrics from which the first step of a run is determined."""
 _NEAR = 0.2
 """Sources without a common metric are taken to count alike if their last steps differ at most by this fraction."""
-_OFTEN = 4
-"""A metric is logged often if it has at least one in this many of the points of the metric with most points."""
 _BEGINS_LATE = 2
 """A run has relative steps if its first step is more than this many strides from 0."""
 
@@ -171,48 +170,8 @@ class Run:
     @cached_property
     def _last_steps(self) -> Mapping[int, int]:
         """Last step by step group."""
-        newest = np.zeros(len(self.streams), np.bool_)
-        for order in self._builder.sources.values():
-            streams = [
-                (position, writer, self.streams[position])
-                for position, writer in zip(order.positions, order.writers, strict=True)
-            ]
-            last_writer = [writer for _, writer, view in streams if view.point_count or view.preview][-1:]
-            for position, writer, _ in streams:
-                newest[position] = writer in last_writer
-        groups, lengths = self._index.step_groups, self._lengths
-        unread = np.array([bool(view.preview) for view in self.streams], np.bool_)
-        # A history that is being read has no end yet: then only the preview counts.
-        ends = ~unread[self._index.positions] | (self._index.previewed > 0)
-        series = np.flatnonzero(newest[self._index.positions] & ends & (lengths > 0) & ~self._index.along_other_axis)
-        series_groups = groups.group[groups.metric[series]]
-        most = np.zeros(len(groups.ranks), np.int64)
-        np.maximum.at(most, series_groups, lengths[series])
-        often = lengths[series] * _OFTEN >= most[series_groups]
-        series, series_groups = series[often], series_groups[often]
-        steps = self._of_series(self._table.last_steps, self._index.preview_steps)[series]
-        last: dict[int, int] = {}
-        for group in distinct(series_groups).tolist():
-            members = series_groups == group
-            last[group] = self._newest_step(series[members], steps[members])
-        return last
-
-    def _newest_step(self, series: Indices, steps: Steps) -> int:
-        """Return the highest last step among the series that have a point since their stream began anew, or among all
-        of the series if none of them has."""
-        highest = int(steps.max())
-        if any(map(self._is_current, series[steps == highest].tolist())):
-            return highest
-        current = [
-            step for number, step in zip(series.tolist(), steps.tolist(), strict=True) if self._is_current(number)
-        ]
-        return max(current, default=highest)
-
-    def _is_current(self, number: int) -> bool:
-        """Return whether a series has a point since the last segment start in its stream."""
-        index = self._index
-        view = self.streams[int(index.positions[number])]
-        return bool(index.previewed[number]) or index.series[number].cuts_seen >= view.cut_count
+        steps = self._of_series(self._table.last_steps, self._index.preview_steps)
+        return last_steps(self.streams, self._index, self._builder.sources.values(), self._lengths, steps)
 
     def is_left_behind(self, metric: str) -> bool:
         """Return whether a metric of the run has no point since its log began anew, unlike others that are logged as
@@ -221,15 +180,7 @@ class Run:
             best = next(iter(self._builder.ranked(self._entry(metric))), None)
         except KeyError:
             return False
-        if best is None or not best.series or best.previews:
-            return False
-        position, series = best.series[-1]
-        view = self.streams[position]
-        if series.cuts_seen >= view.cut_count:
-            return False
-        others = [other for other in list(view.data.series.values()) if other.cuts_seen >= view.cut_count]
-        length = self._table.length(series.id)
-        return any(self._table.length(other.id) <= _OFTEN * length for other in others)
+        return best is not None and is_left_behind(best, self.streams, self._table)
 
     # Metrics
 

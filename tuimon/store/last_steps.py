@@ -1,0 +1,84 @@
+"""The last steps of a run, and the metrics that have no point since its log began anew.
+
+last_steps()         last step by step group
+is_left_behind()     whether a metric has no point since its log began anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from tuimon.model.points import Indices, Steps
+from tuimon.store.arrays import distinct
+from tuimon.store.index import MetricSource, RunIndex, SourceOrder
+from tuimon.store.streams import SeriesLengths, StreamView
+
+_OFTEN = 4
+"""A metric is logged often if it has at least one in this many of the points of the metric with most points."""
+
+
+def last_steps(
+    streams: Sequence[StreamView], index: RunIndex, sources: Iterable[SourceOrder], lengths: Indices, steps: Steps
+) -> Mapping[int, int]:
+    """Return the last step of each step group, of the metrics that are logged often (see `Run.last_step`).
+
+    lengths, steps: number of points and last step of every series of the index.
+    """
+    newest = np.zeros(len(streams), np.bool_)
+    for order in sources:
+        of_source = [
+            (position, writer, streams[position])
+            for position, writer in zip(order.positions, order.writers, strict=True)
+        ]
+        last_writer = [writer for _, writer, view in of_source if view.point_count or view.preview][-1:]
+        for position, writer, _ in of_source:
+            newest[position] = writer in last_writer
+    groups = index.step_groups
+    unread = np.array([bool(view.preview) for view in streams], np.bool_)
+    # A history that is being read has no end yet: then only the preview counts.
+    ends = ~unread[index.positions] | (index.previewed > 0)
+    series = np.flatnonzero(newest[index.positions] & ends & (lengths > 0) & ~index.along_other_axis)
+    series_groups = groups.group[groups.metric[series]]
+    most = np.zeros(len(groups.ranks), np.int64)
+    np.maximum.at(most, series_groups, lengths[series])
+    often = lengths[series] * _OFTEN >= most[series_groups]
+    series, series_groups = series[often], series_groups[often]
+    last: dict[int, int] = {}
+    for group in distinct(series_groups).tolist():
+        members = series[series_groups == group]
+        last[group] = _newest_step(streams, index, members, steps[members])
+    return last
+
+
+def _newest_step(streams: Sequence[StreamView], index: RunIndex, series: Indices, steps: Steps) -> int:
+    """Return the highest last step among the series that have a point since their stream began anew, or among all of
+    the series if none of them has."""
+    highest = int(steps.max())
+    if any(_is_current(streams, index, number) for number in series[steps == highest].tolist()):
+        return highest
+    numbered = zip(series.tolist(), steps.tolist(), strict=True)
+    return max((step for number, step in numbered if _is_current(streams, index, number)), default=highest)
+
+
+def _is_current(streams: Sequence[StreamView], index: RunIndex, number: int) -> bool:
+    """Return whether a series has a point since the last segment start in its stream."""
+    view = streams[int(index.positions[number])]
+    return bool(index.previewed[number]) or index.series[number].cuts_seen >= view.cut_count
+
+
+def is_left_behind(best: MetricSource, streams: Sequence[StreamView], table: SeriesLengths) -> bool:
+    """Return whether a metric has no point since its log began anew, unlike others that are logged as often.
+
+    best: the metric as its best source holds it.
+    """
+    if not best.series or best.previews:
+        return False
+    position, series = best.series[-1]
+    view = streams[position]
+    if series.cuts_seen >= view.cut_count:
+        return False
+    others = [other for other in list(view.data.series.values()) if other.cuts_seen >= view.cut_count]
+    length = table.length(series.id)
+    return any(table.length(other.id) <= _OFTEN * length for other in others)
