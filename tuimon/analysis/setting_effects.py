@@ -163,9 +163,9 @@ def _crossed(few: dict[str, Groups], results: Floats) -> tuple[frozenset[str], f
     return frozenset(crossed), math.sqrt(float(known @ known) / freedom), freedom
 
 
-def _is_even(one: Groups, other: Groups, total: int) -> bool:
+def _is_even(first: Groups, second: Groups, total: int) -> bool:
     """Return whether each value of a setting occurs equally often with each value of another one."""
-    return all(len(set(a) & set(b)) * total == len(a) * len(b) for a in one.values() for b in other.values())
+    return all(len(set(a) & set(b)) * total == len(a) * len(b) for a in first.values() for b in second.values())
 
 
 def _within(groups: Groups, results: Floats) -> tuple[float, int]:

@@ -74,19 +74,19 @@ def _over_steps(options: argparse.Namespace) -> int:
     if options.unusual:
         raise UsageError("--unusual applies to --step only")
     first, last = options.steps
-    found = []
+    results = []
     for run in open_run(*checked_paths(options.paths, options=options)).runs:
         if entries := over_steps(run, first, last):
-            found.append((run, entries))
+            results.append((run, entries))
         else:
             where = "" if run.last_step is None else f" in these steps; its last step is {run.last_step}"
             print_status(f"{clean(run.name)} has no point{where}")
-    if not found:
+    if not results:
         return ExitCode.NOTHING_FOUND
     if options.json:
-        sys.stdout.write(as_json(found, first, last) + "\n")
+        sys.stdout.write(as_json(results, first, last) + "\n")
         return ExitCode.OK
-    for number, (run, entries) in enumerate(found):
+    for number, (run, entries) in enumerate(results):
         if number:
             print()
         print("\n".join(as_text(run, entries, terminal_width())))

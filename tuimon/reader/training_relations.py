@@ -97,14 +97,14 @@ class Comparison:
 
     def attempts(self) -> dict[str, Attempt]:
         """Return the attempt of each file that another one continues, or that continues another one."""
-        found: dict[str, Attempt] = {}
+        attempts: dict[str, Attempt] = {}
         for chain in self._chains.values():
             # A job can resume from an earlier step than the job before it; the numbers of the jobs show the order.
             by_name = sorted(chain, key=natural_order)
             numbered = by_name[0] == chain[0] and len({_DIGITS.sub("0", path) for path in chain}) == 1
             ordered = by_name if numbered else chain
-            found |= {path: Attempt(ordered[0], number) for number, path in enumerate(ordered)}
-        return found
+            attempts |= {path: Attempt(ordered[0], number) for number, path in enumerate(ordered)}
+        return attempts
 
     def _continue_chain(self, group: Sequence[str], path: str) -> None:
         """Add a file to the chain of the file in its group that it continues, if there is one."""
@@ -129,8 +129,8 @@ class Comparison:
                 equal.append(group)
             elif relation is _Relation.CONTINUED:
                 continued.append(group)
-        found = equal or continued
-        return found[0] if len(found) == 1 else None
+        candidates = equal or continued
+        return candidates[0] if len(candidates) == 1 else None
 
     def _relation_to_group(self, group: Sequence[str], path: str) -> _Relation:
         """Return the first certain relation to the members of a group, those of the same kind of output first and the
@@ -150,24 +150,24 @@ class Comparison:
         return known
 
     def _compare(self, earlier: str, later: str) -> _Relation:
-        one, other = self._beginnings[earlier], self._beginnings[later]
-        if _are_of_other_models(_validated(one.values.keys()), _validated(other.values.keys())):
+        before, after = self._beginnings[earlier], self._beginnings[later]
+        if _are_of_other_models(_validated(before.values.keys()), _validated(after.values.keys())):
             return _Relation.DIFFERENT
-        if 2 * len(one.values.keys() & other.values.keys()) < len(one.values.keys() | other.values.keys()):
+        if 2 * len(before.values.keys() & after.values.keys()) < len(before.values.keys() | after.values.keys()):
             return _Relation.UNKNOWN
-        series: Values | None = one.values
-        resumed = other.is_from_scratch is False
-        if resumed and not one.whole and one.steps[-1] < other.steps[-1]:
-            series = self._values_at(earlier, [*_steps_before(other.steps), *other.steps])
+        series: Values | None = before.values
+        resumed = after.is_from_scratch is False
+        if resumed and not before.whole and before.steps[-1] < after.steps[-1]:
+            series = self._values_at(earlier, [*_steps_before(after.steps), *after.steps])
         if series is None:
             return _Relation.UNKNOWN
-        result = _compared(series, other.values)
+        result = _compared(series, after.values)
         if result.steps:
-            return _relation_of_values(result, resumed, other)
-        if one.is_from_scratch and other.is_from_scratch:
-            return _Relation.DIFFERENT if other.steps[0] < one.steps[-1] else _Relation.UNKNOWN
-        stride = other.steps[1] - other.steps[0] if len(other.steps) > 1 else 1
-        follows = resumed and 0 < other.steps[0] - _last_step(one, series) <= 2 * stride
+            return _relation_of_values(result, resumed, after)
+        if before.is_from_scratch and after.is_from_scratch:
+            return _Relation.DIFFERENT if after.steps[0] < before.steps[-1] else _Relation.UNKNOWN
+        stride = after.steps[1] - after.steps[0] if len(after.steps) > 1 else 1
+        follows = resumed and 0 < after.steps[0] - _last_step(before, series) <= 2 * stride
         return _Relation.CONTINUED if follows else _Relation.UNKNOWN
 
 
@@ -205,8 +205,8 @@ def _validated(metrics: Collection[str]) -> set[str]:
     return {name for name in metrics if f"val_{name}" in metrics or f"val/{name}" in metrics}
 
 
-def _are_of_other_models(one: set[str], other: set[str]) -> bool:
-    return bool(one & other and one - other and other - one)
+def _are_of_other_models(first: set[str], second: set[str]) -> bool:
+    return bool(first & second and first - second and second - first)
 
 
 class _Relation(Enum):
@@ -231,23 +231,23 @@ class _Result(Struct):
     """Number of these metrics whose values are equal or differ as little as from step to step."""
 
 
-def _compared(one: Values, other: Values) -> _Result:
+def _compared(before: Values, after: Values) -> _Result:
     """Compare the first metrics, which is enough, because a directory can have many files."""
     steps: set[int] = set()
     result = _Result()
-    for metric in sorted(one.keys() & other.keys()):
-        common = sorted(one[metric].keys() & other[metric].keys())[-_COMPARED_STEPS:]
+    for metric in sorted(before.keys() & after.keys()):
+        common = sorted(before[metric].keys() & after[metric].keys())[-_COMPARED_STEPS:]
         if not common or _is_predictable(metric):
             continue
-        here, there = [one[metric][step] for step in common], [other[metric][step] for step in common]
+        here, there = [before[metric][step] for step in common], [after[metric][step] for step in common]
         steps.update(common)
         result.metrics += 1
         if _are_equal(here, there):
             result.alike += 1
         else:
             result.different += 1
-            before = [value for step, value in sorted(one[metric].items()) if step <= common[-1]]
-            result.alike += _are_alike(here, there, before[-_NOISE_STEPS:])
+            history = [value for step, value in sorted(before[metric].items()) if step <= common[-1]]
+            result.alike += _are_alike(here, there, history[-_NOISE_STEPS:])
         if result.metrics == _COMPARED_METRICS:
             break
     result.steps, result.last_step = len(steps), max(steps, default=0)

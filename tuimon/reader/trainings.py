@@ -69,13 +69,13 @@ class Trainings:
         logs = _logs(files)
         if len(logs) < 2 or len(logs) > MOST_FILES or _are_processes(list(logs)):
             return SplitFiles()
-        found = {live: beginning for live in logs if (beginning := self._beginning(logs[live][0])) is not None}
-        comparison = Comparison(found, self._values_at)
+        beginnings = {live: beginning for live in logs if (beginning := self._beginning(logs[live][0])) is not None}
+        comparison = Comparison(beginnings, self._values_at)
         names = comparison.names()
         sure = {live for live in logs if live in comparison.decided or self._is_long(logs[live][0])}
         for live, paths in logs.items():
             (self.undecided.difference_update if live in sure else self.undecided.update)(paths)
-        for live in logs.keys() - found.keys() if names else ():
+        for live in logs.keys() - beginnings.keys() if names else ():
             if (name := _training_beside(live, names)) is not None:
                 names[live] = name
         attempts = comparison.attempts()
@@ -123,8 +123,8 @@ class Trainings:
             if not whole or live not in self.formats:
                 return None
             values = _values(self.formats[live], data, whole)
-            found = {m: {s: v for s, v in series.items() if s in wanted} for m, series in values.items()}
-            known = self._searched[live] = size, wanted, found
+            at_steps = {m: {s: v for s, v in series.items() if s in wanted} for m, series in values.items()}
+            known = self._searched[live] = size, wanted, at_steps
         return known[2]
 
 

@@ -151,11 +151,11 @@ def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
     at_home = [item for item in located if not _is_part(item)]
     for items in _by_directory(at_home).values():
         if len(items) > 1:
-            found = trainings.of([item.file for item in items])
-            _set_homes(items, found.names)
+            split = trainings.of([item.file for item in items])
+            _set_homes(items, split.names)
             sources = {item.file.path: item.joined or item.source for item in items}
             for item in items:
-                if attempt := found.attempts.get(item.file.path):
+                if attempt := split.attempts.get(item.file.path):
                     item.joined, item.attempt = sources[attempt.first], attempt.number
 
 
