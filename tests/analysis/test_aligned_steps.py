@@ -115,6 +115,14 @@ def test_a_table_of_epochs_is_counted_in_epochs(tmp_path: Path) -> None:
     assert "the last at epoch 39" in summary
 
 
+def test_the_name_of_a_metric_stays_where_steps_are_epochs(tmp_path: Path) -> None:
+    rows = "".join(f"{epoch},{'nan' if epoch == 7 else 0.5}\n" for epoch in range(9))
+    (tmp_path / "training.csv").write_text(f"epoch,loss at step 3\n{rows}")
+    [run] = open_run(tmp_path).runs
+    messages = [alert.message for alert in Checker().check(run)]
+    assert any("loss at step 3" in message and "epoch 7" in message for message in messages), messages
+
+
 @pytest.mark.parametrize("other", ["epoch,step,loss\n0,10,1.0\n0,20,0.5\n1,30,0.2\n", "step,loss\n1,1.0\n2,0.5\n"])
 def test_other_tables_are_counted_in_steps(other: str, tmp_path: Path) -> None:
     (tmp_path / "metrics.csv").write_text(other)

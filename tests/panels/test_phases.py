@@ -349,7 +349,7 @@ def test_a_step_time_that_contradicts_the_times_of_the_points_is_explained(secon
         run, Size(80, 14), START, Symbols.BRAILLE
     )
     assert isinstance(view, BarView)
-    expected = "median of the timer of steps 2.0 s, but 1.0 s by the times of the points" if noted else ""
+    expected = "timer: 2.0 s a step; times of the points: 1.0 s" if noted else ""
     assert view.note == expected
 
 
@@ -357,9 +357,9 @@ def test_phases_whose_console_prints_milliseconds(tmp_path: Path) -> None:
     parts = "loss: 0.5, time/rollout: 120ms, time/train: 80ms, step_time: 200ms"
     (tmp_path / "train.log").write_text("".join(f"step {step}/30 {parts}\n" for step in range(1, 31)))
     [run] = open_run(tmp_path).runs
-    found = read_timers(run)
-    assert found is not None
-    _, readings = found
+    timers = read_timers(run)
+    assert timers is not None
+    _, readings = timers
     shown = {r.timer.metric: (r.now, r.p50, r.p95) for r in readings}
     assert shown["time/rollout"] == pytest.approx((0.12, 0.12, 0.12))
     assert shown["time/train"] == pytest.approx((0.08, 0.08, 0.08))

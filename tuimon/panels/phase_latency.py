@@ -190,7 +190,7 @@ def _other_pace(run: Run, timed: bool) -> str:
         usual *= seconds_of(run, metric)
         if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE:
             by_times = format_duration(cadence.mean_seconds)
-            return f"median of the timer of steps {format_duration(usual)}, but {by_times} by the times of the points"
+            return f"timer: {format_duration(usual)} a step; times of the points: {by_times}"
     return ""
 
 
