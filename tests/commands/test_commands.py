@@ -150,7 +150,7 @@ def test_a_directory_without_logs_exits_with_3_and_names_the_formats(tmp_path: P
     (tmp_path / "weights.bin").write_bytes(bytes(100))
     done = run(*filter(None, (command, str(tmp_path))), expect=3)
     assert "notes.json: not a metric log" in done.stderr
-    assert "TensorBoard event file" in done.stderr
+    assert "TensorBoard, W&B" in done.stderr
 
 
 def test_a_binary_file_exits_with_3(tmp_path: Path) -> None:

@@ -6,7 +6,10 @@ import gzip
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,16 @@ def aim(tmp_path: Path, data: Path) -> Path:
 
 def metrics(path: Path) -> None:
     put(path, b'{"step": 1, "loss": 0.5}\n')
+
+
+def test_formats_are_named_only_for_files_of_other_kinds(tmp_path: Path) -> None:
+    collector = Collector([str(tmp_path)])
+    for content, named in ((b"", False), (b'{"a": "b"}', True)):
+        put(tmp_path / "metrics.json", content)
+        read_all(collector)
+        with pytest.raises(NothingFound) as raised:
+            collector.require_something()
+        assert ("TensorBoard" in raised.value.hint) == named
 
 
 def test_alone_it_is_a_run_with_a_notice(aim: Path) -> None:
@@ -141,3 +154,40 @@ def test_a_new_run_has_time_to_write_its_metrics(run: Path, data: Path) -> None:
     assert not heard.notices
     assert not collector.partly_unreadable
     assert any(".wandb::" in name for name in heard.points)
+
+
+@contextmanager
+def as_another_user() -> Iterator[None]:
+    """Give up the right of root to open every file."""
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+def test_a_log_that_cannot_be_opened_is_named_until_it_can() -> None:
+    with tempfile.TemporaryDirectory() as root:  # not below tmp_path, which belongs to root alone
+        Path(root).chmod(0o755)
+        metrics(Path(root) / "a" / "metrics.jsonl")
+        metrics(closed := Path(root) / "b" / "metrics.jsonl")
+        read_all(Collector([root]))  # imports what is needed: the other user may not be allowed to read it
+        closed.chmod(0)
+        heard, collector = EventLog(), Collector([root])
+        with as_another_user():
+            for _ in range(2):
+                heard.feed(read_all(collector))
+        assert [(notice.level, notice.message) for notice in heard.notices] == [
+            ("warning", f"{closed}: permission denied")
+        ]
+        assert collector.partly_unreadable
+        assert [run.name for run in heard.runs.values()] == ["a"]
+        closed.chmod(0o644)
+        with as_another_user():
+            heard.feed(read_all(collector))
+        assert heard.notices[-1].message == f"{closed}: no longer permission denied"
+        assert not collector.partly_unreadable
+        assert sorted(run.name for run in heard.runs.values()) == ["a", "b"]

@@ -56,6 +56,9 @@ def _run(options: argparse.Namespace) -> int:
     if not options.only_rules:
         for message in setting_warnings(paths, snapshot.runs):
             print_status(message)
+    for problem in monitor.collector.problems:
+        if problem.hint:
+            print_status(f"{clean(problem.path)}: {problem.reason} ({problem.hint})")
     now = time.time()
     if options.json:
         sys.stdout.write(alerts.as_json(snapshot, options.severity, now) + "\n")

@@ -26,6 +26,7 @@ from tuimon.reader.notices import Notices, of_truncation
 from tuimon.reader.polling import PollSchedule
 from tuimon.reader.recognition import nothing_found
 from tuimon.reader.writer_watch import WriterWatch
+from tuimon.sources.listing import CHECK_ACCESS
 from tuimon.sources.scan import Problem
 
 PREVIEWS = 32
@@ -77,7 +78,10 @@ class Collector:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        return self._discovery.scan.problems if self._discovery.scan else ()
+        """What cannot be searched or opened."""
+        searched = self._discovery.scan.problems if self._discovery.scan else ()
+        refused = self._discovery.recognition.refused.items()
+        return (*searched, *(Problem(path, reason, CHECK_ACCESS) for path, reason in refused))
 
     @property
     def skipped(self) -> list[tuple[str, str]]:
@@ -253,6 +257,7 @@ class Collector:
         states = ("unreadable", "unsupported")
         return (
             any(self._discovery.databases.unreadable())
+            or any(problem.hint == CHECK_ACCESS for problem in self.problems)
             or any(f.damaged or f.status().state in states for f in self.followed)
             or any(item.format.advice for item in self._assembly.unassigned.values())
         )

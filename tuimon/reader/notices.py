@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from tuimon.model.events import Notice
 from tuimon.reader.assembly import UnassignedFile
 from tuimon.reader.follow import Followed
+from tuimon.sources.listing import CHECK_ACCESS
 from tuimon.sources.scan import Problem
 from tuimon.text import clean, local_time
 
@@ -47,7 +48,7 @@ class Notices:
         path = clean(path)
         before = self._refused.get(path, "")
         if reason and reason != before:
-            hint = "check its owner and mode" if reason == "permission denied" else ""
+            hint = CHECK_ACCESS if reason == "permission denied" else ""
             self._refused[path] = reason
             yield Notice("warning", f"{path}: {reason}", hint, path)
         elif before and not reason:

@@ -12,7 +12,7 @@ from tuimon.model.log_names import log_name
 from tuimon.reader import plausibility
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
-from tuimon.sources.files import explain, open_regular
+from tuimon.sources.files import explain, is_gone, open_regular
 from tuimon.sources.grouped_files import GroupedFile
 from tuimon.sources.scan import FoundFile, Problem
 from tuimon.sources.sqlite_copy import MAGIC, schema
@@ -25,6 +25,8 @@ ENDING = 16384
 _ZEROS_READ, _MAX_ZEROS = 1 << 20, 256 << 20
 """Bytes read at a time, and at most, in search of the beginning of a log that begins with zeros. Holes of sparse files
 are skipped."""
+_UNKNOWN = "not a metric log"
+_READ = "logs are TensorBoard, W&B, SwanLab, MLflow and Trackio files, JSON, CSV, console text and others (README). "
 COMPANION = 10
 """Maximum rank of formats (console text) that belong to the run in their directory and are not a run of their own."""
 
@@ -61,6 +63,8 @@ class Recognition:
             self._formats = tuple(own if known is console.FORMAT else known for known in self._formats)
         self.metric_names: dict[str, frozenset[str]] = {}
         """Names of the metrics, by path of a file whose beginning contains them."""
+        self.refused: dict[str, str] = {}
+        """Reason by path of a file that cannot be opened, as "permission denied"; it is tried again at each call."""
         self._left_out: dict[str, str] = {}
         self._undecided: dict[str, tuple[int, float]] = {}
         """(size, time of change) at the last look, by path of a file that is not recognised."""
@@ -90,14 +94,16 @@ class Recognition:
             if head.startswith(MAGIC):
                 head += schema(file.path)
         except OSError as error:
-            self.skip(file, explain(error), look)
+            self.forgive(file.path)
+            if not is_gone(error):
+                self.refused[file.path] = explain(error)
             return None
         except FormatError as error:
             self.skip(file, error.message, look)
             return None
         log_format = recognise(file.path, head, self._formats) or self._console_by_ending(file.path, head)
         if log_format is None:
-            self.skip(file, "empty" if status.st_size == 0 else "not a metric log", look)
+            self.skip(file, "empty" if status.st_size == 0 else _UNKNOWN, look)
         elif doubt := plausibility.doubt(file.path, file.root, log_format, head, status.st_size):
             log_format = None
             self.skip(file, doubt, look)
@@ -128,6 +134,7 @@ class Recognition:
     def skip(self, file: FoundFile, reason: str, look: tuple[int, float] | None = None) -> None:
         """Note that a file is not read while it is unchanged. look: its (size, time of change)."""
         self._left_out[file.path] = reason
+        self.refused.pop(file.path, None)
         self._undecided[file.path] = look or (file.size, file.modified)
 
     def leave_out(self, path: str, reason: str) -> None:
@@ -137,6 +144,7 @@ class Recognition:
     def forgive(self, path: str) -> None:
         """Note that a file is read after all."""
         self._left_out.pop(path, None)
+        self.refused.pop(path, None)
 
 
 def _head(descriptor: int) -> bytes:
@@ -165,15 +173,12 @@ def _head(descriptor: int) -> bytes:
 def nothing_found(
     roots: Sequence[str], skipped: Sequence[tuple[str, str]] = (), problems: Sequence[Problem] = ()
 ) -> NothingFound:
-    """The error that lists the formats looked for, and the files found instead."""
+    """The error that names the files found instead of logs, and the formats if any of them is none that is read."""
     where = ", ".join(clean(root) for root in roots)
     rejected = "".join(f"\n        {clean(path)}: {reason}" for path, reason in skipped[:5])
     rejected += "".join(f"\n        {clean(problem.path)}: {problem.reason}" for problem in problems[:5])
     if len(skipped) > 5:
         rejected += f"\n        … and {len(skipped) - 5} more (tuimon doctor lists them)"
-    logs = (known for known in all_formats() if not known.unsupported and not known.describes_run)
-    titles = ", ".join(dict.fromkeys(known.title for known in logs))
-    return NothingFound(
-        f"no metric log in {where}{rejected}",
-        f"looked for: {titles}. `tuimon --wait PATH` waits for a log to appear",
-    )
+    unknown = not problems and all(reason == _UNKNOWN for _, reason in skipped)
+    advice = "`tuimon doctor PATH` names each file and the reason, `tuimon --wait PATH` waits for a log to appear"
+    return NothingFound(f"no metric log in {where}{rejected}", f"{_READ if unknown else ''}{advice}")

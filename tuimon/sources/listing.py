@@ -118,6 +118,10 @@ class FoundFile(Struct, frozen=True):
         return cls(path, root, status.st_size, status.st_mtime, (status.st_dev, status.st_ino))
 
 
+CHECK_ACCESS = "check its owner and mode"
+"""Hint about a file or directory that cannot be opened."""
+
+
 class Problem(Struct, frozen=True):
     """Something at or below a given path that cannot be searched or read."""
 
@@ -182,7 +186,7 @@ def list_directory(path: str, root: str, where: Place, status: os.stat_result, w
                 elif wants(prefix + name):
                     _take(entry, root, listing, False)
     except OSError as error:
-        listing.problems.append(Problem(path, explain(error), "check its owner and mode"))
+        listing.problems.append(Problem(path, explain(error), CHECK_ACCESS))
     if where is Place.IN_STORE and holds_weights:
         listing.directories.clear()
     listing.directories.sort()

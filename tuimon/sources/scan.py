@@ -26,6 +26,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from tuimon.sources.listing import (
+    CHECK_ACCESS,
     CLOSED_PATHS,
     Child,
     FoundFile,
@@ -219,7 +220,7 @@ class _Search:
         if (above := try_stat(parent)[0]) is not None:
             self._directories[parent] = max(above.st_mtime, status.st_mtime if status else 0.0)
         if status is None:
-            hint = "" if error == "missing" else "check its owner and mode"
+            hint = "" if error == "missing" else CHECK_ACCESS
             self._problems.append(Problem(root, error, hint))
         elif stat.S_ISREG(status.st_mode):
             self._files[root] = (FoundFile.of(root, root, status), False)
@@ -300,7 +301,7 @@ class _Search:
         status, error = try_stat(path)
         if status is None:
             if error != "missing":  # otherwise deleted since its parent was listed
-                self._problems.append(Problem(path, error, "check its owner and mode"))
+                self._problems.append(Problem(path, error, CHECK_ACCESS))
             return None
         stamp = stamp_of(status)
         if self._seen_before(stamp):
