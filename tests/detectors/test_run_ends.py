@@ -125,11 +125,14 @@ def test_process_that_is_killed_ends_the_stall(tmp_path: Path, age: float, hold:
     assert run("check", str(tmp_path / "run"), expect=4).stdout.startswith("warning")
 
 
-def test_stop_of_long_ago_is_no_alert(tmp_path: Path) -> None:
-    rows_of(tmp_path / "run", 10800)
-    configure(tmp_path / "run", 100, 10800)
-    progress, alerts = outcome(tmp_path / "run")
-    assert (progress.state, alerts) == ("ended", [])
+@pytest.mark.parametrize(("age", "severity"), [(10800, "warning"), (90000, "info")])
+def test_stop_is_a_warning_for_a_day(tmp_path: Path, age: float, severity: str) -> None:
+    rows_of(tmp_path / "run", age)
+    configure(tmp_path / "run", 100, age)
+    monitor = LocalMonitor([tmp_path / "run"])
+    monitor.update()
+    assert progress_of(monitor.snapshot().runs[0], time.time()).state == "stopped"
+    assert [(alert.rule, alert.severity) for alert in monitor.snapshot().alerts] == [("liveness", severity)]
 
 
 @pytest.mark.parametrize(("total", "state"), [(50, "finished"), (51, "ended"), (60, "stopped")])

@@ -268,7 +268,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         loss = f"no step for {silence(since)}; {_GONE}"
         if math.isfinite(known.closed):
             loss = f"its log was closed at {time_of_day(known.closed)}"
-        if known.unclosed and recent:
+        if known.unclosed:
             return "stopped", f"{loss}, and {known.unclosed}{of_total}"
         epochs = known.total_epochs if math.isfinite(known.total_epochs) else known.configured_epochs
         if total is None and known.epoch >= epochs:
@@ -276,7 +276,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         if total is None and _is_before(known.epoch, epochs) and recent:
             reached = f"epoch {known.epoch:g} of {epochs:g}"
             return "stopped", f"{loss} ({reached}){_last_output(known, growing)}"
-        if total is not None and recent:
+        if total is not None:
             return "stopped", f"{loss}{of_total}{_last_output(known, growing)}"
         if not (known.reopens and seen_active and known.cadence and age <= max(_FRESH * tolerated, _STALL)):
             return "ended", f"{loss.replace('no step', 'no new point')}{of_total}"

@@ -6,8 +6,10 @@ total is not known and whose log no process holds open any more, is no alert: it
 one.
 Source: SageMaker Debugger StalledTrainingRule, 1800 s; here 4 usual intervals, 1.5 times the longest pause, or 2
 minutes, whichever is longest, so that slow starts and long evaluations are not stalls; and 10 intervals, at least 10 s,
-if a process has closed the log that it held open. If the last point is more than 20 times as old, and more than an
-hour, the log is an old one even if its files are new (they may have been copied).
+if a process has closed the log that it held open. A run that is silent for more than 20 times as long, and for more
+than an hour, has not stalled, even if its files are new (they may have been copied). A stop
+before the last step is a warning for a day, so that it is seen on the next morning; later it is for information, as
+directories of old runs hold many that were stopped on purpose.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
 _FRESH = 20.0
+_NEWS = 86400.0
+"""Time (s) for which a stop is a warning."""
 _SEVERITY = {"stalled": "warning", "stopped": "warning", "crashed": "critical"}
 _VERBS = {"stalled": "has stalled", "stopped": "has stopped early", "crashed": "crashed"}
 _HINT = {
@@ -42,7 +46,7 @@ class Liveness(Struct, frozen=True):
         known = progress_inputs(run)
         progress = report(known, now)
         oldest = max(_FRESH * tolerated_silence(known.cadence), 3600.0)
-        silent = progress.state in ("stalled", "stopped") and known.writer != "open"
+        silent = progress.state == "stalled" and known.writer != "open"
         if silent and now - run.last_wall_time > oldest:
             return
         if progress.state == "crashed" and failed_rank(run):
@@ -50,7 +54,9 @@ class Liveness(Struct, frozen=True):
         if progress.state in _SEVERITY:
             message = f"{run.name} {_VERBS[progress.state]}: {progress.evidence}"
             hint = _HINT[progress.state]
-            yield Alert(self.id, _SEVERITY[progress.state], run.id, "", progress.step, message, hint)
+            is_old = progress.state == "stopped" and now - run.last_wall_time > _NEWS
+            severity = "info" if is_old else _SEVERITY[progress.state]
+            yield Alert(self.id, severity, run.id, "", progress.step, message, hint)
 
 
 DETECTOR = Liveness()
