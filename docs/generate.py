@@ -46,7 +46,7 @@ Units in console text: a unit that is printed after a number (`step_time: 160ms`
 `throughput: 1,060 img/s`, `acc=81.2%`) is shown with the values of its metric, which stay as printed. If the unit
 changes within a log, later numbers are converted to the first unit: between us, ms, s, min and h, and between kB, MB,
 GB, TB (powers of 1000) and KiB, MiB, GiB, TiB (powers of 1024). A number in a unit without an exact factor to the first
-is a metric of its own, `rate (tok/s)`.
+is a metric of its own, `rate (tok/s)`. For units in names see [vocabulary.md](vocabulary.md).
 
 Recognised, but not readable:
 
@@ -90,13 +90,20 @@ detectors. A name that it does not know is drawn like any other metric, in a cha
 names = ["team/{ds}_goodness", "goodness_*"]  # whole names; * text without a slash, ** any text, # digits
 concept = "reward.val"                        # one of those below; without it: a chart of its own
 label = "goodness {ds}"                        # may contain the named parts of the template
-unit = "frac"                                  # one of the units below
+unit = "frac"                                  # one of the units below, or kB, MB, GB, TB, KiB, MiB, TiB
 direction = "up"                               # up | down | neutral | band: better in the middle
 scale = 0.01                                   # factor from a logged value to the unit
 split = "val"                                  # train | val
 ```
 
 Only `names` is needed. The first entry that matches wins, before what tuimon knows itself.
+
+A metric has the same unit in charts, tables, alerts, exports and JSON. It is the one that the log prints after the
+number, else the one that the user's file gives, else the one in the name, else that of the concept.
+`max_memory_allocated_gb` is shown in GB, `gpu_mem_mb` in MB and `memory/max_active(GiB)` in GiB, with the logged
+number. Many frameworks divide the bytes of PyTorch by 1024**3 and write "gb"; tuimon repeats what they write. Amounts
+whose units differ are therefore neither converted nor subtracted, and are not drawn on one axis. The GiB of the table
+below is the unit of memory whose name contains no unit, such as ROLL's, whose source divides by 1024**3.
 
 """
 

@@ -25,6 +25,7 @@ def test_printed_units_replace_those_of_the_vocabulary(tmp_path: Path) -> None:
     assert units == {"loss": "1", "step_time": "ms", "throughput": "img/s", "gpu_mem": "GB", "acc": "pct"}
     assert seconds_of(run, "step_time") == 1e-3
     assert seconds_of(run, "loss") == 1.0
+    assert meaning_of(run, "step_time").logged_unit == "ms"
 
 
 def test_a_throughput_is_of_tokens_only_if_the_log_says_so(tmp_path: Path) -> None:

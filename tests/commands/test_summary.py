@@ -91,8 +91,9 @@ def test_the_whole_text(name: str, width: int) -> None:
 
 
 def test_units_of_the_logged_values(tmp_path: Path) -> None:
-    """A unit that the values would have only after a conversion is left out."""
-    rows = [{"step": step, "loss": 1 / step, "perf/throughput": 1060.0, "gpu_mem_mb": 2048.0} for step in range(1, 20)]
+    """The values are as logged, and so is their unit, even if the screen converts them."""
+    logged = {"perf/throughput": 1060.0, "gpu_mem_mb": 2048.0, "elapsed time per iteration (ms)": 9.0}
+    rows = [{"step": step, "loss": 1 / step, **logged} for step in range(1, 20)]
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "train.log").write_text("".join(f"step {n} loss: 0.5, forward: {n}ms, acc: 8%\n" for n in range(1, 20)))
     lines = text_of(tmp_path)
@@ -102,7 +103,8 @@ def test_units_of_the_logged_values(tmp_path: Path) -> None:
     assert units == {
         "loss": "",
         "perf/throughput": "tokens/s/gpu",
-        "gpu_mem_mb": "",
+        "gpu_mem_mb": "MB",
+        "elapsed": "ms",
         "forward": "ms",
         "acc": "%",
     }

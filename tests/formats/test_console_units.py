@@ -71,6 +71,13 @@ def test_lines_of_one_statement_are_converted_too(switch: int) -> None:
     assert known == {"gpu": "ms"}
 
 
+def test_units_of_trainers() -> None:
+    deepspeed = "timer.py: epoch=0/micro_step=1/global_step=1, CurrSamplesPerSec=2.5, MemAllocated=0.07GB\n"
+    assert read(deepspeed) == ({"CurrSamplesPerSec": [2.5], "MemAllocated": [0.07]}, {"MemAllocated": "GB"})
+    prime = "16:03:09 SUCCESS Step 3 | 10.21s | Throughput 8123 tokens/s | Peak Mem. 61.3 GiB\n"
+    assert read(prime)[1] == {"time/step": "s", "perf/throughput": "tokens/s", "perf/peak_memory": "GiB"}
+
+
 def test_units_of_tasks() -> None:
     lines = "".join(f"[rank{rank}]: step 1 loss: 0.5, gpu: 2.5GB\n" for rank in range(2))
     assert read(lines)[1] == {"gpu": "GB", "rank1/gpu": "GB"}

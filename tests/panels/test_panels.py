@@ -624,13 +624,28 @@ def test_a_roll_run_without_memory_tags_has_a_hint() -> None:
     assert not panel("gpu_memory").relevant(run_of({"timing_s/gen": constant(5.0), "timing_s/ref": constant(5.0)}))
 
 
-def test_memory_without_fractions_is_shown_in_gib() -> None:
+def test_memory_without_fractions_is_shown_as_logged() -> None:
     run = run_of({"perf/max_memory_allocated_gb": constant(61.5), "perf/max_memory_reserved_gb": constant(70.25)})
     view = panel("gpu_memory").view(run, Size(80, 10), START, Symbols.BRAILLE)
     assert isinstance(view, TextView)
-    assert view.headline[0] == ("70.25 GiB", Role.VALUE)
+    assert view.headline[0] == ("70.25 GB", Role.VALUE)
     assert [text(row).split() for row in view.rows] == [["max", "reserved", "70.25"], ["max", "allocated", "61.50"]]
-    assert view.note.startswith("8.750 GiB reserved but not allocated")
+    assert view.note == "8.750 GB reserved but not allocated, values in GB, as the log has no fraction of the device"
+
+
+def test_memory_in_several_units_is_not_converted() -> None:
+    sizes = {"gpu_mem_reserved_gb": 20.0, "gpu_mem_allocated_gb": 10.0, "max_memory_allocated_mb": 30_000.0}
+    run = run_of({name: constant(size) for name, size in sizes.items()})
+    view = panel("gpu_memory").view(run, Size(80, 10), START, Symbols.BRAILLE)
+    assert isinstance(view, TextView)
+    assert view.headline[0] == ("30.0k MB", Role.VALUE)
+    assert [text(row).split() for row in view.rows] == [
+        ["max", "allocated", "MB", "30.0k"], ["reserved", "GB", "20"], ["allocated", "GB", "10"]
+    ]  # fmt: skip
+    assert view.note == "10 GB reserved but not allocated, the log has no fraction of the device"
+    assert chart(run_of({"rss_gb": constant(3.0)}), "cpu_memory").headline[0] == ("3 GB", Role.VALUE)
+    peaks = chart(run, "gpu_peak")
+    assert (peaks.headline[0], len(peaks.lines)) == (("30.0k MB", Role.VALUE), 1)
 
 
 def test_a_percentage_beside_gib_is_a_fraction_of_the_device() -> None:

@@ -64,7 +64,7 @@ class Metric:
 
     @property
     def unit(self) -> str:
-        return self._meaning.unit
+        return self._meaning.logged_unit
 
     @property
     def direction(self) -> str:

@@ -26,7 +26,7 @@ from msgspec import Struct
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.printed_units import printed_unit, printed_whole
+from tuimon.analysis.printed_units import meaning_of, printed_unit, printed_whole
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import Creep
 from tuimon.analysis.windows import BLOCK
@@ -44,7 +44,7 @@ from tuimon.detectors._curves import (
 from tuimon.detectors._policy import response_lengths
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify, memory_of
+from tuimon.vocabulary import memory_of, unit_text
 
 _MAX_SERIES = 64
 """Maximum number of series of a kind that are examined."""
@@ -61,7 +61,6 @@ _NAMED_GPU = re.compile(
 _NAMED = re.compile(r"(?:(?:max|peak)[_ ])?mem(?:ory)?(?:[_ ](?:used|usage|alloc|peak|max))?", re.IGNORECASE)
 """Last part of the name of memory, if a unit of memory is printed with it."""
 _MEMORY_UNIT = re.compile(r"[kMGT]i?B", re.IGNORECASE)
-_UNIT = re.compile(r"[_(]([kmgt]i?b)\)?$", re.IGNORECASE)
 _WINDOWS = ((512, BLOCK, 8), (4096, 2 * BLOCK, 32), (32768, 16 * BLOCK, 32))
 """Points of a window and of its blocks, and the fewest blocks; slow growth is found in a long window only."""
 _LENGTH_POINTS = 50
@@ -182,29 +181,24 @@ def _unclassified(run: Run, pattern: re.Pattern[str]) -> list[str]:
 
 
 def _unit(run: Run, metric: str) -> str:
-    """Return the unit that is printed with the metric, else that at the end of its name, else that of its concept, with
-    a blank before it; "" if the unit is unknown."""
-    if _PERCENT.fullmatch(metric):
-        return " % of the device"
-    if printed := printed_unit(run, metric):
-        return f" {printed}"
-    if written := _UNIT.search(metric):
-        return f" {written[1].upper().replace('I', 'i')}"
-    unit = classify(metric).unit
-    return "" if unit == "1" else f" {unit}"
+    """Return the unit of the logged values with a blank before it; "" if it is unknown."""
+    unit = "% of the device" if _PERCENT.fullmatch(metric) else unit_text(meaning_of(run, metric).logged_unit)
+    return f" {unit}" if unit else ""
 
 
 def _size(run: Run, metric: str) -> float | None:
-    """Return the memory of the device in the unit of the metric; None if it is not known."""
+    """Return the memory of the device as the values of the metric; None if it is not known, or in another unit."""
     if _PERCENT.fullmatch(metric):
         return 100.0
     if whole := printed_whole(run, metric):
         return whole
     totals = metrics_of(run, "gpu.total")
     last = run.curve(totals[0]).last if totals else None
-    if last is None or classify(metric).concept not in _GPU:
+    meaning = meaning_of(run, metric)
+    if last is None or meaning.concept not in _GPU:
         return None
-    return last.value * classify(totals[0]).scale / classify(metric).scale
+    total = meaning_of(run, totals[0])
+    return last.value * total.scale / meaning.scale if total.unit == meaning.unit else None
 
 
 def _response_growth(run: Run, own: _Growing) -> float:

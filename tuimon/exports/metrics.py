@@ -11,7 +11,8 @@ from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import Meaning
+from tuimon.text import clean
+from tuimon.vocabulary import Meaning, unit_text
 
 BETTER = {"up": "higher", "down": "lower"}
 """Meaning.direction -> which values are better."""
@@ -40,6 +41,11 @@ class MetricSummary(Struct, frozen=True):
     def infinity_count(self) -> int:
         """Number of infinities in all sources."""
         return self.curve.infinity_count + sum(hidden.infinity_count for hidden in self.hidden)
+
+    @property
+    def unit(self) -> str:
+        """Unit of the logged values, as text; "" for plain numbers, or if it is unknown."""
+        return clean(unit_text(self.meaning.logged_unit))
 
     @property
     def last(self) -> float:

@@ -20,7 +20,7 @@ from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
-from tuimon.panels import heading_of, objective_of, relevant_metrics, unit_text
+from tuimon.panels import heading_of, objective_of, relevant_metrics
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
 
@@ -235,7 +235,7 @@ def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = N
 def _metric_table(
     title: str, metrics: Sequence[MetricSummary], width: int | None, left_out: Callable[[str], None]
 ) -> Iterator[str]:
-    tops, units = [metric.best for metric in metrics], [clean(unit_of(metric)) for metric in metrics]
+    tops, units = [metric.best for metric in metrics], [metric.unit for metric in metrics]
     columns = [
         Column("points", [str(len(metric.curve)) for metric in metrics], need=5),
         Column("step", [str(metric.last_step) for metric in metrics], need=6),
@@ -255,11 +255,6 @@ def _metric_table(
     ]
     names, notes = [clean(metric.name) for metric in metrics], [odd_text(metric) for metric in metrics]
     yield from table(title, names, columns, width, notes=notes, left_out=left_out)
-
-
-def unit_of(metric: MetricSummary) -> str:
-    """Return the unit of the logged values; "" for plain numbers, or if the unit is that of other values."""
-    return unit_text(metric.meaning.unit) if metric.meaning.scale == 1.0 else ""
 
 
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:

@@ -109,7 +109,7 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "name": metric.name,
         "concept": metric.meaning.concept,
         "split": metric.meaning.split,
-        "unit": metric.meaning.unit,
+        "unit": metric.meaning.logged_unit,
         "points": len(curve),
         "last_step": metric.last_step,
         "last": metric.last,

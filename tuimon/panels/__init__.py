@@ -54,7 +54,7 @@ from tuimon.panels._run_facts import (
     success_of,
 )
 from tuimon.panels._telling import PLAIN, RESULT, by_telling, rank_of
-from tuimon.panels._text import plural, unit_text
+from tuimon.panels._text import plural
 from tuimon.registry import PANELS, discover, is_installed
 from tuimon.store import Run
 from tuimon.vocabulary import classify, meanings, memory_of, pair_key, phase_of
@@ -101,7 +101,6 @@ __all__ = [
     "seed_group_key",
     "success_of",
     "transient",
-    "unit_text",
     "unshown_metrics",
     "why_empty",
     "why_no_match",

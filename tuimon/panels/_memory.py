@@ -11,8 +11,8 @@ from msgspec import Struct
 from tuimon.analysis.forecast import Growth, forecast_text, growth
 from tuimon.model.views import Role, Span
 from tuimon.panels._metrics import by_concept, curve_or_none
-from tuimon.store import Run
-from tuimon.vocabulary import MemoryTag, memory_of, phase_of
+from tuimon.store import Curve, Run
+from tuimon.vocabulary import Meaning, MemoryTag, memory_of, phase_of
 
 _GPU = ("gpu.frac", "gpu.reserved", "gpu.allocated", "gpu.peak", "gpu.used")
 
@@ -28,7 +28,7 @@ class MemoryTable(Struct, frozen=True):
     metric_of: Mapping[tuple[str, str, str], str]
     """(phase, column, kind) -> metric, of the snapshot that is closest to the peak of the phase."""
     scale_of: Mapping[str, float]
-    """Metric -> factor to fractions or GiB."""
+    """Metric -> factor to fractions, or to the unit of its meaning."""
 
     def has(self, *kinds: str) -> bool:
         """Whether any of these kinds was logged."""
@@ -41,7 +41,7 @@ STAGES = (("start", "offload"), ("start", "onload"), ("end", "onload"), ("end", 
 
 @lru_cache(maxsize=64)
 def stage_metrics(metrics: tuple[str, ...]) -> Mapping[tuple[str, str, int, str], str]:
-    """Map (phase, column, index into STAGES, kind) to the metric, for tags in GiB that name a stage."""
+    """Map (phase, column, index into STAGES, kind) to the metric, for the amounts that ROLL logs by stage, in GiB."""
     tags, several_nodes = _gpu_tags(metrics)
     return MappingProxyType(
         {
@@ -88,6 +88,11 @@ def _column(tag: MemoryTag, several_nodes: bool) -> str:
 def _peak_rank(tag: MemoryTag) -> int:
     """Rank a snapshot by its closeness to the peak of the phase: the end with the state loaded, then the start."""
     return 2 * (tag.load == "onload") + (tag.snapshot == "end")
+
+
+def in_one_unit(series: Sequence[tuple[str, Meaning, Curve]]) -> list[tuple[str, Meaning, Curve]]:
+    """Return the series in the unit of the first: GB and GiB cannot share an axis."""
+    return [item for item in series if item[1].unit == series[0][1].unit]
 
 
 def phase_title(phase: str) -> str:

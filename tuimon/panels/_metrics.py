@@ -191,5 +191,7 @@ def difference(own: MetricReading | None, base: MetricReading | None) -> float |
     """Return the difference between two runs at the last step that both have reached; None if it is unknown."""
     if own is None or base is None or own.meaning.concept != base.meaning.concept:
         return None
+    if own.meaning.unit != base.meaning.unit:
+        return None
     delta = delta_to(own.curve, base.curve)
     return delta.value * own.factor - delta.base * base.factor if delta is not None else None

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from tuimon.panels._metrics import FEW_POINTS, curve_or_none
 from tuimon.store import Run
-from tuimon.vocabulary import Meaning
+from tuimon.vocabulary import BYTES, DATE, Meaning
 
 RESULT, PLAIN, USAGE, CONSTANT = range(4)
 """Ranks: measures of quality, other names, measures of resources and counters, curves that do not change."""
@@ -37,7 +37,7 @@ _constant: WeakKeyDictionary[object, tuple[tuple[object, ...], frozenset[str]]] 
 @lru_cache(maxsize=16384)
 def rank_of(name: str, unit: str = "1") -> int:
     """Return RESULT, PLAIN or USAGE for a metric by its words and its unit; the last words count most."""
-    if unit in ("s", "date", "B", "GiB"):
+    if unit in ("s", DATE, *BYTES):
         return USAGE
     words = [word.lower() for word in _WORD.findall(name)]
     if words and _RESULTS.fullmatch(words[-1]):

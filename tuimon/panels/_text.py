@@ -1,4 +1,4 @@
-"""Texts that several panels use: units, signed numbers, changes, plurals."""
+"""Texts that several panels use: values, signed numbers, changes, plurals."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ import re
 from tuimon.analysis.words import day, time_of_day
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.model.views import Role, Span, Symbols
-
-DATE = "date"
-"""Unit of values in seconds since the epoch."""
-_UNITS = {"1": "", "frac": "", "pct": "%", "count": "", DATE: ""}
-
-
-def unit_text(unit: str) -> str:
-    """Return a unit of the vocabulary as it is written after a number; "" for plain numbers and fractions."""
-    return _UNITS.get(unit, unit)
+from tuimon.vocabulary import DATE, unit_text
 
 
 def value_text(value: float, unit: str) -> str:

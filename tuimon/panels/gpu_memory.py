@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.draw.heat import level
 from tuimon.draw.numbers import format_fraction, format_value
@@ -24,13 +25,13 @@ from tuimon.panels._memory import (
 )
 from tuimon.panels._metrics import by_concept, curve_or_none
 from tuimon.store import Run
-from tuimon.vocabulary import phase_of
+from tuimon.vocabulary import BYTES, phase_of, unit_text
 
 TITLE = "GPU memory"
 FRACTIONS = ("max_reserved_frac", "max_allocated_frac", "used_frac")
 """Kinds that are fractions of the device, the preferred one first."""
 _FRACTION_WORDS = {FRACTIONS[0]: "reserved at most", FRACTIONS[1]: "allocated at most", FRACTIONS[2]: "in use"}
-_GIB = ("max_reserved", "max_allocated", "reserved", "allocated", "used")
+_AMOUNTS = ("max_reserved", "max_allocated", "reserved", "allocated", "used")
 _MAD_TO_SIGMA = 1.4826
 _OUTLIER_DEVIATIONS = 3.0
 _OUTLIER_POINTS = 0.05
@@ -65,20 +66,20 @@ class GpuMemory(Struct, frozen=True):
         table = gpu_table(run.metrics)
         if table.has(*FRACTIONS):
             return replace(self, rows=min(len(table.phases) + _AROUND_FRACTIONS, self.rows))
-        lines = {(phase, kind) for phase, _, kind in table.metric_of if kind in _GIB}
+        lines = {(phase, kind) for phase, _, kind in table.metric_of if kind in _AMOUNTS}
         return replace(self, rows=min(len(lines) + _AROUND, self.rows))
 
     def view(
         self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS
     ) -> HeatView | TextView:
-        """Return a heat map of fractions, a table of GiB if the log has no fractions, or a hint how to log them."""
+        """Return a heat map of fractions, a table of amounts if the log has no fractions, or a hint how to log them."""
         table = gpu_table(run.metrics)
         if not table.phases:
             hint: Row = (("ROLL writes memory only with ROLL_DEBUG=1", Role.TEXT),) if is_roll(run) else ()
             return HeatView(TITLE, (), (), (), (), sentence=hint, note="" if hint else "no points yet")
         if table.has(*FRACTIONS):
             return _fractions(run, table, size)
-        return _gibibytes(run, table, size)
+        return _amounts(run, table, size)
 
 
 def is_roll(run: Run) -> bool:
@@ -188,53 +189,84 @@ def outlier_device(values: np.ndarray) -> tuple[int, int, float] | None:
     return best
 
 
-def _gibibytes(run: Run, table: MemoryTable, size: Size) -> TextView:
+class _Line(Struct, frozen=True):
+    """Amounts of one kind of memory in one phase, by device; they are in one unit."""
+
+    name: str
+    unit: str
+    numbers: tuple[float | None, ...]
+
+    def part(self, number: float, of: float) -> float:
+        """Return the part that a number of the line is of an amount in bytes."""
+        return number * _bytes(self.unit) / of if of > 0 else 0.0
+
+
+def _bytes(unit: str) -> int:
+    return BYTES.get(unit, 1)
+
+
+def _amounts(run: Run, table: MemoryTable, size: Size) -> TextView:
     """Return a row for each phase and kind, a number for each device, coloured relative to the highest number, but not
     like a device that is nearly full."""
-    lines: list[tuple[str, list[float | None]]] = []
-    for phase in table.phases:
-        for kind in _GIB:
-            numbers = [_last(run, table, phase, column, kind) for column in table.columns]
-            if any(number is not None for number in numbers):
-                name = f"{phase_title(phase)} " if phase else ""
-                lines.append((f"{name}{kind.replace('_', ' ')}", numbers))
-    known = [number for _, numbers in lines for number in numbers if number is not None]
+    lines = _lines(run, table)
+    known = [(number, line.unit) for line in lines for number in line.numbers if number is not None]
     if not known:
         return TextView(TITLE, (), note="no points yet")
-    highest = max(known)
-    width = max(len(name) for name, _ in lines)
+    highest, unit = max(known, key=lambda amount: amount[0] * _bytes(amount[1]))
+    units = dict.fromkeys(line.unit for line in lines)
+    names = [f"{line.name} {unit_text(line.unit)}".rstrip() if len(units) > 1 else line.name for line in lines]
+    width = max(map(len, names))
     rows: list[Row] = []
     if table.columns != ("all",):
         rows.append(((" " * width + "".join(f"{column:>9}" for column in table.columns), Role.MUTED),))
-    for name, numbers in lines:
+    for name, line in zip(names, lines, strict=True):
         cells: list[Span] = [(f"{name:<{width}}", Role.TEXT)]
-        for number in numbers:
+        for number in line.numbers:
             text = "-" if number is None else format_value(number)
-            cells.append(
-                (
-                    f"{text:>9}",
-                    Role.FAINT if number is None else level(number / highest * _UNALARMING if highest > 0 else 0),
-                )
-            )
+            part = None if number is None else line.part(number, highest * _bytes(unit))
+            cells.append((f"{text:>9}", Role.FAINT if part is None else level(part * _UNALARMING)))
         rows.append(tuple(cells))
-    headline: Row = ((format_value(highest, "GiB"), Role.VALUE), (" peak", Role.MUTED))
+    headline: Row = ((format_value(highest, unit_text(unit)), Role.VALUE), (" peak", Role.MUTED))
     idle = _idle(run, table)
-    notes = [f"{format_value(idle, 'GiB')} reserved but not allocated"] if idle > 0 else []
-    notes.append("values in GiB, as the log has no fraction of the device")
+    notes = [f"{format_value(idle[0], unit_text(idle[1]))} reserved but not allocated"] if idle else []
+    values = f"values in {unit_text(unit)}, as " if len(units) == 1 and unit_text(unit) else ""
+    notes.append(f"{values}the log has no fraction of the device")
     return TextView(TITLE, tuple(rows[: max(size.height, 1)]), headline, ", ".join(notes))
 
 
-def _idle(run: Run, table: MemoryTable) -> float:
-    """Return the highest amount of memory (GiB) that is reserved but not allocated, by the newest values."""
-    most = 0.0
+def _lines(run: Run, table: MemoryTable) -> list[_Line]:
+    """Return the amounts by phase, kind and unit, as far as they have a value."""
+    lines = []
+    for phase in table.phases:
+        for kind in _AMOUNTS:
+            amounts = [_amount(run, table, phase, column, kind) for column in table.columns]
+            for unit in dict.fromkeys(amount[1] for amount in amounts if amount):
+                name = f"{phase_title(phase)} " if phase else ""
+                numbers = tuple(amount[0] if amount and amount[1] == unit else None for amount in amounts)
+                lines.append(_Line(f"{name}{kind.replace('_', ' ')}", unit, numbers))
+    return lines
+
+
+def _amount(run: Run, table: MemoryTable, phase: str, column: str, kind: str) -> tuple[float, str] | None:
+    """Return (the newest finite value, its unit), or None."""
+    number = _last(run, table, phase, column, kind)
+    return None if number is None else (number, meaning_of(run, table.metric_of[phase, column, kind]).unit)
+
+
+def _idle(run: Run, table: MemoryTable) -> tuple[float, str] | None:
+    """Return the highest amount of memory that is reserved but not allocated, and its unit, or None.
+
+    Amounts in different units are not compared: a GB may be 1000**3 or 1024**3 bytes.
+    """
+    idle: list[tuple[float, str]] = []
     for phase in table.phases:
         for column in table.columns:
             for begin in ("max_", ""):
-                reserved = _last(run, table, phase, column, f"{begin}reserved")
-                allocated = _last(run, table, phase, column, f"{begin}allocated")
-                if reserved is not None and allocated is not None:
-                    most = max(most, reserved - allocated)
-    return most
+                reserved = _amount(run, table, phase, column, f"{begin}reserved")
+                allocated = _amount(run, table, phase, column, f"{begin}allocated")
+                if reserved and allocated and reserved[1] == allocated[1] and reserved[0] > allocated[0]:
+                    idle.append((reserved[0] - allocated[0], reserved[1]))
+    return max(idle, key=lambda amount: amount[0] * _bytes(amount[1]), default=None)
 
 
 PANEL = GpuMemory()

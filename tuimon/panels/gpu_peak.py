@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import MAX_LINES
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
-from tuimon.panels._memory import gpu_table, short_titles
+from tuimon.panels._memory import gpu_table, in_one_unit, short_titles
 from tuimon.panels._metrics import curve_or_none
 from tuimon.store import Curve, Run
-from tuimon.vocabulary import classify
 
 TITLE = "GPU memory peak"
 _KINDS = ("max_reserved_frac", "max_allocated_frac", "max_reserved", "max_allocated", "reserved", "allocated", "used")
@@ -38,8 +38,8 @@ class GpuPeak(Struct, frozen=True):
         kind = next((kind for kind in _KINDS if table.has(kind)), "")
         peaks = sorted(self._peaks(run, kind), key=lambda peak: -peak[0])
         labels = {curve.metric: label for _, label, curve in peaks}
-        curves = [(curve.metric, classify(curve.metric), curve) for *_, curve in peaks]
-        shown = curves[:MAX_LINES]
+        curves = [(curve.metric, meaning_of(run, curve.metric), curve) for *_, curve in peaks]
+        shown = in_one_unit(curves)[:MAX_LINES]
         left = len(curves) - len(shown)
         return chart_of(run, TITLE, shown, size, symbols, "linear", left, (), options, labels.__getitem__, self.id)
 

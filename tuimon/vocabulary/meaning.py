@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from tuimon.vocabulary import own
 from tuimon.vocabulary._document import MAX_NAME, compiled
 from tuimon.vocabulary.names import section_of, without_reducer
+from tuimon.vocabulary.units import BYTES, named_unit, unit_as_logged
 from tuimon.vocabulary.words import Words, canonical, words_of
 
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
@@ -79,6 +80,11 @@ class Meaning(Struct, frozen=True):
     """Whether some writers log it negated: flip the sign if the first finite value is negative."""
     renamed: bool = False
     """Whether the pattern has a label and a direction of its own: it measures something else than its concept."""
+
+    @property
+    def logged_unit(self) -> str:
+        """Unit of the values as logged; "1" if only that of the converted values is known."""
+        return unit_as_logged(self.unit, self.scale)
 
 
 _OTHER = Meaning("other", "other", "", "1", "neutral")
@@ -168,15 +174,29 @@ def _first_pattern(name: str) -> tuple[int, Mapping[str, str | None]] | None:
 def classify(name: str) -> Meaning:
     """Return the meaning of a metric name as it was logged. Never raises; an unknown name has the concept "other".
 
-    The whole name is tried first. If its meaning is vague, the name is read as a series of a JSON section
-    (val_history/…), as the validation counterpart of a training series (eval_kl), or as one of a sub-run (explorer/…);
-    at last its words are read ("Avg Val Loss").
+    A unit of memory in the name is the unit of the values.
     """
     if len(name) > MAX_NAME:
         return _OTHER
     name = without_reducer(name)
-    if own.entries() and (meaning := _of_user(name)) is not None:
-        return meaning
+    if own.entries() and (user_meaning := _of_user(name)) is not None:
+        return user_meaning
+    meaning = _known(name)
+    return replace(meaning, unit=unit) if meaning.scale == 1.0 and (unit := _named(name, meaning.unit)) else meaning
+
+
+def _named(name: str, known: str) -> str:
+    """Return the unit of memory in the name of a metric that is of memory or has no unit otherwise, or ""."""
+    return named_unit(name) if known == "1" or known in BYTES else ""
+
+
+def _known(name: str) -> Meaning:
+    """Return the meaning of a name by the vocabulary of tuimon.
+
+    The whole name is tried first. If its meaning is vague, the name is read as a series of a JSON section
+    (val_history/…), as the validation counterpart of a training series (eval_kl), or as one of a sub-run (explorer/…);
+    at last its words are read ("Avg Val Loss").
+    """
     best = _OTHER
     spelled = canonical(name)
     for reading, split in _readings(name) if spelled == name else _spellings(name, spelled):
@@ -194,13 +214,14 @@ def _of_user(name: str) -> Meaning | None:
         return None
     entry, facets = matched
     concept = _concepts_by_id().get(entry.concept)
+    unit = concept.unit if concept else "1"
     by_name = entry.concept.endswith(".val") or name.startswith(_VALIDATION_NAMES)
     validation = entry.split == "val" or (not entry.split and by_name)
     return Meaning(
         concept.id if concept else "other",
         concept.panel if concept else "other",
         entry.label.format(**{key: facets.get(key, "") for key in entry.parts}) or (concept.label if concept else ""),
-        entry.unit or (concept.unit if concept else "1"),
+        entry.unit or (_named(name, unit) if entry.scale == 1.0 else "") or unit,
         entry.direction or (concept.direction if concept else "neutral"),
         facets or _NO_FACETS,
         rank=concept.rank if concept else _OTHER.rank,

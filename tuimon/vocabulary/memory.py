@@ -29,10 +29,10 @@ class MemoryTag(Struct, frozen=True):
     node: int | None
     """Index of the node; None if unknown."""
     fraction: bool
-    """Whether values are fractions (0..1) of the memory of the device; otherwise GiB."""
+    """Whether values are fractions (0..1) of the memory of the device; otherwise they are amounts."""
     cpu: bool
     scale: float
-    """Factor from a logged value to the fraction, or to GiB."""
+    """Factor from a logged value to the fraction, or to the unit of the amount."""
 
 
 @lru_cache(maxsize=65536)

@@ -14,11 +14,11 @@ from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousa
 from tuimon.model.points import Steps
 from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.marks import restart_steps
-from tuimon.panels._text import change_span, plural, unit_text, value_text
+from tuimon.panels._text import change_span, plural, value_text
 from tuimon.store import Curve, Run
 from tuimon.store.arrays import distinct
 from tuimon.text import cell_width, clean
-from tuimon.vocabulary import Meaning
+from tuimon.vocabulary import Meaning, unit_text
 
 _UNCHANGED = 0.005
 """A change below this fraction of the curve's whole range is displayed as unchanged."""

@@ -24,10 +24,9 @@ from tuimon.panels._charts.table import TableLine, line_table
 from tuimon.panels._charts.thresholds import threshold_lines, thresholds_of, with_thresholds
 from tuimon.panels._charts.traces import band_around, scaled, smoothed
 from tuimon.panels._metrics import FEW_POINTS, factor_of
-from tuimon.panels._text import DATE
 from tuimon.store import Curve, Run, Scale
 from tuimon.text import cell_width, clean
-from tuimon.vocabulary import Meaning
+from tuimon.vocabulary import DATE, Meaning
 
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""

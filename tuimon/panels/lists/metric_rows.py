@@ -19,11 +19,10 @@ from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.captions import recent_change, recent_change_row
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import curve_or_none, factor_of
-from tuimon.panels._text import unit_text
 from tuimon.store import Curve, Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
-from tuimon.vocabulary import Meaning
+from tuimon.vocabulary import Meaning, unit_text
 
 _LEAST_NAME = 14
 _WANTED_NAME = 35

@@ -25,7 +25,7 @@ from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import MetricReading, difference, label_of
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of, settings_of
-from tuimon.panels._text import signed, unit_text
+from tuimon.panels._text import signed
 from tuimon.panels.lists.run_metrics import (
     is_name_of_falling,
     is_renamed,
@@ -38,6 +38,7 @@ from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
+from tuimon.vocabulary import unit_text
 
 _ROLES = {
     "running": Role.GOOD,

@@ -33,8 +33,8 @@ from tuimon.model.points import Fact, Item, PointsBuilder, Topic
 from tuimon.registry import discover
 
 __all__ = (
-    "NUMBER", "PROGRESS_BAR", "Family", "Line", "LineReader", "Pair", "Sink", "families", "number", "numbers", "pairs",
-    "parse_timestamp", "printed_dict", "step_lines",
+    "NUMBER", "PROGRESS_BAR", "Family", "Line", "LineReader", "Pair", "Quantity", "Sink", "families", "number",
+    "numbers", "pairs", "parse_timestamp", "printed_dict", "step_lines",
 )  # fmt: skip
 
 _MAX_STEPS_OF_NUMBERED = 16

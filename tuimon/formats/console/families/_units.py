@@ -9,12 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isfinite
 
+from tuimon.vocabulary import BYTES
+
 _MICROSECONDS = {"us": 1, "ms": 1000, "s": 1000**2, "min": 60 * 1000**2, "h": 3600 * 1000**2}
-_BYTES = {
-    "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4,
-    "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4,
-}  # fmt: skip
-_SIZES = (_MICROSECONDS, _BYTES)
+_SIZES = (_MICROSECONDS, BYTES)
 
 
 def spelled(unit: str) -> str:

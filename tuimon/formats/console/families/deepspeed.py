@@ -12,18 +12,21 @@ from __future__ import annotations
 
 import re
 
-from tuimon.formats.console.families import NUMBER, Family, Line, LineReader
+from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Quantity
 
 _PROGRESS = re.compile(r"step=(\d{1,18}), skipped=(\d{1,18}), lr=\[([^\]]{0,4000}+)\]", re.ASCII)
 _SPEED = re.compile(r"epoch=\d{1,9}/micro_step=\d{1,18}/global_step=(\d{1,18}), (?=\w+SamplesPerSec=)", re.ASCII)
-_FIELD = re.compile(rf"(\w{{1,60}})=({NUMBER})(?:GB|MB)?(?=[,\s]|$)", re.IGNORECASE | re.ASCII)
+_FIELD = re.compile(rf"(\w{{1,60}})=({NUMBER})(GB|MB)?(?=[,\s]|$)", re.IGNORECASE | re.ASCII)
 _NUMBER = re.compile(rf"(?:^|(?<=[\s,(])){NUMBER}(?=[\s,)]|$)", re.IGNORECASE | re.ASCII)
 
 
 class DeepSpeedReader(LineReader):
     def read(self, line: Line) -> bool:
         if match := _SPEED.search(line.text, 0, 300):
-            fields = ((name, float(value)) for name, value in _FIELD.findall(line.text, match.end()))
+            fields = (
+                (name, Quantity(float(value), unit) if unit else float(value))
+                for name, value, unit in _FIELD.findall(line.text, match.end())
+            )
             return self.sink.add_row(fields, int(match[1]), line)
         if match := _PROGRESS.search(line.text, 0, 4400):
             rates = [

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tuimon.formats.console.families import NUMBER, Family, Pair, step_lines
+from tuimon.formats.console.families import NUMBER, Family, Pair, Quantity, step_lines
 
 _STEP = re.compile(r"Step (\d{1,18}) \| ", re.ASCII)
 _FIELD = re.compile(
-    rf"\s*+(?:([A-Za-z][^\d|:]{{0,60}}?):?\s++)?({NUMBER})\s?(?:s|ms|%|GiB|GB|tokens/s|samples/s)?\s*+(?:\([^()]*+\)\s*+)?",
+    rf"\s*+(?:([A-Za-z][^\d|:]{{0,60}}?):?\s++)?({NUMBER})\s?(s|ms|%|GiB|GB|tokens/s|samples/s)?\s*+(?:\([^()]*+\)\s*+)?",
     re.IGNORECASE | re.ASCII,
 )
 _OWN = re.compile(r"SUCCESS|Throughput|Mismatch KL|\| {1,4}\d{1,9}\.\d{1,3}s (?:\||$)", re.ASCII)
@@ -34,7 +34,7 @@ def _fields(text: str) -> Iterator[Pair]:
         match = _FIELD.fullmatch(field) if len(field) < 200 else None
         if match:
             label = match[1] or "Time"
-            yield _NAMES.get(label, label), float(match[2])
+            yield _NAMES.get(label, label), Quantity(float(match[2]), match[3]) if match[3] else float(match[2])
 
 
 FAMILY = Family(

@@ -1,0 +1,60 @@
+"""Units of metrics: of memory by their names, of the values as logged, and as text.
+
+named_unit("perf/max_memory_allocated_gb")     "GB"
+named_unit("memory/max_active(GiB)")           "GiB"
+unit_as_logged("s", 0.001)                     "ms"
+unit_text("pct")                               "%"
+
+A value is shown with the unit that its log names, so that the number is the logged one. Frameworks that divide by
+1024**3 and write "gb" are no exception. GiB is the unit of names without a unit, such as those of ROLL, only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+
+BYTES: Mapping[str, int] = {
+    "kB": 1000, "KB": 1000, "MB": 1000**2, "GB": 1000**3, "TB": 1000**4,
+    "KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4,
+}  # fmt: skip
+"""Unit of memory -> bytes."""
+DATE = "date"
+"""Unit of values in seconds since the epoch."""
+_TEXTS = {"1": "", "frac": "", "pct": "%", "count": "", DATE: ""}
+_LOGGED = {("s", 1e-3): "ms", ("s", 60.0): "min", ("frac", 0.01): "pct"}
+"""(unit, factor to it) -> unit of the logged values."""
+_NAMED = re.compile(
+    r"(?P<head>.*)(?:[_\W](?P<any>[kmgt]i?b)|(?<=[a-z])(?P<camel>[KMGT]i?B))[)\]]?(?:[_/](?:mean|avg|max|min|std|p\d+))?",
+    re.IGNORECASE | re.DOTALL,
+)
+_MEMORY = re.compile(
+    r"(?<![a-z])(?:mem|memory|v?ram|rss|vms|uss|pss|hbm|gpu|cuda|cpu|disk|swap|heap|cache|storage|allocated|reserved)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Words of memory. Without one, "mb" is more likely a minibatch, and "gb" the language en_GB."""
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+@lru_cache(maxsize=65536)
+def named_unit(name: str) -> str:
+    """Return the unit of memory at the end of the name of a metric; "" if there is none."""
+    match = _NAMED.fullmatch(name)
+    if match is None or not _MEMORY.search(_CAMEL.sub("_", match["head"])):
+        return ""
+    if match["camel"] and not match["camel"][0].isupper():
+        return ""
+    unit = match["any"] or match["camel"]
+    prefix = "k" if unit.lower() == "kb" else unit[0].upper()
+    return f"{prefix}{'i' if len(unit) == 3 else ''}B"
+
+
+def unit_as_logged(unit: str, scale: float) -> str:
+    """Return the unit of logged values that are in `unit` after a multiplication by `scale`; "1" if it is unknown."""
+    return unit if scale == 1.0 else _LOGGED.get((unit, scale), "1")
+
+
+def unit_text(unit: str) -> str:
+    """Return a unit of the vocabulary as it is written after a number; "" for plain numbers and fractions."""
+    return _TEXTS.get(unit, unit)
