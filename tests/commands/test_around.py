@@ -23,6 +23,7 @@ def log(tmp_path: Path) -> Path:
             "step": step,
             "loss": 9.0 if step == 30 else float("nan") if step == 40 else 1 + step % 2 / 10,
             "lr": 0.5,
+            "rss_gb": 2.5,
         }
         rows.append(row | ({"val/loss": step / 10} if step % 10 == 0 else {}) | ({"late": 1.0} if step > 45 else {}))
     (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -32,7 +33,7 @@ def log(tmp_path: Path) -> Path:
 def test_each_metric_has_its_last_point_at_or_before_the_step(log: Path) -> None:
     (run,) = open_run(log).runs
     entries = {entry.name: entry for entry in around(run, 34)}
-    assert set(entries) == {"loss", "lr", "val/loss"}
+    assert set(entries) == {"loss", "lr", "rss_gb", "val/loss"}
     assert (entries["loss"].step, entries["loss"].before, entries["loss"].value, entries["loss"].after) == (
         34,
         1.1,
@@ -91,6 +92,7 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
     metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
     assert metrics["loss"] == {
         "name": "loss",
+        "unit": "1",
         "step": 40,
         "value": "NaN",
         "before": 1.1,
@@ -102,6 +104,11 @@ def test_at_prints_json_and_text(log: Path, capsys: pytest.CaptureFixture[str]) 
     }
     assert main(["at", str(DATA / "exports"), "--step", "20"]) == 0
     assert capsys.readouterr().out.count("around step 20") == 4
+    assert metrics["rss_gb"]["unit"] == "GB"
+    assert main(["at", str(log), "--step", "40"]) == 0
+    assert ["rss_gb", "40", "2.5", "2.5", "2.5", "GB"] in [
+        line.split() for line in capsys.readouterr().out.splitlines()
+    ]
     assert main(["at", str(log)]) == 2
 
 
@@ -126,7 +133,9 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
     document = json.loads(capsys.readouterr().out)
     metrics = {metric["name"]: metric for metric in document["runs"][0]["metrics"]}
     assert document["steps"] == [38, 41]
-    assert set(metrics) == {"loss", "lr", "val/loss"}
+    assert {name: metric["unit"] for name, metric in metrics.items()} == {
+        "loss": "1", "lr": "1", "val/loss": "1", "rss_gb": "GB"
+    }  # fmt: skip
     loss = metrics["loss"]  # 1.0, 1.1, NaN and 1.1
     assert (loss["first_step"], loss["last_step"], loss["count"], loss["not_finite"]) == (38, 41, 3, 1)
     assert loss["mean"] == pytest.approx(3.2 / 3)
@@ -136,7 +145,7 @@ def test_at_prints_means_over_a_range_of_steps(log: Path, capsys: pytest.Capture
     assert main(["at", str(log), "--steps", "48-"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("steps 48 to 49")
-    assert lines[1].split() == ["metric", "points", "mean", "±", "std", "min", "max"]
+    assert lines[1].split() == ["metric", "points", "mean", "±", "std", "min", "max", "unit"]
     assert ["lr", "2", "0.5", "0", "0.5", "0.5"] in [line.split() for line in lines]
 
 

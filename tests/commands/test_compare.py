@@ -99,6 +99,20 @@ def test_the_whole_text() -> None:
     assert all(len(line) <= 100 for line in lines if not line.startswith("level:"))
 
 
+def test_units_of_metrics(tmp_path: Path) -> None:
+    for name, unit in (("a", "GB"), ("b", "MB")):
+        lines = (f"step {step} loss: 0.5, step_time: 160ms, gpu_mem: 2.5{unit}\n" for step in range(1, 30))
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.log").write_text("".join(lines))
+    compared = compare(open_run(tmp_path / "a", tmp_path / "b").runs)
+    metrics = {m["name"]: m for m in json.loads(as_json(compared, LONG_AFTER))["metrics"]}
+    assert (metrics["step_time"]["unit"], metrics["gpu_mem"]["unit"]) == ("ms", None)
+    assert [run["unit"] for run in metrics["gpu_mem"]["runs"]] == ["GB", "MB"]
+    lines = list(as_text(compared, LONG_AFTER))
+    assert any(line.startswith("step_time  (step time, in ms, lower is better)") for line in lines)
+    assert ["gpu_mem", "2.500", "GB", "2.500", "MB"] in [line.split() for line in lines]
+
+
 def test_only_the_settings_that_differ() -> None:
     assert set(rows_of(text_of(*RUNS), "Configuration that differs")) == {
         *("model_path", "num_epochs", "learning_rate", "num_generations", "temperature", "kl_coef", "beta"),
@@ -156,6 +170,7 @@ def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
     assert {by_run["good"]["rank"], by_run["close"]["rank"]} == {1, 2}
     assert by_run["close"]["tied"] or by_run["good"]["tied"]  # 0.0001 apart, noise of 0.01
     assert reward["common_step"] == 99
+    assert (reward["unit"], by_run["poor"]["unit"]) == ("1", "1")
     assert reward["common_seconds"] == 198.0
     for name in names:
         ours = by_run[name]

@@ -19,6 +19,8 @@ from conftest import DATA
 from support.pages import HOSTILE, NOW, pages, write_hostile
 
 from tuimon.commands import main
+from tuimon.exports.comparison import compare
+from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Role
@@ -32,7 +34,7 @@ TAGS = (
 ATTRIBUTES = (
     "lang charset http-equiv content name id class href scope role aria-label aria-hidden tabindex viewBox "
     "preserveAspectRatio d x y x1 x2 y1 y2 width height text-anchor "
-    "data-columns data-x data-y data-label"
+    "data-columns data-x data-y data-unit data-label"
 )
 
 
@@ -177,6 +179,24 @@ def test_a_run_of_a_thousand_metrics_is_below_five_megabytes(tmp_path: Path) -> 
     html = report(open_run(tmp_path), NOW)
     assert len(html.encode()) < 5_000_000
     assert all(name in html for name in names)
+
+
+def test_values_have_their_unit(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        rows = [{"step": step, "loss": 1 / step, "mem/allocated_gb": 2.5} for step in range(1, 20)]
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    runs = open_run(tmp_path / "a", tmp_path / "b")
+    whole, compared = report(runs, NOW), comparison(compare(runs.runs), NOW)
+    for page in (whole, compared):
+        parse(page)
+        assert page.count('data-unit="GB"') == page.count("data-unit=") > 0
+        assert re.search(r'aria-label="mem/allocated_gb: chart, [^"]* values from [\d.]+ to [\d.]+ GB', page)
+    assert "<td>GB</td>" in whole
+    assert "2.500 GB" in whole
+    assert "(GB)" not in whole, "the headline has the unit"
+    assert 'mem/allocated_gb <span class="muted">(GB)</span>' in compared
+    assert '<td class="n">2.500 GB</td>' in compared
 
 
 # ---------------------------------------------------------------------- what is drawn

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import MAD_TO_DEVIATION, median, quantiles
 from tuimon.draw.numbers import format_exact
 from tuimon.exports import texts
 from tuimon.exports._shared import dumps
+from tuimon.exports.metrics import unit_columns
 from tuimon.exports.table import Column, no_room, table
 from tuimon.model.points import Floats
 from tuimon.panels import by_relevance
@@ -113,19 +115,20 @@ def as_text(
     entries = [entry for entry in around(run, step) if entry.unusual or not unusual]
     yield f"{clean(run.name)}  around step {step}"
     if entries:
-        yield from _table(entries, width)
+        yield from _table(run, entries, width)
     else:
         yield "  nothing unusual" if unusual and run.metrics else "  no metric has a point at or before this step"
     if (found := texts.of_run(run, step, samples)) is not None:
         yield from texts.as_lines(found, width)
 
 
-def _table(entries: list[Around], width: int | None) -> Iterator[str]:
+def _table(run: Run, entries: list[Around], width: int | None) -> Iterator[str]:
     columns = [
         Column("step", [str(entry.step) for entry in entries]),
         Column("before", [_value_text(entry.before) for entry in entries], need=2),
         Column("value", [_value_text(entry.value) for entry in entries]),
         Column("after", [_value_text(entry.after) for entry in entries], need=4),
+        *unit_columns(run, [entry.name for entry in entries]),
         Column("unusual", [_remark(entry) for entry in entries], need=3, left=True),
     ]
     left_out: list[str] = []
@@ -152,12 +155,13 @@ def _remark(entry: Around) -> str:
 def as_json(runs: tuple[Run, ...], step: int, samples: Sequence[str] = ()) -> str:
     """Return {"schema": 1, "step": …, "runs": [{"name", "path", "metrics": […], "texts": {…}}]}.
 
-    Each metric has the fields of Around and "unusual". Numbers are written as in summary_json.
+    Each metric has the fields of Around, "unit" and "unusual". Numbers are written as in summary_json.
     """
     documents: list[dict[str, Any]] = []
     for run in runs:
         metrics = [
             structs.asdict(entry)
+            | {"unit": meaning_of(run, entry.name).logged_unit}
             | {"deviations": None if math.isnan(entry.deviations) else entry.deviations, "unusual": entry.unusual}
             for entry in around(run, step)
         ]

@@ -11,7 +11,7 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.setting_effects import effects_title
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_value
-from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows
+from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import label_of
 from tuimon.text import clean, shown_path
@@ -74,7 +74,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield from wrapped(_LEGEND, width)
     if rest := [metric for metric in comparison.metrics if metric not in in_full]:
         yield ""
-        cells = [[format_value(e.summary.last) if e else "" for e in metric.entries] for metric in rest]
+        cells = [last_values(metric) for metric in rest]
         yield from _by_run("Last values", [clean(metric.name) for metric in rest], cells, names, width)
     if checkpoints := checkpoint_rows(comparison, _CELL):
         yield ""
@@ -150,6 +150,8 @@ def _metric(
     if metric.better and not metric.compared.in_steps:
         better += "; not ranked: its steps are not those of the run"
     label = label_of(metric.meaning)
+    if metric.unit and metric.unit.lower() != label.lower():
+        better = f", in {metric.unit}{better}"
     yield f"{clean(metric.name)}" + (f"  ({label}{better})" if label and label != metric.name else better)
     yield from table("run", [name for name, _ in pairs], columns, width, left_out=left_out)
 

@@ -76,6 +76,7 @@ def _metric(metric: MetricComparison) -> dict[str, Any]:
         "name": metric.name,
         "concept": metric.meaning.concept,
         "split": metric.meaning.split,
+        "unit": metric.logged_unit,
         "better": metric.better or None,
         "common_step": metric.common_step,
         "common_seconds": known(metric.common_seconds),
@@ -87,6 +88,7 @@ def _entry(entry: Entry, metric: MetricComparison) -> dict[str, Any]:
     summary, top = entry.summary, entry.summary.best
     return {
         "name": summary.name,
+        "unit": summary.meaning.logged_unit,
         "points": len(summary.curve),
         "last": summary.last,
         "last_step": summary.last_step,

@@ -22,7 +22,7 @@ from tuimon.exports.metrics import BETTER, MetricSummary, summarise
 from tuimon.panels import comparable_facts, headlines_first
 from tuimon.store import Curve, Run
 from tuimon.text import clean
-from tuimon.vocabulary import Meaning
+from tuimon.vocabulary import Meaning, unit_text
 
 
 class Entry(Struct, frozen=True):
@@ -78,6 +78,17 @@ class MetricComparison(Struct, frozen=True):
     def better(self) -> str:
         """The better direction: "higher", "lower" or "" (no direction)."""
         return BETTER.get(self.meaning.direction, "")
+
+    @property
+    def logged_unit(self) -> str | None:
+        """Unit of the logged values, as Meaning.logged_unit; None if the runs log several units."""
+        units = {entry.summary.meaning.logged_unit for entry in self.entries if entry is not None}
+        return units.pop() if len(units) == 1 else None
+
+    @property
+    def unit(self) -> str:
+        """Unit of the logged values, as text; "" for plain numbers, or if the runs log several units."""
+        return clean(unit_text(self.logged_unit or ""))
 
     @property
     def shared(self) -> int:
@@ -206,6 +217,11 @@ def _ranks(levels: Sequence[Level | None], better: str | None) -> list[tuple[int
             rank += 1
             ranks[i] = (rank, joint_rank, len(group) > 1)
     return ranks
+
+
+def last_values(metric: MetricComparison) -> list[str]:
+    """Return the last value of each run with its unit; "" for a run without the metric."""
+    return [format_value(e.summary.last, e.summary.unit) if e is not None else "" for e in metric.entries]
 
 
 def _common_seconds(curves: Sequence[Curve]) -> float:

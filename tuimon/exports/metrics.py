@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from msgspec import Struct
 
@@ -9,6 +11,7 @@ from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
+from tuimon.exports.table import Column
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
 from tuimon.text import clean
@@ -16,6 +19,17 @@ from tuimon.vocabulary import Meaning, unit_text
 
 BETTER = {"up": "higher", "down": "lower"}
 """Meaning.direction -> which values are better."""
+
+
+def logged_unit_text(meaning: Meaning) -> str:
+    """Return the unit of logged values as text, cleaned; "" for plain numbers, or if it is unknown."""
+    return clean(unit_text(meaning.logged_unit))
+
+
+def unit_columns(run: Run, names: Iterable[str]) -> list[Column]:
+    """Return the column of the units of the logged values of metrics; [] if no unit is known."""
+    units = [logged_unit_text(meaning_of(run, name)) for name in names]
+    return [Column("unit", units, need=1, left=True)] if any(units) else []
 
 
 class MetricSummary(Struct, frozen=True):
@@ -45,7 +59,7 @@ class MetricSummary(Struct, frozen=True):
     @property
     def unit(self) -> str:
         """Unit of the logged values, as text; "" for plain numbers, or if it is unknown."""
-        return clean(unit_text(self.meaning.logged_unit))
+        return logged_unit_text(self.meaning)
 
     @property
     def last(self) -> float:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import Statistics, statistics
 from tuimon.draw.numbers import format_exact
 from tuimon.exports._shared import dumps, known
+from tuimon.exports.metrics import unit_columns
 from tuimon.exports.table import Column, no_room, table
 from tuimon.panels import by_relevance
 from tuimon.store import Run
@@ -53,6 +55,7 @@ def as_text(run: Run, entries: Sequence[OverSteps], width: int | None = None) ->
         Column("± std", [_deviation(entry.values) for entry in entries], need=2),
         Column("min", [format_exact(entry.values.min) for entry in entries], need=4),
         Column("max", [format_exact(entry.values.max) for entry in entries], need=4),
+        *unit_columns(run, [entry.name for entry in entries]),
     ]
     if left_out:
         columns.append(Column("not finite", [str(entry.values.left_out or "") for entry in entries], need=1))
@@ -68,15 +71,17 @@ def _deviation(values: Statistics) -> str:
 def as_json(runs: Sequence[tuple[Run, Sequence[OverSteps]]], first: int, last: int) -> str:
     """Return {"schema": 1, "steps": [first, last], "runs": [{"name", "path", "metrics": […]}]}."""
     documents: list[dict[str, Any]] = [
-        {"name": run.name, "path": run.path, "metrics": [_fields(entry) for entry in entries]} for run, entries in runs
+        {"name": run.name, "path": run.path, "metrics": [_fields(run, entry) for entry in entries]}
+        for run, entries in runs
     ]
     return dumps({"schema": SCHEMA, "steps": [first, last], "runs": documents})
 
 
-def _fields(entry: OverSteps) -> dict[str, Any]:
+def _fields(run: Run, entry: OverSteps) -> dict[str, Any]:
     values = entry.values
     return {
         "name": entry.name,
+        "unit": meaning_of(run, entry.name).logged_unit,
         "first_step": entry.first,
         "last_step": entry.last,
         "count": values.count,

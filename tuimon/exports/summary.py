@@ -122,7 +122,7 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
             (summary.meaning for summary in by_run.values() if summary.best), next(iter(by_run.values())).meaning
         )
         head = heading_of((run, by_run[run.id].name) for run in runs if run.id in by_run)
-        last = [format_value(by_run[run.id].last) if run.id in by_run else "" for run in runs]
+        last = [format_value(by_run[run.id].last, by_run[run.id].unit) if run.id in by_run else "" for run in runs]
         yield Column(head, last, need=index and 10 + 2 * index)
         if meaning.direction in BETTER:
             tops = [summary.best if (summary := by_run.get(run.id)) else None for run in runs]

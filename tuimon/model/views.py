@@ -148,6 +148,8 @@ class ChartView(Struct, frozen=True, eq=False):
     """x of the first and last point, which may lie outside the limits; None without points."""
     table: Rows = ()
     """Rows below the chart, shown if there is room."""
+    unit: str = ""
+    """Unit of all values along y, as text; "" for plain numbers, or if the lines have several units."""
 
 
 class Bar(Struct, frozen=True):

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.setting_effects import effects_title
 from tuimon.analysis.words import setting_text
-from tuimon.draw.numbers import format_value
-from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows
+from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.html import page
 from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size
 from tuimon.model.views import SERIES_ROLES, Symbols
@@ -51,7 +50,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         same=len(comparison.same),
         charts=[_chart(comparison, metric, names, i == 0) for i, metric in enumerate(shared[:_MAX_CHARTS])],
         ranked=[(metric, metric.ranked(names)) for metric in shared if metric.better],
-        last=[(clean(m.name), [format_value(e.summary.last) if e else "" for e in m.entries]) for m in metrics],
+        last=[(clean(m.name), last_values(m)) for m in metrics],
         checkpoints=checkpoint_rows(comparison, _LONGEST),
     )
 

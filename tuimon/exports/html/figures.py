@@ -32,6 +32,10 @@ class ChartFigure(Struct, frozen=True):
 
     title: str
     headline: Row
+    unit: str
+    """Unit of the values; "" for plain numbers."""
+    unit_in_title: bool
+    """Whether the headline does not contain the unit, so that it has to follow the title."""
     plot: Plot
     x_label: str
     note: str
@@ -69,8 +73,10 @@ def chart_figure(view: ChartView, first: bool = False) -> ChartFigure:
     names = ", ".join(clean(line.label) for line in view.lines if line.label)
     x_low, x_high, y_low, y_high = (_spoken(v, axis) for axis in (view.x, view.y) for v in (axis.low, axis.high))
     spoken = f"{title}: chart, {names or 'one curve'}, {x_label or 'x'} from {x_low} to {x_high}"
-    spoken += f", values from {y_low} to {y_high}" + (f"; last {headline}" if headline else "")
-    return ChartFigure(title, view.headline, plot_of(view), x_label, clean(view.note), spoken, first)
+    unit = clean(view.unit)
+    spoken += f", values from {y_low} to {y_high} {unit}".rstrip() + (f"; last {headline}" if headline else "")
+    in_title = bool(unit) and not any(clean(text).endswith(f" {unit}") for text, _ in view.headline)
+    return ChartFigure(title, view.headline, unit, in_title, plot_of(view), x_label, clean(view.note), spoken, first)
 
 
 def _spoken(value: float, axis: Axis) -> str:

@@ -26,7 +26,7 @@ from tuimon.panels._charts.traces import band_around, scaled, smoothed
 from tuimon.panels._metrics import FEW_POINTS, factor_of
 from tuimon.store import Curve, Run, Scale
 from tuimon.text import cell_width, clean
-from tuimon.vocabulary import DATE, Meaning
+from tuimon.vocabulary import DATE, Meaning, unit_text
 
 _COLUMNS_PER_DOT = 6
 """Minimum distance of dots, in columns of the canvas, on average."""
@@ -129,6 +129,7 @@ def chart_of(
     )
     title = title_of(title, panel, options, symbols)
     legend, headline = _texts(title, drawn, labels, size, symbols, options)
+    units = {unit_text(series.meaning.unit) for series in drawn}
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     return ChartView(
         title,
@@ -142,6 +143,7 @@ def chart_of(
         cursor=cursor_x(run, axis, leading.curve, options),
         extent=(first, last),
         table=table,
+        unit=units.pop() if len(units) == 1 else "",
     )
 
 

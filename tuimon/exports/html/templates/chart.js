@@ -37,6 +37,7 @@
       Object.assign(this, { svg, plot: svg.querySelector("svg"), frame: svg.querySelector(".frame"), parts: [] });
       const [x, y] = [svg.dataset.x.split(" "), svg.dataset.y.split(" ")];
       this.log = y[2] === "log";
+      this.unit = svg.dataset.unit ? ` ${svg.dataset.unit}` : "";
       this.x = { low: Number(x[0]), size: x[1] - x[0], last: Math.floor(x[1]), steps: x[2] === "step" };
       this.y = y.slice(0, 2).map((limit) => (this.log ? Math.log10(limit) : Number(limit)));
       [this.width, this.height] = ["width", "height"].map((side) => Number(this.frame.getAttribute(side)));
@@ -93,7 +94,7 @@
         const look = path.getAttribute("class"), area = look.includes("fill-"), line = make(box, "p");
         const sample = make(line, "svg", { viewBox: "0 0 28 8", "aria-hidden": "true" });
         make(sample, "path", { class: look, d: area ? "M1 0h26v8h-26z" : "M1 4h26" });
-        line.append(`${path.dataset.label ?? ""} ${this.value(columns.get(near), area)}, ${this.where(near)}`);
+        line.append(`${path.dataset.label ?? ""} ${this.value(columns.get(near), area)}${this.unit}, ${this.where(near)}`);
       }
     }
     zoom(low = 0, size = this.columns) {
