@@ -14,6 +14,7 @@ from support.json_points import feed, rows, series
 
 from tuimon.formats.console.families import number, printed_dict
 from tuimon.formats.console.text import ConsoleDecoder
+from tuimon.model.points import Fact, Topic
 
 DATA = Path(__file__).parent.parent / "data" / "console"
 LOGS = sorted(path for path in DATA.rglob("*") if path.suffix in (".log", ".out"))
@@ -127,6 +128,8 @@ def test_torchtitan() -> None:
         "[titan] 2026-08-21 21:30:01,123 - root - INFO - \x1b[31mstep:  1  \x1b[32mloss:  8.00000  \x1b[38;2;180;60;0m"
         "grad_norm:  0.5000  \x1b[38;2;54;234;195mmemory: 30.12GiB(38.02%)  \x1b[34mtps: 7,012  mfu: 40.95%\x1b[39m\n"
         "[titan] 2026-08-21 21:31:01,123 - root - INFO - validate step:  1  loss:  7.5000\n"
+        "[titan] 2026-08-21 21:32:01,123 - root - INFO - step:\x1b[0m  2  step_time: 1.234s  "
+        "data_loading: 0.012 s (1.0%)  \x1b[36mtime_metrics/end_to_end(s): \x1b[1m1.25\x1b[0m  A-b@k: -1e-3  lag: nan\n"
     )
     items = feed(ConsoleDecoder(), text.encode())
     assert series(items) == {
@@ -137,6 +140,18 @@ def test_torchtitan() -> None:
         "tps": points((1, 7012)),
         "mfu": points((1, 40.95)),
         "validation_metrics/loss": points((1, 7.5)),
+        "step_time": points((2, 1.234)),
+        "data_loading": points((2, 0.012)),
+        "data_loading(%)": points((2, 1)),
+        "time_metrics/end_to_end(s)": points((2, 1.25)),
+        "A-b@k": points((2, -0.001)),
+        "lag": points((2, math.nan)),
+    }
+    units = [item.value for item in items if isinstance(item, Fact) and item.topic == Topic.UNITS]
+    assert {name: printed["unit"] for fact in units for name, printed in fact.items()} == {
+        "mfu": "%",
+        "step_time": "s",
+        "data_loading": "s",
     }
     assert float(rows(items)[0][3]) == datetime(2026, 8, 21, 21, 30, 1, 123000).timestamp()
 
