@@ -421,3 +421,12 @@ def test_a_y_axis_has_two_ticks_whose_labels_keep_their_first_digits(limits: tup
         assert all(0 < float(label) <= limits[1] - limits[0] for label in labels[1:])
     else:
         assert all(limits[0] - margin <= float(label) <= limits[1] + margin for label in labels)
+
+
+def test_the_glyph_of_a_line_behind_never_covers_a_curve_on_top() -> None:
+    flat = envelope([0.5] * 64)
+    behind = Line("", Role.DIM_0, flat, behind=True, glyph="b")
+    shown = draw.render(chart(behind, Line("", RED, flat)), Size(40, 10), Symbols.BRAILLE)
+    assert not [text for row in shown[1:] for text, role in row if role is Role.DIM_0]
+    below = Line("", Role.DIM_0, envelope([0.1] * 64), behind=True, glyph="b")
+    assert "b" in picture(chart(below, Line("", RED, flat)), 40, 10)

@@ -12,7 +12,7 @@ from support.made_run import START, run_of
 from tuimon.draw import render
 from tuimon.draw.frames import GUTTER
 from tuimon.draw.window import Window
-from tuimon.model.views import Axis, ChartView, Size, Symbols
+from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Size, Symbols
 from tuimon.panels import DEFAULTS, ChartOptions, TogetherPanel
 from tuimon.store import Run
 
@@ -63,11 +63,13 @@ def test_the_range_is_that_of_the_values_and_their_average(scale: str) -> None:
     options = ChartOptions(window=Window(40.0, 60.0), smoothing=0.9, y_scale=scale)
     view = chart(two(lambda step: math.exp(-step / 10)), "kl", "train/entropy", options=options)
     values, average = (line for line in view.lines if line.metric == "kl")
+    roles = dict(zip(SERIES_ROLES, DIM_ROLES, strict=True))
+    assert (values.behind, values.role) == (True, roles[average.role])
     assert np.nanmin(values.envelope.low) == pytest.approx(0.0)
     assert np.nanmax(values.envelope.high) < np.nanmax(average.envelope.high) == pytest.approx(1.0), "it lags behind"
     assert average.label.startswith("kl 0.00248 to ")
     assert float(average.label.rpartition(" ")[2]) > 0.1353, "the range of the values"
-    assert "raw values grey" in view.note
+    assert "raw values dim" in view.note
 
 
 def test_values_and_their_average_have_the_marker_of_their_metric() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from rich.color_triplet import ColorTriplet
 
 from tuimon import config
 from tuimon.errors import UsageError
-from tuimon.model.views import HEAT_ROLES, SERIES_ROLES, Role
+from tuimon.model.views import DIM_ROLES, HEAT_ROLES, SERIES_ROLES, Role
 from tuimon.tui import themes
 from tuimon.tui.box import segments
 
@@ -95,9 +96,34 @@ def test_text_and_curves_have_enough_contrast(theme: str, colours: int) -> None:
         str(role): round(ratio, 2)
         for role in Role
         if role is not Role.FAINT
+        and role not in DIM_ROLES
         and (ratio := least_contrast(theme, role, colours)) < (curve if role in SERIES_ROLES else text)
     }
     assert not low
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "contrast", "contrast-light"])
+def test_raw_values_are_seen_and_are_fainter_than_their_curve(theme: str) -> None:
+    """Both in the colour of the curve: of all curves, its own is the nearest in hue."""
+    hues = {}
+    for role in (*SERIES_ROLES, *DIM_ROLES):
+        color = themes.style(theme, role).color
+        assert color is not None
+        _, a, b = lab(color.get_truecolor(), "usual")
+        hues[role] = a, b
+    for dim, curve in zip(DIM_ROLES, SERIES_ROLES, strict=True):
+        raw, smooth = least_contrast(theme, dim, 1 << 24), least_contrast(theme, curve, 1 << 24)
+        assert raw >= (3.0 if theme.startswith("contrast") else 2.0)
+        assert smooth >= 1.4 * raw, dim
+        assert least_contrast(theme, dim, 256) > 1.5
+        assert np.dot(hues[dim], hues[curve]) > 0.8 * math.hypot(*hues[dim]) * math.hypot(*hues[curve]), dim
+
+
+@pytest.mark.parametrize("theme", ["ansi", "ansi-dark", "ansi-light"])
+def test_raw_values_have_the_dim_colour_of_their_curve_in_the_colours_of_the_terminal(theme: str) -> None:
+    for dim, curve in zip(DIM_ROLES, SERIES_ROLES, strict=True):
+        raw = themes.style(theme, dim)
+        assert (raw.dim, raw.color) == (True, themes.style(theme, curve).color)
 
 
 @pytest.mark.parametrize("vision", VISION)
@@ -148,6 +174,9 @@ def test_theme_of_the_user_extends_another(tmp_path: Path) -> None:
     assert loaded.theme == "mine"
     themes.define(loaded.themes, "config.toml")
     assert themes.style("mine", Role.SERIES_0) == themes.Style.parse("bold #0000ff")
+    dims = [themes.style("mine", role).color for role in DIM_ROLES]
+    assert dims[1:] == [themes.style("light", role).color for role in DIM_ROLES[1:]]
+    assert dims[0] not in (themes.style("light", Role.DIM_0).color, themes.style("mine", Role.SERIES_0).color)
     assert themes.style("mine", Role.TEXT) == themes.style("light", Role.TEXT)
     assert themes.names()[-1] == "mine"
 

@@ -174,7 +174,7 @@ def _canvas(view: ChartView, cells: int, rows: int, symbols: Symbols) -> tuple[C
         if view.lines[index].markers:
             _draw_points(canvas, view.lines[index], index, view, symbols)
         elif view.lines[index].glyph:
-            _draw_glyphs(canvas, index, view, symbols)
+            _draw_glyphs(canvas, index, view, symbols, layers.get(False) if view.lines[index].behind else None)
         if np.count_nonzero(beyond):
             canvas.draw_outside(beyond.reshape(cells, shape.columns), index, symbols)
     for index, line in enumerate(view.lines):
@@ -221,8 +221,12 @@ def _draw_points(canvas: Canvas, line: Line, index: int, view: ChartView, symbol
     canvas.owner[cell] = index
 
 
-def _draw_glyphs(canvas: Canvas, index: int, view: ChartView, symbols: Symbols) -> None:
-    """Draw the glyph of a line at its end and at a few places before, which differ between lines."""
+def _draw_glyphs(
+    canvas: Canvas, index: int, view: ChartView, symbols: Symbols, above: npt.NDArray[np.uint8] | None = None
+) -> None:
+    """Draw the glyph of a line at its end and at a few places before, which differ between lines.
+
+    above: dots of the lines on top, which are not covered."""
     shape, line = glyphs(symbols), view.lines[index]
     rows, cells = canvas.codes.shape
     x, y = points(line.envelope, view.y, cells * shape.columns, rows * shape.rows)
@@ -232,5 +236,9 @@ def _draw_glyphs(canvas: Canvas, index: int, view: ChartView, symbols: Symbols) 
     wanted = (np.arange(_GLYPHS_PER_LINE) + offset) * (cells * shape.columns / _GLYPHS_PER_LINE)
     wanted = wanted[(wanted >= x[0]) & (wanted <= x[-1])]
     chosen = np.append(np.minimum(np.searchsorted(x, wanted), len(x) - 1), len(x) - 1)
-    canvas.codes[y[chosen] // shape.rows, x[chosen] // shape.columns] = ord(line.glyph)
-    canvas.owner[y[chosen] // shape.rows, x[chosen] // shape.columns] = index
+    row, cell = y[chosen] // shape.rows, x[chosen] // shape.columns
+    if above is not None:
+        free = above[row, cell] == 0
+        row, cell = row[free], cell[free]
+    canvas.codes[row, cell] = ord(line.glyph)
+    canvas.owner[row, cell] = index

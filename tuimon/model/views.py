@@ -35,6 +35,14 @@ class Role(StrEnum):
     SERIES_5 = "series-5"
     SERIES_6 = "series-6"
     SERIES_7 = "series-7"
+    DIM_0 = "dim-0"
+    DIM_1 = "dim-1"
+    DIM_2 = "dim-2"
+    DIM_3 = "dim-3"
+    DIM_4 = "dim-4"
+    DIM_5 = "dim-5"
+    DIM_6 = "dim-6"
+    DIM_7 = "dim-7"
     FAINT = "faint"
     HEAT_0 = "heat-0"
     HEAT_1 = "heat-1"
@@ -45,6 +53,8 @@ class Role(StrEnum):
 
 
 SERIES_ROLES = tuple(Role(f"series-{i}") for i in range(8))
+DIM_ROLES = tuple(Role(f"dim-{i}") for i in range(8))
+"""Roles of the raw values behind the smoothed curve of a series."""
 HEAT_ROLES = tuple(Role(f"heat-{i}") for i in range(6))
 
 Span: TypeAlias = tuple[str, Role]

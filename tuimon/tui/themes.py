@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from rich.color import blend_rgb
+from rich.color_triplet import ColorTriplet
 from rich.errors import StyleSyntaxError
 from rich.style import Style
 from rich.terminal_theme import SVG_EXPORT_THEME
 
 from tuimon.errors import UsageError
-from tuimon.model.views import Role
+from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Role
 
 _STYLES: dict[str, dict[Role, str]] = {
     "dark": {
@@ -184,6 +186,33 @@ LIGHT = ("light", "contrast-light", "ansi-light")
 """Themes for a light background."""
 
 
+def _dim(curve: str, theme: str) -> str:
+    """Return the style of the raw values behind a curve of this style: its colour mixed with the background until the
+    contrast is 2, or 3 in themes of high contrast; the attribute "dim" for colours of the terminal."""
+    color = Style.parse(curve).color
+    if color is None or color.triplet is None:
+        return f"dim {curve}"
+    paper = ColorTriplet(255, 255, 255) if theme in LIGHT else ColorTriplet(30, 30, 30)
+    wanted = 3.0 if theme.startswith("contrast") else 2.0
+    mixed = (blend_rgb(paper, color.triplet, percent / 100) for percent in range(100))
+    return next((mix.hex for mix in mixed if _contrast(mix, paper) >= wanted), color.triplet.hex)
+
+
+def _contrast(first: ColorTriplet, second: ColorTriplet) -> float:
+    """Return the contrast ratio of WCAG 2."""
+    low, high = sorted(map(_luminance, (first, second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(color: ColorTriplet) -> float:
+    linear = (v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in color.normalized)
+    return sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+
+
+for _theme, _styles in _STYLES.items():
+    _styles |= {dim: _dim(_styles[curve], _theme) for dim, curve in zip(DIM_ROLES, SERIES_ROLES, strict=True)}
+
+
 def names() -> tuple[str, ...]:
     """Return the names of the themes, including those of the user."""
     return tuple(_STYLES)
@@ -199,6 +228,7 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
         if base not in _STYLES:
             raise UsageError(f"{where}: themes.{name}: unknown base {base!r}", f"The themes are: {', '.join(_STYLES)}.")
         styles = dict(_STYLES[base])
+        dims = {dim: curve for dim, curve in zip(DIM_ROLES, SERIES_ROLES, strict=True) if curve in given}
         for role, text in given.items():
             if role == "base":
                 continue
@@ -212,6 +242,7 @@ def define(themes: Mapping[str, Mapping[str, str]], where: str) -> None:
                 raise UsageError(
                     f"{where}: themes.{name}: unknown role {role!r}", f"The roles are: {', '.join(Role)}."
                 ) from error
+        styles |= {dim: _dim(styles[curve], base) for dim, curve in dims.items() if dim not in given}
         _STYLES[name] = styles
     style.cache_clear()
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tuimon.analysis.aligned_steps import counts_alike
 from tuimon.draw.chart import plot_columns
 from tuimon.draw.limits import x_limits
-from tuimon.model.views import SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
+from tuimon.model.views import DIM_ROLES, SERIES_ROLES, Axis, ChartView, Envelope, Line, Role, Row, Size, Symbols
 from tuimon.panels._charts.axes import X_KINDS, cursor_x, end_of_data, x_label, y_axis
 from tuimon.panels._charts.captions import (
     cursor_headline,
@@ -96,7 +96,8 @@ def chart_of(
             background.append(Line("", Role.FAINT, envelope, behind=True, metric=series.metric))
         if options.weight:
             glyph = markers[index : index + 1]
-            raw = Line("", Role.FAINT, envelopes[index], behind=True, metric=series.metric, glyph=glyph)
+            role = DIM_ROLES[index % len(DIM_ROLES)] if len(drawn) > 1 else Role.FAINT
+            raw = Line("", role, envelopes[index], behind=True, metric=series.metric, glyph=glyph)
             background.append(raw)
             fronts[index], block = smoothed(series.curve, options.weight, low, high, columns, axis, series.factor)
     defaults = labels_of([(series.metric, series.meaning) for series in drawn])

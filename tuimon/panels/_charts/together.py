@@ -79,7 +79,7 @@ def _normalised(view: ChartView, options: ChartOptions) -> ChartView:
     words = "each from its lowest to its highest value"
     words += " without outliers" if options.y_range == "robust" else ""
     words += f" on its own {scale} scale" if scale != "linear" else ""
-    words += ", raw values grey" if options.weight else ""
+    words += ", raw values dim" if options.weight else ""
     note = ", ".join(filter(None, [words, view.note]))
     return replace(view, lines=lines, y=Axis(0.0, 1.0, kind="extent"), note=note, headline=())
 
