@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.made_run import START, feed, store_of
 
 from tuimon.analysis.aligned_steps import aligned, counts_alike
 from tuimon.detectors import Checker
+from tuimon.exports import around, compare, over_steps
+from tuimon.exports.comparison import compare as compared
+from tuimon.exports.html import comparison as comparison_page
+from tuimon.exports.html import report
 from tuimon.exports.summary import as_text
 from tuimon.model.events import Columns, MetricsFound, StreamFound
 from tuimon.model.views import ChartView, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import ChartOptions, axis_word, header_panel, metric_panel
+from tuimon.panels.lists.comparison import comparison_table
 from tuimon.store import Run, Store
 
 UPDATES = 4
@@ -113,6 +121,54 @@ def test_a_table_of_epochs_is_counted_in_epochs(tmp_path: Path) -> None:
     summary = "\n".join(as_text(snapshot, START))
     assert "epoch       39" in summary
     assert "the last at epoch 39" in summary
+
+
+def _losses(epoch: int) -> tuple[float, float]:
+    return 2 / (epoch + 1), 0.4 + (epoch - 12) ** 2 / 500
+
+
+HISTORY = json.dumps({name: [_losses(e)[i] for e in range(40)] for i, name in enumerate(("loss", "val_loss"))})
+XGBOOST = "".join("[{}]\ttrain-loss:{}\tvalid-loss:{}\n".format(e, *_losses(e)) for e in range(40))
+LIGHTGBM = "".join("[{}]\ttrain's loss: {}\tvalid's loss: {}\n".format(e, *_losses(e)) for e in range(40))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "word"),
+    [("history.json", HISTORY, "epoch"), ("train.log", XGBOOST, "round"), ("train.log", LIGHTGBM, "iteration")],
+)
+def test_every_text_names_what_the_log_counts(tmp_path: Path, name: str, text: str, word: str) -> None:
+    for run in ("a", "b"):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / name).write_text(text.replace("0.9", "0.8") if run == "a" else text)
+    snapshot = open_run(tmp_path)
+    run = snapshot.runs[0]
+    header = header_panel().view(run, Size(100, 2), START, Symbols.BRAILLE)
+    alerts = Checker().check(run)
+    single, comparison = replace(snapshot, runs=(run,)), compared(snapshot.runs)
+    texts = {
+        "header": "".join(part for part, _ in header.rows[1]),  # type: ignore[union-attr]
+        "alerts": " ".join(f"{alert.message} {alert.hint}" for alert in alerts),
+        "summary": "\n".join(as_text(single, START)),
+        "runs": "\n".join(as_text(snapshot, START)),
+        "compare": "\n".join(compare.as_text(comparison, START)),
+        "list": "\n".join(
+            "".join(part for part, _ in row) for row in comparison_table(snapshot.runs, START, Symbols.BRAILLE)
+        ),
+        "at": "\n".join(around.as_text(run, 7)),
+        "over": "\n".join(over_steps.as_text(run, over_steps.over_steps(run, 7, 9))),
+        "report": _words_of(report.as_html(single, START)),
+        "comparison": _words_of(comparison_page.as_html(comparison, START)),
+        "axis": axis_word(run, "step"),
+    }
+    for where, shown in texts.items():
+        assert word in shown, where
+        assert not re.search(r"\bsteps?\b(?! time)", shown), (where, shown)
+    assert f"since {word} 12" in texts["alerts"]
+
+
+def _words_of(page: str) -> str:
+    """Return the text of a page without its styles and marks."""
+    return re.sub(r"<style.*?</style>|<script.*?</script>|<[^>]*>", " ", page, flags=re.DOTALL)
 
 
 def test_the_name_of_a_metric_stays_where_steps_are_epochs(tmp_path: Path) -> None:

@@ -10,13 +10,15 @@ import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.json_points import dump, feed, series
+from support.json_points import dump, facts, feed, series
 
 from tuimon.errors import FormatError, Unfinished
 from tuimon.formats import recognise
 from tuimon.formats.json import lines, trainer_state, training_log
 from tuimon.formats.json import rows as json_rows
+from tuimon.formats.json._document import RowsDocument
 from tuimon.formats.json._salvage import whole_part
+from tuimon.formats.json._shapes import sections_of, step_unit
 from tuimon.model.points import Fact
 
 LOSS, ACCURACY = [0.9, 0.5, 0.25], [0.1, 0.6, 0.7]
@@ -202,3 +204,44 @@ def test_lines_of_one_metric_each() -> None:
     points = series(feed(lines.decoder(), data, range(0, len(data), 7)))
     assert points["tag/loss"] == [(step, repr(step / 8)) for step in range(3)]
     assert len(points["lr"]) == 12
+
+
+TWO = [0.5, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("document", "unit"),
+    [
+        ({"loss": TWO, "val_loss": TWO}, "epoch"),
+        ({"train_loss": TWO, "val_loss": TWO, "lr": TWO}, "epoch"),
+        ({"Train Accuracy": TWO, "Test Accuracy": TWO}, "epoch"),
+        ({"loss_train": TWO, "loss_val": TWO, "lr": [*TWO, 0.1]}, "step"),
+        ({"loss": TWO, "accuracy": TWO}, "step"),
+        ({"loss": TWO, "val_acc": TWO}, "step"),
+        ({"loss": TWO, "val_loss": TWO, "config": {"epochs": 1}}, "step"),
+        ({"loss": TWO, "val_loss": TWO, "config": {"epochs": 9}}, "epoch"),
+        ({"loss": TWO, "lr": TWO, "num_epochs": 2}, "epoch"),
+        ({"loss": TWO, "lr": TWO, "num_epochs": 9}, "step"),
+        ({"train_loss": TWO, "val_loss": TWO, "iters": [10, 20]}, "step"),
+        ({"loss": TWO, "epoch": [1, 2]}, "epoch"),
+        ({"loss": TWO, "epoch": [1, 2], "round": [0.5, 0.5]}, "step"),
+        ([{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.25}], "epoch"),
+        ([{"epoch": 1, "step": 5, "loss": 0.5}], "step"),
+        ({"train": [{"epoch": 1, "loss": 0.5}], "eval": [{"epoch": 1, "loss": 0.5}]}, "epoch"),
+        ({"train": [{"epoch": 1, "loss": 0.5}], "eval": [{"step": 1, "loss": 0.5}]}, "step"),
+        ({"train": [{"epoch": 1, "loss": 0.5}], "eval": []}, ""),
+    ],
+)
+def test_what_the_steps_of_a_document_count(document: Any, unit: str) -> None:
+    assert step_unit(sections_of(document)) == unit
+
+
+def test_a_change_of_the_unit_is_reported_once() -> None:
+    decoder = RowsDocument(json_rows.layout)
+    documents = [
+        [{"epoch": 1, "loss": 0.5}],
+        [{"epoch": 1, "loss": 0.5}, {"epoch": 2, "loss": 0.25}],
+        [{"step": 1, "loss": 1}],
+    ]
+    units = [facts(decoder.load(dump(rows)), "progress") for rows in documents]
+    assert units == [[{"unit": "epoch"}], [], [{"unit": "step"}]]

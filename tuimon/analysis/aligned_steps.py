@@ -7,6 +7,7 @@ updates a step, the first update of its step.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -57,8 +58,14 @@ def updates_per_step(run: Run) -> int:
 
 
 def step_name(run: Run) -> str:
-    """Return what the logged steps of a run count: "step", "epoch", or "update" if several make one step."""
+    """Return what the logged steps of a run count: "update" if several make one step, else the name in its progress."""
     return "update" if updates_per_step(run) > 1 else progress_inputs(run).step_name
+
+
+def common_step_name(runs: Sequence[Run]) -> str:
+    """Return what the training steps of several runs count; "step" if it differs."""
+    names = {progress_inputs(run).step_name for run in runs}
+    return names.pop() if len(names) == 1 else "step"
 
 
 def _by_time(curve: Curve, main: Curve) -> Steps | None:

@@ -64,7 +64,7 @@ class ProgressInputs(Struct, frozen=True):
     total: int | None = None
     """Configured number of training steps."""
     step_name: str = "step"
-    """What the steps count: "step" or "epoch"."""
+    """What the steps count: "step", "epoch", or "round" or "iteration" of boosting."""
     updates: int = 1
     """Logged steps per training step; 0 if unknown, so that no total can be compared."""
     stride: int = 1
@@ -152,7 +152,7 @@ class ProgressReport(Struct, frozen=True):
     evidence: str
     """One sentence with the numbers that the state is based on."""
     step_name: str = "step"
-    """What the steps count: "step" or "epoch"."""
+    """What the steps count: "step", "epoch", or "round" or "iteration" of boosting."""
 
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
@@ -223,6 +223,7 @@ def silence_after_end(cadence: Cadence | None) -> float:
 
 def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     """Return (state, evidence). age: seconds since the last activity; since: seconds since the last point."""
+    name = known.step_name
     growing = _grows(known, age)
     tolerated = tolerated_silence(known.cadence, growing)
     if math.isfinite(known.closed):
@@ -239,18 +240,18 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     total = total_steps(known) if known.total is not None else None
     if known.step is not None and total is not None:
         if known.step >= total:
-            return "finished", f"step {known.step} of {total} reached"
+            return "finished", f"{name} {known.step} of {total} reached"
         gone = known.writer == "closed" and (age > tolerated or not math.isfinite(age))
         if known.first_step == 0 and known.step == total - 1 and (known.input_ended or gone or age > tolerated):
-            return "finished", f"step {known.step} reached, the last of {total} counted from 0"
+            return "finished", f"{name} {known.step} reached, the last of {total} counted from 0"
         end = total - (known.first_step == 0)  # counted from 0
         left = (end - known.step) * known.cadence.seconds_per_step if known.cadence else 0.0
         if known.step + known.stride > end and (gone or (age > tolerated + left and known.writer != "open")):
-            last = f"step {known.step} of {total} was the last one logged (every {known.stride} steps)"
+            last = f"{name} {known.step} of {total} was the last one logged (every {known.stride} {name}s)"
             return "ended" if gone else "quiet", last
         if gone and (known.step >= _NEARLY * total or known.step + known.longest_stride > end):
-            return "ended", f"step {known.step} of {total} was the last one logged; {_GONE}"
-    of_total = f" (step {known.step} of {total})" if total is not None and known.step is not None else ""
+            return "ended", f"{name} {known.step} of {total} was the last one logged; {_GONE}"
+    of_total = f" ({name} {known.step} of {total})" if total is not None and known.step is not None else ""
     if known.input_ended:
         return "quiet", f"{_INPUT_ENDED}{of_total}"
     if not math.isfinite(age):
@@ -265,7 +266,7 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     seen_active = known.watched_since <= _last_activity_time(known)
     recent = seen_active or max(age, since) <= max(_FRESH * tolerated, _STALL)
     if known.writer == "closed":
-        loss = f"no step for {silence(since)}; {_GONE}"
+        loss = f"no {name} for {silence(since)}; {_GONE}"
         if math.isfinite(known.closed):
             loss = f"its log was closed at {time_of_day(known.closed)}"
         if known.unclosed:
@@ -279,11 +280,11 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
         if total is not None:
             return "stopped", f"{loss}{of_total}{_last_output(known, growing)}"
         if not (known.reopens and seen_active and known.cadence and age <= max(_FRESH * tolerated, _STALL)):
-            return "ended", f"{loss.replace('no step', 'no new point')}{of_total}"
+            return "ended", f"{loss.replace(f'no {name}', 'no new point')}{of_total}"
     if known.cadence and (recent or known.writer == "open"):
         held = f"; {known.process} still holds its log open" if known.writer == "open" else ""
         usual = f"{_usual(known.cadence)}{of_total}{held}"
-        return "stalled", f"no step for {silence(since)}; {usual}{_last_output(known, growing)}"
+        return "stalled", f"no {name} for {silence(since)}; {usual}{_last_output(known, growing)}"
     return "quiet", f"no new point for {silence(since)}{of_total}"
 
 

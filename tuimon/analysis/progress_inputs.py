@@ -350,11 +350,11 @@ def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
 
 
 def _step_name(run: Run, busiest: Sequence[str]) -> str:
-    """Return "epoch" if the log of the busiest metric counts epochs and no metric has that name; else "step"."""
+    """Return the unit of the steps in the log of the busiest metric, unless a metric has that name; else "step"."""
     units = {source: unit for source, fact in run.facts_by_source(Topic.PROGRESS) if (unit := fact.value.get("unit"))}
-    if not units or not busiest or "epoch" in run.metrics:
-        return "step"
-    return "epoch" if [units.get(source) for source in run.curve(busiest[0]).sources[:1]] == ["epoch"] else "step"
+    sources = run.curve(busiest[0]).sources[:1] if units and busiest else ()
+    unit = str(units.get(sources[0], "step")) if sources else "step"
+    return "step" if unit in run.metrics else unit
 
 
 def _configured_total(config: Mapping[str, Any]) -> int | None:

@@ -34,11 +34,15 @@ _MOST = 2
 
 
 def verdict(
-    labels: Sequence[str], metrics: Sequence[ComparedMetric], settings: Sequence[tuple[str, tuple[Any, ...]]]
+    labels: Sequence[str],
+    metrics: Sequence[ComparedMetric],
+    settings: Sequence[tuple[str, tuple[Any, ...]]],
+    word: str = "step",
 ) -> str:
     """Return the sentence; "" if no metric with a better direction is known of two runs.
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
+    word: what the steps of the runs count.
     """
     deciding = deciding_metric(metrics)
     if deciding is None:
@@ -55,7 +59,7 @@ def verdict(
     noise = f" ± {format_value(error)} ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
     sign = "+" if first.value >= second.value else "-"
-    until = f" up to step {step}" if step is not None else ""
+    until = f" up to {word} {step}" if step is not None else ""
     names = clean(labels[best]), clean(labels[next_best])
     both = " and ".join(names)
     if first.value == second.value:
@@ -72,7 +76,7 @@ def verdict(
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more])
 
 
-def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> str:
+def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric], word: str = "step") -> str:
     """Return up to which steps the runs are compared on the deciding metric, or on the first one; "" if to their ends.
 
     dead ends at step 39 and is compared up to there; the others up to step 90, where short ends (long reaches 100)
@@ -87,14 +91,14 @@ def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> str:
     longer = [(name, last) for name, last, end in runs if last > step]
     parts = []
     if early:
-        names = ", ".join(f"{name} ends at step {end}" for name, end in early[:_MOST_NAMED])
-        more = f" and {len(early) - _MOST_NAMED} more end before step {step}" if len(early) > _MOST_NAMED else ""
+        names = ", ".join(f"{name} ends at {word} {end}" for name, end in early[:_MOST_NAMED])
+        more = f" and {len(early) - _MOST_NAMED} more end before {word} {step}" if len(early) > _MOST_NAMED else ""
         parts.append(f"{names}{more} and {'are' if len(early) > 1 else 'is'} compared up to there")
     if longer:
         shortest = next(name for name, last, _ in runs if last == step)
         others = " the others" if early else " compared"
         parts.append(
-            f"{others.strip()} up to step {step}, where {shortest} ends; {longer[0][0]} reaches {longer[0][1]}"
+            f"{others.strip()} up to {word} {step}, where {shortest} ends; {longer[0][0]} reaches {longer[0][1]}"
         )
     return "; ".join(parts)
 

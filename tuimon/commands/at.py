@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.commands import Command
 from tuimon.commands._shared import (
     add_json,
@@ -48,10 +49,11 @@ def _run(options: argparse.Namespace) -> int:
     runs = open_run(*checked_paths(options.paths, options=options)).runs
     reaching = []
     for run in runs:
+        word = step_name(run)
         if run.last_step is not None and options.step > run.last_step:
-            print_status(f"{clean(run.name)} has no step {options.step}: it ends at step {run.last_step}")
+            print_status(f"{clean(run.name)} has no {word} {options.step}: it ends at {word} {run.last_step}")
         elif not has_point(run, options.step) and texts.of_run(run, options.step, samples) is None:
-            print_status(f"{clean(run.name)} has no point at or before step {options.step}")
+            print_status(f"{clean(run.name)} has no point at or before {word} {options.step}")
         else:
             reaching.append(run)
     if not reaching:
@@ -79,7 +81,8 @@ def _over_steps(options: argparse.Namespace) -> int:
         if entries := over_steps(run, first, last):
             results.append((run, entries))
         else:
-            where = "" if run.last_step is None else f" in these steps; its last step is {run.last_step}"
+            word = step_name(run)
+            where = "" if run.last_step is None else f" in these {word}s; its last {word} is {run.last_step}"
             print_status(f"{clean(run.name)} has no point{where}")
     if not results:
         return ExitCode.NOTHING_FOUND

@@ -37,8 +37,9 @@ __all__ = ["Checker", "Detector", "all_detectors"]
 
 _CLOCK_INTERVAL = 5.0
 """Seconds for which a time-based result for an unchanged run is cached."""
-_STEP = re.compile(r"\bstep(?= \d)")
-"""The word before the number of a step in a message."""
+_STEP = r"\b(?P<step>step)(?=s? \d)|(?<=\d )(?P<several>step)(?=s\b)"
+
+"""The word in "since step 40", "steps 40 to 50" and "per 100 steps"."""
 _KINDS = {float: "finite number", int: "whole number of at least 1", str: "text", bool: "truth value"}
 
 
@@ -171,18 +172,23 @@ def _incidents(detector: Any, run: Run, now: float | None = None) -> Iterable[Al
 
 
 def _with_step_name(alerts: tuple[Alert, ...], name: str) -> tuple[Alert, ...]:
-    """Return the alerts with what the run counts in place of the word "step": "at epoch 14". Names of metrics stay."""
+    """Return the alerts with what the run counts in place of the word "step": "at epoch 14".
+
+    The expression serves the alerts of plug-ins, too. Names of metrics and texts of rules stay.
+    """
     if name == "step":
         return alerts
 
-    def named(text: str, metric: str) -> str:
-        parts = text.split(metric) if metric else [text]
-        return metric.join(_STEP.sub(name, part) for part in parts)
+    def named(alert: Alert) -> Alert:
+        kept = "|".join(re.escape(text) for text in (alert.rule, alert.metric) if text)
+        pattern = re.compile(f"{kept}|{_STEP}" if kept else _STEP)
+        texts = (
+            pattern.sub(lambda match: name if match.lastgroup else match[0], t) for t in (alert.message, alert.hint)
+        )
+        message, hint = texts
+        return replace(alert, message=message, hint=hint)
 
-    return tuple(
-        replace(alert, message=named(alert.message, alert.metric), hint=named(alert.hint, alert.metric))
-        for alert in alerts
-    )
+    return tuple(map(named, alerts))
 
 
 def _finite(number: float) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct, structs
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import MAD_TO_DEVIATION, median, quantiles
 from tuimon.draw.numbers import format_exact
@@ -112,19 +113,20 @@ def as_text(
 ) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited). unusual: only unusual metrics. samples: directories
     outside of the run with generated texts."""
+    word = step_name(run)
     entries = [entry for entry in around(run, step) if entry.unusual or not unusual]
-    yield f"{clean(run.name)}  around step {step}"
+    yield f"{clean(run.name)}  around {word} {step}"
     if entries:
-        yield from _table(run, entries, width)
+        yield from _table(run, entries, word, width)
     else:
-        yield "  nothing unusual" if unusual and run.metrics else "  no metric has a point at or before this step"
+        yield "  nothing unusual" if unusual and run.metrics else f"  no metric has a point at or before this {word}"
     if (found := texts.of_run(run, step, samples)) is not None:
         yield from texts.as_lines(found, width)
 
 
-def _table(run: Run, entries: list[Around], width: int | None) -> Iterator[str]:
+def _table(run: Run, entries: list[Around], word: str, width: int | None) -> Iterator[str]:
     columns = [
-        Column("step", [str(entry.step) for entry in entries]),
+        Column(word, [str(entry.step) for entry in entries]),
         Column("before", [_value_text(entry.before) for entry in entries], need=2),
         Column("value", [_value_text(entry.value) for entry in entries]),
         Column("after", [_value_text(entry.after) for entry in entries], need=4),

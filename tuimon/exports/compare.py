@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparing import MISSING, differing_words, is_partly_missing
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.setting_effects import effects_title
@@ -24,7 +25,7 @@ they are more."""
 _CELL, _FACT = 24, 48
 """Maximum characters of a cell, and of one with a fact about a run, such as its command line."""
 _LEGEND = (
-    "level: mean of the last n points, a tenth of those up to the last step that two runs have reached (of fewer than"
+    "level: mean of the last n points, a tenth of those up to the last {step} that two runs have reached (of fewer than"
     " 50 points: 5, at most a quarter); a run that ends earlier is judged at its own end; ranks are by level, = marks"
     " runs that share a rank because noise can explain their difference to the best of them, - an unknown noise"
 )
@@ -45,13 +46,14 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         for effect in effects:
             yield from wrapped(f"  {effect.line}", width, 4)
         yield ""
+    steps = common_step_name(comparison.runs)
     states = [progress_of(run, now) for run in comparison.runs]
     yield from table(
         f"{len(names)} runs",
         names,
         [
             Column("state", [progress.state for progress in states], left=True),
-            Column("step", ["" if progress.step is None else str(progress.step) for progress in states]),
+            Column(steps, ["" if progress.step is None else str(progress.step) for progress in states]),
             Column("path", [shown_path(run.path) for run in comparison.runs], need=1, left=True),
         ],
         width,
@@ -68,10 +70,10 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
     left_out: list[str] = []
     for metric in in_full:
         yield ""
-        yield from _metric(metric, names, width, left_out.append)
+        yield from _metric(metric, names, steps, width, left_out.append)
     if in_full:
         yield ""
-        yield from wrapped(_LEGEND, width)
+        yield from wrapped(_LEGEND.format(step=steps), width)
     if rest := [metric for metric in comparison.metrics if metric not in in_full]:
         yield ""
         cells = [last_values(metric) for metric in rest]
@@ -123,7 +125,7 @@ def _folded(names: Sequence[str], missing: Sequence[bool], settings: Sequence[st
 
 
 def _metric(
-    metric: MetricComparison, names: Sequence[str], width: int | None, left_out: Callable[[str], None]
+    metric: MetricComparison, names: Sequence[str], steps: str, width: int | None, left_out: Callable[[str], None]
 ) -> Iterator[str]:
     pairs = metric.ranked(names)
     entries = [entry for _, entry in pairs]
@@ -139,7 +141,7 @@ def _metric(
         columns.append(Column("until", [str(e.level_step) for e in entries], need=2))
     columns.append(Column("n", [str(e.level.count) for e in entries], need=3))
     if metric.common_step is not None:
-        columns.append(Column(f"step {metric.common_step}", [format_value(e.at_step) for e in entries], need=3))
+        columns.append(Column(f"{steps} {metric.common_step}", [format_value(e.at_step) for e in entries], need=3))
     if math.isfinite(metric.common_seconds):
         after = f"after {duration(metric.common_seconds)}"
         columns.append(Column(after, [format_value(e.at_time) for e in entries], need=4))

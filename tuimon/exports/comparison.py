@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from tuimon.analysis.aligned_steps import counts_alike
+from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
 from tuimon.analysis.level import Level
@@ -119,7 +119,8 @@ class Comparison(Struct, frozen=True):
     @property
     def verdict(self) -> str:
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
-        return verdict(self.labels, [metric.compared for metric in self.metrics], self.differences)
+        compared = [metric.compared for metric in self.metrics]
+        return verdict(self.labels, compared, self.differences, common_step_name(self.runs))
 
     @property
     def deciding(self) -> ComparedMetric | None:
@@ -134,7 +135,8 @@ class Comparison(Struct, frozen=True):
     @property
     def limits(self) -> str:
         """Up to which steps the runs of the verdict are compared; "" if up to the ends of all."""
-        return limits(self.labels, [metric.compared for metric in self.metrics if metric.shared > 1])
+        compared = [metric.compared for metric in self.metrics if metric.shared > 1]
+        return limits(self.labels, compared, common_step_name(self.runs))
 
 
 def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_secrets: bool = False) -> Comparison:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import Statistics, statistics
 from tuimon.draw.numbers import format_exact
@@ -47,7 +48,7 @@ def over_steps(run: Run, first: int, last: int) -> tuple[OverSteps, ...]:
 def as_text(run: Run, entries: Sequence[OverSteps], width: int | None = None) -> Iterator[str]:
     """Yield lines of at most `width` cells (None: unlimited)."""
     first, last = min(entry.first for entry in entries), max(entry.last for entry in entries)
-    yield f"{clean(run.name)}  steps {first} to {last}"
+    yield f"{clean(run.name)}  {step_name(run)}s {first} to {last}"
     left_out = any(entry.values.left_out for entry in entries)
     columns = [
         Column("points", [str(entry.values.count) for entry in entries]),

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
@@ -79,7 +80,7 @@ def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
         Column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
-        Column("step", ["" if p.step is None else str(p.step) for p in progresses]),
+        Column(common_step_name(runs), ["" if p.step is None else str(p.step) for p in progresses]),
         Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
         Column("points", [format_count(run.point_count) for run in runs], need=4),
         *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),
@@ -148,7 +149,7 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for title, split in (("Training", "train"), ("Validation", "val")):
         if of_split := [metric for metric in metrics if metric.meaning.split == split]:
             yield ""
-            yield from _metric_table(title, of_split, width, left_out.append)
+            yield from _metric_table(run, title, of_split, width, left_out.append)
     yield from no_room(left_out, width)
 
 
@@ -179,7 +180,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     for name, split in (("training", "train"), ("validation", "val")):
         if count_entries and (logged := entries(run, split)):
             count = "1 entry" if logged.count == 1 else f"{logged.count} entries"
-            yield name, f"{count}, the last at {progress.step_name} {logged.last_step}"
+            yield name, f"{count}, the last at {step_name(run)} {logged.last_step}"
     yield "logged", _logged(run)
     if unread := unread_parts(run):
         yield "not read", unread
@@ -205,12 +206,12 @@ def _attempts(run: Run, width: int | None) -> Iterator[str]:
     attempts = attempts_of(run)
     if not attempts:
         return
-    shown = attempts[-_MAX_ATTEMPTS:]
+    shown, steps = attempts[-_MAX_ATTEMPTS:], step_name(run)
     begins = [local_time(attempt.begin, "%Y-%m-%d %H:%M") or "" for attempt in shown]
     ends = [clean(attempt.end, _LONGEST_END) for attempt in shown]
     columns = [
-        Column("first step", [str(attempt.first_step) for attempt in shown]),
-        Column("last step", [str(attempt.last_step) for attempt in shown]),
+        Column(f"first {steps}", [str(attempt.first_step) for attempt in shown]),
+        Column(f"last {steps}", [str(attempt.last_step) for attempt in shown]),
         Column("superseded", [str(attempt.superseded or "") for attempt in shown], need=1),
         *([Column("begins", begins, need=2, left=True)] if any(begins) else []),
         *([Column("end", ends, need=3, left=True)] if any(ends) else []),
@@ -233,16 +234,17 @@ def _block(title: str, settings: Sequence[tuple[str, Any]], most: int | None = N
 
 
 def _metric_table(
-    title: str, metrics: Sequence[MetricSummary], width: int | None, left_out: Callable[[str], None]
+    run: Run, title: str, metrics: Sequence[MetricSummary], width: int | None, left_out: Callable[[str], None]
 ) -> Iterator[str]:
     tops, units = [metric.best for metric in metrics], [metric.unit for metric in metrics]
+    steps = step_name(run)
     columns = [
         Column("points", [str(len(metric.curve)) for metric in metrics], need=5),
-        Column("step", [str(metric.last_step) for metric in metrics], need=6),
+        Column(steps, [str(metric.last_step) for metric in metrics], need=6),
         Column("last", [format_value(metric.last) for metric in metrics]),
         *([Column("unit", units, need=4, left=True)] if any(units) else []),
         Column("best", [format_value(top[1]) if top else "" for top in tops], need=1),
-        Column("at step", [str(top[0]) if top else "" for top in tops], need=4),
+        Column(f"at {steps}", [str(top[0]) if top else "" for top in tops], need=4),
         Column("mean", [format_value(metric.numbers.mean) for metric in metrics], need=3),
         Column("deviation", [format_value(metric.numbers.deviation) for metric in metrics], need=3),
         Column(

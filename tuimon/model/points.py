@@ -68,8 +68,8 @@ class Topic(StrEnum):
     STATE = "state"
     """Keys "state" ("finished", "pruned", "crashed" or "running"), "evidence" (str), and "cause" (str) where known."""
     PROGRESS = "progress"
-    """Keys "step", "total", "epoch" and "total_epochs" where known, and "unit": "epoch" if the steps of the points are
-    epochs, "step" if they no longer are."""
+    """Keys "step", "total", "epoch" and "total_epochs" where known, and "unit": what the steps of the points are,
+    if not steps: "epoch", "round" or "iteration" (of boosting); "step" if they no longer are."""
     METRICS = "metrics"
     """Metric name or pattern -> "title", "range", "system", "folder", "step_metric" and "steps_per_second" where
     known; comes before the first points of these metrics. system: measured on the machine, whose steps are not training

@@ -170,7 +170,7 @@ def _step(report: ProgressReport) -> Iterator[Span]:
 
 def _pace(seconds: float, step_name: str) -> Span:
     """Return the time of a step, always as a duration: a speed near the border would change its unit all the time."""
-    return f"{format_duration(seconds)} {'an' if step_name == 'epoch' else 'a'} {step_name}", Role.TEXT
+    return f"{format_duration(seconds)} {'an' if step_name[0] in 'aeiou' else 'a'} {step_name}", Role.TEXT
 
 
 def _speed(run: Run) -> str:

@@ -123,7 +123,7 @@ def _alert(alerts: Sequence[Alert], width: int) -> Row:
     mark = _MARK[worst.severity]
     head = f" {mark} " if len(counted) == 1 else f" {mark} {len(counted)} alerts: "
     message, room = clean(worst.message), width - cell_width(head) - len(_KEYS)
-    since = re.search(rf" since (?:step|epoch) {worst.step}(?!\d)", message)
+    since = re.search(rf" since [a-z]+ {worst.step}(?!\d)", message)
     if since is not None and cell_width(message[: since.end()]) > room:
         message = f"{since[0].lstrip()}: {message[: since.start()].rstrip(',')}{message[since.end() :]}"
     return _with_keys(head, message, _SEVERITY[worst.severity], width)

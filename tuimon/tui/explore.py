@@ -139,9 +139,9 @@ def go_to(app: Dashboard, text: str) -> None:
     curve = run.curve(run.busiest_metric or "")
     begin, end = int(curve.steps[0]), run.last_step or 0
     if one is not None:
-        step = int(one[1])
+        step, word = int(one[1]), axis_word(run, "step")
         if step > end or curve.sample_at(step) is None:
-            app.say(f"The run has no step {step}: it has steps {begin} to {end}")
+            app.say(f"The run has no {word} {step}: it has {word}s {begin} to {end}")
         else:
             _show(app, cursor=step)
     elif part is not None:
@@ -159,12 +159,13 @@ def _show_steps(app: Dashboard, run: Run, curve: Curve, first: int, last: int, f
     """Show the steps from `first` to `last`. follow: move with new points."""
     scale = run.scale(app.options.axis_of(run))
     low, high = (curve.x_of_step(step, scale) for step in (first, last))
+    word = axis_word(run, "step")
     if first > (run.last_step or 0):
-        app.say(f"The run has steps {int(curve.steps[0])} to {run.last_step}")
+        app.say(f"The run has {word}s {int(curve.steps[0])} to {run.last_step}")
     elif high > low:
         _show(app, window=Window(high - low, None if follow else high))
     else:
-        app.say(f"There is nothing between step {first} and step {last}")
+        app.say(f"There is nothing between {word} {first} and {word} {last}")
 
 
 # ---------------------------------------------------------------- the limits

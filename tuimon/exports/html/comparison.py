@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.setting_effects import effects_title
 from tuimon.analysis.words import setting_text
@@ -45,6 +46,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         effects_title=effects_title(deciding) if (deciding := comparison.deciding) is not None else "",
         effects=[effect.line for effect in comparison.effects],
         runs=runs,
+        steps=common_step_name(comparison.runs),
         differences=_texts(comparison.differences),
         about=_texts(comparison.about),
         same=len(comparison.same),
@@ -71,4 +73,4 @@ def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], f
     # The headline would describe only the first run. Points are marked only in curves that have few.
     few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
     lines = tuple(replace(line, markers=mark) for line, mark in zip(view.lines, few, strict=False))
-    return chart_figure(replace(view, headline=(), lines=lines), first)
+    return chart_figure(replace(view, headline=(), lines=lines), first, common_step_name(comparison.runs))

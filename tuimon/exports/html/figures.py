@@ -67,9 +67,10 @@ class BarFigure(Struct, frozen=True):
     spoken: str
 
 
-def chart_figure(view: ChartView, first: bool = False) -> ChartFigure:
+def chart_figure(view: ChartView, first: bool = False, steps: str = "step") -> ChartFigure:
+    """Return the figure of a chart. first: draw it larger. steps: what the steps of the run count."""
     title, headline = clean(view.title), "".join(clean(text) for text, _ in view.headline)
-    x_label = view.x.label or ("step" if view.x.kind == "step" else "")
+    x_label = view.x.label or (steps if view.x.kind == "step" else "")
     names = ", ".join(clean(line.label) for line in view.lines if line.label)
     x_low, x_high, y_low, y_high = (_spoken(v, axis) for axis in (view.x, view.y) for v in (axis.low, axis.high))
     spoken = f"{title}: chart, {names or 'one curve'}, {x_label or 'x'} from {x_low} to {x_high}"

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 import tuimon
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.exports import ranks, texts
 from tuimon.exports.html import asset, environment
 from tuimon.exports.html.report import COLUMNS, panel_figure, settings_of, state_of
@@ -154,6 +155,7 @@ def page(run: Run | None, parts: Sequence[Slot], drawn: Mapping[str, str], since
             path="" if run is None else clean(run.path),
             groups=grouped,
             drawn=drawn,
+            steps="step" if run is None else step_name(run),
             metrics=0 if run is None else len(run.metrics),
             since=since,
             version=tuimon.__version__,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports.html import picture
 from tuimon.exports.html.figures import chart_figure, chart_size
@@ -38,9 +39,10 @@ def run_as_html(run: Run, now: float, alerts: Sequence[Alert]) -> str:
         progress=progress_of(run, now),
         facts=[(name, text) for name, text in facts_of(run, now) if name != "state"],
         alerts=[(alert.severity, clean(alert.message)) for alert in alerts],
-        figures=[chart_figure(view) for view in views],
+        figures=[chart_figure(view, steps=step_name(run)) for view in views],
         metrics=[summarise(run, name) for name in names[:_ROWS]],
         more=max(len(names) - _ROWS, 0),
+        steps=step_name(run),
         runs=(),
         columns=(),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.comparing import flat
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
@@ -58,6 +59,7 @@ def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: b
         "tables": tables,
         "others": others,
         "metrics": metric_summaries(run),
+        "steps": step_name(run),
         "streams": run.streams,
         "ranks": ranks.for_page(run.ranks),
         **state_of(run, snapshot, now),
@@ -117,7 +119,7 @@ def panel_figure(panel: Panel, run: Run, now: float, columns: int, first: bool) 
     size = chart_size(columns) if panel.kind == "chart" else TABLE_SIZE
     match panel.view(run, size, now, Symbols.BRAILLE):
         case ChartView() as view:
-            return "chart", chart_figure(view, first and panel.order < SINGLE_METRIC)
+            return "chart", chart_figure(view, first and panel.order < SINGLE_METRIC, step_name(run))
         case BarView() as view:
             return "bars", bar_figure(view)
         case HeatView() as view:

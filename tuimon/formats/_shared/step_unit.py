@@ -1,4 +1,4 @@
-"""StepUnit: whether the steps of a log are epochs."""
+"""StepUnit: what the steps of a log count."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _Mask = npt.NDArray[np.bool_]
 class StepUnit:
     """Unit of the steps of one log, decided row by row and so independently of the batches.
 
-    A progress fact names the unit "epoch" if the first row with a step has no step but its epoch, and "step" as soon as
-    a later row has another step.
+    A progress fact names the unit of the first row with a step if it is not "step", and "step" as soon as a later row
+    has another unit.
     """
 
     def __init__(self) -> None:
@@ -26,18 +26,21 @@ class StepUnit:
         rows = np.flatnonzero(has_step)
         if self._unit == "step" or not len(rows):
             return
-        if not self._unit and is_epoch[rows[0]]:
-            self._set("epoch")
+        self.note("epoch" if is_epoch[rows[0]] else "step")
         if not is_epoch[rows].all():
-            if self._unit:
-                self._set("step")
-            self._unit = "step"
+            self.note("step")
+
+    def note(self, unit: str) -> None:
+        """Record the unit of the step of the next row: "step", "epoch", "round" or "iteration"."""
+        if unit == self._unit or self._unit == "step":
+            return
+        if self._unit:
+            unit = "step"
+        if self._unit or unit != "step":
+            self._new.append(Fact(Topic.PROGRESS, {"unit": unit}))
+        self._unit = unit
 
     def take(self) -> list[Fact]:
         """Return the facts since the last call, and forget them."""
         new, self._new = self._new, []
         return new
-
-    def _set(self, unit: str) -> None:
-        self._unit = unit
-        self._new.append(Fact(Topic.PROGRESS, {"unit": unit}))

@@ -199,6 +199,7 @@ class TaskSink(Sink):
         super().__init__()
         self.line_steps = log.line_steps
         self.points = log.points
+        self._step_unit = log._step_unit
         self._log = log
         self._label = label
         self._owners = owners
@@ -214,6 +215,9 @@ class TaskSink(Sink):
 
     def report_progress(self, step: int, total: int) -> None:
         self._log.report_progress(step, total)
+
+    def report_best(self, step: int, scores: Iterable[Pair]) -> None:
+        self._log.report_best(step, scores)
 
     def report_unit(self, name: str, unit: str, whole: float | None) -> None:
         self._log.report_unit(name, unit, whole)

@@ -25,7 +25,7 @@ from tuimon.formats._shared.row_reader import Names, RowReader
 from tuimon.formats._shared.rows import same, trimmed
 from tuimon.formats.json._parts import LISTS, MAX_WHOLE, STREAM_FROM, TOO_LARGE, Damaged, RowParts, find_parts
 from tuimon.formats.json._salvage import mended
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced, Topic
 
 SUFFIX_FROM = 2 << 20
 """Bytes. Parsing a smaller document takes about 10 ms."""
@@ -40,6 +40,8 @@ class Content(Struct, frozen=True):
     sections: Mapping[str, Sequence[Any]]
     """Prefix of metric names ("train_history/", or "") -> list of rows; other values in the list are ignored."""
     facts: Sequence[Fact] = ()
+    unit: str = ""
+    """What the steps of the rows are: "epoch" or "step"; "" if it is not known yet."""
 
 
 class _Section:
@@ -84,6 +86,7 @@ class RowsDocument:
         self._names = Names()
         self._sections: dict[str, _Section] = {}
         self._facts: dict[str, Fact] = {}
+        self._unit = "step"
         self._tail: Tail | None = None
 
     def load(self, data: bytes) -> Iterable[Item]:
@@ -169,7 +172,7 @@ class RowsDocument:
         items += [new for prefix in content.sections if (new := points[prefix]) is not None]
         if may_replace or not self._facts:  # of a document that ends early, facts may be missing
             items += self._changed([*facts.values(), *content.facts])  # facts of the document override its rows'
-        return items
+        return items + self._changed_unit(content.unit)
 
     def _update_in_parts(self, content: Content, may_replace: bool) -> Iterator[Item] | None:
         """Return what is new in a large document as `_update`, part by part. Known rows are first read and compared."""
@@ -195,6 +198,13 @@ class RowsDocument:
                 left -= min(left, len(points or ()))
         if may_replace or not self._facts:
             yield from self._changed([*facts.values(), *content.facts])
+        yield from self._changed_unit(content.unit)
+
+    def _changed_unit(self, unit: str) -> list[Item]:
+        if unit in ("", self._unit):
+            return []
+        self._unit = unit
+        return [Fact(Topic.PROGRESS, {"unit": unit})]
 
     def _changed(self, facts: Sequence[Fact]) -> list[Fact]:
         changed = []

@@ -10,7 +10,9 @@
     series of one mapping    {"loss": {"steps": […], "values": […], "timestamps": […]}} (Sacred)
     values named by "meta"   {"meta": {…}, "iterations": [{"iteration": 0, "learn": […], "test": […]}]} (CatBoost)
 
-A metric below a key is named <key>/<metric>. Columns without a list of steps are counted from 0. A list of steps
+A metric below a key is named <key>/<metric>. Columns without a list of steps are counted from 0; they are those of
+epochs if a metric of the training and of the validation have the same number of values (Keras' History.history), or a
+setting beside them says so ("epochs": 50). A list of steps
 belongs to the columns of its length; of several, the one whose name shares a prefix with the column, then the first of
 AXES.
 Source: files that the named programs wrote, and logs of public repositories.
@@ -39,6 +41,12 @@ _METRIC = re.compile(
     re.IGNORECASE,
 )
 _LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
+_EPOCHS = re.compile(r"(?:n_|num_|max_|total_|train_|num_train_)?epochs", re.IGNORECASE)
+"""Settings with a number of epochs."""
+_WORD = re.compile(r"[a-z0-9]+")
+_TRAINING = frozenset(("train", "training", "tr"))
+_VALIDATION = frozenset(("val", "valid", "validation", "dev", "eval", "test"))
+"""Words in the names of metrics of the training and of the validation."""
 _MAX_DEPTH = 4
 _EXAMINED = 3
 """Rows of which one must look like a row of metrics."""
@@ -62,6 +70,17 @@ def sections_of(document: Any, strict: bool = False) -> dict[str, Sequence[Any]]
 def holds_metrics(document: Any) -> bool:
     """Return True if a document, or its beginning, has a shape of this module and at least one value."""
     return any(sections_of(document, strict=True).values())
+
+
+def step_unit(sections: Mapping[str, Sequence[Any]]) -> str:
+    """Return "epoch" if all rows count epochs and nothing else, otherwise "step"; "" if a section has no row yet."""
+    if not all(map(len, sections.values())):
+        return ""
+    return "epoch" if all(_counts_epochs(row) for rows in sections.values() for row in rows[:_EXAMINED]) else "step"
+
+
+def _counts_epochs(row: Any) -> bool:
+    return isinstance(row, dict) and type(row.get("epoch")) is int and not has_step({**row, "epoch": None})
 
 
 def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -248,6 +267,8 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         chosen[name] = _axis_of(name, columns, {axis: axes[axis] for axis in used})
     if not chosen:
         return []
+    names = {axes[axis]["axis"].lower() for axis in used} if used else {"epoch"} & {_unit(mapping, columns)}
+    unit = "epoch" if names == {"epoch"} and not has_step(dict.fromkeys(columns.keys() - used, 0)) else "step"
     rows: dict[int, Row] = {}
     for name in columns:
         if name in used:
@@ -255,8 +276,33 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
         axis = chosen[name]
         steps = map(int, columns[axis]) if axis else range(len(columns[name]))
         for step, value in zip(steps, columns[name], strict=True):
-            rows.setdefault(step, {"step": step})[name] = value
+            rows.setdefault(step, {unit: step})[name] = value
     return [rows[step] for step in sorted(rows)]
+
+
+def _unit(mapping: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> str:
+    """Return "epoch" if columns of one length, without steps, have one value for each epoch; otherwise "step"."""
+    if len(lengths := set(map(len, columns.values()))) != 1:
+        return "step"
+    (length,) = lengths
+    planned = [
+        value
+        for settings in (mapping, *mapping.values())
+        if isinstance(settings, dict)
+        for key, value in settings.items()
+        if type(value) is int and _EPOCHS.fullmatch(key)
+    ]
+    if planned:
+        return "epoch" if length in planned or (length <= max(planned) and _is_validated(columns)) else "step"
+    return "epoch" if _is_validated(columns) else "step"
+
+
+def _is_validated(names: Iterable[str]) -> bool:
+    """Return whether a metric of the training and one of the validation are the same: "loss", "val_loss"."""
+    words = [[word for word in _WORD.findall(name.lower()) if word not in _TRAINING] for name in names]
+    rests = [[word for word in parts if word not in _VALIDATION] for parts in words]
+    plain = [parts for parts, rest in zip(words, rests, strict=True) if parts == rest]
+    return any(rest in plain for parts, rest in zip(words, rests, strict=True) if parts != rest)
 
 
 def _frame(mapping: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -37,12 +37,13 @@ def layout(document: Any) -> Content | None:
     sections = _shapes.sections_of(document)
     if not sections:
         return None
+    unit = _shapes.step_unit(sections)
     if not isinstance(document, dict):
-        return Content(sections)
+        return Content(sections, unit=unit)
     settings = next((document[key] for key in SETTINGS if isinstance(document.get(key), dict)), None)
     results = ((topic, document.get(topic)) for topic in (Topic.BEST_CHECKPOINT, Topic.FINAL_METRICS))
     facts = [(Topic.CONFIG, settings), *results]
-    return Content(sections, [Fact(topic, value) for topic, value in facts if value and isinstance(value, dict)])
+    return Content(sections, [Fact(topic, value) for topic, value in facts if value and isinstance(value, dict)], unit)
 
 
 def matches(name: str, head: bytes) -> bool:

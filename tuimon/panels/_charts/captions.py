@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.trend import change, change_noise
 from tuimon.draw.numbers import distinct_digits, format_exact, nonfinite, thousands
 from tuimon.model.points import Steps
@@ -172,7 +173,7 @@ def note_of(run: Run, curves: Sequence[Curve], factors: Sequence[float], thinnin
     factors: by which the values of the curves are multiplied. thinning: the result of `thinned` for a zoomed
     chart, else empty. left: metrics without a line.
     """
-    parts = [*_disagreement(curves, factors), *nonfinite_counts(curves)]
+    parts = [*_disagreement(run, curves, factors), *nonfinite_counts(curves)]
     parts += _restart(run, max(curves, key=lambda curve: curve.superseded))
     if any(run.is_left_behind(curve.metric) for curve in curves):
         parts.append("no point since the restart")
@@ -194,13 +195,13 @@ def thinned(shown: int, inside: int) -> list[str]:
     return [f"{thousands(shown)} of {plural(inside, 'point')}"] if shown < inside else []
 
 
-def _disagreement(curves: Sequence[Curve], factors: Sequence[float]) -> Iterator[str]:
+def _disagreement(run: Run, curves: Sequence[Curve], factors: Sequence[float]) -> Iterator[str]:
     """Yield the first disagreement: "2 sources disagree from step 40: 0.51 here, 0.53 in metrics.jsonl"."""
     for curve, factor in zip(curves, factors, strict=True):
         disagreement = curve.disagreement
         if disagreement is not None:
             here, there = distinct_digits(disagreement.here * factor, disagreement.there * factor)
-            step = f"{'from' if disagreement.steps > 1 else 'at'} step {disagreement.step}"
+            step = f"{'from' if disagreement.steps > 1 else 'at'} {step_name(run)} {disagreement.step}"
             yield f"2 sources disagree {step}: {here} here, {there} in {_short(disagreement.source)}"
             return
 
@@ -211,7 +212,7 @@ def _restart(run: Run, curve: Curve) -> Iterator[str]:
         hidden = plural(curve.superseded, "point")
         yield _hiding(curve, steps, hidden) if len(steps) else f"{hidden} superseded"
     elif len(steps):
-        yield f"restart at step {steps[-1]}"
+        yield f"restart at {step_name(run)} {steps[-1]}"
 
 
 def _hiding(curve: Curve, steps: Steps, hidden: str) -> str:

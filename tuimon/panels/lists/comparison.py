@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tuimon.analysis.aligned_steps import counts_alike
+from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import (
     MISSING,
@@ -84,7 +84,8 @@ def comparison_table(
         return _join(name, [cells[i] for i in shown], [widths[0], *(widths[1 + i] for i in shown)])
 
     columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
-    said = verdict(names, compared, differences).replace("±", _plus_minus(symbols))
+    counted_in = common_step_name(runs)
+    said = verdict(names, compared, differences, counted_in).replace("±", _plus_minus(symbols))
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *([*_wrapped(said, width), ()] if said else []),
@@ -101,12 +102,12 @@ def comparison_table(
         *(join(*row) for row in facts),
         (),
         _title("Metrics", columns),
-        *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared)) else []),
+        *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared, counted_in)) else []),
         *([join((name, role), cells) for name, role, cells in _with_short_names(metrics, widths[0])] or [_NO_METRICS]),
         (),
         (
             (
-                f"Level: mean of the last tenth of the points up to a common step. {tilde}: within noise.",
+                f"Level: mean of the last tenth of the points up to a common {counted_in}. {tilde}: within noise.",
                 Role.MUTED,
             ),
         ),
@@ -125,7 +126,8 @@ def ahead(runs: Sequence[Run], symbols: Symbols, metric: str = "") -> str:
         deciding = deciding_metric([] if compared is None else [compared])
     else:
         deciding = deciding_metric(_compared(runs))
-    return verdict(names, [] if deciding is None else [deciding], ()).replace("±", _plus_minus(symbols))
+    said = verdict(names, [] if deciding is None else [deciding], (), common_step_name(runs))
+    return said.replace("±", _plus_minus(symbols))
 
 
 def _effects(
@@ -151,7 +153,7 @@ def _progress(runs: Sequence[Run], now: float) -> list[_TableRow]:
     steps = [f"{r.step}{total}" if r.step is not None else "-" for r, total in zip(reports, totals, strict=True)]
     return [
         (("state", Role.MUTED), [((report.state, Role.TEXT),) for report in reports]),
-        (("step", Role.MUTED), [((step, Role.TEXT),) for step in steps]),
+        ((common_step_name(runs), Role.MUTED), [((step, Role.TEXT),) for step in steps]),
     ]
 
 

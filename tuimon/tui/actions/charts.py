@@ -44,9 +44,9 @@ def _no_axis(run: Run | None) -> str:
     named = None if run is None else next((name for _, name in counter_candidates(run.metrics)), None)
     if named is not None:
         return f"{clean(named)} is no axis: it does not grow with the steps, or is the step itself"
-    if axis_word(run, "step") == "epoch":
-        return "The run logs only epochs: no times, samples or tokens"
-    return "The run logs only steps: no times, epochs, samples or tokens"
+    word = axis_word(run, "step")
+    others = "samples or tokens" if word == "epoch" else "epochs, samples or tokens"
+    return f"The run logs only {word}s: no times, {others}"
 
 
 def _axis_metric(app: Dashboard) -> None:

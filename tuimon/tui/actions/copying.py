@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
-from tuimon.panels import CurvePanel, plural
+from tuimon.panels import CurvePanel, axis_word, plural
 from tuimon.store import Curve, Run
 from tuimon.text import clean, home_relative
 from tuimon.tui.action import Action, Dashboard
@@ -35,7 +35,7 @@ def _value(app: Dashboard) -> None:
     curve = _leading(app)
     if curve is not None:
         value = repr(float(curve.values[-1]))
-        copy(app, value, f"{clean(curve.metric)} at step {int(curve.steps[-1])}: {value}")
+        copy(app, value, f"{clean(curve.metric)} at {axis_word(app.run_shown, 'step')} {int(curve.steps[-1])}: {value}")
 
 
 def _series(app: Dashboard) -> None:

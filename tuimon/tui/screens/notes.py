@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tuimon.analysis.aligned_steps import step_name
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import unread_parts
@@ -162,7 +163,7 @@ def _attempts(run: Run) -> Iterator[Row]:
         )
         yield (
             (f"    {fit(clean(attempt.name), _NAME)}  ", Role.TEXT),
-            (f"steps {attempt.first_step} to {attempt.last_step}", Role.TEXT),
+            (f"{step_name(run)}s {attempt.first_step} to {attempt.last_step}", Role.TEXT),
             ("".join(f", {fact}" for fact in facts if fact), Role.MUTED),
         )
     if len(attempts) > _ATTEMPTS:

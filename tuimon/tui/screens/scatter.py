@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from tuimon.analysis.aligned_steps import aligned
+from tuimon.analysis.aligned_steps import aligned, step_name
 from tuimon.analysis.correlation import Pairs, correlation_words, pairs
 from tuimon.analysis.metric_filter import matching
 from tuimon.draw.numbers import thousands
@@ -87,7 +87,7 @@ def _plot(run: Run, x: str, y: str, options: ChartOptions, size: Size, symbols: 
     parts = [part for part in np.array_split(np.arange(len(found.steps)), _AGES) if len(part)]
     roles = SERIES_ROLES[: len(parts)]
     groups = [
-        Points(_steps(found, part), role, found.x[part], found.y[part])
+        Points(f"{step_name(run)} {_steps(found, part)}", role, found.x[part], found.y[part])
         for part, role in zip(parts[::-1], roles[::-1], strict=True)
     ]
     words = correlation_words(found.x, found.y) + ("  in the window" if is_part else "")
@@ -96,7 +96,7 @@ def _plot(run: Run, x: str, y: str, options: ChartOptions, size: Size, symbols: 
 
 def _steps(found: Pairs, part: npt.NDArray[np.int64]) -> str:
     first, last = int(found.steps[part[0]]), int(found.steps[part[-1]])
-    return f"step {thousands(first)}" + (f"–{thousands(last)}" if last > first else "")
+    return thousands(first) + (f"–{thousands(last)}" if last > first else "")
 
 
 def _in_window(run: Run, up: Curve, found: Pairs, options: ChartOptions) -> tuple[Pairs, bool]:

@@ -26,6 +26,7 @@ from functools import cache
 
 from msgspec import Struct
 
+from tuimon.formats._shared.step_unit import StepUnit
 from tuimon.formats.console.families._line import PROGRESS_BAR, Line, parse_timestamp
 from tuimon.formats.console.families._units import converted, spelled
 from tuimon.formats.console.families._values import NUMBER, Pair, Quantity, number, numbers, pairs, printed_dict
@@ -117,15 +118,23 @@ class Sink:
         """Whether a number of the last row was printed in another unit than the first of its metric."""
         self._facts: list[Item] = []
         self._total: int | None = None
+        self._step_unit = StepUnit()
 
     def add_row(
-        self, values: Iterable[Pair], step: int | None, line: Line, counted: bool = False, keep_step: bool = False
+        self,
+        values: Iterable[Pair],
+        step: int | None,
+        line: Line,
+        counted: bool = False,
+        keep_step: bool = False,
+        unit: str = "step",
     ) -> bool:
         """Add the numbers logged together at `step`; return False if `values` is empty.
 
         step: None for the step of the last row, or 0 if there is no row yet.
         counted: no line names the step; it was counted from the beginning of the log.
         keep_step: do not make `step` the step of lines that name none.
+        unit: what `step` is, see `Topic.PROGRESS`.
         """
         row = list(values)
         if not row:
@@ -135,6 +144,8 @@ class Sink:
             if self.interrupted:
                 return True  # its step may be named in the missing lines
             step, counted = step_before or 0, step_before is None
+        else:
+            self._step_unit.note(unit)
         if not counted and not keep_step:
             self.interrupted = False
         self.guess_row(row, step, line)
@@ -190,6 +201,10 @@ class Sink:
             return name, number_in_first
         return name, value
 
+    def report_best(self, step: int, scores: Iterable[Pair]) -> None:
+        """Emit the best step and its scores as a Fact("best_checkpoint", ...)."""
+        self._facts.append(Fact(Topic.BEST_CHECKPOINT, {"step": step, **dict(scores)}))
+
     def report_unit(self, name: str, unit: str, whole: float | None) -> None:
         """Emit the unit of a metric, and the whole of which its first value is a part, with the next items."""
         self._new_units[name] = {"unit": unit} if whole is None else {"unit": unit, "whole": whole}
@@ -224,7 +239,7 @@ class Sink:
 
     def take(self) -> list[Item]:
         """Return and forget the collected items: the units of new metrics, at most one Points, then other facts."""
-        facts, self._facts = self._facts, []
+        facts, self._facts = [*self._step_unit.take(), *self._facts], []
         units, self._new_units = self._new_units, {}
         return [*([Fact(Topic.UNITS, units)] if units else []), *self.points.take(), *facts]
 
