@@ -9,6 +9,7 @@ from typing import Any
 
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of
+from tuimon.analysis.best_step import BestStep, best_step
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
@@ -141,7 +142,8 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
         if alert.run == run.id:
             yield from wrapped(f"  {alert.severity:<10}  {clean(alert.message)}", width, indent=14)
     yield from _block("Configuration", list(flat(without_secrets(run.config, show_secrets))), _CONFIG_LINES)
-    for title, values in (("Best checkpoint", run.best_checkpoint), ("Final metrics", run.final_metrics)):
+    checkpoint = None if best_step(run) else run.best_checkpoint
+    for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
     yield from _attempts(run, width)
     metrics = metric_summaries(run)
@@ -167,6 +169,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
         yield progress.step_name, f"{progress.step}{of}{epoch}"
+    if (best := best_step(run)) is not None:
+        yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
     if math.isfinite(progress.seconds_per_step):
         yield "pace", f"{duration(progress.seconds_per_step)} per {progress.step_name}"
     if math.isfinite(progress.eta_seconds):
@@ -255,8 +259,14 @@ def _metric_table(
             brief=[trend_text(metric, brief=True) for metric in metrics],
         ),
     ]
-    names, notes = [clean(metric.name) for metric in metrics], [odd_text(metric) for metric in metrics]
+    names, notes = [clean(metric.name) for metric in metrics], [_note(metric, best_step(run)) for metric in metrics]
     yield from table(title, names, columns, width, notes=notes, left_out=left_out)
+
+
+def _note(metric: MetricSummary, best: BestStep | None) -> str:
+    """Return the remarks about the points, after the score at the best step if the log names it."""
+    score = best.score_text(metric.name) if best else ""
+    return ", ".join(filter(None, (score, odd_text(metric))))
 
 
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:

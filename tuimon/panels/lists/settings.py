@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from tuimon.analysis.best_step import best_step
 from tuimon.analysis.words import day, setting_text, time_of_day
 from tuimon.draw.numbers import format_duration
 from tuimon.panels._run_facts import facts_about
@@ -44,7 +45,7 @@ def settings_tree(run: Run) -> tuple[Setting, ...]:
     """Return all rows, unfolded."""
     parts = {
         "run": _about(run),
-        "best checkpoint": run.best_checkpoint,
+        f"best {best.word}" if (best := best_step(run)) else "best checkpoint": run.best_checkpoint,
         "final metrics": run.final_metrics,
         "config": run.config,
     }
