@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.analysis.level import level
+from tuimon.analysis.level import level, level_value
 
 _VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300)
 
@@ -33,11 +33,18 @@ def test_a_level_without_points_or_noise_differs_from_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "last"), [([1e9, np.inf], 1e9), ([np.inf, -np.inf], -np.inf), ([np.nan, np.inf], np.inf)]
+    ("values", "last"),
+    [
+        ([np.inf, -np.inf], -np.inf),
+        ([np.nan, np.inf], np.inf),
+        ([1e9, np.inf], np.inf),
+        ([*range(18), *[np.inf] * 5], np.inf),
+        ([*range(18), 4.0, *[np.inf] * 4], 4.0),
+    ],
 )
-def test_the_level_of_a_curve_without_finite_points_is_its_last_value(values: list[float], last: float) -> None:
+def test_the_level_of_a_curve_that_ends_in_values_that_are_not_finite(values: list[float], last: float) -> None:
     own = level(np.array(values))
-    assert own.value == last
+    assert own.value == level_value(np.array(values)) == last
     assert own.count == int(np.isfinite(last))
     assert not own.is_known, "an infinite level is neither ranked nor compared"
 

@@ -68,7 +68,7 @@ def level_values(curves: Sequence[Curve | None], factors: Sequence[float]) -> li
     """
     step = _last_step_of_two(curves)
     return [
-        None if curve is None else level_value(_values_until(curve, step), curve.finite_count == len(curve)) * factor
+        None if curve is None else level_value(_values_until(curve, step)) * factor
         for curve, factor in zip(curves, factors, strict=True)
     ]
 

@@ -37,10 +37,10 @@ _SIGNIFICANT = 2.0
 
 
 class Level(Struct, frozen=True):
-    """Level of a curve at its end. Without a finite point the value is the last one, and the others are NaN."""
+    """Level of a curve at its end. If none of its points is finite, value is the last one and the others are NaN."""
 
     value: float
-    """Mean of the last finite points; of a curve without finite points the last value, such as infinity."""
+    """Mean of the finite ones of the last points; the last value, such as infinity, if none of them is finite."""
     error: float
     """Standard error of the mean; NaN if there is only one point. 0 only if all points are equal."""
     noise: float
@@ -77,39 +77,38 @@ def noise(values: Floats) -> float:
 
 
 def level(values: Floats) -> Level:
-    """Return the level of the last tenth of the finite values, or of the last 5 (at most a quarter) if that is more."""
-    finite = values[np.isfinite(values)]
-    if not len(finite):
+    """Return the level of the last tenth of the values, or of the last 5 (at most a quarter) if that is more.
+
+    Values of these that are not finite are left out. A run that has diverged is not judged by its values before.
+    """
+    window, scale = _last_part(values)
+    if not len(window):
         return Level(float(values[-1]) if len(values) else math.nan, math.nan, math.nan, 0)
-    window, scale = _last_part(finite)
     count, mean = len(window), float(window.mean()) * scale
     if count < 2:
         return Level(mean, math.nan, math.nan, count)
     deviation = float(window.std(ddof=1)) if window.min() < window.max() else 0.0
-    usual = noise(finite) / scale
+    usual = noise(values) / scale
     if deviation < usual and not _is_too_small(deviation / usual, count - 1):
         deviation = usual
     error = max(deviation / math.sqrt(count), _error_of_blocks(window))
     return Level(mean, error * scale, deviation * scale, count)
 
 
-def level_value(values: Floats, is_finite: bool = False) -> float:
-    """Return the value of the level without its error, which takes most of the time.
-
-    is_finite: whether all values are known to be finite; then only those of the level are read.
-    """
-    finite = values if is_finite else values[np.isfinite(values)]
-    if not len(finite):
+def level_value(values: Floats) -> float:
+    """Return the value of the level without its error, which takes most of the time. Only the last values are read."""
+    window, scale = _last_part(values)
+    if not len(window):
         return float(values[-1]) if len(values) else math.nan
-    window, scale = _last_part(finite)
     return float(window.mean()) * scale
 
 
-def _last_part(finite: Floats) -> tuple[Floats, float]:
-    """Return the values of the level divided by a scale, so that no square or sum overflows, and the scale."""
-    count = max(round(len(finite) * _PART), min(_FEWEST, len(finite) // _QUARTER), 1)
-    window = finite[-count:]
-    scale = float(np.abs(window).max()) or 1.0
+def _last_part(values: Floats) -> tuple[Floats, float]:
+    """Return the finite values of the level divided by a scale, so that no square or sum overflows, and the scale."""
+    count = max(round(len(values) * _PART), min(_FEWEST, len(values) // _QUARTER), 1)
+    window = values[-count:]
+    window = window[np.isfinite(window)]
+    scale = float(np.abs(window).max(initial=0.0)) or 1.0
     return window / scale, scale
 
 
