@@ -63,8 +63,8 @@ def test_charts_have_common_steps_and_values_with_units(tmp_path: Path) -> None:
     for width, trend in ((40, False), (80, True)):
         rows_of = [chart(run, "response_length/mean", limits, listing, Size(width, 8), FrameCache()) for run in runs]
         heads = ["".join(text for text, _ in rows[0]) for rows in rows_of]
-        assert "138.1 tokens" in heads[0]
-        assert "134.2 tokens" in heads[1]
+        assert "138.7 tokens" in heads[0], "mean of the last 12 points"
+        assert "134.4 tokens" in heads[1], "mean of the last 6 points"
         assert all(("↓" in head) == trend for head in heads), "a change without room for its value means nothing"
         ticks = ["".join(text for text, _ in rows[-1]).split() for rows in rows_of]
         assert ticks[0] == ticks[1]

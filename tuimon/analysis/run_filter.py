@@ -61,7 +61,8 @@ class FilterTarget(Protocol):
         ...
 
     def metric(self, name: str) -> float | None:
-        """Return the last value of a metric, or the best one of best(metric); None if the run does not have it."""
+        """Return the level of a metric, or the last or best value of last(metric) or best(metric); None if the run does
+        not have it."""
         ...
 
     @property

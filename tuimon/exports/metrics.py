@@ -8,6 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.hidden_values import HiddenValues, hidden_values
+from tuimon.analysis.level import Level, level
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import Statistics, best, statistics
 from tuimon.analysis.trend import Trend, trend
@@ -60,6 +61,11 @@ class MetricSummary(Struct, frozen=True):
     def unit(self) -> str:
         """Unit of the logged values, as text; "" for plain numbers, or if it is unknown."""
         return logged_unit_text(self.meaning)
+
+    @property
+    def level(self) -> Level:
+        """The level at the end of the run; `compare` takes it up to the last step that two runs have reached."""
+        return level(self.curve.values)
 
     @property
     def last(self) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.best_step import BestStep, best_step
+from tuimon.analysis.compared_metric import last_step_of_two, level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
@@ -23,6 +24,7 @@ from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import heading_of, objective_of, relevant_metrics
+from tuimon.panels.lists.run_levels import RunLevels
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
 
@@ -35,6 +37,8 @@ _LONGEST_END = 100
 _ARROWS = {"rising": "↑", "falling": "↓"}
 _MAX_SETTINGS = 6
 """Maximum number of settings with a column in the table of the trials of a search."""
+_LEVEL = "level"
+"""Word after the name of a metric whose levels a column has."""
 _MAX_CONCEPTS = 4
 """Maximum number of concepts with a column in the table of several runs."""
 
@@ -67,6 +71,8 @@ def _runs_text(snapshot: Snapshot, now: float, width: int | None) -> Iterator[st
     names, columns = [clean(run.name) for run in runs], runs_columns(snapshot, now)
     yield from table(f"{len(runs)} runs", names, columns, width, indent=0, left_out=left_out.append)
     yield from no_room(left_out, width)
+    if any(column.head.endswith(f" {_LEVEL}") for column in columns):
+        yield from wrapped("level: mean of the last tenth of the points, as in compare", width)
     yield ""
     for run in runs:
         for alert in snapshot.alerts:
@@ -98,17 +104,19 @@ def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
 
 
 def _objective_columns(runs: Sequence[Run]) -> Iterator[Column]:
-    """Yield the columns of the trials of a search: the values of their metric and the settings that differ."""
+    """Yield the columns of the trials of a search: the levels of their metric and the settings that differ."""
+    levels = RunLevels(runs)
     readings = [(run, objective_of(run)) for run in runs]
     head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
-    yield Column(clean(head), ["" if reading is None else format_value(reading.last) for _, reading in readings])
+    values = [levels.level(run, objective_of) for run in runs]
+    yield Column(clean(head), ["" if value is None else format_value(value) for value in values])
     different, _ = compared_settings([without_secrets(run.config) for run in runs])
     for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
         yield Column(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)
 
 
 def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
-    """Yield columns with the last and best values of the concepts that most runs log."""
+    """Yield columns with the levels, last and best values of the concepts that most runs log."""
     leading: dict[tuple[str, str, str], dict[int, MetricSummary]] = {}
     for run in runs:
         chosen: dict[tuple[str, str, str], str] = {}
@@ -124,11 +132,15 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
             (summary.meaning for summary in by_run.values() if summary.best), next(iter(by_run.values())).meaning
         )
         head = heading_of((run, by_run[run.id].name) for run in runs if run.id in by_run)
-        last = [format_value(by_run[run.id].last, by_run[run.id].unit) if run.id in by_run else "" for run in runs]
-        yield Column(head, last, need=index and 10 + 2 * index)
+        summaries = [by_run.get(run.id) for run in runs]
+        step = last_step_of_two([metric.curve for metric in by_run.values()])
+        levels = [format_value(level_until(metric.curve, step), metric.unit) if metric else "" for metric in summaries]
+        yield Column(f"{head} {_LEVEL}", levels, need=index and 10 + 3 * index)
+        last = [format_value(metric.last, metric.unit) if metric else "" for metric in summaries]
+        yield Column("last", last, need=12 + 3 * index)
         if meaning.direction in BETTER:
             tops = [summary.best if (summary := by_run.get(run.id)) else None for run in runs]
-            yield Column("best", [format_value(top[1]) if top else "" for top in tops], need=11 + 2 * index)
+            yield Column("best", [format_value(top[1]) if top else "" for top in tops], need=11 + 3 * index)
 
 
 # ---------------------------------------------------------------------- one run

@@ -104,7 +104,7 @@ def _entries(logged: Entries | None) -> dict[str, int] | None:
 
 def _metric(metric: MetricSummary) -> dict[str, Any]:
     curve, numbers, trend = metric.curve, metric.numbers, metric.trend
-    low, high = curve.min, curve.max
+    low, high, level = curve.min, curve.max, metric.level
     return {
         "name": metric.name,
         "concept": metric.meaning.concept,
@@ -117,6 +117,9 @@ def _metric(metric: MetricSummary) -> dict[str, Any]:
         "max": {"step": high.step, "value": high.value} if high else None,
         "best": {"step": metric.best[0], "value": metric.best[1]} if metric.best else None,
         **{name: known(getattr(numbers, name)) for name in ("mean", "deviation", "variance", "median")},
+        "level": known(level.value),
+        "error": known(level.error),
+        "level_points": level.count,
         "trend": {"direction": trend.direction}
         | {name: known(getattr(trend, name)) for name in ("change", "slope", "slope_low", "slope_high", "p_value")},
         "nan": metric.nan_count,

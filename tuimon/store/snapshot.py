@@ -11,7 +11,7 @@ from tuimon.model.events import Notice, Progress, Watching
 from tuimon.store.run import Run
 
 
-class Snapshot(Struct, frozen=True, eq=False):
+class Snapshot(Struct, frozen=True, eq=False, weakref=True):
     """State of all runs at one moment. Immutable; any thread may read it while the store goes on growing."""
 
     version: int

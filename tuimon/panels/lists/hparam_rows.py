@@ -13,15 +13,14 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tuimon.analysis.compared_metric import level_values
 from tuimon.analysis.comparing import MISSING, compared_settings, is_seed, number_of
 from tuimon.analysis.correlation import spearman, spearman_bound
 from tuimon.analysis.setting_effects import setting_effects
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import heading_of, objective_of, settings_of
-from tuimon.panels.lists.run_metrics import is_name_of_falling, metric_of, split_statistic, value_of
+from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.lists.run_metrics import is_name_of_falling, split_statistic
 from tuimon.panels.lists.runs import METRIC, RESULTS, repeated_columns
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
@@ -94,14 +93,13 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
         different = tuple(entry for entry in different if not entry[0].startswith("_"))[:_MOST_SETTINGS]
         before = HparamTable((), (), len(equal), settings, different)
     columns: list[tuple[str, list[Any]]] = []
-    statistic = split_statistic(metric)[1]
+    levels = RunLevels(runs)
     if metric:
-        readings = [None if statistic else metric_of(run, metric) for run in runs]
-        columns.append((METRIC, _levels(readings) if any(readings) else [value_of(run, metric) for run in runs]))
-    repeated = frozenset() if statistic else repeated_columns(runs, metric)
-    for name, fact in RESULTS.items():
+        columns.append((METRIC, [levels.value(run, metric) for run in runs]))
+    repeated = repeated_columns(runs, metric)
+    for name, reader in RESULTS.items():
         if name not in repeated:
-            columns.append((name, _levels([fact(run) for run in runs])))
+            columns.append((name, [levels.level(run, reader) for run in runs]))
     columns = [column for column in columns if any(value is not None for value in column[1])]
     settings_columns = [
         (name, [None if value is MISSING else value for value in row]) for name, row in before.different
@@ -115,13 +113,6 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
         metric=metric,
         objective=heading_of(objectives) if (objectives := _objectives(runs)) else "",
     )
-
-
-def _levels(readings: Sequence[MetricReading | None]) -> list[float | None]:
-    """Return the level of each reading as `compare` takes it: up to the last step that two runs have reached."""
-    curves = [None if reading is None else reading.curve for reading in readings]
-    factors = [1.0 if reading is None else reading.factor for reading in readings]
-    return level_values(curves, factors)
 
 
 def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,8 +15,9 @@ from tuimon.model.views import Rows, Size, Symbols
 from tuimon.panels._charts.curve_panel import metric_panel
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
-from tuimon.panels._metrics import drawn_curve, reading_of
+from tuimon.panels._metrics import MetricReading, drawn_curve, reading_of
 from tuimon.panels._run_facts import main_of
+from tuimon.panels.lists.run_levels import Reader, level_cell
 from tuimon.panels.lists.run_metrics import common_metrics, name_in
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
@@ -26,7 +28,7 @@ LEAST = Size(26, 6)
 _LEAST_SHARE = 0.05
 """Two of the dots of a chart."""
 _CHANGE_FROM = 60
-"""Columns of a chart from which it shows the recent change beside the last value."""
+"""Columns of a chart from which it shows the recent change beside the level."""
 
 
 class Limits(Struct, frozen=True):
@@ -62,6 +64,16 @@ def first_metric(runs: Sequence[Run], selected: Run | None) -> str:
 def with_metric(runs: Iterable[Run], metric: str) -> tuple[Run, ...]:
     """Return the runs that have a metric."""
     return tuple(run for run in runs if name_in(run, metric))
+
+
+@lru_cache(maxsize=8)
+def reader_of(metric: str) -> Reader:
+    """Return the function that looks up a metric as the grid does; the same object for the same name."""
+
+    def reader(run: Run) -> MetricReading | None:
+        return reading_of(run, (name_in(run, metric),))
+
+    return reader
 
 
 def limits_of(runs: Iterable[Run], metric: str) -> tuple[float, float] | None:
@@ -125,7 +137,10 @@ def chart(
     frames: FrameCache,
     line: OverlayLine | None = None,
 ) -> Rows:
-    """Return the chart of a run as rows, each exactly as wide as `size`. line: runs that are drawn as their mean."""
+    """Return the chart of a run as rows, each exactly as wide as `size`, with the level that the run list shows.
+
+    line: runs that are drawn as their mean.
+    """
     if line is not None:
         return _merged_chart(run, metric, limits, listing, size, frames, line)
     sign = "!" if run.id in listing.alerts else " "
@@ -134,7 +149,9 @@ def chart(
     fixed = () if limits.y is None or limits.y[0] == limits.y[1] else ((panel.id, *limits.y),)
     options = ChartOptions(y_fixed=fixed, window=limits.x, axis_named=True)
     view = panel.view(run, size, listing.now, listing.symbols, options)
-    headline = view.headline if size.width >= _CHANGE_FROM else view.headline[:1]
+    reader = reader_of(metric)
+    level = level_cell(reader(run), size.width, listing.levels.level(run, reader))
+    headline = (*level, *view.headline[1:]) if size.width >= _CHANGE_FROM else level
     own = name_in(run, metric)
     note = clean(own) if own != metric else ""
     view = replace(view, title=name, note=note, headline=headline)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -20,7 +20,8 @@ from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
 from tuimon.panels.lists.hparam_rows import sort_key
-from tuimon.panels.lists.run_metrics import best_of, is_falling, metric_of, value_of
+from tuimon.panels.lists.run_levels import Reader, reader_of
+from tuimon.panels.lists.run_metrics import best_of, is_falling
 from tuimon.panels.lists.runs import Listing, shared_directory
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -132,19 +133,20 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> 
 
 def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
     """Yield the best value of the chosen metric, the reward or else the loss, with its run, and the mean and standard
-    deviation of the last values, or of the best ones if these are chosen."""
-    readings = _readings(runs, listing)
+    deviation of the levels, or of the last or best values if these are chosen."""
+    reader, readings = _readings(runs, listing)
     if not readings:
         return
     label = clean(listing.metric) if listing.metric else _label(readings[0][1])
-    values = (reading.last if not listing.metric else value_of(run, listing.metric) for run, reading in readings)
-    last = [value for value in values if value is not None and math.isfinite(value)]
+    levels, chosen = listing.levels, listing.metric
+    values = (levels.value(run, chosen) if chosen else levels.level(run, reader) for run, _ in readings)
+    known = [value for value in values if value is not None and math.isfinite(value)]
     alike = _are_alike(runs, readings)
-    spread = f" ± {format_value(_deviation(last))}" if len(last) > 1 else ""
-    if len(readings) > 1 and last and alike:
+    spread = f" ± {format_value(_deviation(known))}" if len(known) > 1 else ""
+    if len(readings) > 1 and known and alike:
         sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
         yield f"  {label} ", Role.MUTED
-        yield f"{format_value(sum(last) / len(last))}{sign}", Role.VALUE
+        yield f"{format_value(sum(known) / len(known))}{sign}", Role.VALUE
     best = [(best_of(reading), run) for run, reading in readings]
     falls = is_falling(readings[0][1])
     value, run = min((pair for pair in best if math.isfinite(pair[0])), key=lambda p: p[0] if falls else -p[0])
@@ -173,20 +175,20 @@ def _label(reading: MetricReading) -> str:
     return reading.meaning.panel if reading.meaning.panel in ("reward", "loss") else clean(reading.metric)
 
 
-def _readings(runs: Sequence[Run], listing: Listing) -> list[tuple[Run, MetricReading]]:
-    """Return the runs with a finite value of the metric that a heading shows: the chosen one, or the reward, or, if
-    more runs have it, the loss, or else the main one."""
+def _readings(runs: Sequence[Run], listing: Listing) -> tuple[Reader, list[tuple[Run, MetricReading]]]:
+    """Return the metric that a heading shows, with the runs that have a finite value of it: the chosen one, or the
+    reward, or, if more runs have it, the loss, or else the main one."""
 
-    def known(reading_of: Callable[[Run], MetricReading | None]) -> list[tuple[Run, MetricReading]]:
-        pairs = ((run, reading_of(run)) for run in runs)
+    def known(reader: Reader) -> list[tuple[Run, MetricReading]]:
+        pairs = ((run, reader(run)) for run in runs)
         return [(run, reading) for run, reading in pairs if reading is not None and reading.curve.min is not None]
 
     if listing.metric:
-        return known(lambda run: metric_of(run, listing.metric))
+        return reader_of(listing.metric), known(reader_of(listing.metric))
     rewards, losses = known(reward_of), known(loss_of)
     if not rewards and not losses and (main := next(filter(None, map(main_of, runs)), None)) is not None:
-        return known(lambda run: metric_of(run, main.metric))
-    return rewards if 2 * len(rewards) >= len(losses) and rewards else losses
+        return reader_of(main.metric), known(reader_of(main.metric))
+    return (reward_of, rewards) if 2 * len(rewards) >= len(losses) and rewards else (loss_of, losses)
 
 
 def _directory(run: Run, shared: int) -> str:

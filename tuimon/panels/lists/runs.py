@@ -23,22 +23,21 @@ from tuimon.model.alerts import Alert
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import scaled
-from tuimon.panels._metrics import MetricReading, difference, label_of
+from tuimon.panels._metrics import label_of
 from tuimon.panels._run_facts import heading_of, loss_of, main_of, objective_of, reward_of, settings_of
 from tuimon.panels._text import signed
+from tuimon.panels.lists.run_levels import Reader, RunLevels, level_cell, level_difference, reader_of
 from tuimon.panels.lists.run_metrics import (
     is_name_of_falling,
     is_renamed,
     metric_names,
     metric_of,
     split_statistic,
-    value_of,
 )
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
 from tuimon.text import cell_width, clean, fit
-from tuimon.vocabulary import unit_text
 
 _ROLES = {
     "running": Role.GOOD,
@@ -79,6 +78,8 @@ class Listing(Struct, frozen=True):
     """Length of the words that all names begin with; they are cut from names that do not fit."""
     metric: str = ""
     """Metric that the user has chosen as a column, or ""."""
+    levels: RunLevels = field(default_factory=RunLevels)
+    """Levels of all runs, also of those that are not listed."""
 
 
 def shared_directory(names: Sequence[str]) -> int:
@@ -173,21 +174,10 @@ def age_text(seconds: float) -> str:
     return f"{int(seconds // 10 * 10)} s"
 
 
-def _value(reading: MetricReading | None, width: int, value: float | None = None) -> Row:
-    """Return the cell of a metric. value: of the metric, in its unit; None: the last one."""
-    if reading is None:
-        return ()
-    value = reading.last if value is None else value
-    text = format_value(value, unit_text(reading.meaning.unit))
-    if cell_width(text) > width:
-        text = format_value(value)
-    return ((text, Role.VALUE if math.isfinite(value) else Role.CRITICAL),)
-
-
 def _difference(run: Run, listing: Listing) -> float | None:
-    """Return the difference of the main metrics at the last step that both runs have reached; None if unknown."""
+    """Return the difference of the levels of the main metrics, see `level_difference`; None if unknown."""
     base = listing.base
-    return None if base is None or run.id == base.id else difference(main_of(run), main_of(base))
+    return None if base is None or run.id == base.id else level_difference(main_of(run), main_of(base))
 
 
 def _delta(run: Run, listing: Listing, width: int) -> Row:
@@ -216,20 +206,17 @@ def _alerts(run: Run, listing: Listing, width: int) -> Row:
     return ((str(count), Role.CRITICAL if run.id in listing.critical else Role.WARNING),) if count else ()
 
 
-def _metric_column(
-    id: str, reading: Callable[[Run], MetricReading | None], drop: int, down: bool, head: str = "", width: int = 8
-) -> Column:
-    def last(run: Run, listing: Listing) -> float | None:
-        metric = reading(run)
-        return metric.last if metric is not None else None
+def _metric_column(id: str, reader: Reader, drop: int, down: bool, head: str = "", width: int = 8) -> Column:
+    def level(run: Run, listing: Listing) -> float | None:
+        return listing.levels.level(run, reader)
 
     def useful(run: Run, listing: Listing) -> bool:
-        return reading(run) is not None
+        return reader(run) is not None
 
     def cell(run: Run, listing: Listing, width: int) -> Row:
-        return _value(reading(run), width)
+        return level_cell(reader(run), width, level(run, listing))
 
-    return Column(id, head or id, width, last, cell, drop, useful=useful, down=down)
+    return Column(id, head or id, width, level, cell, drop, useful=useful, down=down)
 
 
 COLUMNS = (
@@ -298,16 +285,16 @@ def _with_metric(metric: str) -> tuple[Column, ...]:
     least, most = _METRIC_WIDTH
     head, falls = clean(metric), is_name_of_falling(metric)
     width = max(least, min(cell_width(head) + 1, most))
-    column = _metric_column(METRIC, lambda run: metric_of(run, metric), 1, not falls, head, width)
+    column = _metric_column(METRIC, reader_of(metric), 1, not falls, head, width)
 
     def by(run: Run, listing: Listing) -> float | None:
-        return value_of(run, metric)
+        return listing.levels.value(run, metric)
 
     def cell(run: Run, listing: Listing, width: int) -> Row:
-        reading, value = metric_of(run, metric), value_of(run, metric)
+        reading, value = metric_of(run, metric), by(run, listing)
         if reading is None or value is None or not is_renamed(reading, metric):
-            return _value(reading, width, value)
-        return (("*", Role.MUTED), *_value(reading, width - 1, value))
+            return level_cell(reading, width, value)
+        return (("*", Role.MUTED), *level_cell(reading, width - 1, value))
 
     column = replace(column, by=by, cell=cell)
     place = next(index for index, other in enumerate(COLUMNS) if other.id == "reward")
@@ -344,8 +331,8 @@ class FilterFields(Struct, frozen=True):
         return next(column.by(self.run, self.listing) for column in COLUMNS if column.id == name)
 
     def metric(self, name: str) -> float | None:
-        """Return the last or best value of a metric, see run_metrics.value_of."""
-        return value_of(self.run, name)
+        """Return the level of a metric, or its last or best value, see RunLevels.value."""
+        return self.listing.levels.value(self.run, name)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -398,10 +385,10 @@ def useful_columns(runs: Iterable[Run], listing: Listing) -> frozenset[str]:
 
 
 def repeated_columns(runs: Sequence[Run], metric: str) -> frozenset[str]:
-    """Return the ids of the columns of reward, loss and objective that have the values of a chosen metric for all of
+    """Return the ids of the columns of reward, loss and objective that have the levels of a chosen metric for all of
     these runs."""
     metric, statistic = split_statistic(metric)
-    if not metric or statistic == "best":
+    if not metric or statistic:
         return frozenset()
     chosen = {run.id: reading.metric for run in runs if (reading := metric_of(run, metric)) is not None}
     shown = {id: [(run, reading) for run in runs if (reading := fact(run))] for id, fact in RESULTS.items()}

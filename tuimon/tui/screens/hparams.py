@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tuimon.draw.rows import fit_row
+from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
 from tuimon.panels.lists.hparam_rows import (
@@ -20,6 +20,7 @@ from tuimon.panels.lists.hparam_rows import (
     table_row,
 )
 from tuimon.panels.lists.parallel import parallel_rows, quarters_row
+from tuimon.panels.lists.run_levels import level_note
 from tuimon.panels.lists.runs import METRIC
 from tuimon.store import Run, Snapshot
 from tuimon.tui.action import Action
@@ -137,7 +138,7 @@ class HparamsScreen(MetricTableScreen):
         if self.table.shows_parallel:
             head += quarters_row(source, self.dashboard.state.symbols)
         if source.has_levels:
-            head += (("  results: mean of the last tenth (level)", Role.MUTED),)
+            head += (level_note(self.size.width - row_width(head)),)
         return head
 
     # ------------------------------------------------------------------ keys

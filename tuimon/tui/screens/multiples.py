@@ -8,10 +8,11 @@ from textual.events import Click, MouseScrollDown, MouseScrollUp
 
 from tuimon.analysis.metric_filter import matching
 from tuimon.draw import FrameCache
-from tuimon.draw.rows import fit_row
+from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.views import Role, Row, Rows, Size, Span, Symbols
 from tuimon.panels import OverlayLine, plural
 from tuimon.panels.lists import multiples
+from tuimon.panels.lists.run_levels import level_note
 from tuimon.panels.lists.run_metrics import common_metrics
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run, Snapshot
@@ -122,7 +123,9 @@ class RunGrid(CellGrid):
     def _chart(self, run: Run, limits: multiples.Limits, size: Size) -> Rows:
         assert self._listing is not None
         listing, line = self._listing, self._lines.get(run.id)
-        inputs = (run, self.metric, limits, size, listing.symbols, run.id in listing.alerts, listing.shared, line)
+        level = listing.levels.level(run, multiples.reader_of(self.metric))
+        look = size, listing.symbols, run.id in listing.alerts, listing.shared
+        inputs = (run, self.metric, level, limits, *look, line)
         drawn = self._drawn.get(run.path)
         if drawn is None or drawn[0] != inputs:
             frames = FrameCache() if drawn is None else drawn[2]
@@ -201,6 +204,7 @@ class MultiplesScreen(WorkScreen):
             head.append(("  seeds merged", Role.MUTED))
         if pages > 1:
             head.append((f"  page {page}/{pages}", Role.MUTED))
+        head.append(level_note(self.size.width - row_width(head)))
         self.draw_lines(tuple(head), state.theme)
 
     # ------------------------------------------------------------------ keys

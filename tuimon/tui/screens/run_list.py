@@ -9,16 +9,18 @@ from textual.events import Click
 from textual.message import Message
 
 from tuimon.draw import FrameCache
-from tuimon.draw.rows import blank
+from tuimon.draw.rows import blank, row_width
 from tuimon.model.links import Link
 from tuimon.model.views import Role, Row, Rows, Size, Span
 from tuimon.panels import link_row, plural
 from tuimon.panels.lists import run_overview
 from tuimon.panels.lists.run_groups import SEEDS, Entry, RunGroup, entries, group_row
-from tuimon.panels.lists.run_metrics import other_names
+from tuimon.panels.lists.run_levels import level_note
+from tuimon.panels.lists.run_metrics import other_names, split_statistic
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
 from tuimon.panels.lists.runs import (
     METRIC,
+    RESULTS,
     Listing,
     columns_of,
     filter_problem,
@@ -94,6 +96,12 @@ class RunTable(Table):
     def sorts(self) -> tuple[str, ...]:
         """Sort orders of the displayed columns, and those without a column."""
         return ("found", *(column.id for column, _ in self._widths), "urgent")
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether a displayed column has the levels of a metric, not only the last or best values of the chosen one."""
+        statistic = split_statistic(self._shown[0].metric)[1] if self._shown is not None else ""
+        return any(column.id in RESULTS or (column.id == METRIC and not statistic) for column, _ in self._widths)
 
     @property
     def _entry(self) -> Entry | None:
@@ -225,8 +233,10 @@ class RunListScreen(MetricTableScreen):
         problem = choice.filter.problem if self.filter_bar.display and not self._asks_metric else ""
         if choice.query and not problem:
             problem = filter_problem(snapshot.runs, listing, choice.filter, len(runs)) or ("" if runs else _NO_MATCH)
-        head = _head(snapshot, state, runs, totals(runs, listing))
-        self.draw_lines(_with_live_links(head, self.dashboard.links, now), state.theme, problem)
+        head = _with_live_links(_head(snapshot, state, runs, totals(runs, listing)), self.dashboard.links, now)
+        if self.table.has_levels:
+            head = (*head, level_note(self.size.width - row_width(head)))
+        self.draw_lines(head, state.theme, problem)
 
     def _grouped(self, runs: tuple[Run, ...], listing: Listing, choice: RunChoice) -> tuple[Entry, ...]:
         """Return the entries of the list; the same object as before if nothing has changed."""
