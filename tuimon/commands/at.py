@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tuimon.analysis.aligned_steps import step_name
 from tuimon.commands import Command
 from tuimon.commands._shared import (
     add_json,
@@ -39,6 +38,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from tuimon.analysis.aligned_steps import step_name
     from tuimon.exports import texts
     from tuimon.exports.around import as_json, as_text, has_point
     from tuimon.monitor.local import open_run
@@ -70,6 +70,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _over_steps(options: argparse.Namespace) -> int:
     """Print the metrics over a range of steps."""
+    from tuimon.analysis.aligned_steps import step_name
     from tuimon.exports.over_steps import as_json, as_text, over_steps
     from tuimon.monitor.local import open_run
 
