@@ -108,8 +108,8 @@ def _objective_columns(runs: Sequence[Run]) -> Iterator[Column]:
     levels = RunLevels(runs)
     readings = [(run, objective_of(run)) for run in runs]
     head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
-    values = [levels.level(run, objective_of) for run in runs]
-    yield Column(clean(head), ["" if value is None else format_value(value) for value in values])
+    results = [levels.level(run, objective_of) for run in runs]
+    yield Column(clean(head), ["" if result is None else format_value(result) for result in results])
     different, _ = compared_settings([without_secrets(run.config) for run in runs])
     for index, (name, values) in enumerate(different[:_MAX_SETTINGS]):
         yield Column(clean(name), ["" if v is MISSING else setting_text(v, 32) for v in values], need=10 + index)

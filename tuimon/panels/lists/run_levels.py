@@ -14,10 +14,10 @@ from tuimon.analysis.run_cache import cached_per_run
 from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._metrics import MetricReading
-from tuimon.panels._text import unit_text
 from tuimon.panels.lists.run_metrics import metric_of, split_statistic, value_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width
+from tuimon.vocabulary import unit_text
 
 Reader: TypeAlias = Callable[[Run], "MetricReading | None"]
 """Function that returns a metric of a run, or None if the run does not have it. It is the key of a cached step."""
