@@ -116,6 +116,8 @@ def test_the_best_two_runs_are_compared_at_a_step_that_both_have_reached() -> No
         "lr1e-5 ends at step 49 and is compared up to there; the others up to step 379, where lr1e-4 ends;"
         " lr1e-3 reaches 399"
     )
+    assert limits(NAMES, [poor], base=0) == limits(NAMES, [poor])
+    assert limits(NAMES, [poor], base=2) == "compared up to step 49, where lr1e-5 ends; lr1e-3 reaches 399"
 
 
 def test_runs_without_common_steps_are_compared_at_their_ends() -> None:
@@ -130,3 +132,17 @@ def test_a_metric_whose_steps_are_not_those_of_the_run_decides_nothing() -> None
     other = compared_metric("reward", classify("reward"), curves, in_steps=False)
     assert verdict(NAMES[:2], [_rewards(*curves)], [])
     assert not verdict(NAMES[:2], [other], [])
+
+
+def test_a_run_that_was_ahead_when_it_ended_early_is_named() -> None:
+    random = np.random.default_rng(6)
+    best, second, short, poor = (
+        np.linspace(0, height, count) + random.normal(0, 0.01, count)
+        for height, count in ((1.0, 200), (0.8, 200), (0.6, 80), (0.2, 80))
+    )
+    sentence = verdict((*NAMES, "poor"), [_rewards(*map(_curve, (best, second, short, poor)))], [("lr", (2, 1, 3, 4))])
+    assert sentence.startswith("lr1e-3 is ahead of lr1e-4, the next of 4 runs: reward +0.")
+    assert sentence.endswith("; lr1e-5 was ahead of lr1e-3 at its last step 79; lr 2 times higher")
+    sentence = verdict(NAMES, [_rewards(*map(_curve, (best, best + 1e-4, short)))], [])
+    assert sentence.startswith("No run is ahead: reward of")
+    assert sentence.endswith("; lr1e-5 was ahead of lr1e-4 at its last step 79")

@@ -169,6 +169,7 @@ def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
         assert ours["noise"] == pytest.approx(0.01, rel=0.5)
         assert ours["noise"] >= np.std(window, ddof=1) * 0.999
         assert ours["error"] >= ours["noise"] / math.sqrt(len(window)) * 0.999
+    assert "until step</th>" in as_html(compare(open_run(runs).runs), LONG_AFTER)
 
 
 def test_pictures(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

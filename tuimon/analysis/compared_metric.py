@@ -42,7 +42,12 @@ class ComparedMetric(Struct, frozen=True, eq=False):
         if a is None or b is None or step is None:
             return own, base, None
         until = step if max(int(a.steps[-1]), int(b.steps[-1])) > step else None
-        return _level(a, step, self.factors[one]), _level(b, step, self.factors[other]), until
+        return self._until(one, step), self._until(other, step), until
+
+    def _until(self, index: int, step: int) -> Level:
+        """Return the level of a run with the metric up to a step."""
+        own, curve = self.levels[index], self.curves[index]
+        return own if own is not None and self.ends[index] == step else _level(curve, step, self.factors[index])
 
 
 def compared_metric(

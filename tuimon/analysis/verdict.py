@@ -62,27 +62,46 @@ def verdict(
         return f"No run is ahead{until}: {what} of {both} is {format_value(first.value)}"
     if not (first.is_known and second.is_known):
         return f"No run is ahead{until}: {what} of {both} has too few points ({_counts(first, second)})"
+    early = _early_leader(labels, deciding, best, [index for index, _ in known if index not in (best, next_best)])
     if not first.differs_from(second):
-        return f"No run is ahead{until}: {what} of {both} differs by {apart}{noise}, which noise explains"
+        tie = f"No run is ahead{until}: {what} of {both} differs by {apart}{noise}, which noise explains"
+        return "; ".join([tie, *early])
     others = [metric for metric in metrics if metric is not deciding]
     if any(name.rpartition(".")[2].lower() in _LEARNING_RATES for name, _ in settings):
         others = [metric for metric in others if metric.meaning.concept != "lr"]
-    more = [*_metrics(others, best, next_best), *_settings(settings, best, next_best)]
+    more = [*early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
     of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more])
 
 
-def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric]) -> str:
+def _early_leader(labels: Sequence[str], metric: ComparedMetric, best: int, others: Sequence[int]) -> Iterator[str]:
+    """Yield the first of the other runs that was ahead of the best run at its last step, beyond noise, if there is one.
+
+    Its level at its own end can be lower than those that longer runs reached later.
+    """
+    higher = _BETTER[metric.meaning.direction]
+    for index in others:
+        own, base, step = metric.pair(index, best)
+        is_early = step is not None and metric.ends[index] == step
+        if is_early and (own.value > base.value) is higher and own.differs_from(base):
+            yield f"{clean(labels[index])} was ahead of {clean(labels[best])} at its last step {step}"
+            return
+
+
+def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric], base: int | None = None) -> str:
     """Return up to which steps the runs are compared on the deciding metric, or on the first one; "" if to their ends.
 
     dead ends at step 39 and is compared up to there; the others up to step 90, where short ends (long reaches 100)
+
+    base: position of the run that each of the others is compared with (`ComparedMetric.pair`); None if there is none.
     """
     metric = deciding_metric(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
     if metric is None or not metric.curves:
         return ""
     pairs = zip(labels, metric.curves, metric.ends, strict=True)
     runs = [(clean(label), int(curve.steps[-1]), end) for label, curve, end in pairs if curve and end is not None]
-    step = max((end for *_, end in runs), default=0)
+    base_end = metric.ends[base] if base is not None else None
+    step = base_end if base_end is not None else max((end for *_, end in runs), default=0)
     early = [(name, end) for name, _, end in runs if end < step]
     longer = [(name, last) for name, last, end in runs if last > step]
     parts = []
