@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.programs import run
 
-from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
+from tuimon.analysis.compared_metric import ComparedMetric, comparable_values, compared_metric
 from tuimon.analysis.level import Level
 from tuimon.analysis.verdict import limits, verdict
 from tuimon.store import Curve
@@ -146,3 +146,15 @@ def test_a_run_that_was_ahead_when_it_ended_early_is_named() -> None:
     sentence = verdict(NAMES, [_rewards(*map(_curve, (best, best + 1e-4, short)))], [])
     assert sentence.startswith("No run is ahead: reward of")
     assert sentence.endswith("; lr1e-5 was ahead of lr1e-4 at its last step 79")
+
+
+def test_settings_are_compared_up_to_a_step_that_all_but_crashed_runs_have_reached() -> None:
+    curves = [_curve(np.arange(count, dtype=float)) for count in (200, 200, 120, 60)]
+    metric = _rewards(*curves, None)
+    assert metric.comparable_step == 119
+    levels = metric.levels_until(119)
+    assert [None if level is None else level.value for level in levels] == [113.5, 113.5, 113.5, None, None]
+    assert metric.levels_until(None) == metric.levels
+    assert _rewards(None, curves[0]).comparable_step is None, "one run has no steps in common with another"
+    assert comparable_values(metric.curves, metric.factors, [0.0] * 5) == [113.5, 113.5, 113.5, None, None]
+    assert comparable_values(curves[:2], (1.0, 1.0), [3.0, 4.0]) == [3.0, 4.0]

@@ -8,7 +8,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.setting_effects import effects_title
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows
@@ -43,8 +42,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         title=f"Comparison of {len(names)} runs",
         verdict=comparison.verdict,
         limits=comparison.limits,
-        effects_title=effects_title(deciding) if (deciding := comparison.deciding) is not None else "",
-        effects=[effect.line for effect in comparison.effects],
+        effects=comparison.effects,
         runs=runs,
         differences=_texts(comparison.differences),
         about=_texts(comparison.about),

@@ -26,7 +26,7 @@ from tuimon.analysis.comparing import (
 )
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
-from tuimon.analysis.setting_effects import effects_on, effects_title
+from tuimon.analysis.setting_effects import effects_on
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -136,14 +136,13 @@ def _effects(
     width: int,
 ) -> list[Row]:
     """Return a heading and a row for the effect of each setting on the metric of the verdict; [] if none is known."""
-    deciding = deciding_metric(compared)
-    effects = effects_on(deciding, differences)
-    if deciding is None or not effects:
+    effects = effects_on(deciding_metric(compared), differences)
+    if effects is None:
         return []
     plus_minus = _plus_minus(symbols)
-    lines = (f"  {effect.line}".replace("±", plus_minus) for effect in effects)
+    lines = (f"  {effect.line}".replace("±", plus_minus) for effect in effects.effects)
     rows = [row for line in lines for row in _wrapped(line, width, Role.TEXT)]
-    return [*_wrapped(effects_title(deciding).replace("±", plus_minus), width, Role.MUTED), *rows, ()]
+    return [*_wrapped(effects.title.replace("±", plus_minus), width, Role.MUTED), *rows, ()]
 
 
 def _progress(runs: Sequence[Run], now: float) -> list[_TableRow]:
