@@ -32,21 +32,18 @@ from tuimon.analysis.blocked_means import Levels, levels_of, matched_levels
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.correlation import RankCorrelation, blocked_spearman
 from tuimon.analysis.matched_runs import MatchedRuns, matched_runs
+from tuimon.analysis.run_noise import LEAST_FREEDOM, Noise, run_noise, student
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
-from tuimon.model.points import Floats, Steps
+from tuimon.model.points import Floats
 from tuimon.text import clean
 
 _FEWEST = 4
 """Minimum number of runs with a result."""
 _MOST_VALUES = 6
 """Maximum number of values of a setting for which there is a level for each."""
-_LEAST_FREEDOM = 2
-"""Minimum degrees of freedom from which the noise is estimated."""
 _UNCERTAIN = 0.05
 """Probability with which noise alone is called an effect."""
-_KNOWN_NOISE = 10**6
-"""Degrees of freedom of a noise that is not estimated from the runs."""
 _ROUNDING = 1e-12
 """Part of the largest result up to which a difference is a rounding error."""
 MOST_EFFECTS = 5
@@ -126,14 +123,6 @@ def _value_text(value: ValueLevel) -> str:
     return f"{format_value(value.level)}{error} at {setting_text(value.value, _LONGEST)} ({runs})"
 
 
-class _Noise(Struct, frozen=True, eq=False):
-    """Standard deviation of the result of each run; NaN if unknown."""
-
-    deviations: Floats
-    freedom: int
-    source: str
-
-
 class SettingEffects(Struct, frozen=True):
     """The largest effects of settings on the level of a metric."""
 
@@ -194,23 +183,14 @@ def setting_effects(
     runs = matched_runs([(name, [values[index] for index in kept]) for name, values in settings])
     scaled = every[kept] / scale
     own_errors = np.array(errors, np.float64)[kept] / scale if len(errors) else np.full(len(kept), math.nan)
-    noise = _noise(scaled, runs.cells, own_errors)
+    noise = run_noise(scaled, runs.cells, own_errors)
     found = (_effect(name, runs, scaled, noise, higher, scale) for name in runs.codes)
     effects = [effect for effect in found if effect is not None]
     return tuple(sorted(effects, key=lambda effect: (bool(effect.varies_with), -effect.share)))
 
 
-def _noise(results: Floats, cells: Steps, errors: Floats) -> _Noise:
-    """Return the noise of the runs from those that differ at most in seeds, or else from the errors of the levels."""
-    freedom = len(cells) - int(cells.max()) - 1
-    if freedom < _LEAST_FREEDOM:
-        return _Noise(errors, _KNOWN_NOISE, "levels" if np.isfinite(errors).all() else "")
-    rest = results - (np.bincount(cells, results) / np.bincount(cells))[cells]
-    return _Noise(np.fmax(errors, math.sqrt(float(rest @ rest) / freedom)), freedom, "seeds")
-
-
 def _effect(
-    name: str, runs: MatchedRuns, results: Floats, noise: _Noise, higher: bool, scale: float
+    name: str, runs: MatchedRuns, results: Floats, noise: Noise, higher: bool, scale: float
 ) -> SettingEffect | None:
     known = np.flatnonzero(runs.has(name))
     codes = np.unique(runs.codes[name][known], return_inverse=True)[1]
@@ -230,18 +210,18 @@ def _effect(
     return replace(effect, varies_with=runs.varying_with(name))
 
 
-def _noise_of(estimate: Levels, noise: _Noise | None, rest: str) -> _Noise:
+def _noise_of(estimate: Levels, noise: Noise | None, rest: str) -> Noise:
     """Return the noise of the runs of an estimate; if it is unknown that of the rest, with this word as its source."""
     if noise is not None and noise.source:
-        return _Noise(noise.deviations[estimate.rows], noise.freedom, noise.source)
-    if estimate.freedom < _LEAST_FREEDOM:
-        return _Noise(np.full(len(estimate.rows), math.nan), 0, "")
+        return Noise(noise.deviations[estimate.rows], noise.freedom, noise.source)
+    if estimate.freedom < LEAST_FREEDOM:
+        return Noise(np.full(len(estimate.rows), math.nan), 0, "")
     deviation = math.sqrt(float(estimate.rest @ estimate.rest) / estimate.freedom)
-    return _Noise(np.full(len(estimate.rows), deviation), estimate.freedom, rest)
+    return Noise(np.full(len(estimate.rows), deviation), estimate.freedom, rest)
 
 
 def _effect_of_values(
-    name: str, runs: MatchedRuns, results: Floats, estimate: Levels, noise: _Noise, higher: bool, scale: float
+    name: str, runs: MatchedRuns, results: Floats, estimate: Levels, noise: Noise, higher: bool, scale: float
 ) -> SettingEffect:
     weights, variances = estimate.weights, np.square(noise.deviations)
     levels = weights @ results[estimate.rows]
@@ -249,7 +229,7 @@ def _effect_of_values(
     order = np.argsort(-levels if higher else levels, kind="stable")
     best, worst = int(order[0]), int(order[-1])
     error = math.sqrt(float(np.square(weights[best] - weights[worst]) @ variances))
-    explained = _student(1 - _UNCERTAIN / (len(levels) * (len(levels) - 1)), noise.freedom) * error + _ROUNDING
+    explained = student(1 - _UNCERTAIN / (len(levels) * (len(levels) - 1)), noise.freedom) * error + _ROUNDING
     members = [estimate.rows[estimate.codes == code] for code in range(len(levels))]
     values = tuple(
         ValueLevel(
@@ -291,16 +271,3 @@ def _effect_of_number(name: str, runs: MatchedRuns, results: Floats) -> SettingE
     varies_with = () if is_matched else runs.correlated_with(name)
     noise = "rest" if is_matched else "settings"
     return SettingEffect(name, (), rank, rank.count, rank.rho**2, rank.is_beyond_chance, noise, varies_with)
-
-
-def _student(probability: float, freedom: int) -> float:
-    """Return the quantile of Student's distribution, by the expansion in Abramowitz & Stegun 26.7.5."""
-    from statistics import NormalDist  # takes 4 ms to import, which the first frame need not wait for
-
-    z, n = NormalDist().inv_cdf(probability), max(freedom, 1)
-    return (
-        z
-        + (z**3 + z) / (4 * n)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-    )

@@ -3,7 +3,8 @@
     lr1e-3 is ahead: reward +0.51 ± 0.08 (15 points each); KL to reference 17 times higher; lr 10 times higher
 
 A run is ahead if its level of the most important metric is better than that of the next run by more than the noise
-explains, up to the last step that both have reached. The rest of the sentence says what is different, not what is the
+explains, up to the last step that both have reached. Runs that differ only in their seed are compared by their mean
+(`best_of_seeds`). The rest of the sentence says what is different, not what is the
 cause.
 """
 
@@ -14,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_output, is_seed
+from tuimon.analysis.comparing import is_output, is_seed, seedless_name
 from tuimon.analysis.level import Level
+from tuimon.analysis.seed_means import SeedMeans, best_of_seeds
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
 
@@ -43,6 +45,9 @@ def verdict(
     deciding = deciding_metric(metrics)
     if deciding is None:
         return ""
+    what = clean(deciding.meaning.label or deciding.name)
+    if (means := best_of_seeds(deciding, settings)) is not None:
+        return _verdict_of_seeds(labels, means, what, settings)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
@@ -50,7 +55,6 @@ def verdict(
     first, second, step = deciding.pair(best, next_best)
     if (second.value > first.value) is higher and first.value != second.value:
         (best, first), (next_best, second) = (next_best, second), (best, first)
-    what = clean(deciding.meaning.label or deciding.name)
     error = math.hypot(first.error, second.error)
     noise = f" ± {format_value(error)} ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
@@ -72,6 +76,37 @@ def verdict(
     more = [*early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
     of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more])
+
+
+def _verdict_of_seeds(
+    labels: Sequence[str], means: SeedMeans, what: str, settings: Sequence[tuple[str, tuple[Any, ...]]]
+) -> str:
+    """Return the sentence about groups of runs that differ only in their seed.
+
+    lr3e-6 (3 seeds) is ahead of lr1e-6 (3 seeds): mean reward +0.21 ± 0.02; lr 3 times higher
+    """
+    first, second = (_name_of_seeds(labels, group) for group in (means.best, means.next))
+    until = f" up to step {means.step}" if means.step is not None else ""
+    apart, noise = format_value(abs(means.difference)), f" ± {format_value(means.error)}"
+    if not means.is_beyond_noise:
+        differs = f"mean {what} of {first} and {second} differs by {apart}{noise}, which noise explains"
+        return f"No combination of settings is ahead{until}: {differs}"
+    of = f", the next of {means.groups} combinations of settings" if means.groups > 2 else ""
+    sign = "+" if means.difference >= 0 else "-"
+    others = [(name, values) for name, values in settings if not is_seed(name)]
+    more = _settings(others, means.best[0], means.next[0])
+    return "; ".join([f"{first} is ahead of {second}{of}{until}: mean {what} {sign}{apart}{noise}", *more])
+
+
+def _name_of_seeds(labels: Sequence[str], group: Sequence[int]) -> str:
+    """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
+    name, count = labels[group[0]], len(group)
+    if count == 1:
+        return clean(name)
+    common = {seedless_name(labels[index]) for index in group}
+    if len(common) == 1:
+        return f"{clean(common.pop())} ({count} seeds)"
+    return f"{clean(name)} with {count - 1} other seed{'s' * (count > 2)}"
 
 
 def _early_leader(labels: Sequence[str], metric: ComparedMetric, best: int, others: Sequence[int]) -> Iterator[str]:
