@@ -290,3 +290,13 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
     assert rates.replace("±", "+-") in ["".join(text for text, _ in row) for row in screen]
     pair = compare(comparison.runs[:2])
     assert pair.effects is None, "two runs show no effect"
+
+
+def test_the_page_has_the_curve_of_each_run_also_if_one_was_restarted(tmp_path: Path) -> None:
+    for name, steps in (("again", [*range(60), *range(40, 100)]), ("straight", [*range(100)])):
+        (tmp_path / name).mkdir()
+        lines = (json.dumps({"step": step, "reward": step + number % 3}) for number, step in enumerate(steps))
+        (tmp_path / name / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    html = as_html(compare(open_run(tmp_path).runs), LONG_AFTER)
+    assert re.findall(r'<path class="curve series-\d" data-label="(\w+)"', html) == ["straight", "again"]
+    assert '<path class="dots' not in html, "no curve has few points"

@@ -69,5 +69,6 @@ def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], f
     view = chart_of(comparison.runs[0], metric.name, curves, size, Symbols.BRAILLE, left=left, label=lambda name: name)
     # The headline would describe only the first run. Points are marked only in curves that have few.
     few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
-    lines = tuple(replace(line, markers=mark) for line, mark in zip(view.lines, few, strict=False))
+    marks = iter(few)
+    lines = tuple(line if line.behind else replace(line, markers=next(marks, False)) for line in view.lines)
     return chart_figure(replace(view, headline=(), lines=lines), first)
