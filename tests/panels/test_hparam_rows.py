@@ -177,6 +177,18 @@ def test_settings_are_compared_at_a_step_that_all_runs_have_reached() -> None:
     assert "(6 runs):  lr +0.96, best at 3  " in row
 
 
+def test_the_correlation_of_a_setting_is_not_turned_around_by_another_one() -> None:
+    """beta lowers the reward, but the run with the higher beta has the best learning rate."""
+    rates, betas, rewards = (1, 1, 1, 2, 2, 2), (1, 1, 1, 1, 1, 4), (1.0, 1.1, 0.9, 8.0, 8.1, 7.0)
+    runs = runs_of(
+        *[{"reward": ([*range(20)], [reward] * 20)} for reward in rewards],
+        configs=[{"lr": lr, "beta": beta} for lr, beta in zip(rates, betas, strict=True)],
+    )
+    table = hparam_table(runs)
+    row = text(correlation_row(table, rank_correlations(table, table.rows), 200))
+    assert "  beta -0.87, best at 1 (n 3)" in row
+
+
 def test_an_optimum_between_the_ends_is_named() -> None:
     accuracies = [0.81, 0.812, 0.85, 0.852, 0.896, 0.894, 0.857, 0.855]
     runs = runs_of(

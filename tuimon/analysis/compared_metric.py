@@ -59,6 +59,8 @@ class ComparedMetric(Struct, frozen=True, eq=False):
     def _until(self, index: int, step: int) -> Level:
         """Return the level of a run with the metric up to a step."""
         own, curve = self.levels[index], self.curves[index]
+        if curve is None:
+            raise ValueError("a run without the metric has no level")
         return own if own is not None and self.ends[index] == step else _level(curve, step, self.factors[index])
 
 

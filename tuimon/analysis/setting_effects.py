@@ -157,7 +157,7 @@ def effects_on(metric: ComparedMetric | None, settings: Sequence[tuple[str, Sequ
         title += f" up to step {step}"
     if left_out:
         title += f", without {left_out} run{'s' * (left_out != 1)} that ended early"
-    title += ": level ± error of runs that are otherwise equal"
+    title += ": level ± error of otherwise equal runs"
     if any(effect.noise == "levels" for effect in effects):
         title += " (no seeds: the error is that of the curves)"
     return SettingEffects(metric.name, effects, title, step, left_out)
@@ -176,7 +176,7 @@ def setting_effects(
     if it has none. higher: whether higher results are better. errors: standard error of each result, NaN if unknown.
     """
     every = np.array([math.nan if result is None else result for result in results], np.float64)
-    kept = np.flatnonzero(np.isfinite(every))
+    kept = np.flatnonzero(np.isfinite(every)).tolist()
     if len(kept) < _FEWEST or not settings:
         return ()
     scale = float(np.abs(every[kept]).max()) or 1.0  # so that no square overflows
@@ -244,14 +244,15 @@ def _effect_of_values(
     total = float(centred @ centred)
     share = min(float(estimate.effects @ estimate.effects) / total, 1.0) if total else 0.0
     is_beyond = abs(float(levels[best] - levels[worst])) > explained
-    rank, _ = _rank(runs, name, results)
+    rank, _ = _rank(runs, name, results, bool(noise.source) and noise.source != "settings")
     return SettingEffect(name, values, rank, len(estimate.rows), share, is_beyond, noise.source)
 
 
-def _rank(runs: MatchedRuns, name: str, results: Floats) -> tuple[RankCorrelation | None, bool]:
+def _rank(runs: MatchedRuns, name: str, results: Floats, few: bool = False) -> tuple[RankCorrelation | None, bool]:
     """Return the rank correlation of a number, and whether the runs are equal in the other settings.
 
-    It is that of runs that are otherwise equal if there are enough of them, or else of all runs.
+    It is that of runs that are otherwise equal if there are enough of them, or else of all runs. few: any number of
+    such runs is enough, so that its sign is that of the levels.
     """
     numbers = runs.numbers[name]
     known = np.isfinite(numbers)
@@ -259,7 +260,7 @@ def _rank(runs: MatchedRuns, name: str, results: Floats) -> tuple[RankCorrelatio
         return None, False
     numbers, blocks = numbers[known], runs.strata[name][known]
     matched = blocked_spearman(numbers, results[known], blocks)
-    if matched is not None and matched.bound < 1:
+    if matched is not None and (few or matched.bound < 1):
         return matched, True
     return blocked_spearman(numbers, results[known], np.zeros_like(blocks)), not blocks.any()
 

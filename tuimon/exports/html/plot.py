@@ -146,7 +146,8 @@ def _line(line: Line, y: Axis, room: int) -> PlotLine:
 def _with_room(envelope: Envelope, room: int) -> Envelope:
     """Return the envelope with empty columns at both ends."""
     values = (envelope.low, envelope.high, envelope.first, envelope.last)
-    return Envelope(*(np.pad(own, room, constant_values=np.nan) for own in values), np.pad(envelope.gap_after, room))
+    low, high, first, last = (np.pad(own, room, constant_values=np.nan) for own in values)
+    return Envelope(low, high, first, last, np.pad(envelope.gap_after, room))
 
 
 def _area(envelope: Envelope, y: Axis) -> str:

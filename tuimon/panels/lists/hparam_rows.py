@@ -125,9 +125,9 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     if column is None:
         return table
     results = [number_of(value) for value in shown[column][1]]
-    readings = by_column[table.columns[column]]
-    if any(readings):
-        results = comparable_values(*_curves(readings), results)
+    measured = by_column[table.columns[column]]
+    if any(measured):
+        results = comparable_values(*_curves(measured), results)
     return replace(table, comparable=tuple(results))
 
 
@@ -195,7 +195,7 @@ def _seed(name: str, values: Sequence[Any], results: Sequence[float | None]) -> 
 
 def _correlation(effect: SettingEffect) -> Correlation | None:
     rank = effect.rank
-    if rank is None or rank.count < _FEWEST:
+    if rank is None or (rank.count < _FEWEST and not effect.values):
         return None
     if effect.varies_with:
         others = effect.varies_with
