@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from support.programs import run
 
-from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
+from tuimon.analysis.compared_metric import ComparedMetric, comparable_values, compared_metric
 from tuimon.analysis.level import Level
 from tuimon.analysis.verdict import limits, verdict
 from tuimon.store import Curve
@@ -116,6 +116,8 @@ def test_the_best_two_runs_are_compared_at_a_step_that_both_have_reached() -> No
         "lr1e-5 ends at step 49 and is compared up to there; the others up to step 379, where lr1e-4 ends;"
         " lr1e-3 reaches 399"
     )
+    assert limits(NAMES, [poor], base=0) == limits(NAMES, [poor])
+    assert limits(NAMES, [poor], base=2) == "compared up to step 49, where lr1e-5 ends; lr1e-3 reaches 399"
 
 
 def test_runs_without_common_steps_are_compared_at_their_ends() -> None:
@@ -130,3 +132,29 @@ def test_a_metric_whose_steps_are_not_those_of_the_run_decides_nothing() -> None
     other = compared_metric("reward", classify("reward"), curves, in_steps=False)
     assert verdict(NAMES[:2], [_rewards(*curves)], [])
     assert not verdict(NAMES[:2], [other], [])
+
+
+def test_a_run_that_was_ahead_when_it_ended_early_is_named() -> None:
+    random = np.random.default_rng(6)
+    best, second, short, poor = (
+        np.linspace(0, height, count) + random.normal(0, 0.01, count)
+        for height, count in ((1.0, 200), (0.8, 200), (0.6, 80), (0.2, 80))
+    )
+    sentence = verdict((*NAMES, "poor"), [_rewards(*map(_curve, (best, second, short, poor)))], [("lr", (2, 1, 3, 4))])
+    assert sentence.startswith("lr1e-3 is ahead of lr1e-4, the next of 4 runs: reward +0.")
+    assert sentence.endswith("; lr1e-5 was ahead of lr1e-3 at its last step 79; lr 2 times higher")
+    sentence = verdict(NAMES, [_rewards(*map(_curve, (best, best + 1e-4, short)))], [])
+    assert sentence.startswith("No run is ahead: reward of")
+    assert sentence.endswith("; lr1e-5 was ahead of lr1e-4 at its last step 79")
+
+
+def test_settings_are_compared_up_to_a_step_that_all_but_crashed_runs_have_reached() -> None:
+    curves = [_curve(np.arange(count, dtype=float)) for count in (200, 200, 120, 60)]
+    metric = _rewards(*curves, None)
+    assert metric.comparable_step == 119
+    levels = metric.levels_until(119)
+    assert [None if level is None else level.value for level in levels] == [113.5, 113.5, 113.5, None, None]
+    assert metric.levels_until(None) == metric.levels
+    assert _rewards(None, curves[0]).comparable_step is None, "one run has no steps in common with another"
+    assert comparable_values(metric.curves, metric.factors, [0.0] * 5) == [113.5, 113.5, 113.5, None, None]
+    assert comparable_values(curves[:2], (1.0, 1.0), [3.0, 4.0]) == [3.0, 4.0]

@@ -184,6 +184,7 @@ def test_ranks_levels_and_values_at_the_same_step_and_time(runs: Path) -> None:
         assert ours["noise"] == pytest.approx(0.01, rel=0.5)
         assert ours["noise"] >= np.std(window, ddof=1) * 0.999
         assert ours["error"] >= ours["noise"] / math.sqrt(len(window)) * 0.999
+    assert "until step</th>" in as_html(compare(open_run(runs).runs), LONG_AFTER)
 
 
 def test_pictures(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,13 +279,13 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
         level = 0.45 + 0.25 * (lr == 5e-6) + 0.05 * (batch == 256) + 0.002 * (seed == 2)
         levels[number] = level
         (tmp_path / f"run{number}").mkdir()
-        rows = [{"step": step, "reward": min(step / 50, 1) * level + 0.01 * (-1) ** step} for step in range(200)]
+        rows = [{"step": step, "reward": min(step / 50, 1) * level + 0.001 * (-1) ** step} for step in range(200)]
         (tmp_path / f"run{number}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         settings = {"learning_rate": lr, "batch_size": batch, "seed": seed}
         (tmp_path / f"run{number}" / "config.json").write_text(json.dumps(settings))
     assert main(["compare", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[2] == "Settings and reward: mean level of the runs with each value ± its error, with seeds as noise"
+    assert lines[2] == "Settings and reward: level ± error of otherwise equal runs"
     rates, batches, empty = lines[3:6]
     assert re.fullmatch(r"  learning_rate: 0.7260 ± \S+ at 5e-06 \(4 runs\), 0.4760 ± \S+ at 1e-06 \(4 runs\)", rates)
     assert re.fullmatch(r"  batch_size: 0.6260 ± \S+ at 256 \(4 runs\), 0.5760 ± \S+ at 64 \(4 runs\)", batches)
@@ -292,14 +293,25 @@ def test_a_sweep_has_the_effect_of_each_setting_but_not_of_seeds(
     document = json_of(tmp_path)
     jsonschema.validate(document, json.loads(schema_text("compare")))
     assert [effect["setting"] for effect in document["effects"]] == ["learning_rate", "batch_size"]
+    assert [(effect["noise"], effect["step"]) for effect in document["effects"]] == [("seeds", 199)] * 2
     assert all(effect["beyond_noise"] and effect["metric"] == "reward" for effect in document["effects"])
     [best, worst] = document["effects"][0]["values"]
     assert (best["value"], best["runs"], worst["value"]) == (5e-6, 4, 1e-6)
     assert best["level"] == pytest.approx(statistics.mean(levels[number] for number in (4, 5, 6, 7)))
-    assert best["error"] == pytest.approx(math.sqrt(8 * 0.001**2 / 5 / 4), rel=0.01), "of the seeds"
+    assert best["error"] == pytest.approx(math.sqrt(8 * 0.001**2 / 4 / 4), rel=0.01), "of the seeds"
     comparison = compare(open_run(tmp_path).runs)
     assert rates.strip() in as_html(comparison, LONG_AFTER)
     screen = comparison_table(comparison.runs, LONG_AFTER, Symbols.ASCII, 200)
     assert rates.replace("±", "+-") in ["".join(text for text, _ in row) for row in screen]
     pair = compare(comparison.runs[:2])
-    assert pair.effects == (), "two runs show no effect"
+    assert pair.effects is None, "two runs show no effect"
+
+
+def test_the_page_has_the_curve_of_each_run_also_if_one_was_restarted(tmp_path: Path) -> None:
+    for name, steps in (("again", [*range(60), *range(40, 100)]), ("straight", [*range(100)])):
+        (tmp_path / name).mkdir()
+        lines = (json.dumps({"step": step, "reward": step + number % 3}) for number, step in enumerate(steps))
+        (tmp_path / name / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    html = as_html(compare(open_run(tmp_path).runs), LONG_AFTER)
+    assert re.findall(r'<path class="curve series-\d" data-label="(\w+)"', html) == ["straight", "again"]
+    assert '<path class="dots' not in html, "no curve has few points"

@@ -103,7 +103,11 @@ def point_at(
     page: Page, step: float, kind: str = "mouseMoved", low: float = 100, high: float = 140, **more: Any
 ) -> None:
     left, width, y = frame(page)
-    page.mouse(kind, left + (step - low) / (high - low) * width, y, **more)
+    part = (step - low) / (high - low)
+    if (low, high) == (100, 140):  # the whole chart, which has empty columns at both ends
+        room, columns = (page.run(f"Number({CHART}.dataset.{name})") for name in ("room", "columns"))
+        part = (room + part * (columns - 2 * room)) / columns
+    page.mouse(kind, left + part * width, y, **more)
 
 
 def readout(page: Page) -> list[tuple[str, float, int]]:

@@ -16,6 +16,7 @@ import html5lib
 import numpy as np
 import pytest
 from conftest import DATA
+from msgspec.structs import replace
 from support.pages import HOSTILE, NOW, pages, write_hostile
 
 from tuimon.commands import main
@@ -23,7 +24,7 @@ from tuimon.exports.comparison import compare
 from tuimon.exports.html.comparison import as_html as comparison
 from tuimon.exports.html.plot import GRID, plot_of, sparkline
 from tuimon.exports.html.report import as_html as report
-from tuimon.model.views import Axis, ChartView, Envelope, Line, Role
+from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
 
@@ -34,7 +35,7 @@ TAGS = (
 ATTRIBUTES = (
     "lang charset http-equiv content name id class href scope role aria-label aria-hidden tabindex viewBox "
     "preserveAspectRatio d x y x1 x2 y1 y2 width height text-anchor "
-    "data-columns data-x data-y data-unit data-label"
+    "data-columns data-room data-x data-y data-unit data-label"
 )
 
 
@@ -248,6 +249,21 @@ def test_gaps_stay_open_and_single_points_are_visible() -> None:
     path = plot_of(view).lines[0].path
     assert path.count("M") == 3
     assert "h0" in path
+
+
+def test_dots_at_the_ends_do_not_lie_on_the_frame() -> None:
+    curve = Curve.from_arrays("loss", np.array([0, 3, 6], np.int64), np.array([1.0, 3.0, 5.0]))
+    line = Line("", Role.SERIES_0, curve.envelope(0, 6, 100), markers=True)
+    marks = (Mark(0, "best"), Mark(6, "best"))
+    view = ChartView("", (), Axis(0, 6), Axis(1, 5), (line,), marks, columns=100)
+    plot = plot_of(view)
+    assert (plot.columns, plot.room) == (104, 2)
+    assert plot.lines[0].dots == "M2 1000h0M52 500h0M101 0h0"
+    assert min(extents(plot.lines[0].path)) == 2
+    assert max(extents(plot.lines[0].path)) == 101
+    assert [mark.x for mark in plot.marks] == pytest.approx([2 / 104, 102 / 104], abs=1e-4)
+    assert [place for place, label in plot.x_ticks if label in ("0", "6")] == [mark.x for mark in plot.marks]
+    assert plot_of(replace(view, lines=(replace(line, markers=False),))).room == 0
 
 
 def test_an_area_is_closed_between_low_and_high() -> None:

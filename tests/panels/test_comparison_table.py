@@ -9,6 +9,8 @@ import shutil
 import statistics
 from pathlib import Path
 
+import numpy as np
+import pytest
 from conftest import DATA
 from support.dashboard import opened, text, until
 from support.made_run import runs_of
@@ -57,6 +59,28 @@ def test_settings_that_differ_and_metrics_with_their_noise(tmp_path: Path) -> No
     assert "only_a" not in shown, "what only one run has cannot be compared"
     assert "this does not show a cause" in shown
     assert row_of(rows, "step").split() == ["step", "99", "59"]
+
+
+def test_a_short_run_is_compared_with_what_the_first_run_had_reached_by_then() -> None:
+    lengths = 200, 200, 120
+    rising = [
+        ([*range(end)], [rate * step + step % 3 / 100 for step in range(end)])
+        for rate, end in zip((0.01, 0.02, 0.03), lengths, strict=True)
+    ]
+    for order in ((0, 1, 2), (2, 0, 1)):
+        runs = runs_of(*({"reward": rising[index]} for index in order))
+        shown = lines_of(comparison_table(runs, 1.8e9, Symbols.BRAILLE))
+        [reward] = [line.strip() for line in shown if line.strip().startswith("reward")]
+        cells = re.split(r"  +", reward)[1:]
+        for place, index in enumerate(order):
+            end = min(lengths[order[0]], lengths[index])
+            base, own = (float(np.mean(rising[i][1][end - end // 10 : end])) for i in (order[0], index))
+            level, *difference = cells[: 1 + (place > 0)]
+            cells = cells[1 + (place > 0) :]
+            assert float(level.split()[0]) == pytest.approx(own, rel=1e-3)
+            if difference:
+                assert float(difference[0]) == pytest.approx(own - base, rel=1e-3)
+    assert "  compared up to step 119, where run0 ends; run1 reaches 199" in shown
 
 
 def test_arguments_hosts_and_versions_that_differ_are_a_section_of_their_own(tmp_path: Path) -> None:
@@ -138,7 +162,7 @@ def test_what_is_long_or_missing_or_ends_early_is_said(tmp_path: Path) -> None:
     metrics = next(i for i, line in enumerate(shown) if line.startswith("Metrics"))
     assert [line.split()[0][:5] for line in shown[differ + 1 : partly - 1]] == ["lr", "seede"]
     assert [line.split()[0] for line in shown[partly + 1 : metrics - 1]] == ["warmup"]
-    assert shown[metrics + 1].strip() == "dead ends at step 39 and is compared up to there"
+    assert shown[metrics + 1].strip() == "compared up to step 39, where dead ends; lively reaches 99"
     cut = [line.split()[0] for line in shown[metrics + 2 :] if line.startswith("  …")]
     assert len(set(cut)) == len(cut) == 2
     assert any("format" in name for name in cut)

@@ -105,9 +105,9 @@ def test_a_chosen_metric_is_the_first_result_and_what_settings_correlate_with() 
     correlations = rank_correlations(table, table.rows)
     assert [item.name for item in correlations] == ["lr", "beta", "seed"]
     shown = text(correlation_row(table, correlations, 200))
-    assert shown.startswith(" rank correlation with val_acc (6 runs):  lr -1.00  beta -0.96")
+    assert shown.startswith(" rank correlation with val_acc (6 runs):  lr -1.00 (or beta)  beta -0.96 (or lr)  seed")
     assert shown.endswith("seed +1.00 (a seed)")
-    assert text(correlation_row(table, correlations, 60)) == " rank correlation with val_acc (6 runs):  lr -1.00  …"
+    assert text(correlation_row(table, correlations, 64)).endswith(":  lr -1.00 (or beta)  …")
     best = hparam_table(sweep(), table, "best(val_acc)")
     assert [values[1] for _, values in best.rows] == pytest.approx([0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
 
@@ -152,11 +152,41 @@ def test_levels_stop_where_only_one_run_goes_on() -> None:
 def test_correlations_that_noise_explains_are_marked_and_effects_have_their_best_value() -> None:
     table = hparam_table(noisy_sweep())
     row = correlation_row(table, rank_correlations(table, table.rows), 200)
-    assert "  lr +0.87, best at 0.01  beta " in text(row)
+    assert "  lr +1.00, best at 0.01  beta " in text(row)
     assert text(row).count("(noise)") == 1
     [beta] = [index for index, (part, _) in enumerate(row) if "beta" in part]
     assert row[beta + 1][1] is Role.MUTED
     assert row[beta + 2][0] == " (noise)"
+
+
+def test_settings_are_compared_at_a_step_that_all_runs_have_reached() -> None:
+    """lr 3 is ahead at step 60, where its runs end; the others go on and reach more; one run has crashed at once."""
+    rates, lengths = (1, 1, 2, 2, 3, 3, 3), (100, 100, 100, 100, 60, 60, 5)
+    series = [
+        {"reward": (range(end), [rate * step + number % 2 + step % 3 for step in range(end)])}
+        for number, (rate, end) in enumerate(zip(rates, lengths, strict=True))
+    ]
+    configs = [{"lr": rate, "seed": number} for number, rate in enumerate(rates)]
+    table = hparam_table(runs_of(*series, configs=configs))
+    at_60 = [float(np.mean(own["reward"][1][54:60])) for own in series[:6]]
+    assert table.comparable[:6] == pytest.approx(at_60)
+    assert table.comparable[6] is None
+    levels = [values[table.columns.index("reward")] for _, values in table.rows]
+    assert levels[0] == pytest.approx(np.mean(series[0]["reward"][1][90:])), "the table has the level at the end"
+    row = text(correlation_row(table, rank_correlations(table, table.rows), 200))
+    assert "(6 runs):  lr +0.96, best at 3  " in row
+
+
+def test_the_correlation_of_a_setting_is_not_turned_around_by_another_one() -> None:
+    """beta lowers the reward, but the run with the higher beta has the best learning rate."""
+    rates, betas, rewards = (1, 1, 1, 2, 2, 2), (1, 1, 1, 1, 1, 4), (1.0, 1.1, 0.9, 8.0, 8.1, 7.0)
+    runs = runs_of(
+        *[{"reward": ([*range(20)], [reward] * 20)} for reward in rewards],
+        configs=[{"lr": lr, "beta": beta} for lr, beta in zip(rates, betas, strict=True)],
+    )
+    table = hparam_table(runs)
+    row = text(correlation_row(table, rank_correlations(table, table.rows), 200))
+    assert "  beta -0.87, best at 1 (n 3)" in row
 
 
 def test_an_optimum_between_the_ends_is_named() -> None:

@@ -42,7 +42,26 @@ class ComparedMetric(Struct, frozen=True, eq=False):
         if a is None or b is None or step is None:
             return own, base, None
         until = step if max(int(a.steps[-1]), int(b.steps[-1])) > step else None
-        return _level(a, step, self.factors[one]), _level(b, step, self.factors[other]), until
+        return self._until(one, step), self._until(other, step), until
+
+    @property
+    def comparable_step(self) -> int | None:
+        """Last step that all runs have reached, except those that have not reached half of it; None without steps."""
+        return comparable_step(self.curves, self.ends) if self.curves else None
+
+    def levels_until(self, step: int | None) -> tuple[Level | None, ...]:
+        """Return the levels up to a step, None for runs that have not reached it; without a step those of the ends."""
+        if step is None or not self.curves:
+            return self.levels
+        is_long = [end is not None and end >= step for end in self.ends]
+        return tuple(self._until(index, step) if is_long[index] else None for index in range(len(self.levels)))
+
+    def _until(self, index: int, step: int) -> Level:
+        """Return the level of a run with the metric up to a step."""
+        own, curve = self.levels[index], self.curves[index]
+        if curve is None:
+            raise ValueError("a run without the metric has no level")
+        return own if own is not None and self.ends[index] == step else _level(curve, step, self.factors[index])
 
 
 def compared_metric(
@@ -61,12 +80,51 @@ def compared_metric(
     return ComparedMetric(name, meaning, levels, ends, tuple(curves), scales, in_steps)
 
 
+def comparable_step(curves: Sequence[Curve | None], ends: Sequence[int | None]) -> int | None:
+    """Return the last step that all runs have reached, without those that ended before half of the others.
+
+    ends: last step of each run, or the last one that two of them have reached; None if there are no steps in common.
+    """
+    pairs = [
+        (int(curve.steps[0]), end)
+        for curve, end in zip(curves, ends, strict=True)
+        if curve is not None and end is not None
+    ]
+    if not pairs:
+        return None
+    first, last = min(start for start, _ in pairs), max(end for _, end in pairs)
+    return min(end for _, end in pairs if 2 * (end - first) >= last - first)
+
+
+def comparable_values(
+    curves: Sequence[Curve | None], factors: Sequence[float], levels: Sequence[float | None]
+) -> list[float | None]:
+    """Return the values of the levels up to the `comparable_step`; None for runs that have not reached it.
+
+    levels: those up to the last step that two runs have reached, which are returned if all runs end at the same step.
+    """
+    last = last_step_of_two(curves)
+    ends = [None if curve is None or last is None else min(int(curve.steps[-1]), last) for curve in curves]
+    step = comparable_step(curves, ends)
+    if step is None or all(end is None or end == step for end in ends):
+        return list(levels)
+    reached = [curve if end is not None and end >= step else None for curve, end in zip(curves, ends, strict=True)]
+    return _values(reached, factors, step)
+
+
 def level_until(curve: Curve, step: int | None) -> float:
     """Return the value of the level of a curve up to a step, or at its end, without its error.
 
     4,000 curves of 1,000 points take 0.05 s instead of 1.4 s, and only the last points of each are read.
     """
     return level_value(_values_until(curve, step))
+
+
+def _values(curves: Sequence[Curve | None], factors: Sequence[float], step: int | None) -> list[float | None]:
+    return [
+        None if curve is None else level_until(curve, step) * factor
+        for curve, factor in zip(curves, factors, strict=True)
+    ]
 
 
 def last_step_of_two(curves: Sequence[Curve | None]) -> int | None:

@@ -1,23 +1,38 @@
 """setting_effects(): how the result of the runs of a sweep depends on each setting that differs between them.
 
-A setting with few values has the mean result of the runs with each value. Seeds are not settings here: they are the
-noise. Where the values of several settings are combined evenly, as in a grid, the noise is what the sum of their
-effects does not explain; elsewhere it is the deviation of the runs with the same value. A number with many values has a
-rank correlation. An effect does not show a cause.
+The effect of a setting is estimated among runs that are otherwise equal, seeds aside (`blocked_means`):
+
+    y[i] = a[h] + b[v] + noise
+
+is the result of run i with value v of the setting and the combination h of all others, and b is found by least squares.
+Values that no chain of such runs connects are left out.
+
+Each level is a sum of w[i] y[i], and its standard error is sqrt(sum of (w[i] s[i])^2). The noise s[i] of a run is the
+deviation of runs that differ at most in seeds, sqrt(sum of squares / (runs - groups)), or the standard error of the
+run's level if that is more. Without such runs it is the standard error of the level, and if that is unknown, what the
+least squares leave. The difference of the best and the worst value is beyond noise if Student's t says so (5 %, divided
+by the number of pairs of values).
+
+Where no two runs differ in this setting only, the levels are means of the runs with each value, and the settings that
+vary with it are named: no number tells them apart. A number with many values has a rank correlation, within blocks if
+they have enough runs. An effect does not show a cause.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tuimon.analysis.blocked_means import Levels, levels_of, matched_levels
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_output, is_seed, number_of
-from tuimon.analysis.correlation import spearman, spearman_bound
+from tuimon.analysis.correlation import RankCorrelation, blocked_spearman
+from tuimon.analysis.matched_runs import MatchedRuns, matched_runs
+from tuimon.analysis.run_noise import LEAST_FREEDOM, Noise, run_noise, student
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.model.points import Floats
@@ -26,27 +41,26 @@ from tuimon.text import clean
 _FEWEST = 4
 """Minimum number of runs with a result."""
 _MOST_VALUES = 6
-"""Maximum number of values of a setting for which there is a mean for each."""
-_LEAST_FREEDOM = 2
-"""Minimum degrees of freedom from which the noise is estimated."""
+"""Maximum number of values of a setting for which there is a level for each."""
 _UNCERTAIN = 0.05
 """Probability with which noise alone is called an effect."""
+_ROUNDING = 1e-12
+"""Part of the largest result up to which a difference is a rounding error."""
 MOST_EFFECTS = 5
 """Number of settings whose effects are listed."""
 _LONGEST = 24
 """Maximum characters of a value of a setting."""
+_NAMED = 2
+"""Number of settings that are named as varying with another one."""
 
-Groups = dict[object, list[int]]
-"""Value of a setting -> positions of the runs with that value."""
 
-
-class ValueMean(Struct, frozen=True):
-    """Mean result of the runs with one value of a setting."""
+class ValueLevel(Struct, frozen=True):
+    """Level of the runs with one value of a setting."""
 
     value: Any
-    mean: float
+    level: float
     error: float
-    """Standard error of the mean; NaN if unknown."""
+    """Standard error of the level; NaN if unknown."""
     runs: int
 
 
@@ -54,176 +68,207 @@ class SettingEffect(Struct, frozen=True):
     """A setting and the results of the runs."""
 
     name: str
-    values: tuple[ValueMean, ...]
-    """The best mean first, or the highest if neither direction is better; () for a number with many values."""
-    correlation: float
-    """Spearman's rank correlation of a number with many values with the result; else NaN."""
+    values: tuple[ValueLevel, ...]
+    """The best level first, or the highest if neither direction is better; () for a number with many values."""
+    rank: RankCorrelation | None
+    """Rank correlation of a number with the result; None for other settings, or if it is undefined."""
     runs: int
-    """Number of runs that have the setting and a result."""
+    """Number of runs that are compared."""
     share: float
     """Part of the variance of the results, or of their ranks, that goes with the setting, 0 to 1."""
     is_beyond_noise: bool
     """Whether noise does not explain the effect (5 %); False if the noise is unknown."""
+    noise: str
+    """Measure of the noise: "seeds", "levels" (their standard errors), "rest" (what the effects leave), "settings"
+    (other settings vary between the runs, too), or "" if it is unknown."""
+    varies_with: tuple[str, ...] = ()
+    """Settings that this one cannot be told apart from, because no two runs differ in this one only."""
+
+    @property
+    def is_explained_by_noise(self) -> bool:
+        """Whether runs that are otherwise equal differ no more than noise explains."""
+        return self.noise not in ("", "settings") and not self.is_beyond_noise and not self.varies_with
 
     @property
     def line(self) -> str:
         """Text of the effect: "lr: 0.72 ± 0.003 at 5e-06 (4 runs), 0.47 ± 0.003 at 1e-06 (4 runs)"."""
         if self.values:
             effect = ", ".join(map(_value_text, self.values))
+        elif self.rank is not None:
+            effect = f"rank correlation {self.rank.rho:+.2f} ({self.rank.count} runs)"
         else:
-            effect = f"rank correlation {self.correlation:+.2f} ({self.runs} runs)"
-        is_known = not self.values or all(math.isfinite(value.error) for value in self.values)
-        return f"{clean(self.name)}: {effect}{'; noise explains this' * (is_known and not self.is_beyond_noise)}"
+            effect = "unknown"
+        return f"{clean(self.name)}: {effect}{self._remark}"
+
+    @property
+    def _remark(self) -> str:
+        if self.varies_with:
+            return f"; cannot be told apart from {some_of(self.varies_with)}"
+        if self.is_explained_by_noise:
+            return "; noise explains this"
+        return "; no clear effect" if self.noise == "settings" and not self.is_beyond_noise else ""
 
 
-def _value_text(value: ValueMean) -> str:
+def some_of(names: Sequence[str]) -> str:
+    """Return "a", "a and b", or "a, b and 3 more settings"."""
+    shown, more = [clean(name) for name in names[:_NAMED]], len(names) - _NAMED
+    if more > 0:
+        return f"{', '.join(shown)} and {more} more setting{'s' * (more != 1)}"
+    return " and ".join(shown)
+
+
+def _value_text(value: ValueLevel) -> str:
     error = f" ± {format_value(value.error)}" if math.isfinite(value.error) else ""
     runs = f"{value.runs} run{'s' * (value.runs != 1)}"
-    return f"{format_value(value.mean)}{error} at {setting_text(value.value, _LONGEST)} ({runs})"
+    return f"{format_value(value.level)}{error} at {setting_text(value.value, _LONGEST)} ({runs})"
+
+
+class SettingEffects(Struct, frozen=True):
+    """The largest effects of settings on the level of a metric."""
+
+    metric: str
+    """Its name in the first run that logged it."""
+    effects: tuple[SettingEffect, ...]
+    title: str
+    """Heading of the lines of the effects."""
+    step: int | None
+    """Step up to which the levels are taken; None if the runs have no steps in common."""
+    left_out: int
+    """Number of runs that ended too early to be compared."""
+
+
+def effects_on(metric: ComparedMetric | None, settings: Sequence[tuple[str, Sequence[Any]]]) -> SettingEffects | None:
+    """Return the largest effects of settings on the level of a metric, at most MOST_EFFECTS; None without any.
+
+    All levels are taken up to the same step (`ComparedMetric.comparable_step`).
+    """
+    if metric is None:
+        return None
+    step = metric.comparable_step
+    levels = metric.levels_until(step)
+    results = [None if level is None else level.value for level in levels]
+    errors = [math.nan if level is None else level.error for level in levels]
+    effects = setting_effects(settings, results, metric.meaning.direction != "down", errors)[:MOST_EFFECTS]
+    if not effects:
+        return None
+    left_out = sum(level is not None for level in metric.levels) - sum(level is not None for level in levels)
+    title = f"Settings and {clean(metric.meaning.label or metric.name)}"
+    if len({end for end in metric.ends if end is not None}) > 1:
+        title += f" up to step {step}"
+    if left_out:
+        title += f", without {left_out} run{'s' * (left_out != 1)} that ended early"
+    title += ": level ± error of otherwise equal runs"
+    if any(effect.noise == "levels" for effect in effects):
+        title += " (no seeds: the error is that of the curves)"
+    return SettingEffects(metric.name, effects, title, step, left_out)
 
 
 def setting_effects(
-    settings: Sequence[tuple[str, Sequence[Any]]], results: Sequence[float | None], higher: bool = True
+    settings: Sequence[tuple[str, Sequence[Any]]],
+    results: Sequence[float | None],
+    higher: bool = True,
+    errors: Sequence[float] = (),
 ) -> tuple[SettingEffect, ...]:
-    """Return the effects of the settings that differ, the largest share of the variance first.
+    """Return the effects of the settings that differ, the largest share of the variance first, and those last that
+    cannot be told apart from others.
 
-    settings: (name, value in each run; MISSING or None if it has none). Seeds, names of outputs, and texts of which
-    most runs have their own are left out. results: result of each run; None or not finite if it has none. higher:
-    whether higher results are better.
+    settings: (name, value in each run; MISSING or None if it has none). results: result of each run; None or not finite
+    if it has none. higher: whether higher results are better. errors: standard error of each result, NaN if unknown.
     """
-    known = np.array([math.nan if result is None else result for result in results], np.float64)
-    if np.isfinite(known).sum() < _FEWEST:
+    every = np.array([math.nan if result is None else result for result in results], np.float64)
+    kept = np.flatnonzero(np.isfinite(every)).tolist()
+    if len(kept) < _FEWEST or not settings:
         return ()
-    scale = float(np.abs(known[np.isfinite(known)]).max()) or 1.0
-    scaled = known / scale  # so that no square overflows
-    groups = {
-        name: _groups(values, scaled)
-        for name, values in settings
-        if not (is_seed(name) or is_output(name) or name.startswith("_"))
-    }
-    few = {name: own for name, own in groups.items() if 1 < len(own) <= min(_MOST_VALUES, _count(own) // 2)}
-    crossed, noise, freedom = _crossed(few, scaled)
-    effects: list[SettingEffect] = []
-    for name, values in settings:
-        if name in few:
-            own = few[name]
-            spread = (noise, freedom) if name in crossed else _within(own, scaled)
-            effects.append(_effect_of_values(name, own, values, scaled, scale, spread, higher))
-        elif name in groups:
-            effects.extend(_effect_of_number(name, values, scaled))
-    return tuple(sorted(effects, key=lambda effect: -effect.share))
+    scale = float(np.abs(every[kept]).max()) or 1.0  # so that no square overflows
+    runs = matched_runs([(name, [values[index] for index in kept]) for name, values in settings])
+    scaled = every[kept] / scale
+    own_errors = np.array(errors, np.float64)[kept] / scale if len(errors) else np.full(len(kept), math.nan)
+    noise = run_noise(scaled, runs.cells, own_errors)
+    found = (_effect(name, runs, scaled, noise, higher, scale) for name in runs.codes)
+    effects = [effect for effect in found if effect is not None]
+    return tuple(sorted(effects, key=lambda effect: (bool(effect.varies_with), -effect.share)))
 
 
-def effects_on(
-    metric: ComparedMetric | None, settings: Sequence[tuple[str, Sequence[Any]]]
-) -> tuple[SettingEffect, ...]:
-    """Return the largest effects of settings on the level of a metric, at most MOST_EFFECTS; () without a metric."""
-    if metric is None:
-        return ()
-    results = [None if level is None else level.value for level in metric.levels]
-    return setting_effects(settings, results, metric.meaning.direction != "down")[:MOST_EFFECTS]
+def _effect(
+    name: str, runs: MatchedRuns, results: Floats, noise: Noise, higher: bool, scale: float
+) -> SettingEffect | None:
+    known = np.flatnonzero(runs.has(name))
+    codes = np.unique(runs.codes[name][known], return_inverse=True)[1]
+    count = int(codes.max(initial=-1)) + 1
+    if count < 2:
+        return None
+    if count > _MOST_VALUES:
+        return _effect_of_number(name, runs, results)
+    estimate = matched_levels(known, codes, runs.strata[name][known], results)
+    is_measured = estimate is not None and bool(noise.source)
+    if count > len(known) // 2 and not is_measured:
+        return _effect_of_number(name, runs, results)
+    if estimate is not None:
+        return _effect_of_values(name, runs, results, estimate, _noise_of(estimate, noise, "rest"), higher, scale)
+    estimate = levels_of(known, codes, np.zeros(len(known), np.int64), results)
+    effect = _effect_of_values(name, runs, results, estimate, _noise_of(estimate, None, "settings"), higher, scale)
+    return replace(effect, varies_with=runs.varying_with(name))
 
 
-def effects_title(metric: ComparedMetric) -> str:
-    """Return the heading of the lines of effects."""
-    name = clean(metric.meaning.label or metric.name)
-    return f"Settings and {name}: mean level of the runs with each value ± its error, with seeds as noise"
-
-
-def _groups(values: Sequence[Any], results: Floats) -> Groups:
-    """Return the runs with a result by the value of a setting; a number in a text is that number."""
-    groups: Groups = {}
-    for index, value in enumerate(values):
-        if isinstance(value, bool | int | float | str) and math.isfinite(results[index]):
-            number = number_of(value)
-            groups.setdefault(number if number is not None else (type(value), value), []).append(index)
-    return groups
-
-
-def _count(groups: Groups) -> int:
-    return sum(map(len, groups.values()))
-
-
-def _crossed(few: dict[str, Groups], results: Floats) -> tuple[frozenset[str], float, int]:
-    """Return the settings whose values are combined evenly, and the deviation of the results that the sum of their
-    effects leaves, with its degrees of freedom."""
-    total = int(np.isfinite(results).sum())
-    residuals = results - np.mean(results[np.isfinite(results)])
-    crossed: list[str] = []
-    freedom = total - 1
-    for name, groups in few.items():
-        left = freedom - len(groups) + 1
-        if _count(groups) == total and left >= _LEAST_FREEDOM and all(_is_even(groups, few[o], total) for o in crossed):
-            crossed.append(name)
-            freedom = left
-    for name in crossed:
-        for members in few[name].values():
-            residuals[members] -= np.mean(results[members]) - np.mean(results[np.isfinite(results)])
-    known = residuals[np.isfinite(residuals)]
-    return frozenset(crossed), math.sqrt(float(known @ known) / freedom), freedom
-
-
-def _is_even(first: Groups, second: Groups, total: int) -> bool:
-    """Return whether each value of a setting occurs equally often with each value of another one."""
-    return all(len(set(a) & set(b)) * total == len(a) * len(b) for a in first.values() for b in second.values())
-
-
-def _within(groups: Groups, results: Floats) -> tuple[float, int]:
-    """Return the deviation of the results of runs with the same value, and its degrees of freedom."""
-    freedom = _count(groups) - len(groups)
-    squares = sum(float(np.square(results[members] - np.mean(results[members])).sum()) for members in groups.values())
-    return math.sqrt(squares / freedom), freedom
+def _noise_of(estimate: Levels, noise: Noise | None, rest: str) -> Noise:
+    """Return the noise of the runs of an estimate; if it is unknown that of the rest, with this word as its source."""
+    if noise is not None and noise.source:
+        return Noise(noise.deviations[estimate.rows], noise.freedom, noise.source)
+    if estimate.freedom < LEAST_FREEDOM:
+        return Noise(np.full(len(estimate.rows), math.nan), 0, "")
+    deviation = math.sqrt(float(estimate.rest @ estimate.rest) / estimate.freedom)
+    return Noise(np.full(len(estimate.rows), deviation), estimate.freedom, rest)
 
 
 def _effect_of_values(
-    name: str,
-    groups: Groups,
-    values: Sequence[Any],
-    results: Floats,
-    scale: float,
-    spread: tuple[float, int],
-    higher: bool,
+    name: str, runs: MatchedRuns, results: Floats, estimate: Levels, noise: Noise, higher: bool, scale: float
 ) -> SettingEffect:
-    noise, freedom = spread
-    error = noise if freedom >= _LEAST_FREEDOM else math.nan
-    means = [
-        ValueMean(values[members[0]], float(np.mean(results[members])), error / math.sqrt(len(members)), len(members))
-        for members in groups.values()
-    ]
-    means.sort(key=lambda mean: mean.mean, reverse=higher)
-    members = [index for own in groups.values() for index in own]
-    deviations = results[members] - np.mean(results[members])
-    between = sum(mean.runs * (mean.mean - float(np.mean(results[members]))) ** 2 for mean in means)
-    total = float(deviations @ deviations)
-    first, last = means[0], means[-1]
-    explained = _student(1 - _UNCERTAIN / (len(means) * (len(means) - 1)), freedom) * math.hypot(
-        first.error, last.error
+    weights, variances = estimate.weights, np.square(noise.deviations)
+    levels = weights @ results[estimate.rows]
+    errors = np.sqrt(np.square(weights) @ variances)
+    order = np.argsort(-levels if higher else levels, kind="stable")
+    best, worst = int(order[0]), int(order[-1])
+    error = math.sqrt(float(np.square(weights[best] - weights[worst]) @ variances))
+    explained = student(1 - _UNCERTAIN / (len(levels) * (len(levels) - 1)), noise.freedom) * error + _ROUNDING
+    members = [estimate.rows[estimate.codes == code] for code in range(len(levels))]
+    values = tuple(
+        ValueLevel(
+            runs.values[name][members[code][0]],
+            float(levels[code]) * scale,
+            float(errors[code]) * scale,
+            len(members[code]),
+        )
+        for code in order
     )
-    return SettingEffect(
-        name,
-        tuple(ValueMean(mean.value, mean.mean * scale, mean.error * scale, mean.runs) for mean in means),
-        math.nan,
-        len(members),
-        between / total if total else 0.0,
-        abs(first.mean - last.mean) > explained,
-    )
+    centred = results - results.mean()
+    total = float(centred @ centred)
+    share = min(float(estimate.effects @ estimate.effects) / total, 1.0) if total else 0.0
+    is_beyond = abs(float(levels[best] - levels[worst])) > explained
+    rank, _ = _rank(runs, name, results, bool(noise.source) and noise.source != "settings")
+    return SettingEffect(name, values, rank, len(estimate.rows), share, is_beyond, noise.source)
 
 
-def _student(probability: float, freedom: int) -> float:
-    """Return the quantile of Student's distribution, by the expansion in Abramowitz & Stegun 26.7.5."""
-    from statistics import NormalDist  # takes 4 ms to import, which the first frame need not wait for
+def _rank(runs: MatchedRuns, name: str, results: Floats, few: bool = False) -> tuple[RankCorrelation | None, bool]:
+    """Return the rank correlation of a number, and whether the runs are equal in the other settings.
 
-    z, n = NormalDist().inv_cdf(probability), max(freedom, 1)
-    return (
-        z
-        + (z**3 + z) / (4 * n)
-        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2)
-        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3)
-    )
+    It is that of runs that are otherwise equal if there are enough of them, or else of all runs. few: any number of
+    such runs is enough, so that its sign is that of the levels.
+    """
+    numbers = runs.numbers[name]
+    known = np.isfinite(numbers)
+    if known.sum() < _FEWEST:
+        return None, False
+    numbers, blocks = numbers[known], runs.strata[name][known]
+    matched = blocked_spearman(numbers, results[known], blocks)
+    if matched is not None and (few or matched.bound < 1):
+        return matched, True
+    return blocked_spearman(numbers, results[known], np.zeros_like(blocks)), not blocks.any()
 
 
-def _effect_of_number(name: str, values: Sequence[Any], results: Floats) -> Iterator[SettingEffect]:
-    numbers = [number_of(value) for value in values]
-    pairs = [(x, y) for x, y in zip(numbers, results, strict=True) if x is not None and math.isfinite(x + y)]
-    if len(pairs) >= _FEWEST and math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
-        yield SettingEffect(name, (), rho, len(pairs), rho * rho, abs(rho) > spearman_bound(len(pairs)))
+def _effect_of_number(name: str, runs: MatchedRuns, results: Floats) -> SettingEffect | None:
+    rank, is_matched = _rank(runs, name, results)
+    if rank is None:
+        return None
+    varies_with = () if is_matched else runs.correlated_with(name)
+    noise = "rest" if is_matched else "settings"
+    return SettingEffect(name, (), rank, rank.count, rank.rho**2, rank.is_beyond_chance, noise, varies_with)

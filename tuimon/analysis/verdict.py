@@ -3,7 +3,8 @@
     lr1e-3 is ahead: reward +0.51 ± 0.08 (15 points each); KL to reference 17 times higher; lr 10 times higher
 
 A run is ahead if its level of the most important metric is better than that of the next run by more than the noise
-explains, up to the last step that both have reached. The rest of the sentence says what is different, not what is the
+explains, up to the last step that both have reached. Runs that differ only in their seed are compared by their mean
+(`best_of_seeds`). The rest of the sentence says what is different, not what is the
 cause.
 """
 
@@ -14,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tuimon.analysis.compared_metric import ComparedMetric
-from tuimon.analysis.comparing import is_output, is_seed
+from tuimon.analysis.comparing import is_output, is_seed, seedless_name
 from tuimon.analysis.level import Level
+from tuimon.analysis.seed_means import SeedMeans, best_of_seeds
 from tuimon.draw.numbers import format_value
 from tuimon.text import clean
 
@@ -47,6 +49,9 @@ def verdict(
     deciding = deciding_metric(metrics)
     if deciding is None:
         return ""
+    what = clean(deciding.meaning.label or deciding.name)
+    if (means := best_of_seeds(deciding, settings)) is not None:
+        return _verdict_of_seeds(labels, means, what, settings, word)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]
     known.sort(key=lambda pair: pair[1].value, reverse=higher)
@@ -54,7 +59,6 @@ def verdict(
     first, second, step = deciding.pair(best, next_best)
     if (second.value > first.value) is higher and first.value != second.value:
         (best, first), (next_best, second) = (next_best, second), (best, first)
-    what = clean(deciding.meaning.label or deciding.name)
     error = math.hypot(first.error, second.error)
     noise = f" ± {format_value(error)} ({_counts(first, second)})"
     apart = format_value(abs(first.value - second.value))
@@ -66,27 +70,86 @@ def verdict(
         return f"No run is ahead{until}: {what} of {both} is {format_value(first.value)}"
     if not (first.is_known and second.is_known):
         return f"No run is ahead{until}: {what} of {both} has too few points ({_counts(first, second)})"
+    rest = [index for index, _ in known if index not in (best, next_best)]
+    early = _early_leader(labels, deciding, best, rest, word)
     if not first.differs_from(second):
-        return f"No run is ahead{until}: {what} of {both} differs by {apart}{noise}, which noise explains"
+        tie = f"No run is ahead{until}: {what} of {both} differs by {apart}{noise}, which noise explains"
+        return "; ".join([tie, *early])
     others = [metric for metric in metrics if metric is not deciding]
     if any(name.rpartition(".")[2].lower() in _LEARNING_RATES for name, _ in settings):
         others = [metric for metric in others if metric.meaning.concept != "lr"]
-    more = [*_metrics(others, best, next_best), *_settings(settings, best, next_best)]
+    more = [*early, *_metrics(others, best, next_best), *_settings(settings, best, next_best)]
     of = f" of {names[1]}, the next of {len(known)} runs" if len(known) > 2 else ""
     return "; ".join([f"{names[0]} is ahead{of}{until}: {what} {sign}{apart}{noise}", *more])
 
 
-def limits(labels: Sequence[str], metrics: Sequence[ComparedMetric], word: str = "step") -> str:
+def _verdict_of_seeds(
+    labels: Sequence[str],
+    means: SeedMeans,
+    what: str,
+    settings: Sequence[tuple[str, tuple[Any, ...]]],
+    word: str,
+) -> str:
+    """Return the sentence about groups of runs that differ only in their seed.
+
+    lr3e-6 (3 seeds) is ahead of lr1e-6 (3 seeds): mean reward +0.21 ± 0.02; lr 3 times higher
+    """
+    first, second = (_name_of_seeds(labels, group) for group in (means.best, means.next))
+    until = f" up to {word} {means.step}" if means.step is not None else ""
+    apart, noise = format_value(abs(means.difference)), f" ± {format_value(means.error)}"
+    if not means.is_beyond_noise:
+        differs = f"mean {what} of {first} and {second} differs by {apart}{noise}, which noise explains"
+        return f"No combination of settings is ahead{until}: {differs}"
+    of = f", the next of {means.groups} combinations of settings" if means.groups > 2 else ""
+    sign = "+" if means.difference >= 0 else "-"
+    others = [(name, values) for name, values in settings if not is_seed(name)]
+    more = _settings(others, means.best[0], means.next[0])
+    return "; ".join([f"{first} is ahead of {second}{of}{until}: mean {what} {sign}{apart}{noise}", *more])
+
+
+def _name_of_seeds(labels: Sequence[str], group: Sequence[int]) -> str:
+    """Return "lr3e-6 (3 seeds)", or "run4 with 2 other seeds" if the names have more in them than seeds."""
+    name, count = labels[group[0]], len(group)
+    if count == 1:
+        return clean(name)
+    common = {seedless_name(labels[index]) for index in group}
+    if len(common) == 1:
+        return f"{clean(common.pop())} ({count} seeds)"
+    return f"{clean(name)} with {count - 1} other seed{'s' * (count > 2)}"
+
+
+def _early_leader(
+    labels: Sequence[str], metric: ComparedMetric, best: int, others: Sequence[int], word: str
+) -> Iterator[str]:
+    """Yield the first of the other runs that was ahead of the best run at its last step, beyond noise, if there is one.
+
+    Its level at its own end can be lower than those that longer runs reached later.
+    """
+    higher = _BETTER[metric.meaning.direction]
+    for index in others:
+        own, base, step = metric.pair(index, best)
+        is_early = step is not None and metric.ends[index] == step
+        if is_early and (own.value > base.value) is higher and own.differs_from(base):
+            yield f"{clean(labels[index])} was ahead of {clean(labels[best])} at its last {word} {step}"
+            return
+
+
+def limits(
+    labels: Sequence[str], metrics: Sequence[ComparedMetric], base: int | None = None, word: str = "step"
+) -> str:
     """Return up to which steps the runs are compared on the deciding metric, or on the first one; "" if to their ends.
 
     dead ends at step 39 and is compared up to there; the others up to step 90, where short ends (long reaches 100)
+
+    base: position of the run that each of the others is compared with (`ComparedMetric.pair`); None if there is none.
     """
     metric = deciding_metric(metrics) or next((m for m in metrics if sum(end is not None for end in m.ends) > 1), None)
     if metric is None or not metric.curves:
         return ""
     pairs = zip(labels, metric.curves, metric.ends, strict=True)
     runs = [(clean(label), int(curve.steps[-1]), end) for label, curve, end in pairs if curve and end is not None]
-    step = max((end for *_, end in runs), default=0)
+    base_end = metric.ends[base] if base is not None else None
+    step = base_end if base_end is not None else max((end for *_, end in runs), default=0)
     early = [(name, end) for name, _, end in runs if end < step]
     longer = [(name, last) for name, last, end in runs if last > step]
     parts = []

@@ -9,7 +9,6 @@ from typing import Any
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.comparing import MISSING, differing_words, is_partly_missing
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.setting_effects import effects_title
 from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
@@ -40,10 +39,9 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield from wrapped(limits, width)
     if verdict or limits:
         yield ""
-    deciding = comparison.deciding
-    if deciding is not None and (effects := comparison.effects):
-        yield from wrapped(effects_title(deciding), width)
-        for effect in effects:
+    if effects := comparison.effects:
+        yield from wrapped(effects.title, width)
+        for effect in effects.effects:
             yield from wrapped(f"  {effect.line}", width, 4)
         yield ""
     steps = common_step_name(comparison.runs)

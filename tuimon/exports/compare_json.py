@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import MISSING
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.setting_effects import SettingEffect
+from tuimon.analysis.setting_effects import SettingEffect, SettingEffects
 from tuimon.exports._shared import dumps, known, without_secrets
 from tuimon.exports.comparison import Comparison, Entry, MetricComparison
 
@@ -38,12 +37,13 @@ def as_json(comparison: Comparison, now: float) -> str:
         }
         for run, label in zip(comparison.runs, comparison.labels, strict=True)
     ]
+    effects = comparison.effects
     config = {"differences": _differences(comparison.differences, "setting"), "same": dict(comparison.same)}
     return dumps(
         {
             "schema": SCHEMA,
             "verdict": comparison.verdict,
-            "effects": [_effect(effect, comparison.deciding) for effect in comparison.effects],
+            "effects": [_effect(effect, effects) for effect in effects.effects] if effects is not None else [],
             "runs": runs,
             "config": config,
             "about": {"differences": _differences(comparison.about, "name")},
@@ -56,18 +56,21 @@ def _differences(rows: Sequence[tuple[str, tuple[Any, ...]]], key: str) -> list[
     return [{key: name, "values": [None if value is MISSING else value for value in values]} for name, values in rows]
 
 
-def _effect(effect: SettingEffect, metric: ComparedMetric | None) -> dict[str, Any]:
+def _effect(effect: SettingEffect, effects: SettingEffects) -> dict[str, Any]:
     return {
         "setting": effect.name,
-        "metric": metric.name if metric is not None else None,
+        "metric": effects.metric,
+        "step": effects.step,
         "values": [
-            {"value": mean.value, "level": known(mean.mean), "error": known(mean.error), "runs": mean.runs}
-            for mean in effect.values
+            {"value": own.value, "level": known(own.level), "error": known(own.error), "runs": own.runs}
+            for own in effect.values
         ],
-        "correlation": known(effect.correlation),
+        "correlation": known(effect.rank.rho) if effect.rank is not None and not effect.values else None,
         "runs": effect.runs,
         "share": effect.share,
         "beyond_noise": effect.is_beyond_noise,
+        "noise": effect.noise or None,
+        "varies_with": effect.varies_with,
     }
 
 

@@ -13,7 +13,7 @@ from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
 from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
 from tuimon.analysis.level import Level
-from tuimon.analysis.setting_effects import SettingEffect, effects_on
+from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -128,15 +128,15 @@ class Comparison(Struct, frozen=True):
         return deciding_metric([metric.compared for metric in self.metrics])
 
     @property
-    def effects(self) -> tuple[SettingEffect, ...]:
-        """Settings that differ between at least four runs with their effects on the metric of the verdict."""
+    def effects(self) -> SettingEffects | None:
+        """Effects of the settings that differ between at least four runs on the metric of the verdict."""
         return effects_on(self.deciding, self.differences)
 
     @property
     def limits(self) -> str:
         """Up to which steps the runs of the verdict are compared; "" if up to the ends of all."""
         compared = [metric.compared for metric in self.metrics if metric.shared > 1]
-        return limits(self.labels, compared, common_step_name(self.runs))
+        return limits(self.labels, compared, word=common_step_name(self.runs))
 
 
 def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_secrets: bool = False) -> Comparison:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.analysis.setting_effects import effects_title
 from tuimon.analysis.words import setting_text
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.html import page
@@ -43,8 +42,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         title=f"Comparison of {len(names)} runs",
         verdict=comparison.verdict,
         limits=comparison.limits,
-        effects_title=effects_title(deciding) if (deciding := comparison.deciding) is not None else "",
-        effects=[effect.line for effect in comparison.effects],
+        effects=comparison.effects,
         runs=runs,
         steps=common_step_name(comparison.runs),
         differences=_texts(comparison.differences),
@@ -72,5 +70,6 @@ def _chart(comparison: Comparison, metric: MetricComparison, names: list[str], f
     view = chart_of(comparison.runs[0], metric.name, curves, size, Symbols.BRAILLE, left=left, label=lambda name: name)
     # The headline would describe only the first run. Points are marked only in curves that have few.
     few = [curve.finite_count <= _FEW for *_, curve in curves if len(curve)]
-    lines = tuple(replace(line, markers=mark) for line, mark in zip(view.lines, few, strict=False))
+    marks = iter(few)
+    lines = tuple(line if line.behind else replace(line, markers=next(marks, False)) for line in view.lines)
     return chart_figure(replace(view, headline=(), lines=lines), first, common_step_name(comparison.runs))

@@ -28,6 +28,8 @@ SPARK_COLUMNS = 70
 """Columns of the small curve of a metric."""
 _X_TICKS = 6
 _Y_TICKS = 5
+_ROOM = 50
+"""Part of the columns (1 / _ROOM) that is empty at each end of a chart with dots, so that none lies on the frame."""
 _MARK_GLYPHS = {"nan": "NaN", "infinity": "Inf"}
 
 
@@ -70,6 +72,8 @@ class Plot(Struct, frozen=True):
     y_ticks: tuple[tuple[float, str], ...]
     """(position from 0 at the top to 1, label)."""
     marks: tuple[PlotMark, ...]
+    room: int = 0
+    """Number of `columns` at each end that are outside the limits of `x`."""
 
     @property
     def drawn(self) -> list[PlotLine]:
@@ -84,17 +88,25 @@ class Plot(Struct, frozen=True):
 
 def plot_of(view: ChartView) -> Plot:
     """Return the geometry of a chart."""
+    inside = max(view.columns, 1)
+    room = math.ceil(inside / _ROOM) if any(line.markers for line in view.lines) else 0
+    columns = inside + 2 * room
+
+    def place(part: float) -> float:
+        return round((room + part * inside) / columns, 4)
+
     return Plot(
-        max(view.columns, 1),
+        columns,
         view.x,
         view.y,
-        tuple(_line(line, view.y) for line in view.lines),
-        tuple(_ticks(view.x, _X_TICKS)),
+        tuple(_line(line, view.y, room) for line in view.lines),
+        tuple((place(part), label) for part, label in _ticks(view.x, _X_TICKS)),
         tuple((round(1 - place, 4), label) for place, label in _ticks(view.y, _Y_TICKS)),
         tuple(
-            PlotMark(_along(mark.x, view.x), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
+            PlotMark(place(_along(mark.x, view.x)), mark.kind, clean(mark.label) or _MARK_GLYPHS.get(mark.kind, ""))
             for mark in view.marks
         ),
+        room,
     )
 
 
@@ -124,10 +136,18 @@ def _along(value: float, axis: Axis) -> float:
     return round((value / 2 - axis.low / 2) / (axis.high / 2 - axis.low / 2), 4)
 
 
-def _line(line: Line, y: Axis) -> PlotLine:
-    dots = "".join(_dots(line.envelope, y)) if line.markers else ""
-    path = _area(line.envelope, y) if line.filled else _path(line.envelope, y)
+def _line(line: Line, y: Axis, room: int) -> PlotLine:
+    envelope = _with_room(line.envelope, room) if room else line.envelope
+    dots = "".join(_dots(envelope, y)) if line.markers else ""
+    path = _area(envelope, y) if line.filled else _path(envelope, y)
     return PlotLine(clean(line.label), str(line.role), path, dots, line.filled, line.behind)
+
+
+def _with_room(envelope: Envelope, room: int) -> Envelope:
+    """Return the envelope with empty columns at both ends."""
+    values = (envelope.low, envelope.high, envelope.first, envelope.last)
+    low, high, first, last = (np.pad(own, room, constant_values=np.nan) for own in values)
+    return Envelope(low, high, first, last, np.pad(envelope.gap_after, room))
 
 
 def _area(envelope: Envelope, y: Axis) -> str:

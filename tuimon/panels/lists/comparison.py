@@ -1,7 +1,9 @@
 """A table of runs side by side: settings that differ, and differences between metrics compared with their noise.
 
-The level of a metric is the mean of the last tenth of its points up to the last step that two runs have reached. The
-table states whether noise explains a difference; it does not claim a cause.
+The level of a metric is the mean of the last tenth of its points up to the last step that two runs have reached. Beside
+a difference to the first run it is the level up to the last step that both have reached, so that a run that ended early
+is not compared with what the first run reached later. The table states whether noise explains a difference; it does
+not claim a cause.
 """
 
 from __future__ import annotations
@@ -22,10 +24,9 @@ from tuimon.analysis.comparing import (
     first_name,
     is_partly_missing,
 )
-from tuimon.analysis.level import Level
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
-from tuimon.analysis.setting_effects import effects_on, effects_title
+from tuimon.analysis.setting_effects import effects_on
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
@@ -102,7 +103,7 @@ def comparison_table(
         *(join(*row) for row in facts),
         (),
         _title("Metrics", columns),
-        *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared, counted_in)) else []),
+        *(_wrapped(f"  {limit}", width, Role.WARNING) if (limit := limits(names, compared, 0, counted_in)) else []),
         *([join((name, role), cells) for name, role, cells in _with_short_names(metrics, widths[0])] or [_NO_METRICS]),
         (),
         (
@@ -137,14 +138,13 @@ def _effects(
     width: int,
 ) -> list[Row]:
     """Return a heading and a row for the effect of each setting on the metric of the verdict; [] if none is known."""
-    deciding = deciding_metric(compared)
-    effects = effects_on(deciding, differences)
-    if deciding is None or not effects:
+    effects = effects_on(deciding_metric(compared), differences)
+    if effects is None:
         return []
     plus_minus = _plus_minus(symbols)
-    lines = (f"  {effect.line}".replace("±", plus_minus) for effect in effects)
+    lines = (f"  {effect.line}".replace("±", plus_minus) for effect in effects.effects)
     rows = [row for line in lines for row in _wrapped(line, width, Role.TEXT)]
-    return [*_wrapped(effects_title(deciding).replace("±", plus_minus), width, Role.MUTED), *rows, ()]
+    return [*_wrapped(effects.title.replace("±", plus_minus), width, Role.MUTED), *rows, ()]
 
 
 def _progress(runs: Sequence[Run], now: float) -> list[_TableRow]:
@@ -241,25 +241,27 @@ def _metrics(compared: Sequence[ComparedMetric], symbols: Symbols, counted: bool
     """Return the rows of the metrics. counted: with numbers of points."""
     rows: list[_TableRow] = []
     for metric in compared:
-        levels, name = metric.levels, clean(metric.name)
         if metric.meaning.panel in SECONDARY_PANELS:
             continue
-        direction = metric.meaning.direction
-        cells = [_cell(own, levels[0] if i else None, direction, symbols, counted) for i, own in enumerate(levels)]
-        rows.append(((name, Role.TEXT), cells))
+        cells = [_cell(metric, index, symbols, counted) for index in range(len(metric.levels))]
+        rows.append(((clean(metric.name), Role.TEXT), cells))
     return rows
 
 
-def _cell(own: Level | None, base: Level | None, direction: str, symbols: Symbols, counted: bool) -> Row:
+def _cell(metric: ComparedMetric, index: int, symbols: Symbols, counted: bool) -> Row:
+    """Return the level of a run and the difference to the first run, both up to the last step that both reached."""
+    own, base = metric.levels[index], metric.levels[0] if index else None
     if own is None:
         return (("-", Role.MUTED),)
+    if base is not None:
+        own, base, _ = metric.pair(index, 0)
     spans: list[Span] = [(format_value(own.value), Role.VALUE)]
     if math.isfinite(own.error):
         spans.append((f" {_plus_minus(symbols)} {format_value(own.error)}", Role.MUTED))
     if counted and own.count:
         spans.append((f", {own.count}", Role.MUTED))
     if base is not None:
-        text, role = signed(own.value - base.value, direction)
+        text, role = signed(own.value - base.value, metric.meaning.direction)
         significant = own.differs_from(base) and math.isfinite(own.value - base.value)
         explained = bool(text) and own.value != base.value and own.is_within_noise_of(base)
         noise = (" ~" if symbols is Symbols.ASCII else " ≈") * explained

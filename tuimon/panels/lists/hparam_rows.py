@@ -13,17 +13,19 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tuimon.analysis.compared_metric import comparable_values
 from tuimon.analysis.comparing import MISSING, compared_settings, is_seed, number_of
-from tuimon.analysis.correlation import spearman, spearman_bound
-from tuimon.analysis.setting_effects import setting_effects
+from tuimon.analysis.correlation import spearman
+from tuimon.analysis.setting_effects import SettingEffect, setting_effects
 from tuimon.draw.numbers import format_exact, format_value
 from tuimon.model.views import Role, Row, Span, Symbols
+from tuimon.panels._metrics import MetricReading
 from tuimon.panels._run_facts import heading_of, objective_of, settings_of
-from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.panels.lists.run_levels import Reader, RunLevels, reader_of
 from tuimon.panels.lists.run_metrics import is_name_of_falling, split_statistic
 from tuimon.panels.lists.runs import METRIC, RESULTS, repeated_columns
 from tuimon.sources.grouped_files import natural_order
-from tuimon.store import Run
+from tuimon.store import Curve, Run
 from tuimon.text import cell_width, clean, fit
 
 _MOST_SETTINGS = 60
@@ -55,6 +57,9 @@ class HparamTable(Struct, frozen=True):
     """Metric that the user has chosen, in the column METRIC, or ""."""
     objective: str = ""
     """Name of the metric in the column "objective"."""
+    comparable: tuple[Any, ...] = ()
+    """Result of each run that settings are compared by: the `result_column`, but levels up to a step that all runs have
+    reached; None for runs that ended before half of it."""
 
     def is_result(self, column: int) -> bool:
         """Return whether a column has results; a setting may have the name of one ("loss")."""
@@ -93,19 +98,22 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
         different = tuple(entry for entry in different if not entry[0].startswith("_"))[:_MOST_SETTINGS]
         before = HparamTable((), (), len(equal), settings, different)
     columns: list[tuple[str, list[Any]]] = []
-    levels = RunLevels(runs)
+    levels, readers = RunLevels(runs), dict[str, Reader]()
     if metric:
+        if not split_statistic(metric)[1]:
+            readers[METRIC] = reader_of(metric)
         columns.append((METRIC, [levels.value(run, metric) for run in runs]))
     repeated = repeated_columns(runs, metric)
     for name, reader in RESULTS.items():
         if name not in repeated:
+            readers[name] = reader
             columns.append((name, [levels.level(run, reader) for run in runs]))
     columns = [column for column in columns if any(value is not None for value in column[1])]
     settings_columns = [
         (name, [None if value is MISSING else value for value in row]) for name, row in before.different
     ]
     shown = [(NAME, [run.name for run in runs]), *columns, *settings_columns]
-    return replace(
+    table = replace(
         before,
         columns=tuple(name for name, _ in shown),
         rows=tuple((run, tuple(values[index] for _, values in shown)) for index, run in enumerate(runs)),
@@ -113,6 +121,19 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
         metric=metric,
         objective=heading_of(objectives) if (objectives := _objectives(runs)) else "",
     )
+    column = result_column(table)
+    if column is None:
+        return table
+    results = [number_of(value) for value in shown[column][1]]
+    if measured := readers.get(table.columns[column]):
+        results = comparable_values(*_curves([measured(run) for run in runs]), results)
+    return replace(table, comparable=tuple(results))
+
+
+def _curves(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None], list[float]]:
+    """Return the curve and the factor of each reading."""
+    curves = [None if reading is None else reading.curve for reading in readings]
+    return curves, [1.0 if reading is None else reading.factor for reading in readings]
 
 
 def _objectives(runs: Sequence[Run]) -> list[tuple[Run, str]]:
@@ -130,42 +151,62 @@ class Correlation(Struct, frozen=True):
 
     name: str
     rho: float
-    """Spearman's rank correlation."""
+    """Spearman's rank correlation, of runs that are otherwise equal if there are enough of them."""
     count: int
-    """Number of runs that have both."""
-    best: str
-    """Value with the best mean result, if the setting has few values and an effect beyond noise; else "". A rank
-    correlation does not show an optimum between the ends."""
-
-    @property
-    def is_noise(self) -> bool:
-        return abs(self.rho) <= spearman_bound(self.count)
+    """Number of runs of the correlation."""
+    remark: str = ""
+    """The value with the best level, if the setting has few values and an effect beyond noise (a rank correlation does
+    not show an optimum between the ends); settings that have the same effect; or that no effect is seen."""
+    is_noise: bool = False
+    """Whether no effect is seen."""
 
 
 def rank_correlations(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[Correlation]:
     """Return the correlations of the settings with the result (see `result_column`), the strongest first, seeds last,
     for at least _FEWEST runs that have both."""
-    measured_in = result_column(table)
-    if measured_in is None:
+    result_in = result_column(table)
+    if result_in is None:
         return []
-    result: list[Correlation] = []
-    measured = [number_of(row[measured_in]) for _, row in rows]
-    best = _best_values(table, rows, measured_in)
-    for column, name in enumerate(table.columns):
-        if column <= table.results:
-            continue
-        set_to = [number_of(row[column]) for _, row in rows]
-        pairs = [(x, y) for x, y in zip(set_to, measured, strict=True) if x is not None and y is not None]
-        pairs = [pair for pair in pairs if math.isfinite(pair[0]) and math.isfinite(pair[1])]
-        if len(pairs) >= _FEWEST and math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
-            result.append(Correlation(name, rho, len(pairs), best.get(name, "")))
-    return sorted(result, key=lambda item: (is_seed(item.name), -abs(item.rho)))
+    by_run = {id(run): result for (run, _), result in zip(table.rows, table.comparable, strict=True)}
+    results = [by_run[id(run)] for run, _ in rows]
+    settings = [
+        (name, [row[column] for _, row in rows]) for column, name in enumerate(table.columns) if column > table.results
+    ]
+    found = [_seed(name, values, results) for name, values in settings if is_seed(name)]
+    effects = setting_effects(settings, results, not table.is_falling(result_in))
+    found.extend(map(_correlation, effects))
+    known = [item for item in found if item is not None]
+    return sorted(known, key=lambda item: (is_seed(item.name), -abs(item.rho)))
+
+
+def _seed(name: str, values: Sequence[Any], results: Sequence[float | None]) -> Correlation | None:
+    numbers = [(number_of(x), y) for x, y in zip(values, results, strict=True)]
+    pairs = [(x, y) for x, y in numbers if x is not None and y is not None and math.isfinite(x) and math.isfinite(y)]
+    if len(pairs) < _FEWEST or not math.isfinite(rho := spearman(*np.array(pairs, np.float64).T)):
+        return None
+    return Correlation(name, rho, len(pairs), " (a seed)", True)
+
+
+def _correlation(effect: SettingEffect) -> Correlation | None:
+    rank = effect.rank
+    if rank is None or (rank.count < _FEWEST and not effect.values):
+        return None
+    if effect.varies_with:
+        others = effect.varies_with
+        remark = f" (or {clean(others[0].rpartition('.')[2]) if len(others) == 1 else f'{len(others)} others'})"
+        return Correlation(effect.name, rank.rho, rank.count, remark)
+    if effect.values and effect.is_beyond_noise:
+        return Correlation(effect.name, rank.rho, rank.count, f", best at {cell_text(effect.values[0].value)}")
+    if effect.is_beyond_noise or (rank.is_beyond_chance and not effect.is_explained_by_noise):
+        return Correlation(effect.name, rank.rho, rank.count)
+    remark = " (noise)" if effect.is_explained_by_noise else " (unclear)"
+    return Correlation(effect.name, rank.rho, rank.count, remark, True)
 
 
 def correlation_row(table: HparamTable, correlations: Sequence[Correlation], width: int) -> Row:
     """Return a row with as many `rank_correlations` as fit; () if only seeds have one.
 
-    A correlation that noise explains is muted and marked.
+    A correlation without a clear effect is muted and marked.
     """
     result = result_column(table)
     if result is None or not correlations or is_seed(correlations[0].name):
@@ -176,8 +217,7 @@ def correlation_row(table: HparamTable, correlations: Sequence[Correlation], wid
     spans: list[Span] = [(head, Role.MUTED)]
     left = width - cell_width(head)
     for item in correlations:
-        note = f", best at {item.best}" if item.best else " (noise)" * item.is_noise
-        note = (" (a seed)" if is_seed(item.name) else note) + ("" if common else f" (n {item.count})")
+        note = item.remark + ("" if common else f" (n {item.count})")
         texts = f"  {clean(item.name.rpartition('.')[2])} ", f"{item.rho:+.2f}", note
         needed = sum(map(cell_width, texts))
         if needed > left:
@@ -186,16 +226,6 @@ def correlation_row(table: HparamTable, correlations: Sequence[Correlation], wid
         left -= needed
         spans += zip(texts, (Role.TEXT, Role.MUTED if item.is_noise else Role.VALUE, Role.MUTED), strict=True)
     return tuple(spans)
-
-
-def _best_values(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], result: int) -> dict[str, str]:
-    """Return the value with the best mean result of each setting with an effect beyond noise."""
-    settings = [
-        (name, [row[column] for _, row in rows]) for column, name in enumerate(table.columns) if column > table.results
-    ]
-    results = [number_of(row[result]) for _, row in rows]
-    effects = setting_effects(settings, results, not table.is_falling(result))
-    return {e.name: cell_text(e.values[0].value) for e in effects if e.values and e.is_beyond_noise}
 
 
 def sort_rows(table: HparamTable, column: int, reverse: bool) -> list[tuple[Run, tuple[Any, ...]]]:
