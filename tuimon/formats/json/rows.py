@@ -22,13 +22,15 @@ from typing import Any, NamedTuple
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, parse
-from tuimon.formats._shared.rows import seconds
+from tuimon.formats._shared.rows import has_step, seconds
 from tuimon.formats.json import _shapes
 from tuimon.formats.json._document import Content, RowsDocument, sequence
 from tuimon.formats.json._salvage import mended, whole_part
 from tuimon.model.points import Fact, Topic
 
 SETTINGS = ("config", "args", "hparams", "hyperparameters", "hyper_parameters", "settings", "params")
+_NAMED_AS_LOG = re.compile(r"history|metrics|train.*log|loss|reward|progress|curve", re.IGNORECASE)
+_NUMBERS = re.compile(rb"\[\s*-?\d[\d.eE+-]*\s*,\s*-?\d[\d.eE+-]*\s*,")
 
 
 class Columns(NamedTuple):
@@ -52,11 +54,7 @@ class Columns(NamedTuple):
 
     def have_one_step(self) -> bool:
         """Return whether the lists belong to one step, such as the rewards of its samples."""
-        return _shapes.has_step(self.beside)
-
-
-_NAMED_AS_LOG = re.compile(r"history|metrics|train.*log|loss|reward|progress|curve", re.IGNORECASE)
-_NUMBERS = re.compile(rb"\[\s*-?\d[\d.eE+-]*\s*,\s*-?\d[\d.eE+-]*\s*,")
+        return has_step(self.beside)
 
 
 def layout(document: Any) -> Content | None:
