@@ -225,6 +225,23 @@ def test_old_log_is_quiet_unless_it_was_watched():
     assert report(copied, days).state == "quiet", "a copied file does not count as activity"
 
 
+def test_log_that_no_process_holds_open_is_judged_after_ten_intervals_if_it_was_not_watched():
+    silent = replace(KNOWN, writer="closed", in_place=True, reopens=True, watched_since=LAST + 20, total=None)
+    assert report(silent, LAST + 19.9).state == "running", "10 intervals of 2 s"
+    result = report(silent, LAST + 21)
+    assert result.state == "quiet", "it may open its log for each line"
+    assert result.evidence == "no new point for 21 s, usually one every 2.0 s; no process has its log open"
+    assert report(silent, LAST + 121).state == "ended"
+    assert report(replace(silent, watched_since=LAST - 10), LAST + 21).state == "running"
+    assert report(replace(silent, in_place=False), LAST + 21).state == "running", "a copy; its writer may be elsewhere"
+    assert report(replace(silent, writer="unknown"), LAST + 21).state == "running"
+    assert report(replace(silent, reopens=False), LAST + 21).state == "ended", "its writer holds its log open"
+    assert report(replace(silent, reopens=False, in_place=False), LAST + 21).state == "running"
+    paused = replace(silent, cadence=replace(silent.cadence, longest_pause=30.0))
+    assert report(paused, LAST + 44).state == "running", "as long as 1.5 times its longest pause"
+    assert report(paused, LAST + 46).state == "quiet"
+
+
 def test_log_that_its_process_has_closed_has_stopped_after_ten_intervals():
     lost = replace(KNOWN, writer="closed", closed=LAST + 3, watched_since=LAST - 10)
     assert report(lost, LAST + 19.9).state == "running", "10 intervals of 2 s"

@@ -79,10 +79,10 @@ def test_raised_incidents_stay_raised(seed: int, length: int) -> None:
 def test_incident_is_raised_and_cleared_after_the_configured_points() -> None:
     rule = Threshold(limit=1.0, good=0.5, raise_after=3, clear_after=2)
     #                    0    1    2    3    4    5    6    7    8    9    10
-    values = np.array([0.0, 1.2, 1.0, 0.0, 1.0, 1.1, 1.3, 0.7, 0.4, 0.7, 0.4, 0.3, 1.0])
+    values = np.array([0.0, 1.2, 1.1, 1.0, 1.2, 1.1, 1.3, 0.7, 0.4, 0.7, 0.5, 0.3, 1.0])
     assert Incidents().extended(values[:6], rule).incidents == ()
     assert Incidents().extended(values[:8], rule).incidents == (Incident(4, 6, 7, None),)
-    # 0.7 is between the limits: it neither raises nor counts as good
+    # 0.7 is between the limits: it neither raises nor counts as good. 1.0 and 0.5 equal a limit and are not beyond it.
     assert Incidents().extended(values, rule).incidents == (Incident(4, 6, 9, 11),)
 
 

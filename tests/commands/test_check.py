@@ -73,7 +73,7 @@ def test_json_contains_every_alert_and_run(tmp_path: Path) -> None:
     (resolved,) = (alert for alert in document["past"] if alert["rule"].startswith("reward <"))
     assert (names[active["run"]], active["step"], active["until"]) == ("b", 11, None)
     assert (names[resolved["run"]], resolved["step"], resolved["until"]) == (dropped.name, 6, 25)
-    assert active["message"] == "reward < 0.1 for 3 steps: reward reached 0.05 at step 11, since step 11"
+    assert active["message"] == "reward < 0.1 for 3 steps: reward has reached 0.05 since step 11"
 
 
 def test_severity_sets_the_exit_code_and_past_adds_resolved_alerts(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_severity_sets_the_exit_code_and_past_adds_resolved_alerts(tmp_path: Pat
         "no active alerts in 1 run; 1 below critical; 1 resolved"
     )
     done = run("check", path, *rule, "--past", expect=4)
-    assert "resolved  reward < 0.1 for 3 points: reward reached 0.05 at step 6, from step 6 to 25" in done.stdout
+    assert "resolved  reward < 0.1 for 3 points: reward reached 0.05 from step 6 to 25" in done.stdout
     assert "since step 46" in done.stdout
 
 
@@ -99,7 +99,7 @@ def test_rules_and_detectors_of_the_settings_file_are_used(tmp_path: Path) -> No
         timeout=60,
     )
     assert done.returncode == 4
-    assert done.stdout.startswith("critical  reward < 0.1 for 20 steps: reward reached 0.05 at step 1, since step 1")
+    assert done.stdout.startswith("critical  reward < 0.1 for 20 steps: reward has reached 0.05 since step 1")
     config.write_text("[detectors]\nnothing = false\n")
     done = subprocess.run(
         [sys.executable, "-m", "tuimon", "check", path],

@@ -181,4 +181,4 @@ def test_an_alert_that_lasts_gives_the_last_value_that_is_in_order(tmp_path: Pat
     rows = (json.dumps({"step": step, "reward": value}) + "\n" for step, value in enumerate(values))
     (tmp_path / "metrics.jsonl").write_text("".join(rows))
     done = run("check", str(tmp_path), "--only-rules", "--rule", "reward < 1.5", expect=4)
-    assert "reached 1 at step 1, and is 1.6 now, but not for 3 points yet; since step 1" in done.stdout
+    assert "has reached 1 and is 1.6 now, but not for 3 points yet; since step 1" in done.stdout

@@ -11,6 +11,7 @@ import pytest
 from support.stores import store_of
 
 from tuimon.detectors import Checker
+from tuimon.detectors._curves import share_percent
 from tuimon.errors import UsageError
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, FactFound, RunFound, StreamFound
@@ -204,6 +205,32 @@ def test_limit_that_some_values_respect_is_said_to_be_exceeded_mostly() -> None:
     )
     values[55:57] = 0.2
     assert "(85 % of the points" in only(run_of(completions__clipped_ratio=values), "truncation").message
+
+
+def test_value_that_equals_a_limit_is_not_beyond_it() -> None:
+    values = np.concatenate((np.full(50, 0.1), np.full(50, 0.4)))
+    assert check(run_of(actor__pg_clipfrac=values)) == ()
+    values[60:] = 0.6
+    alert = only(run_of(actor__pg_clipfrac=values), "clip_fraction")
+    assert alert.message == "actor/pg_clipfrac is above 0.4 (highest 0.6 at step 610) since step 610"
+    values[60:] = 0.40001
+    alert = only(run_of(actor__pg_clipfrac=values), "clip_fraction")
+    assert "is above 0.4 (highest 0.40001 at step 610)" in alert.message
+    properly_ended = np.concatenate((np.full(50, 0.9), np.full(50, 0.5)))
+    assert check(run_of(rollout__properly_ended=properly_ended)) == ()
+
+
+def test_share_is_rounded_but_never_to_none_or_all_of_the_points() -> None:
+    values = np.concatenate((np.full(20, 0.1), np.full(32, 0.9)))
+    values[30] = 0.1
+    assert (
+        "is mostly above 0.5 (97 % of the points"
+        in only(run_of(completions__clipped_ratio=values), "truncation").message
+    )
+    values = np.concatenate((np.full(20, 0.1), np.full(500, 0.9)))
+    values[30] = 0.1
+    assert "(>99 % of the points" in only(run_of(completions__clipped_ratio=values), "truncation").message
+    assert [share_percent(part) for part in (0.0, 0.001, 0.5, 0.9999, 1.0)] == ["0 %", "<1 %", "50 %", ">99 %", "100 %"]
 
 
 def test_short_excess_over_a_limit_is_not_reported() -> None:

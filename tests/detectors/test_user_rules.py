@@ -48,6 +48,13 @@ def test_message_and_severity() -> None:
     assert alert.message == "reward < 0.1 for 4 points: reward reached 0.02 at step 80, since step 70"
 
 
+def test_step_of_the_extreme_value_is_not_repeated() -> None:
+    (alert,) = alerts("reward < 0.1 for 3 points", {"reward": [0.5, 0.02, 0.05, 0.05]})
+    assert alert.message == "reward < 0.1 for 3 points: reward has reached 0.02 since step 20"
+    (alert,) = alerts("reward < 0.1 for 3 points", {"reward": [0.5, 0.02, 0.05, 0.05, 0.1]})
+    assert alert.message == "reward < 0.1 for 3 points: reward reached 0.02 from step 20 to 40"
+
+
 def test_concept_means_its_best_series() -> None:
     series = {"critic/score/mean": LOW, "critic/rewards/mean": [0.0] * 10, "val/score/mean": [0.0] * 10}
     assert {alert.metric for alert in alerts("reward < 0.1 for 2 points", series)} == {"critic/score/mean"}

@@ -280,7 +280,7 @@ def test_dashboard_sends_messages(tmp_path: Path) -> None:
     command = (*TUIMON, str(log.parent), "--interval", "0.2")
     with Terminal(command, environment={"TUIMON_CONFIG": str(config), "TMUX": ""}) as terminal:
         terminal.until(
-            lambda shown: b"loss < 1: loss reached" in shown, 30
+            lambda shown: b"loss < 1: loss has reached" in shown, 30
         )  # shown on the screen only, because it is not new
         with log.open("a") as file:
             file.write('{"step": 30, "loss": NaN}\n')

@@ -19,6 +19,13 @@ PACKAGE = json.dumps({"name": "shop", "version": "1.0", "scores": [0.5, 0.25, 0.
 BEGUN = "epoch,loss,val_loss\n0,1.5,1.6\n"
 
 
+BY_PROMPT = json.dumps({"pass_rate_by_prompt": {"score": [1, 0, 0, 1, 0.5]}, "note": "my notes"})
+BY_FILE = json.dumps(
+    {f"rollout/{step}.jsonl": {"step": step, "rewards": [1.0] * 8, "tokens": [7] * 8} for step in (1, 2)}
+)
+BY_STEP = json.dumps({"files": {"train.log": {"steps": [1, 2], "reward": {"1": [1.0] * 8, "2": [0.5] * 8}}}})
+
+
 def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -38,6 +45,10 @@ def run_names(root: Path) -> list[str]:
         ("diary/diary.csv", DIARY),
         ("shop/package.json", PACKAGE),
         ("shop/src/data.json", PACKAGE),
+        ("rl/notes.json", BY_PROMPT),
+        ("rl/truth.json", BY_FILE),
+        ("rl/truth.json", BY_STEP),
+        ("rl/pass_rates.json", json.dumps({"by_prompt": {"score": [0.5] * 2000}})),
         ("diary/training_log.csv", DIARY.replace("steps", "km")),
     ],
 )
@@ -59,6 +70,11 @@ def test_a_small_table_of_something_else_is_no_run(tmp_path: Path, path: str, te
         ("model/logs/data.json", PACKAGE),
         ("model/seed0/data.json", PACKAGE),
         ("model/data.json", '{"scores": [1, 2, 3, 4, 5], "ratings": [1, 2, 3, 4, 5]}'),
+        ("model/data.json", json.dumps({"run": {"loss": [0.5] * 20}})),
+        ("model/data.json", json.dumps({"run": {"step": [1, 2, 3, 4], "loss": [0.5] * 4}})),
+        ("model/data.json", json.dumps({"train": {"loss": [0.5, 0.4]}, "val": {"loss": [0.5, 0.4]}})),
+        ("model/data.json", json.dumps({"notes": {"score": [1, 0, 1]}, "epochs": [{"epoch": 1, "loss": 0.5}]})),
+        ("model/history.json", BY_PROMPT),
         ("model/metrics.csv", "step,x\n1,0.5\n"),
         ("model/seed0/table.csv", "step,x\n1,0.5\n"),
         ("model/logs/table.csv", "step,x\n1,0.5\n"),
@@ -72,6 +88,7 @@ def test_a_training_that_has_just_begun_is_a_run(tmp_path: Path, path: str, text
 
 def test_a_named_file_is_read(tmp_path: Path) -> None:
     assert len(run_names(write(tmp_path / "prices.csv", PRICES))) == 1
+    assert len(run_names(write(tmp_path / "notes.json", BY_PROMPT))) == 1
 
 
 def test_a_table_that_grows_becomes_a_run(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.monitor.local import LocalMonitor
+from tuimon.monitor.local import LocalMonitor, open_run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -95,6 +96,18 @@ def test_writer_that_opens_its_log_for_each_line_is_not_gone(log: Path) -> None:
         append(log, range(first, first + 1), watched.clock.now)
         assert watched.after(1)[0] == "running"
     assert watched.after(60)[0] == "running"
+
+
+def test_log_that_is_found_silent_and_closed_is_quiet_if_it_was_written_here(log: Path) -> None:
+    end = time.time()
+    rows = [{"step": step, "loss": 1 / step, "time": end - 5 + step / 10} for step in range(1, 50)]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run,) = open_run(log).runs
+    progress = progress_of(run, end + 60)
+    assert (progress.state, progress.evidence.rpartition("; ")[2]) == ("quiet", "no process has its log open")
+    os.utime(log, (end, end))  # as rsync does
+    (run,) = open_run(log).runs
+    assert progress_of(run, end + 60).state == "running"
 
 
 def test_silent_writer_that_holds_its_log_is_not_gone(log: Path, holder: subprocess.Popen[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +16,12 @@ from support.written_texts import ATTEMPTS, PROMPTS, mean_reward, row, write_run
 
 from tuimon.config import Settings
 from tuimon.model.views import Row
+from tuimon.monitor.local import open_run
 from tuimon.monitor.process import ReaderProcess
 from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry, Library
 from tuimon.tui.app import TuimonApp
+from tuimon.tui.opening import expects_metrics
 from tuimon.tui.screens.text_list import component_head
 from tuimon.tui.screens.text_pane import sample_rows
 from tuimon.tui.screens.texts_view import TextsScreen
@@ -98,6 +101,16 @@ async def test_texts_without_metrics_open_at_once_and_metrics_follow(tmp_path: P
             await until(app, pilot, lambda s: "0.375 @ 1" in s)
     finally:
         monitor.close()
+
+
+def test_a_log_that_is_not_understood_is_no_reason_to_show_metrics_first(tmp_path: Path) -> None:
+    log = tmp_path / "console.log"
+    log.write_text("[prompt] What is 2 + 2?\n[output] 4\n")
+    os.utime(log, (1.8e9, 1.8e9))
+    assert not expects_metrics(open_run(tmp_path), 1.8e9 + 86400)
+    assert expects_metrics(open_run(tmp_path), 1.8e9 + 60), "the log may still be written"
+    log.write_text("step 1 loss 0.5\nstep 2 loss 0.4\n")
+    assert expects_metrics(open_run(tmp_path), 1.8e9 + 86400)
 
 
 async def test_nothing_at_all_ends_with_exit_code_3(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ has written its first row at once, too."""
 
 
 def writer_of(run: Run) -> dict[str, Any]:
-    """Return ProgressInputs' writer, process, reopens and closed.
+    """Return ProgressInputs' writer, process, reopens, closed and in_place.
 
     Files of formats that are held open decide, if there are any; else all files of the run, its console text included.
     """
@@ -47,6 +47,7 @@ def writer_of(run: Run) -> dict[str, Any]:
         "process": holding.process if holding else "",
         "reopens": not held and not closed,
         "closed": max(closed, default=math.nan),
+        "in_place": newest is not None and newest.in_place,
     }
 
 

@@ -7,8 +7,10 @@ a stall: the first step may take any time.
 
 If it is known that no process holds the log open any more, the run has "ended": whether it was complete cannot be
 known without a total. With a total that was not reached it has "stopped", as a killed job has. If a process was seen to
-hold the log open and has closed it, 10 usual intervals without a point are enough, at least 10 s; otherwise the writer
-may open its log for each line. A log that has been silent for long without any of this evidence is "quiet".
+hold the log open and has closed it, 10 usual intervals without a point are enough, at least 10 s. They are, too, if the
+log is of a kind that is held open, and was written on this machine. Otherwise the writer may open its log for each
+line: a run that was not watched before, as by a command, is "quiet" then. So is a log that has been silent for long
+without any of this evidence.
 
 A file that a copy wrote at once, or that was touched, does not show that the run is active. The time at which the
 reader saw a file grow does. A run whose files are gone is "deleted".
@@ -29,6 +31,8 @@ _TOLERATED_INTERVALS = 4.0
 _INTERVALS_AFTER_END = 10.0
 _SILENCE_AFTER_END = 10.0
 """Shortest tolerated silence (s) after the process that held the log open has closed it."""
+_PAUSES = 1.5
+"""Factor of the longest pause so far for a pause that is tolerated."""
 _SHORTEST_SILENCE = 120.0
 """Shortest tolerated silence (s): what a writer may buffer (SummaryWriter flushes every 120 s)."""
 _UNKNOWN_SILENCE = 600.0
@@ -107,6 +111,8 @@ class ProgressInputs(Struct, frozen=True):
     """Whether the logs are of a kind that a writer may open for each line, so that "closed" does not mean its end."""
     closed: float = math.nan
     """Time at which a process that had held the log open was found to have closed it; the writer is "closed"."""
+    in_place: bool = False
+    """Whether the newest log was last changed by a write, and not by a copy from elsewhere, whose writer is unknown."""
     growth_seen: float = math.nan
     """Time at which a file was last seen to grow; NaN if the files were only seen as they are."""
     deleted: bool = False
@@ -212,7 +218,7 @@ def tolerated_silence(cadence: Cadence | None, growing: bool = False) -> float:
     """
     if cadence is None:
         return _UNKNOWN_SILENCE
-    usual = max(_TOLERATED_INTERVALS * cadence.interval, 1.5 * cadence.longest_pause, _SHORTEST_SILENCE)
+    usual = max(_TOLERATED_INTERVALS * cadence.interval, _PAUSES * cadence.longest_pause, _SHORTEST_SILENCE)
     return max(_GROWING * usual, _UNKNOWN_SILENCE) if growing else usual
 
 
@@ -226,8 +232,14 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     name = known.step_name
     growing = _grows(known, age)
     tolerated = tolerated_silence(known.cadence, growing)
+    unheld = math.inf
+    """Silence after which a log that no process holds open is taken for one whose writer has closed it."""
     if math.isfinite(known.closed):
         tolerated = min(tolerated, silence_after_end(known.cadence))
+    elif known.writer == "closed" and known.in_place and known.cadence:
+        unheld = max(silence_after_end(known.cadence), _PAUSES * known.cadence.longest_pause)
+        if not known.reopens:
+            tolerated = min(tolerated, unheld)
     if known.deleted:
         return "deleted", "its log was deleted"
     if math.isfinite(known.truncated):
@@ -259,11 +271,13 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
             return "ended", f"its files were written at once, as by a copy{of_total}"
         return "unknown", "neither its points nor its files have a usable time"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
+    seen_active = known.watched_since <= _last_activity_time(known)
+    if unheld < age <= tolerated and not seen_active:
+        return "quiet", f"no new point for {silence(since)}, {usual}; {_GONE}{of_total}"
     if age <= tolerated:
         # The time instead of the age, so that a screen that shows it is not redrawn every second.
         last = last_activity(known.last_wall_time, known.last_change)
         return "running", f"{last}, {usual}" if known.cadence else last
-    seen_active = known.watched_since <= _last_activity_time(known)
     recent = seen_active or max(age, since) <= max(_FRESH * tolerated, _STALL)
     if known.writer == "closed":
         loss = f"no {name} for {silence(since)}; {_GONE}"

@@ -32,8 +32,8 @@ _STEADY, _UNSTEADY = 4.0, 3.0
 class Threshold(Struct, frozen=True):
     """Score: the value, or its median of nine if `smooth`; with the opposite sign if low values are bad (`below`).
 
-    Values beyond `limit` raise an incident, values on the good side of `good` clear it. The first `skip` points are
-    ignored.
+    Scores beyond `limit` raise an incident, those not beyond `good` clear it; a score that equals either is not beyond
+    it (see `inclusive`). The first `skip` points are ignored.
     """
 
     limit: float
@@ -46,11 +46,16 @@ class Threshold(Struct, frozen=True):
 
     @property
     def high(self) -> float:
-        return -self.limit if self.below else self.limit
+        return math.nextafter(-self.limit if self.below else self.limit, math.inf)
 
     @property
     def low(self) -> float:
-        return -self.good if self.below else self.good
+        return math.nextafter(-self.good if self.below else self.good, math.inf)
+
+    def is_beyond(self, values: Floats) -> npt.NDArray[np.bool_]:
+        """Return which values are beyond the limit, by the comparison that raises an incident. NaN is not."""
+        beyond: npt.NDArray[np.bool_] = values < self.limit if self.below else values > self.limit
+        return beyond
 
     def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
         scores = median_of_nine(values, begin) if self.smooth else values[begin:]
@@ -59,6 +64,11 @@ class Threshold(Struct, frozen=True):
             scores = scores.copy()
             scores[: self.skip - begin] = np.nan
         return scores, None
+
+
+def inclusive(limit: float, below: bool = False) -> float:
+    """Return the limit of a Threshold of which values that equal `limit` are also beyond."""
+    return math.nextafter(limit, math.inf if below else -math.inf)
 
 
 class Spike(Struct, frozen=True):

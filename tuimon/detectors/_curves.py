@@ -363,3 +363,11 @@ def number(value: float) -> str:
 def percent(part: float) -> str:
     """Format a fraction in percent: "61 %", "0.4 %"."""
     return f"{100 * part:.0f} %" if abs(part) >= 0.095 else f"{100 * part:.2g} %"
+
+
+def share_percent(part: float) -> str:
+    """Format a part of a whole in percent: "97 %"; "<1 %" and ">99 %" where rounding would give none or all of it."""
+    rounded = f"{100 * part:.0f}"
+    if rounded == "0" and part > 0:
+        return "<1 %"
+    return ">99 %" if rounded == "100" and part < 1 else f"{rounded} %"

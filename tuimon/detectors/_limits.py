@@ -11,7 +11,8 @@ from msgspec import Struct
 from tuimon.analysis.concepts import curves
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import Threshold
-from tuimon.detectors._curves import alert, extreme, fold_rows, incidents, number, verb
+from tuimon.detectors._curves import alert, extreme, fold_rows, incidents, number, share_percent, verb
+from tuimon.draw.numbers import distinct_digits
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
@@ -30,10 +31,13 @@ def limit_message(curve: Curve, incident: Incident, threshold: Threshold, note: 
     value, step = extreme(curve, incident, highest=not threshold.below)
     share = share_beyond(curve, incident, threshold)
     often = "" if share == 1 else "mostly " if share > 0.5 else "at times "
-    part = "" if share == 1 else f"{min(99, int(100 * share))} % of the points, "
+    part = "" if share == 1 else f"{share_percent(share)} of the points, "
+    limit, farthest = number(threshold.limit), number(value)
+    if limit == farthest:
+        limit, farthest = distinct_digits(threshold.limit, value)
     return (
-        f"{curve.metric} {verb(incident, 'is', 'was')} {often}{side} {number(threshold.limit)}"
-        f" ({note}{part}{extremum} {number(value)} at step {step})"
+        f"{curve.metric} {verb(incident, 'is', 'was')} {often}{side} {limit}"
+        f" ({note}{part}{extremum} {farthest} at step {step})"
     )
 
 
@@ -47,8 +51,7 @@ def share_beyond(curve: Curve, incident: Incident, threshold: Threshold) -> floa
 
     def fold(known: tuple[int, int] | None, begin: int, end: int) -> tuple[int, int]:
         values, (bad, all_values) = curve.values[begin:end], known or (0, 0)
-        beyond_limit = values < threshold.limit if threshold.below else values > threshold.limit
-        return bad + int(beyond_limit.sum()), all_values + int((~np.isnan(values)).sum())
+        return bad + int(threshold.is_beyond(values).sum()), all_values + int((~np.isnan(values)).sum())
 
     bad, count = fold_rows(curve, ("beyond", threshold.limit, threshold.below), incident.first, last, fold)
     return bad / count if count else 1.0

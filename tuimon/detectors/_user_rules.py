@@ -17,14 +17,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-import numpy as np
 from msgspec import Struct
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.metric_filter import chosen, no_match
-from tuimon.analysis.rules import Threshold
-from tuimon.detectors._curves import alert, extreme, incidents, number
+from tuimon.analysis.rules import Threshold, inclusive
+from tuimon.detectors._curves import alert, extreme, incidents, number, verb
 from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert
 from tuimon.store import Curve, Run
@@ -50,7 +49,7 @@ class UserRule(Struct, frozen=True):
     name: str
     below: bool
     limit: float
-    """The extreme value that still meets the condition."""
+    """The condition is met by values beyond it (`Threshold`)."""
     count: float
     unit: str
     """points | steps | s."""
@@ -65,9 +64,13 @@ class UserRule(Struct, frozen=True):
             for incident in incidents(curve, rule):
                 if self.unit == "points" or _span(curve, incident, self.unit) >= self.count:
                     value, step = extreme(curve, incident, highest=not self.below)
-                    message = f"{self.id}: {curve.metric} reached {number(value)} at step {step},"
+                    if step == curve.steps[incident.first]:  # which the end of the message has
+                        reached = f"{verb(incident, 'has reached', 'reached')} {number(value)}"
+                    else:
+                        reached = f"reached {number(value)} at step {step},"
+                    message = f"{self.id}: {curve.metric} {reached}"
                     last = float(curve.values[-1])
-                    if incident.cleared is None and (last > self.limit if self.below else last < self.limit):
+                    if incident.cleared is None and not math.isnan(last) and not rule.is_beyond(curve.values[-1:])[0]:
                         message += f" and is {number(last)} now, but not for {clear} points yet;"
                     yield alert(run, curve, incident, self.id, self.severity, message)
 
@@ -129,8 +132,8 @@ def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:
     unit = unit if unit in _SECONDS else unit.rstrip("s") + "s"
     if not math.isfinite(limit) or count <= 0 or (unit == "points" and count != int(count)):
         raise UsageError(f"{where}: number out of range in rule: {clean(text)}", _EXAMPLE)
-    if not match["sign"].endswith("="):
-        limit = float(np.nextafter(limit, -np.inf if below else np.inf))
+    if match["sign"].endswith("="):
+        limit = inclusive(limit, below)
     count, unit = (count * _SECONDS[unit], "s") if unit in _SECONDS else (count, unit)
     name = " ".join(text.split())
     return UserRule(name, name, match["name"], below, limit, count, unit, severity)

@@ -25,9 +25,9 @@ from tuimon.detectors._curves import (
     incidents,
     median_of_rows,
     number,
-    percent,
     reached_level,
     runaway_alerts,
+    share_percent,
     verb,
 )
 from tuimon.model.alerts import Alert
@@ -64,7 +64,7 @@ class Divergence(Struct, frozen=True):
             lowest, step = extreme(curve, incident._replace(first=0, last=incident.first - 1), highest=False)
             now, start = reached_level(curve, incident, highest=True), median_of_rows(curve, 0, 8)
             lost = (now - lowest) / (start - lowest) if start > lowest else math.inf
-            share = f"{percent(lost)} of its decrease" if lost < 1 else "all of its decrease"
+            share = f"{share_percent(lost)} of its decrease" if lost < 1 else "all of its decrease"
             message = (
                 f"{curve.metric} {verb(incident, 'has risen', 'rose')} from {number(lowest)} at step {step} to"
                 f" {number(now)} ({share} lost)"

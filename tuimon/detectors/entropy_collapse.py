@@ -1,11 +1,11 @@
 """The policy has stopped exploring: its entropy has fallen to almost nothing before the reward has improved.
 
-Rule: the median of nine of the entropy is below `part` of the median of its first 10 points, for `points` points; or
-below `settled_part` of the level on which it had settled at half of the points so far (128 points whose eighths differ
-by a quarter at most): healthy learners lose more since their start, but not after the entropy had settled. Not if the
-reward is near its maximum, because a solved task leaves nothing to explore; nor for the entropy of continuous actions,
-which may be negative. Or it is 0 for `zero_points` points, also from the start (not in console text, which may be
-rounded).
+Rule: the median of nine of the entropy is at most `part` of the median of its first 10 points, for `points` points; or
+at most `settled_part` of the level on which it had settled at half of the points so far (128 points whose eighths
+differ by a quarter at most): healthy learners lose more since their start, but not after the entropy had settled. Not
+if the reward is near its maximum, because a solved task leaves nothing to explore; nor for the entropy of continuous
+actions, which may be negative. Or it is 0 for `zero_points` points, also from the start (not in console text, which may
+be rounded).
 Source: DAPO (arXiv 2503.14476) and "The Entropy Mechanism" (arXiv 2505.22617) describe it; the numbers are ours.
 rlwatch's limit of 1 nat fires on healthy runs of language models, which start at 0.3 to 0.6.
 """

@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from tuimon.analysis.concepts import curves, metrics_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.rules import Rising, Threshold
-from tuimon.detectors._curves import alert, extreme, from_console, incidents, number, percent, verb
+from tuimon.analysis.rules import Rising, Threshold, inclusive
+from tuimon.detectors._curves import alert, extreme, from_console, incidents, number, share_percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
@@ -37,7 +37,7 @@ class LearningRate(Struct, frozen=True):
 
     def check(self, run: Run) -> Iterator[Alert]:
         is_policy = any(metrics_of(run, concept) for concept in _POLICY)
-        limit = self.policy_limit if is_policy else self.limit
+        limit = inclusive(self.policy_limit if is_policy else self.limit)
         for curve in curves(run, "lr", all_names=True):
             for incident in incidents(curve, Threshold(limit, limit, 3, 3)):
                 value, _ = extreme(curve, incident)
@@ -62,7 +62,7 @@ class LearningRate(Struct, frozen=True):
                 continue
             message = (
                 f"{curve.metric} is still warming up at step {known.step} of {known.total}"
-                f" ({percent(known.step / known.total)}): {number(float(curve.values[-1]))}, rising"
+                f" ({share_percent(known.step / known.total)}): {number(float(curve.values[-1]))}, rising"
             )
             yield alert(run, curve, incident, self.id, "warning", message, _HINT)
 

@@ -1,8 +1,8 @@
 """Responses become much longer or much shorter than at the start.
 
-Rule: the median of nine of the mean response length is `ratio` times the median of its first 20 points, or below
-`shrinks` times it, for 5 points. Growth is only reported as information while the reward has risen by more than its
-noise, because models learn to reason this way.
+Rule: the median of nine of the mean response length is at least `ratio` times the median of its first 20 points, or at
+most `shrinks` times it, for 5 points. Growth is only reported as information while the reward has risen by more than
+its noise, because models learn to reason this way.
 Source: walkinglabs training-debugging.md: over twice the baseline is length hacking; the baseline's size and `shrinks`
 are ours.
 """

@@ -17,7 +17,7 @@ from tuimon.analysis.forecast import forecast_text, growth
 from tuimon.analysis.incidents import Incident
 from tuimon.analysis.progress_inputs import steps_left
 from tuimon.analysis.rules import FillsUp
-from tuimon.detectors._curves import alert, first_and_last_level, incidents, percent, verb
+from tuimon.detectors._curves import alert, first_and_last_level, incidents, share_percent, verb
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 from tuimon.vocabulary import memory_of
@@ -48,8 +48,8 @@ class MemoryFull(Struct, frozen=True):
         others = f" (and {len(filling) - 1} more series)" if len(filling) > 1 else ""
         full = f", full in {forecast_text(forecast)} at this rate" if forecast is not None else ""
         message = (
-            f"{curve.metric} {verb(incident, 'is filling up', 'filled up')}{full}: from {percent(before)} to"
-            f" {percent(now)} of the device{others}, more than {verb(incident, 'is', 'was')} left,"
+            f"{curve.metric} {verb(incident, 'is filling up', 'filled up')}{full}: from {share_percent(before)} to"
+            f" {share_percent(now)} of the device{others}, more than {verb(incident, 'is', 'was')} left,"
         )
         yield alert(run, curve, incident, self.id, "info" if ends_before else "warning", message, _HINT)
 

@@ -18,7 +18,16 @@ from tuimon.analysis.incidents import Incident
 from tuimon.analysis.rules import FromBest
 from tuimon.analysis.windows import NINE
 from tuimon.detectors._checkpoints import checkpoint_before
-from tuimon.detectors._curves import alert, extreme_level, first_level, incidents, number, percent, raised_level, verb
+from tuimon.detectors._curves import (
+    alert,
+    extreme_level,
+    first_level,
+    incidents,
+    number,
+    raised_level,
+    share_percent,
+    verb,
+)
 from tuimon.model.alerts import Alert
 from tuimon.store import Curve, Run
 
@@ -41,7 +50,7 @@ class RewardDrop(Struct, frozen=True):
                     best, row = extreme_level(curve, 0, max(0, incident.first - 1), True)
                     low, _ = extreme_level(curve, incident.first, incident.last, False)
                     lost = (best - low) / (best - start) if best > start else math.inf
-                    share = f"{percent(lost)} of its gain lost" if lost < 1 else "all of its gain lost"
+                    share = f"{share_percent(lost)} of its gain lost" if lost < 1 else "all of its gain lost"
                     message = (
                         f"{curve.metric} {verb(incident, 'has fallen', 'fell')} from {number(best)} at step"
                         f" {int(curve.steps[row])} to {number(low)} ({share})"

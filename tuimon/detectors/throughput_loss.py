@@ -1,7 +1,7 @@
 """Throughput has fallen compared with the start of the run.
 
-Rule: the median of nine of the throughput is below `part` of the median of the points 10 to 59, for `points` points in
-a row. The message has the median of the points since a sudden change, else of the last 50. Means since the start
+Rule: the median of nine of the throughput is at most `part` of the median of the points 10 to 59, for `points` points
+in a row. The message has the median of the points since a sudden change, else of the last 50. Means since the start
 (time/fps) are left out.
 Source: ours.
 """

@@ -148,6 +148,8 @@ class StreamStatus(Struct, frozen=True):
     closed: float = math.nan
     """Time at which a process that had held the file open was found to have closed it, seconds since the epoch; NaN if
     no process was seen to hold it open, or if it has grown since."""
+    in_place: bool = False
+    """Whether its last change was a write, as far as its times show, and not that of a copy from elsewhere."""
     unread: str = ""
     """Examples of numbers that gave no point in at least half of the first lines of metrics; "" for none."""
 

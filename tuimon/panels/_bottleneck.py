@@ -38,10 +38,13 @@ class Mover(Struct, frozen=True):
     """Rank correlation of the step-to-step changes."""
 
 
-def bottleneck(run: Run, readings: Sequence[TimerReading], step: int, whole: float, timed: bool) -> Row:
+def bottleneck(
+    run: Run, readings: Sequence[TimerReading], step: int, whole: float, timed: bool, by_timer: bool = False
+) -> Row:
     """Return "actor_train.train_step takes 61 % of a 96.6 s step, +38 % since step 200, with response length +41 %".
 
-    whole: seconds of the step; timed: measured by a timer of the step, not summed over its phases.
+    whole: seconds of the step; timed: measured by a timer of the step, not summed over its phases; by_timer: say so,
+    because the header has another time of a step.
     """
     top = [reading for reading in readings if not reading.timer.parent]
     most = max(top, key=spent, default=None)
@@ -49,6 +52,7 @@ def bottleneck(run: Run, readings: Sequence[TimerReading], step: int, whole: flo
         return ()
     taken = spent(most)
     of = f"{with_article(format_duration(whole))} step" if timed else f"{format_duration(whole)} of timed phases"
+    of += " by its timer" if by_timer else ""
     spans: list[Span] = [
         (phase_name(most), Role.ACCENT),
         (f" takes {format_fraction(taken / whole)} of {of}", Role.TEXT),

@@ -22,6 +22,7 @@ from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._link import link_row
 from tuimon.panels._metrics import by_concept, curve_or_none, reading_of
 from tuimon.panels._own_dashboard import named
+from tuimon.panels._pace import differing_timer
 from tuimon.panels._text import plural
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
@@ -127,7 +128,7 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
     if speed:
         yield ((speed, Role.TEXT),)
     if report.seconds_per_step > 0:
-        yield (_pace(report.seconds_per_step, report.step_name),)
+        yield (_pace(report.seconds_per_step, report.step_name, math.isfinite(differing_timer(run))),)
     epoch = report.epoch if math.isfinite(report.epoch) else _newest(run, "progress.epoch")
     if math.isfinite(epoch):
         yield (("epoch ", Role.MUTED), (format_value(epoch), Role.TEXT))
@@ -172,9 +173,13 @@ def _step(report: ProgressReport) -> Iterator[Span]:
         yield f" {format_fraction((report.step or 0) / report.total)}", Role.TEXT
 
 
-def _pace(seconds: float, step_name: str) -> Span:
-    """Return the time of a step, always as a duration: a speed near the border would change its unit all the time."""
-    return f"{format_duration(seconds)} {'an' if step_name[0] in 'aeiou' else 'a'} {step_name}", Role.TEXT
+def _pace(seconds: float, step_name: str, differs: bool) -> Span:
+    """Return the time of a step, always as a duration: a speed near the border would change its unit all the time.
+
+    differs: the timers of the log, which other panels show, say something else.
+    """
+    kind = "wall time " if differs else ""
+    return f"{format_duration(seconds)} {kind}{'an' if step_name[0] in 'aeiou' else 'a'} {step_name}", Role.TEXT
 
 
 def _speed(run: Run) -> str:

@@ -11,13 +11,13 @@ from msgspec import Struct
 
 from tuimon.analysis.printed_units import seconds_of
 from tuimon.analysis.progress_inputs import progress_inputs
-from tuimon.analysis.statistics import median
 from tuimon.draw.numbers import format_duration, format_fraction
 from tuimon.model.views import SERIES_ROLES, Bar, BarView, Role, Row, Size, Span, Symbols
 from tuimon.panels._bottleneck import bottleneck, phase_name, spent
 from tuimon.panels._charts.axes import axis_word
 from tuimon.panels._charts.options import DEFAULTS, ChartOptions
 from tuimon.panels._metrics import by_concept, curve_or_none
+from tuimon.panels._pace import differing_timer
 from tuimon.panels._text import signed_percent
 from tuimon.panels._timers import SLOWER, Drift, TimerReading, read_timers, timers_of
 from tuimon.store import Run
@@ -27,8 +27,6 @@ _UNATTRIBUTED = 0.005
 """Unattributed time below this fraction of a step is ignored as rounding."""
 _OVERLAP = 0.01
 """Phases overlap if their sum exceeds the step by this fraction."""
-_USUAL_STEPS, _SAME_PACE = 100, 1.15
-"""Newest steps whose median is compared with the pace in the header, and the ratio up to which they agree."""
 _FIXED_ROWS = 5
 """Title, bar, table heading, sentence, note."""
 _MORE_ROWS = 2
@@ -67,9 +65,10 @@ class PhaseLatency(Struct, frozen=True):
             rest = _plain_detail(whole - timed, whole, hundred)
             bars.append(Bar("unattributed", whole - timed, Role.MUTED, rest, (timed, whole)))
         headline: Row = ((format_duration(whole), Role.VALUE), (f" at {axis_word(run, 'step')} {step}", Role.MUTED))
-        sentence = bottleneck(run, readings, step, whole, step_time > 0)
+        timer = differing_timer(run) if step_time > 0 else nan
+        sentence = bottleneck(run, readings, step, whole, step_time > 0, isfinite(timer))
         columns = ("phase", "now", "share", "drift", *(("last 100",) if hundred else ()), "p50", "p95", "")
-        note = "; ".join(filter(None, (_note(whole, timed, step_time > 0), _other_pace(run, step_time > 0))))
+        note = "; ".join(filter(None, (_note(whole, timed, step_time > 0), _other_pace(run, timer))))
         return BarView(TITLE, headline, tuple(bars), max(whole, timed), columns, sentence, note)
 
 
@@ -179,19 +178,12 @@ def _note(whole: float, spent: float, timed: bool) -> str:
     return "" if timed else "no timer of the whole step in the log: shares are of the phases' sum"
 
 
-def _other_pace(run: Run, timed: bool) -> str:
-    """Return a note if the header's time of a step, by the times of the points, differs from that of the timers."""
+def _other_pace(run: Run, timer: float) -> str:
+    """Return a note about the header's time of a step; timer: the usual one by the timers if it differs, else NaN."""
     cadence = progress_inputs(run).cadence
-    if cadence is None or not timed:
+    if cadence is None or not isfinite(timer):
         return ""
-    for metric in by_concept(run.metrics).get("time.step", ())[:1]:
-        curve = curve_or_none(run, metric)
-        usual = median(curve.values[-_USUAL_STEPS:]) if curve is not None and curve.finite_count == len(curve) else 0.0
-        usual *= seconds_of(run, metric)
-        if usual > 0 and not 1 / _SAME_PACE <= cadence.mean_seconds / usual <= _SAME_PACE:
-            by_times = format_duration(cadence.mean_seconds)
-            return f"timer: {format_duration(usual)} a step; times of the points: {by_times}"
-    return ""
+    return f"timer: {format_duration(timer)} a step; times of the points: {format_duration(cadence.mean_seconds)}"
 
 
 PANEL = PhaseLatency()

@@ -54,6 +54,8 @@ class WriterCheck(Struct, frozen=True):
     """Whether the file was written at once, as by a copy."""
     closed: float = math.nan
     """As in StreamStatus."""
+    in_place: bool = False
+    """As in StreamStatus."""
 
 
 class Followed:
@@ -284,6 +286,7 @@ class Followed:
             self._grown,
             self._damage.size + sum(damage.length for damage in source.damage),
             check.closed,
+            check.in_place,
             self.unread(_UNREAD_PART),
         )
 
@@ -295,9 +298,9 @@ class Followed:
             return check
         return WriterCheck(writer=check.writer) if check.writer.state == OPEN else WriterCheck()
 
-    def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan) -> None:
-        """Note the writer of the file as it is now. closed: as in StreamStatus."""
-        self._check = WriterCheck(self.modified, writer, copied, closed)
+    def set_writer(self, writer: Writer, copied: bool, closed: float = math.nan, in_place: bool = False) -> None:
+        """Note the writer of the file as it is now. closed, in_place: as in StreamStatus."""
+        self._check = WriterCheck(self.modified, writer, copied, closed, in_place)
 
     def note_growth(self, now: float) -> None:
         """Note whether the file has grown since the last call. now: seconds since the epoch.

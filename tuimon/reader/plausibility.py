@@ -3,7 +3,8 @@
 A table of more than FEW rows is judged by its format alone. A shorter one needs more evidence, because a home directory
 holds many of them: the name of a metric that only trainings have, or a counter of steps in a place where logs lie. It
 is examined again when it has grown. So does a JSON document of any length whose only list holds numbers: without an
-axis or a second column, the scores of a package or a quiz look like that, too.
+axis or a second column, the scores of a package or a quiz look like that, too. Lists of numbers deeper in a document
+need even more: beside generated texts lie notes with the rewards of the samples of each step, or of each prompt.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ from typing import Any
 
 import orjson
 
+from tuimon.errors import FormatError
 from tuimon.formats import Format
+from tuimon.formats.json import rows as json_rows
 from tuimon.sources import layout
 
 FEW = 3
 """Number of rows up to which a table needs more evidence."""
 REASON = f"a table of at most {FEW} rows that does not look like a training log"
+LISTS = "lists of numbers that do not look like a training log"
+_MANY = 20
+"""Number of values from which on a list in a document is no short list."""
 ONE_LIST = "a single list of numbers that does not look like a training log"
 _SUFFIXES = (".csv", ".tsv", ".json", ".jsonl")
 _RANKS = range(11, 31)
@@ -41,17 +47,27 @@ _PLACES = frozenset(
 )
 """Words in the names of files that hold training logs."""
 _WORD = re.compile(r"[A-Z]?[a-z]+\d?|[A-Z]+")
+_FILE = re.compile(r"/|\.\w{1,7}$")
+"""Keys that name a file or a table: their words say nothing about the lists below them."""
 _KEY = re.compile(rb'"([^"\\]{1,200})"\s*:')
 
 
 def doubt(path: str, root: str, log_format: Format, head: bytes, size: int) -> str:
-    """Return why a table of a few rows, or one list, is not read; "" if there is a sign of a training. A file that the
-    user named is always read.
+    """Return why a table of a few rows, or lists of numbers, are not read; "" if there is a sign of a training. A file
+    that the user named is always read.
 
     head: its first bytes. size: its size (bytes)."""
-    if path == root or size > len(head) or log_format.rank not in _RANKS or not path.endswith(_SUFFIXES):
+    if path == root or log_format.rank not in _RANKS or not path.endswith(_SUFFIXES):
         return ""
-    if log_format.wants_path or log_format.source_path or log_format.supersedes or log_format.joined_source:
+    if log_format is json_rows.FORMAT and _has_only_doubtful_lists(path, head, size > len(head)):
+        return LISTS
+    if (
+        size > len(head)
+        or log_format.wants_path
+        or log_format.source_path
+        or log_format.supersedes
+        or log_format.joined_source
+    ):
         return ""
     is_json = head.lstrip()[:1] in (b"{", b"[")
     names, rows, one_list = _json_content(head) if is_json else _table_content(head)
@@ -64,6 +80,41 @@ def doubt(path: str, root: str, log_format: Format, head: bytes, size: int) -> s
     if (one_list or not words or words & _COUNTERS) and _is_place_of_logs(path, root, stem):
         return ""
     return REASON if rows <= FEW else ONE_LIST
+
+
+def _has_only_doubtful_lists(path: str, head: bytes, is_cut: bool) -> bool:
+    """Return whether all that looks like metrics in a JSON document are lists of numbers below its keys, and none of
+    them looks like a log."""
+    try:
+        document, columns = json_rows.without_columns(json_rows.beginning(head))
+    except FormatError:
+        return False
+    name = posixpath.basename(path)
+    unjudged = json_rows.SETTINGS if is_cut else ()  # what follows the settings is not known
+    if not columns or any(own.path[0] in unjudged if own.path else own.metrics for own in columns):
+        return False
+    stem = posixpath.splitext(name)[0]
+    is_named = bool(_words([stem]) & (_PLACES | _TERMS)) or layout.is_own(stem)
+    return not any(_look_like_log(own, is_named) for own in columns) and not json_rows.matches(
+        name, orjson.dumps(document)
+    )
+
+
+def _look_like_log(columns: json_rows.Columns, is_named: bool) -> bool:
+    """Return whether lists of numbers in an object of a document look like the values of metrics.
+
+    is_named: whether the file is named like a log.
+    """
+    longest = max(map(len, columns.lists.values()))
+    if not columns.metrics:  # the other lists may follow in the part of the document that is not known
+        return is_named
+    if longest < _MANY and columns.have_one_step():
+        return False
+    keys = [key for key in columns.path if not _FILE.search(key)]
+    is_named = is_named or bool(_words(keys) & (_PLACES | _TERMS))
+    if columns.are_parallel() and (is_named or longest > FEW):
+        return True
+    return is_named or (longest >= _MANY and bool(_words(columns.metrics) & _TERMS))
 
 
 def _is_place_of_logs(path: str, root: str, stem: str) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from tuimon.formats import kind
 from tuimon.reader.follow import Followed
-from tuimon.sources.copies import is_copy
+from tuimon.sources.copies import is_copy, is_written_in_place
 from tuimon.sources.writers import CLOSED, OPEN, Writer, still_holds, writers
 
 EVERY = 60.0
@@ -107,7 +107,7 @@ class WriterWatch:
             self._held[stream], search.held_since = (followed, writer), timer
         elif writer.state == CLOSED:
             search.closed_when = followed.modified
-        followed.set_writer(writer, _is_copy(followed), closed)
+        followed.set_writer(writer, _is_copy(followed), closed, is_written_in_place(followed.file))
 
     def _is_due(self, followed: Followed, timer: float, now: float) -> bool:
         stream, modified = followed.found.stream, followed.modified

@@ -217,7 +217,7 @@ class TuimonApp(App[None], inherit_bindings=False):
             return
         draw_with(self.state.symbols)
         snapshot, now = self.snapshot, time.time()
-        if not self._wait and snapshot.progress.caught_up and not any(run.streams for run in snapshot.runs):
+        if not self._wait and snapshot.progress.caught_up and not opening.expects_metrics(snapshot, now):
             self._wait = True
             self.run_worker(opening.open_texts_or_leave(self, NOTHING_FOUND))
         if isinstance(self.screen, WorkScreen):

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import Protocol
 
+from tuimon.analysis.progress_inputs import not_understood
 from tuimon.analysis.run_states import critical_count
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
@@ -59,8 +60,16 @@ def _is_unread(run: Run) -> bool:
     return any(stream.status is None or stream.status.state == "reading" for stream in run.streams)
 
 
+def expects_metrics(snapshot: Snapshot, now: float) -> bool:
+    """Return whether a run has metrics, or a log that may still get some."""
+    if any(run.point_count for run in snapshot.runs):
+        return True
+    unread = not_understood(snapshot, now)
+    return any(run.streams and run.id not in unread for run in snapshot.runs)
+
+
 async def open_texts_or_leave(app: Dashboard, code: int) -> None:
-    """Open the generated texts of paths without logs, or leave with an exit code if there are none, either.
+    """Open the generated texts of paths without metrics. Leave with an exit code if there are no logs and no texts.
 
     Logs that appear later are shown as usual."""
     from tuimon.rollouts.discovery import has_samples

@@ -47,7 +47,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 _TRAINING = frozenset(("train", "training", "tr"))
 _VALIDATION = frozenset(("val", "valid", "validation", "dev", "eval", "test"))
 """Words in the names of metrics of the training and of the validation."""
-_MAX_DEPTH = 4
+MAX_DEPTH = 4
 _EXAMINED = 3
 """Rows of which one must look like a row of metrics."""
 _MIN_COLUMN = 2
@@ -83,6 +83,16 @@ def _counts_epochs(row: Any) -> bool:
     return isinstance(row, dict) and type(row.get("epoch")) is int and not has_step({**row, "epoch": None})
 
 
+def is_axis(name: str) -> bool:
+    """Return whether a list of this name holds the steps of others."""
+    return _AXIS.fullmatch(name) is not None
+
+
+def is_column(values: Sequence[Any]) -> bool:
+    """Return whether a list may be the values of a metric: at least two numbers or nulls."""
+    return len(values) >= _MIN_COLUMN and all(map(_is_number_or_null, values))
+
+
 def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool) -> Iterator[tuple[str, Sequence[Any]]]:
     if (iterations := _catboost_rows(mapping)) is not None:
         yield prefix, iterations
@@ -104,7 +114,7 @@ def _sections(mapping: Mapping[str, Any], prefix: str, depth: int, strict: bool)
                 yield f"{prefix}{key}/", rows if value else value
         elif depth == 0 and _METRIC.search(key) and (pairs := _pair_rows(value)):
             yield prefix + key, pairs
-        elif isinstance(value, dict) and depth < _MAX_DEPTH:
+        elif isinstance(value, dict) and depth < MAX_DEPTH:
             yield from _sections(value, f"{prefix}{key}/", depth + 1, strict)
 
 
@@ -121,7 +131,7 @@ def _rows_of_list(values: Sequence[Any], strict: bool) -> Sequence[Any]:
         if len(triples) == len(values) and all(_is_number(part) for part in first) and step_of(first[1]):
             return [{"wall_time": time, "step": step, "": value} for time, step, value in triples]
         return []
-    if len(values) >= _MIN_COLUMN and all(map(_is_number_or_null, values)):
+    if is_column(values):
         return [{"step": step, "": value} for step, value in enumerate(values)]
     return []
 
@@ -250,11 +260,7 @@ def _column_rows(mapping: Mapping[str, Any]) -> list[Row]:
 
     Needs two columns of one length (at least two values), or one that is named like a metric.
     """
-    columns = {
-        key: value
-        for key, value in mapping.items()
-        if isinstance(value, list) and len(value) >= _MIN_COLUMN and all(map(_is_number_or_null, value))
-    }
+    columns = {key: value for key, value in mapping.items() if isinstance(value, list) and is_column(value)}
     lengths = [len(column) for column in columns.values()]
     if not any(_METRIC.search(name) for name in columns):
         others = any(map(_is_number, mapping.values()))

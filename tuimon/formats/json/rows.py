@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from tuimon.errors import FormatError
 from tuimon.formats import Format
 from tuimon.formats._shared.json import BOM, parse
-from tuimon.formats._shared.rows import seconds
+from tuimon.formats._shared.rows import has_step, seconds
 from tuimon.formats.json import _shapes
 from tuimon.formats.json._document import Content, RowsDocument, sequence
 from tuimon.formats.json._salvage import mended, whole_part
@@ -30,6 +31,30 @@ from tuimon.model.points import Fact, Topic
 SETTINGS = ("config", "args", "hparams", "hyperparameters", "hyper_parameters", "settings", "params")
 _NAMED_AS_LOG = re.compile(r"history|metrics|train.*log|loss|reward|progress|curve", re.IGNORECASE)
 _NUMBERS = re.compile(rb"\[\s*-?\d[\d.eE+-]*\s*,\s*-?\d[\d.eE+-]*\s*,")
+
+
+class Columns(NamedTuple):
+    """The lists of numbers of one object in a document."""
+
+    path: tuple[str, ...]
+    """Keys of the objects around them, the outermost first."""
+    lists: dict[str, list[Any]]
+    beside: dict[str, Any]
+    """The other entries of the object."""
+
+    @property
+    def metrics(self) -> list[str]:
+        """Names of the lists that are no steps. Names that are numbers are left out: such lists belong to one step."""
+        return [name for name in self.lists if not name.isdecimal() and not _shapes.is_axis(name)]
+
+    def are_parallel(self) -> bool:
+        """Return whether two of the lists have the same length."""
+        lengths = [len(values) for values in self.lists.values()]
+        return len(set(lengths)) < len(lengths)
+
+    def have_one_step(self) -> bool:
+        """Return whether the lists belong to one step, such as the rewards of its samples."""
+        return has_step(self.beside)
 
 
 def layout(document: Any) -> Content | None:
@@ -57,18 +82,39 @@ def matches(name: str, head: bytes) -> bool:
     if (rows := _first_objects(head)) is not None:
         return _shapes.holds_metrics(rows)
     named = _NAMED_AS_LOG.search(name) is not None
-    try:
-        beginning = whole_part(head)
-        document = parse(beginning) if beginning is not None else None
-    except FormatError:
-        whole = mended(head)
-        if whole is None:
-            return False
-        document = parse(whole[0])
+    document = beginning(head)
     if isinstance(document, list) and document and not isinstance(document[0], dict):
         timed = isinstance(document[0], list) and len(document[0]) == 3 and seconds(document[0][0]) is not None
         return (named or timed) and _shapes.holds_metrics(document)
     return _shapes.holds_metrics(document) or (named and _NUMBERS.search(head) is not None)
+
+
+def beginning(head: bytes) -> Any:
+    """Return what is complete in the beginning of a document; None if nothing is, or if it is damaged beyond repair."""
+    try:
+        part = whole_part(head)
+        return parse(part) if part is not None else None
+    except FormatError:
+        whole = mended(head)
+        return parse(whole[0]) if whole is not None else None
+
+
+def without_columns(document: Any) -> tuple[Any, list[Columns]]:
+    """Return (the document without its lists of numbers, those lists by object), outside of lists of objects."""
+    found: list[Columns] = []
+
+    def stripped(mapping: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+        lists = {key: value for key, value in mapping.items() if isinstance(value, list) and _shapes.is_column(value)}
+        rest = {
+            key: stripped(value, (*path, key)) if isinstance(value, dict) and len(path) < _shapes.MAX_DEPTH else value
+            for key, value in mapping.items()
+            if key not in lists
+        }
+        if lists:
+            found.append(Columns(path, lists, rest))
+        return rest
+
+    return (stripped(document, ()), found) if isinstance(document, dict) else (document, found)
 
 
 def _first_objects(head: bytes) -> list[dict[str, Any]] | None:
