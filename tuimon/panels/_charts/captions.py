@@ -142,7 +142,7 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     """Return a distinct label for each (metric, meaning); "" for a single line.
 
     The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
-    facets, its full name.
+    facets, its full name. Facets alone ("mean") do not name a line beside full names.
     """
     if len(lines) < 2:
         return ["" for _ in lines]
@@ -153,6 +153,8 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
         next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
         for own in candidates
     ]
+    if any(label == own[-1] for label, own in zip(labels, candidates, strict=True)):
+        labels = [own[-1] if label == own[3] else label for label, own in zip(labels, candidates, strict=True)]
     return labels if len(set(labels)) == len(labels) else [name for name, _ in lines]
 
 

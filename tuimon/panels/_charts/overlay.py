@@ -26,7 +26,7 @@ from tuimon.panels._charts.traces import interpolated, scaled, smoothed
 from tuimon.panels._metrics import MetricReading, difference
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run, Scale
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit_distinct
 
 MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
@@ -256,7 +256,7 @@ def _labels(groups: Sequence[_Group], room: int, options: ChartOptions, base: Me
     each = room // len(names) - _LEGEND_GAP
     if each < _LEAST_LABEL:
         return names
-    return [fit(clean(name), min(cell_width(clean(name)), each), "ends") for name in names]
+    return fit_distinct([clean(name) for name in names], each)
 
 
 def _value(group: _Group, options: ChartOptions) -> str:

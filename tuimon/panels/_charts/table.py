@@ -12,12 +12,13 @@ from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels._charts.captions import cursor_value
 from tuimon.store import METRIC_AXIS, Curve, Run, Sample, Scale
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, fit_distinct
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 _DIGITS = (12, 8)
 """Maximum characters of a value: if all columns fit, and otherwise."""
-_LABEL = 24
+_LABEL = 32
+"""Maximum cells of a name."""
 _GAP = "  "
 
 
@@ -57,10 +58,14 @@ def line_table(
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
     at_cursor = () if cursor is None else (f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
+    names = fit_distinct([clean(line.label) or clean(line.metric) for line in lines], min(_LABEL, width // 4))
     table: list[tuple[str, ...]] = []
     widths: list[int] = []
     for digits in _DIGITS:
-        table = [_cells(line, sign, symbols, cursor, digits, min(_LABEL, width // 4)) for line in lines]
+        table = [
+            _cells(line, f"{line.glyph or _DOT[symbols]} {name}", sign, cursor, digits)
+            for line, name in zip(lines, names, strict=True)
+        ]
         widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
         if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
             break
@@ -86,18 +91,15 @@ def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) ->
     return _GAP.join(fit(cells[column], widths[column]) for column in chosen).rstrip()
 
 
-def _cells(
-    line: TableLine, sign: str, symbols: Symbols, cursor: int | None, digits: int, label: int
-) -> tuple[str, ...]:
+def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: int) -> tuple[str, ...]:
     curve, factor = line.curve if line.within is None else line.within, line.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
     mean = "-"
     if statistics.count and math.isfinite(statistics.mean):
         mean = f"{format_value(statistics.mean * factor)} {sign} {format_value(statistics.deviation * abs(factor))}"
-    name = clean(line.label) or clean(line.metric)
     return (
-        f"{line.glyph or _DOT[symbols]} {fit(name, min(cell_width(name), label), keep='end')}",
+        name,
         *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, None)),)),
         *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,

@@ -13,7 +13,7 @@ from tuimon.draw.scatter import Points, render_scatter
 from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols
 from tuimon.panels import ChartOptions, window_limits
 from tuimon.store import Curve, Run, Snapshot
-from tuimon.text import clean, fit
+from tuimon.text import clean, fit_distinct
 from tuimon.tui.action import Action
 from tuimon.tui.arrangement import ordered
 from tuimon.tui.screens.table import Table, TableScreen
@@ -66,9 +66,11 @@ class ScatterTable(Table):
         if self._run is None or width < 2 or height < 1:
             return
         rows: list[Row] = []
-        for index in self.scroll_to_cursor() if self.count else ():
+        visible = self.scroll_to_cursor() if self.count else range(0)
+        short = fit_distinct([clean(self.names[index]) for index in visible], width - 1)
+        for index, name in zip(visible, short, strict=True):
             mark, role = ("▌", Role.VALUE) if index == self.cursor else (" ", Role.TEXT)
-            rows.append(((mark, Role.ACCENT), (fit(clean(self.names[index]), width - 1, keep="end"), role)))
+            rows.append(((mark, Role.ACCENT), (name, role)))
         if self.selected and height > len(rows) + 1:
             x, y = (self.selected, self.fixed) if self.is_y else (self.fixed, self.selected)
             rows += _plot(self._run, x, y, self._options, Size(width, height - len(rows)), self._symbols)
