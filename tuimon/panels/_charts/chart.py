@@ -56,11 +56,13 @@ def chart_of(
     label: Callable[[str], str] = lambda name: "",
     panel: str = "",
     markers: str = "",
+    with_band: bool = True,
 ) -> ChartView:
     """Return a chart of (metric, meaning, curve) series, of which the first leads, with marks, headline and note.
 
     left: number of metrics without a line. label: metric -> label of its line, "" for the default. panel: the panel's
     id, for its limits and pin in `options`. markers: symbols of the metrics, drawn along averages and their values.
+    with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
     """
     axis = run.scale(options.axis_of(run))
     x_kind = X_KINDS.get(axis.name, "number")
@@ -86,7 +88,9 @@ def chart_of(
     columns = plot_columns(max(size.width, 1), symbols)
     envelopes = [scaled(series.curve.envelope(low, high, columns, axis), series.factor) for series in drawn]
     # A smoothed curve has its raw values in the background; a band as well would hide them.
-    band = None if options.weight else band_around(run, leading.metric, low, high, columns, axis, leading.factor)
+    band = None
+    if with_band and not options.weight:
+        band = band_around(run, leading.metric, low, high, columns, axis, leading.factor)
     background = [] if band is None else [_band_line(band, options.fullscreen, symbols)]
     fronts = [*envelopes]
     block = 1
