@@ -22,7 +22,7 @@ from textual.screen import Screen
 
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
-from tuimon.panels.lists.metric_rows import METRIC_SORTS
+from tuimon.panels.lists.metric_rows import metric_sorts
 from tuimon.panels.lists.runs import SORTS
 from tuimon.tui import explore
 from tuimon.tui.actions import all_actions
@@ -549,7 +549,7 @@ async def test_the_list_of_metrics(tmp_path: Path) -> None:
         await t.press("metric_last")
         assert table.selected == names[-1]
         await t.press("metric_sort_back")
-        assert screen.sort == METRIC_SORTS[-1]
+        assert screen.sort == metric_sorts()[-1]
         await t.press("metric_sort", "metric_sort", "metric_sort")
         assert screen.sort == "last"
         assert table.names[0] == "b/m29", "the highest value first"
