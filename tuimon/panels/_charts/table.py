@@ -37,6 +37,8 @@ class TableLine(NamedTuple):
     """The marker of the line; "" for a dot."""
     within: Curve | None = None
     """The points in the window of the chart, or None without a window, or if there are more than MOST_WITHIN."""
+    smooth: float | None = None
+    """The average at the cursor, if it is drawn."""
 
 
 def line_table(
@@ -44,10 +46,10 @@ def line_table(
 ) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
-    Columns: the exact value at the cursor (a step); last, lowest and highest value with their places on the x axis (on
-    an axis of times, their steps); mean and standard deviation; number of points; the sources that hold the metric.
-    With a window the statistics are of the points in view, unless these are more than MOST_WITHIN. Columns that
-    do not fit are left out from the right.
+    Columns: the exact value at the cursor (a step), and the average there if it is drawn; last, lowest and highest
+    value with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of
+    points; the sources that hold the metric. With a window the statistics are of the points in view, unless these are
+    more than MOST_WITHIN. Columns that do not fit are left out from the right.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     if any(line.within is None for line in lines):  # one heading for all lines
@@ -56,14 +58,15 @@ def line_table(
     steps = step_name(lines[0].run) if lines else "step"
     axis = clean(lines[0].scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0]) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
-    at_cursor = () if cursor is None else (f"{steps} {cursor}",)
+    averaged = any(line.smooth is not None for line in lines)
+    at_cursor = () if cursor is None else (f"logged @ {cursor}", "smoothed") if averaged else (f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
     names = fit_distinct([clean(line.label) or clean(line.metric) for line in lines], min(_LABEL, width // 4))
     table: list[tuple[str, ...]] = []
     widths: list[int] = []
     for digits in _DIGITS:
         table = [
-            _cells(line, f"{line.glyph or _DOT[symbols]} {name}", sign, cursor, digits)
+            _cells(line, f"{line.glyph or _DOT[symbols]} {name}", sign, cursor, digits, averaged)
             for line, name in zip(lines, names, strict=True)
         ]
         widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
@@ -91,7 +94,7 @@ def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) ->
     return _GAP.join(fit(cells[column], widths[column]) for column in chosen).rstrip()
 
 
-def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: int) -> tuple[str, ...]:
+def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: int, averaged: bool) -> tuple[str, ...]:
     curve, factor = line.curve if line.within is None else line.within, line.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
@@ -101,6 +104,7 @@ def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: in
     return (
         name,
         *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, None)),)),
+        *((("-" if line.smooth is None else format_exact(line.smooth, digits)),) if averaged else ()),
         *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),
