@@ -239,6 +239,11 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path) -> No
         await until(app, pilot, lambda s: app.board.zoomed and "seed01" in s)
         assert app.board.panel is not None
         assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
+        app.state.options = ChartOptions()
+        for key in (")", "(", "A"):
+            await pilot.press(key)
+            await until(app, pilot, lambda s: "Alert 1 of 1: " in s and "step 30" in s)
+            assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
         await pilot.press("escape", "escape")
         await until(app, pilot, lambda s: "reward" in s and not app.board.zoomed)
 
@@ -415,6 +420,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         t.app.action_do("copy_report")
         t.done.add("copy_report")
         assert copied("".join(written)) == f"tuimon report {run.path} -o report.html"
+        await t.press("next_alert", "previous_alert")
 
 
 async def test_runs(tmp_path: Path) -> None:
