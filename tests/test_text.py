@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tuimon.text import MAX_COMBINING, cell_width, clean, fit, fit_apart, fit_distinct
+from tuimon.text import MAX_COMBINING, cell_width, clean, fit, fit_apart, fit_distinct, fit_name, fit_side_by_side
 
 ATTACKS = [
     "\x1b]0;owned\x07",
@@ -118,11 +118,30 @@ def test_names_of_two_splits_and_several_statistics_stay_distinct(width: int) ->
     assert max(map(cell_width, short)) <= width
 
 
-def test_only_the_words_that_distinguish_names_are_left() -> None:
+def test_names_keep_their_first_part_and_whole_parts_of_their_end() -> None:
+    names = [f"{split}/completions/{kind}_terminated_length" for split in ("train", "eval") for kind in ("mean", "min")]
+    assert fit_distinct(names, 30) == [
+        "train/…/mean_terminated_length",
+        "train/…/min_terminated_length",
+        "eval/…/mean_terminated_length",
+        "eval/…/min_terminated_length",
+    ]
+    assert fit_name("eval/rewards/accuracy_reward/mean", 23) == "eval/…uracy_reward/mean"
+    assert fit_distinct([f"eval/rewards/{kind}_reward/mean" for kind in ("accuracy", "format")], 23) == [
+        "eval/…accuracy_reward…",
+        "eval/…format_reward…",
+    ]
+    assert fit_name("loss", 2) == "l…"
+    assert fit_side_by_side([*names[:1], "loss"], 34, 8) == ["train/…/mean_terminated_length", "loss"]
+    assert fit_side_by_side(names, 4 * 7, 8) == names
+
+
+def test_the_words_that_distinguish_names_are_left() -> None:
     names = [
         f"{split}/rewards/{kind}_reward_of_it/mean" for split in ("train", "eval") for kind in ("format", "answer")
     ]
-    assert fit_distinct(names[:2], 16) == ["…format…", "…answer…"]
+    assert fit_distinct(names[:2], 16) == ["train/…format…", "train/…answer…"]
+    assert fit_distinct(names[:2], 13) == ["…format…", "…answer…"]
     assert fit_distinct(names, 16) == ["train/…format…", "train/…answer…", "eval/…format…", "eval/…answer…"]
     assert fit_distinct(["a/b_c", "a/b.c"], 3) == ["a…c", "a…c"]
     assert fit_distinct(["loss", "loss", "kl"], 16) == ["loss", "loss", "kl"]

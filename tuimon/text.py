@@ -87,6 +87,9 @@ def _width(text: str) -> int:
     return width
 
 
+_SEPARATOR = re.compile("([/_.])")
+"""Separator of the words of a metric's name."""
+_BROKEN_WORD = re.compile("…[^/_.]*[/_.]")
 _TAIL = 4
 """Sixths of a shortened text that its end takes if the middle is cut."""
 _OTHER_TAILS = (3, 2, 5, 1)
@@ -150,23 +153,59 @@ def fit_apart(texts: Sequence[str], width: int) -> list[str]:
     return [apart.get(text, shown) for text, shown in zip(texts, cut, strict=True)]
 
 
-def fit_distinct(names: Sequence[str], width: int) -> list[str]:
-    """Cut names of metrics that do not fit, without padding.
+def fit_name(name: str, width: int) -> str:
+    """Cut the middle of the name of a metric that does not fit, without padding.
 
-    Of names that would become equal, only the words that distinguish them are left: "…format…" of
-    train/rewards/format_reward/mean, "train/…format…" if there is one of another split, too.
+    The first part (train/, eval/) is kept if it takes at most a third of the width, and of the end whole parts if
+    these fill half of the rest, or whole words if these fill two thirds of it.
     """
-    cut = {name: fit(name, min(cell_width(name), width), "ends") for name in names}
-    words = {name: re.split("([/_.])", name) for name in names}
+    if cell_width(name) <= width:
+        return name
+    first, slash, _ = name.partition("/")
+    head = cell_width(first) + 1
+    if not slash or head * 3 > width:
+        return fit(name, width, "ends").rstrip()
+    end = _tail(name, width - head - 1)
+    parts = end[end.find("/") :] if "/" in end[:-1] else ""
+    words = end[match.end() :] if (match := _SEPARATOR.search(end)) else ""
+    length = cell_width(end)
+    shown = parts if cell_width(parts) * 2 >= length else words if cell_width(words) * 3 >= length * 2 else end
+    return f"{first}/…{shown}"
+
+
+def fit_distinct(names: Sequence[str], width: int) -> list[str]:
+    """Cut names of metrics that do not fit, without padding: "train/…/mean_length".
+
+    Of names whose whole words would become equal, the words that distinguish them are left, and the first and the next
+    ones that fit: "train/…format_reward…" of train/rewards/format_reward/mean beside train/rewards/answer_reward/mean.
+    """
+    cut = {name: fit_name(name, width) for name in names}
+    whole = {name: _BROKEN_WORD.sub("…", text) if text != name else name for name, text in cut.items()}
+    if len(set(whole.values())) == len(cut):
+        return [cut[name] for name in names]
+    words = {name: _SEPARATOR.split(name) for name in names}
     kept: dict[str, set[int]] = {name: set() for name in names}
-    shown, count = cut, -1
+    shown, count = whole, -1
     while count < (count := sum(map(len, kept.values()))):
         for group in _alike(shown):
             for name, own in zip(group, _own_words([words[name] for name in group], kept[group[0]]), strict=True):
                 kept[name] |= own
-        shown = {name: _with_words(words[name], kept[name]) if kept[name] else cut[name] for name in cut}
+        shown = {name: _with_words(words[name], kept[name]) if kept[name] else whole[name] for name in cut}
+    shown |= {name: _filled(words[name], kept[name], width) for name in cut if kept[name]}
     apart = dict(zip(shown, fit_apart(list(shown.values()), width), strict=True))
     return [apart[name].rstrip() if kept[name] else cut[name] for name in names]
+
+
+def fit_side_by_side(names: Sequence[str], room: int, least: int) -> list[str]:
+    """Cut the longest names as `fit_distinct` does until all of them together fit into `room` cells; return them whole
+    if less than `least` cells would be left of a name."""
+    left, widths = room, sorted(map(cell_width, names))
+    for index, width in enumerate(widths):
+        share = left // (len(widths) - index)
+        if width > share:
+            return fit_distinct(names, share) if share >= least else list(names)
+        left -= width
+    return list(names)
 
 
 def _alike(shown: Mapping[str, str]) -> Iterator[list[str]]:
@@ -198,6 +237,18 @@ def _with_words(words: Sequence[str], kept: Collection[int]) -> str:
         text = (text.rstrip("_.") + "…" if i > end else text) + "".join(words[i : i + 2])
         end = i + 2
     return text if end > len(words) else text[: -len(words[end - 1])] + "…"
+
+
+def _filled(words: Sequence[str], kept: Collection[int], width: int) -> str:
+    """Return a name with the words that are kept, its first word and those after the kept ones, as far as they fit."""
+    chosen = set(kept)
+    for word in (0, *range(max(kept) + 2, len(words), 2)):
+        if cell_width(_with_words(words, chosen | {word}).replace("…", ".")) > width:  # ASCII is measured faster
+            if word:
+                break
+        else:
+            chosen.add(word)
+    return _with_words(words, chosen)
 
 
 def _without_middle(text: str, width: int, right: int) -> str:

@@ -251,7 +251,8 @@ def test_ascii_is_ascii(view: View) -> None:
     [
         ("Reward / Total reward (mean)", 28, "Reward / Total reward (mean)"),
         ("Reward / Total reward (mean)", 24, "…Total reward (mean)"),
-        ("actor/training/actor/ratio_abs", 20, "…actor/ratio_abs"),
+        ("actor/training/actor/ratio_abs", 20, "actor/…/ratio_abs"),
+        ("eval/completions/mean_length", 22, "eval/…/mean_length"),
         ("one_very_long_name_without_parts", 12, "…thout_parts"),
         ("a/one_very_long_name_without_parts", 12, "…thout_parts"),
         ("Train/Samples/elapsed_time_ms_backward", 20, "…time_ms_backward"),

@@ -23,7 +23,7 @@ from tuimon.commands import main
 from tuimon.exports._shared import SafeNames
 from tuimon.exports.files import all_exports
 from tuimon.exports.files._history import history_lines
-from tuimon.exports.files.pictures import base_name, pictures_of
+from tuimon.exports.files.pictures import base_name, label_with_unit, pictures_of
 from tuimon.exports.pictures import Series, draw, thinned
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
@@ -94,6 +94,8 @@ def test_a_picture_has_the_metric_and_its_validation(tmp_path: Path) -> None:
         **{f"val_{name}": [f"val_history/val_{name}"] for name in ("bbox", "category", "completeness", "format")},
     }
     assert {base_name(name) for name in ("eval_loss", "train/loss", "val/loss", "val_history/eval_loss")} == {"loss"}
+    labels = {name: label_with_unit(run, name, series) for name, series in pictures_of(run)}
+    assert (labels["kl"], labels["loss"]) == ("kl (nats)", "loss")
     (dpo,) = open_run(EXPORTS / "qwen3vl_dpo").runs
     assert {name: len(series) for name, series in pictures_of(dpo)} == {"loss": 2, "accuracy": 2, "reward_margin": 2}
 

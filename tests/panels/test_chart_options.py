@@ -16,6 +16,7 @@ from support.made_run import START, run_of, store_of, text
 
 from tuimon import draw
 from tuimon.draw.frames import GUTTER
+from tuimon.draw.numbers import format_exact
 from tuimon.draw.window import Window, panned, zoomed
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Columns, SegmentStarted
@@ -155,6 +156,45 @@ def test_the_headline_has_the_value_at_the_cursor_then_its_step() -> None:
     drawn = draw.render(chart(run, ChartOptions(cursor=5)), SIZE)
     columns = {x for row in drawn for x, cell in enumerate("".join(part for part, _ in row)) if cell == "│"}
     assert columns == {GUTTER - 1, GUTTER + 8}, "the axis, and step 5 of 2 to 9 in 20 cells"
+
+
+def test_a_smoothed_chart_has_the_logged_value_and_the_average_at_the_cursor() -> None:
+    steps, values = list(range(3000)), [math.sin(step) for step in range(3000)]
+    run = run_of({"m": (steps[:40], values[:40])})
+    average = debiased(values[:40], 0.9)[20]
+    view = chart(run, ChartOptions(cursor=20, smoothing=0.9, fullscreen=True), size=Size(120, 30))
+    assert text(view.headline) == f"{values[20]!r} logged, {format_exact(average, 10)} smoothed @ 20"
+    column = int((20 - view.x.low) / (view.x.high - view.x.low) * view.columns)
+    assert front(view).envelope.last[column] == pytest.approx(average)
+    head, row = (re.split(r"  +", text(cells).strip()) for cells in view.table)
+    assert head[:2] == ["logged @ 20", "smoothed"]
+    assert (row[1], float(row[2])) == (repr(values[20]), pytest.approx(average, abs=1e-6))
+    narrow = draw.render(chart(run, ChartOptions(cursor=20, smoothing=0.9), size=Size(24, 8)), Size(24, 8))
+    assert text(narrow[0]).strip().split() == ["m", format_exact(values[20], 10), "logged"]
+    outside = ChartOptions(cursor=20, smoothing=0.9, window=Window(5.0))
+    assert text(chart(run, outside).headline) == f"{format_exact(values[20], 10)} @ 20"
+    blocks = chart(run_of({"m": (steps, values)}), ChartOptions(cursor=2999, smoothing=0.9, fullscreen=True))
+    shown = front(blocks).envelope.last
+    assert f"{format_exact(shown[np.isfinite(shown)][-1], 10)} smoothed" in text(blocks.headline)
+
+
+@pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (
+            102,
+            "loss  ● train 0.069447 logged, 0.069447 smoothed  ● val 0.872386 logged, 0.872386 smoothed        @ 37",
+        ),
+        (36, "loss  ● train 0.0694  ● val 0.8724  "),
+    ],
+)
+def test_averages_of_several_lines_are_in_the_legend_if_there_is_room(width: int, shown: str) -> None:
+    steps = list(range(40))
+    run = run_of({name: (steps, [value] * 40) for name, value in (("loss", 0.069447), ("val_loss", 0.872386))})
+    loss = next(panel for panel in PANELS if panel.id == "loss")
+    options = ChartOptions(cursor=37, smoothing=0.6)
+    head = text(draw.render(loss.view(run, Size(width, 12), START, Symbols.BRAILLE, options), Size(width, 12))[0])
+    assert head.rstrip() == shown.rstrip()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,14 @@ from tuimon.analysis.metric_filter import chosen, matching
 from tuimon.draw.layout import PanelRequest, grid_shape, neighbour, pages
 from tuimon.model.views import Symbols
 from tuimon.panels import arrange
-from tuimon.panels.lists.metric_rows import METRIC_SORTS, metric_head, metric_layout, metric_row, sort_metrics
+from tuimon.panels.lists.metric_rows import (
+    metric_head,
+    metric_layout,
+    metric_names,
+    metric_row,
+    metric_sorts,
+    sort_metrics,
+)
 from tuimon.store.block_sums import BlockSums
 from tuimon.text import cell_width
 from tuimon.tui.arrangement import Heading, ordered, sectioned
@@ -186,7 +193,7 @@ def test_long_names_replace_the_columns_points_and_source() -> None:
     assert {column.id for column in many} - {column.id for column in few} == {"points"}
     [name] = [cells for column, cells in few.items() if column.id == "metric"]
     assert name >= 33
-    assert len(metric_layout(200, 33)) == len(METRIC_SORTS) - 1
+    assert len(metric_layout(200, 33)) == len(metric_sorts()) - 1
 
 
 @pytest.mark.parametrize("width", [1, 20, 40, 60, 80, 100, 120, 200])
@@ -198,6 +205,30 @@ def test_rows_fill_any_width(width: int) -> None:
     assert cell_width(text(metric_head(widths, "last", False, Symbols.BRAILLE, width))) == width
 
 
+def test_the_value_at_the_cursor_has_the_step_of_its_point() -> None:
+    for width in (40, 120):
+        widths = metric_layout(width, cursor=10)
+        assert "at 10" in text(metric_head(widths, "relevance", False, Symbols.BRAILLE, width, 10))
+        shown = {
+            name: text(metric_row(RUN, name, widths, False, Symbols.BRAILLE, width, cursor=10)) for name in RUN.metrics
+        }
+        assert shown["reward"].split()[:2] == ["reward", "0.5000"]
+        assert shown["broken"].split()[:4] == ["broken", "NaN", "@", "2"]
+    assert (
+        text(metric_row(RUN, "loss", metric_layout(120, cursor=-1), False, Symbols.BRAILLE, 120, cursor=-1)).split()[1]
+        == "-"
+    )
+    assert "at" not in dict.fromkeys(column.id for column, _ in metric_layout(120))
+    assert metric_sorts(10) == ("relevance", "metric", "at", *metric_sorts()[2:])
+    assert sort_metrics(RUN, ("loss", "reward"), "at", False, 10) == ("reward", "loss")
+
+
+def test_names_of_visible_metrics_stay_distinct() -> None:
+    names = [f"{split}/completions/mean_terminated_length" for split in ("train", "eval")]
+    short = metric_names(names, metric_layout(80))
+    assert [name[:4] for name in short] == ["trai", "eval"]
+
+
 def test_metrics_are_sorted_by_any_column_and_the_unknown_come_last() -> None:
     names = ("never", "loss", "reward", "broken")
     assert sort_metrics(RUN, names, "relevance", False) == names
@@ -205,7 +236,7 @@ def test_metrics_are_sorted_by_any_column_and_the_unknown_come_last() -> None:
     assert sort_metrics(RUN, names, "max", False) == ("broken", "reward", "loss", "never")
     assert sort_metrics(RUN, names, "max", True) == ("loss", "reward", "broken", "never")
     assert sort_metrics(RUN, names, "points", False)[:2] == ("loss", "reward")
-    for sort in METRIC_SORTS:
+    for sort in metric_sorts():
         assert sorted(sort_metrics(RUN, names, sort, False)) == sorted(names)
 
 

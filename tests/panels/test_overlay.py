@@ -14,6 +14,7 @@ from support.dashboard import opened, until
 from support.programs import write
 
 from tuimon.draw import render, text_chart
+from tuimon.draw.numbers import format_exact
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
 from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, metric_panel, overlay_lines
@@ -163,6 +164,13 @@ def test_the_cursor_reads_every_run(tmp_path: Path) -> None:
     assert f"{14 * 0.1!r} @ 14" in displayed[2]
     assert view.headline == (("step 16", Role.ACCENT),)
     assert view.cursor == 16
+    options = overlay_options(runs["a"], runs["b"], cursor=16, fullscreen=True, smoothing=0.6)
+    view = chart(runs["a"], options, size=Size(160, 20))
+    for line, logged_value in zip(view.lines, (format_exact(16 * 0.001234567, 10), "1.4 @ 14"), strict=True):
+        column = int((16 - view.x.low) / (view.x.high - view.x.low) * view.columns)
+        drawn = line.envelope.last[: column + 1]
+        average = format_exact(drawn[np.isfinite(drawn)][-1], 10)
+        assert line.label.endswith(f"{logged_value} logged, {average} smoothed")
 
 
 def test_the_difference_to_the_base_is_taken_at_the_same_step(tmp_path: Path) -> None:

@@ -28,10 +28,12 @@ from tuimon.panels import (
     metric_panel,
     unshown_metrics,
 )
+from tuimon.panels._charts.captions import labels_of
 from tuimon.panels._text import with_article
 from tuimon.panels.gpu_memory import outlier_device
 from tuimon.registry import discover
 from tuimon.store import Run, Store
+from tuimon.vocabulary import classify
 
 
 def panel(id: str) -> Panel:
@@ -201,6 +203,15 @@ def test_a_line_for_each_four_rows_at_most_four_the_others_counted(rows: int, li
     assert view.lines[1].label == "val"
     assert f"+{8 - lines} metric" in view.note
     assert view.headline[0][0] == "0"
+
+
+def test_a_statistic_alone_does_not_name_a_line_beside_full_names() -> None:
+    names = [
+        f"{split}/completions/{kind}"
+        for split in ("train", "eval")
+        for kind in ("mean_length", "mean_terminated_length")
+    ]
+    assert labels_of([(name, classify(name)) for name in names]) == names
 
 
 def test_a_metric_logged_under_several_names_is_one_line() -> None:

@@ -105,6 +105,19 @@ def test_metrics_of_one_quantity_share_the_axis(names: tuple[str, str]) -> None:
     assert [line.label for line in view.lines] == list(names)
 
 
+def test_the_legend_names_both_lines_and_no_band_flattens_them() -> None:
+    names = [f"{split}/completions/mean_length" for split in ("train", "eval")]
+    limits = {f"train/completions/{kind}_length": (STEPS, [value] * 101) for kind, value in (("min", 0), ("max", 16))}
+    run = run_of({names[0]: (STEPS, [14.0] * 101), names[1]: (STEPS, [15.5] * 101), **limits})
+    view = chart(run, *names, options=ChartOptions(fullscreen=True))
+    assert not any(line.filled for line in view.lines)
+    assert view.y.low > 10
+    rows = ["".join(part for part, _ in row) for row in render(view, Size(72, 20))]
+    for name in ("train/…/mean_length", "eval/…/mean_length"):
+        assert name in rows[0]
+        assert any(name in row for row in rows[-4:])
+
+
 def test_a_metric_that_the_run_lacks_is_left_out() -> None:
     assert [line.metric for line in chart(two(float), "kl", "missing").lines] == ["kl"]
     assert chart(two(float), "missing").lines == ()

@@ -16,6 +16,7 @@ from textual.widgets import Input
 from tuimon.config import Settings
 from tuimon.errors import UsageError
 from tuimon.model.events import RunFound, StreamFound, StreamStatus
+from tuimon.model.views import Role
 from tuimon.monitor.local import LocalMonitor
 from tuimon.store import Store
 from tuimon.text import cell_width
@@ -25,6 +26,7 @@ from tuimon.tui.palette import ActionProvider
 from tuimon.tui.screens.help import ESSENTIAL, help_entries
 from tuimon.tui.screens.notes import note_entries
 from tuimon.tui.screens.run_list import RunListScreen
+from tuimon.tui.screens.scatter import plot_head
 
 SETTINGS = Settings(theme="dark", symbols="braille")
 
@@ -293,6 +295,23 @@ def test_numbers_that_are_not_read_are_a_notice_of_the_run_that_is_shown(tmp_pat
     notices = ["".join(text for text, _ in entry.row) for entry in note_entries(snapshot, snapshot.runs[0])]
     assert "  not read: `tokens 1,000` (in all of the first 10 lines) of train.log" in notices
     assert not any("not read" in line for entry in note_entries(snapshot, None) for line, _ in entry.row)
+    heads = ["".join(text for text, _ in next(note_entries(snapshot, None, brief)).row) for brief in (False, True)]
+    assert heads == ["Alerts   Enter opens the run at the step, L its log", "Alerts"]
+
+
+@pytest.mark.parametrize(
+    ("width", "title"),
+    [
+        (80, "train/completions/mean_length against train/reward"),
+        (66, "train/…/mean_length against train/reward"),
+        (40, ""),
+    ],
+)
+def test_the_correlation_of_a_scatter_plot_has_priority_over_the_names(width: int, title: str) -> None:
+    words = "r 0.381  rho 0.389  n 41"
+    assert plot_head("train/completions/mean_length", "train/reward", words, width) == (
+        (title, ((words, Role.VALUE),)) if title else (words, ())
+    )
 
 
 async def test_the_selected_line_of_the_palette_differs_from_the_others(run: Path) -> None:

@@ -22,7 +22,7 @@ from textual.screen import Screen
 
 from tuimon.model.views import ChartView, Symbols
 from tuimon.panels import ChartOptions
-from tuimon.panels.lists.metric_rows import METRIC_SORTS
+from tuimon.panels.lists.metric_rows import metric_sorts
 from tuimon.panels.lists.runs import SORTS
 from tuimon.tui import explore
 from tuimon.tui.actions import all_actions
@@ -239,6 +239,11 @@ async def test_enter_on_an_alert_opens_its_run_at_its_step(tmp_path: Path) -> No
         await until(app, pilot, lambda s: app.board.zoomed and "seed01" in s)
         assert app.board.panel is not None
         assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
+        app.state.options = ChartOptions()
+        for key in (")", "(", "A"):
+            await pilot.press(key)
+            await until(app, pilot, lambda s: "Alert 1 of 1: " in s and "step 30" in s)
+            assert (app.board.panel.title, app.state.options.cursor) == ("loss", 30)
         await pilot.press("escape", "escape")
         await until(app, pilot, lambda s: "reward" in s and not app.board.zoomed)
 
@@ -415,6 +420,7 @@ async def test_charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         t.app.action_do("copy_report")
         t.done.add("copy_report")
         assert copied("".join(written)) == f"tuimon report {run.path} -o report.html"
+        await t.press("next_alert", "previous_alert")
 
 
 async def test_runs(tmp_path: Path) -> None:
@@ -549,7 +555,7 @@ async def test_the_list_of_metrics(tmp_path: Path) -> None:
         await t.press("metric_last")
         assert table.selected == names[-1]
         await t.press("metric_sort_back")
-        assert screen.sort == METRIC_SORTS[-1]
+        assert screen.sort == metric_sorts()[-1]
         await t.press("metric_sort", "metric_sort", "metric_sort")
         assert screen.sort == "last"
         assert table.names[0] == "b/m29", "the highest value first"

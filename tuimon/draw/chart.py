@@ -19,7 +19,7 @@ from tuimon.draw.marks import Canvas, draw_cursor, draw_marks
 from tuimon.draw.raster import Glyphs, glyphs, masks, points, spans
 from tuimon.draw.rows import clean_row, fit_row, fit_rows, join, row_width, title_row
 from tuimon.model.views import ChartView, Line, Role, Row, Rows, Size, Span, Symbols
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, fit_name, fit_side_by_side
 
 _GUTTER_FROM = 24
 _X_AXIS_FROM = 6
@@ -30,6 +30,8 @@ _LABEL_FROM = 24
 """Cells of a canvas from which on horizontal lines have labels."""
 _GLYPHS_PER_LINE = 4
 """Number of glyphs along a line through the whole chart, besides the one at its end."""
+_LEAST_NAME = 12
+"""Minimum cells of a metric's name in the legend; if there is less room for it, only the first names are listed."""
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 
 
@@ -97,7 +99,7 @@ def _whole_parts(note: str, width: int) -> str:
 
 def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
     """Return title, curve and last value in one row."""
-    title = fit(clean(view.title), min(cell_width(clean(view.title)), width // 3), keep="end")
+    title = fit_name(clean(view.title), width // 3)
     value = clean_row(view.headline[:1])
     cells = width - cell_width(title) - row_width(value) - 2
     if cells < 1:
@@ -110,22 +112,41 @@ def _sparkline(view: ChartView, width: int, symbols: Symbols) -> Row:
 def _head(view: ChartView, width: int, symbols: Symbols, note: str, named: frozenset[str]) -> Row:
     """Return the title row with legend and headline; labels drawn in the chart are not in the legend.
 
-    If the legend needs the room, the headline is reduced to the last value.
+    If the legend needs the room, the headline is reduced to the last value; then names of metrics in it are cut.
     """
     several = sum(not line.behind for line in view.lines) > 1
     lines = [line for line in view.lines if line.glyph or (several and not line.behind)]
     lines = [line for line in lines if line.label and line.label not in named]
-    legend: list[Row] = [((f"{line.glyph or _DOT[symbols]} {line.label}", line.role),) for line in lines]
+    legend = _legend(lines, [line.label for line in lines], symbols)
     small: list[Row] = [((text, Role.MUTED),) if text else () for text in (view.y.label, note)]
     headline = clean_row(view.headline)
     needed = cell_width(clean(view.title)) + sum(row_width(clean_row(entry)) + 2 for entry in legend) + 2
-    if legend and needed + row_width(headline) > width >= needed + row_width(headline[:1]):
-        headline = headline[:1]
+    if legend and needed + row_width(headline) > width:
+        short = _short_labels(lines, width - needed - row_width(headline[:1]))
+        if short or needed + row_width(headline[:1]) <= width:
+            headline = headline[:1]
+        legend = _legend(lines, short, symbols) if short else legend
     elif headline and not legend and cell_width(clean(view.title)) + 2 + row_width(headline[:1]) > width:
         headline = _without_unit(headline[0])
     beside = sum(row_width(row) + 2 for row in (headline, small[0]) if row)
     legend = _few(legend, width - cell_width(clean(view.title)) - beside)
     return title_row(view.title, headline, width, [small[0], *legend, small[1]])
+
+
+def _legend(lines: Sequence[Line], labels: Sequence[str], symbols: Symbols) -> list[Row]:
+    return [((f"{line.glyph or _DOT[symbols]} {label}", line.role),) for line, label in zip(lines, labels, strict=True)]
+
+
+def _short_labels(lines: Sequence[Line], room: int) -> list[str]:
+    """Return the labels with the names of metrics, which some begin with, cut so that they take -`room` cells less;
+    [] if they fit, or if too little would be left of a name."""
+    named = [line for line in lines if line.metric and line.label.startswith(line.metric)]
+    if room >= 0 or not named:
+        return []
+    names = [clean(line.metric) for line in named]
+    short = fit_side_by_side(names, sum(map(cell_width, names)) + room, _LEAST_NAME)
+    by_line = {id(line): name + line.label[len(line.metric) :] for line, name in zip(named, short, strict=True)}
+    return [by_line.get(id(line), line.label) for line in lines] if short != names else []
 
 
 def _without_unit(value: Span) -> Row:

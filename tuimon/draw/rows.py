@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from tuimon.model.views import HEAT_ROLES, Role, Row, Rows, Span
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, fit_name
 
 _FILLED = frozenset((Role.WARNING, Role.CRITICAL, Role.ACCENT, *HEAT_ROLES))
 """Roles to which a theme may give a background, which ends where their text ends."""
@@ -116,9 +116,12 @@ def fit_rows(rows: Iterable[Row], width: int, height: int) -> Rows:
 
 
 def _cut_title(title: str, room: int) -> str:
-    """Cut the beginning of a title, after a separator if what remains fills at least a third of the room."""
+    """Cut whole parts from the middle of a metric's name if this suffices ("eval/…/mean_length"), or else the beginning
+    of a title, after a separator if what remains fills at least a third of the room."""
     if cell_width(title) <= room:
         return title
+    if " " not in title and "/…/" in (name := fit_name(title, room)):
+        return name
     for separator in _SEPARATOR.finditer(title):
         tail = title[separator.end() :]
         if room // 3 <= cell_width(tail) < room:

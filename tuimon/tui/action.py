@@ -215,6 +215,8 @@ NAMES = {"question_mark": "?", "slash": "/", "enter": "⏎", "right_square_brack
 NAMES |= {
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
+    "left_parenthesis": "(",
+    "right_parenthesis": ")",
     "comma": ",",
     "full_stop": ".",
     "colon": ":",

@@ -15,7 +15,7 @@ from tuimon.analysis.aligned_steps import aligned
 from tuimon.draw.chart import plot_cells, x_at_cell
 from tuimon.draw.window import Window, moved_up, panned, stretched, zoomed
 from tuimon.model.views import ChartView
-from tuimon.panels import ChartOptions, axis_word
+from tuimon.panels import ChartOptions, axis_word, window_limits
 from tuimon.store import METRIC_AXIS, Curve, Run
 from tuimon.text import clean
 from tuimon.tui.action import Dashboard
@@ -216,6 +216,19 @@ def put_cursor(app: Dashboard, cell: int) -> None:
     view = chart(app)
     if view is not None:
         _put(app, view, x_at_cell(view, cell, app.board.panel_size.width))
+
+
+def with_cursor(options: ChartOptions, run: Run, step: int) -> ChartOptions:
+    """Return options with the cursor on a step of a run, and with the window around it if the step is outside."""
+    if run.busiest_metric is None:
+        return replace(options, cursor=step)
+    curve, scale = run.curve(run.busiest_metric), run.scale(options.axis_of(run))
+    window, limits, extent = options.window, window_limits(run, curve, options), curve.limits(scale)
+    if window is not None and limits is not None and extent is not None:
+        x = curve.x_of_step(step, scale)
+        if not limits[0] <= x <= limits[1]:
+            window = Window(window.span, max(min(x + window.span / 2, extent[1]), extent[0] + window.span))
+    return replace(options, cursor=step, window=window)
 
 
 def toggle_cursor(app: Dashboard) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
 from typing import Protocol
 
 from tuimon.analysis.progress_inputs import not_understood
@@ -12,7 +11,7 @@ from tuimon.analysis.run_states import critical_count
 from tuimon.model.alerts import Alert
 from tuimon.model.events import Notice
 from tuimon.store import Run, Snapshot
-from tuimon.tui import screens
+from tuimon.tui import explore, screens
 from tuimon.tui.action import Action, Dashboard, key_names
 from tuimon.tui.dashboard_file import load_dashboard
 from tuimon.tui.screens.run_list import RunListScreen
@@ -89,7 +88,7 @@ def show_alert(app: Dashboard, alert: Alert) -> None:
         app.say("The run of this alert is gone")
         return
     if alert.step is not None:
-        app.state.options = replace(app.state.options, cursor=alert.step)
+        app.state.options = explore.with_cursor(app.state.options, run, alert.step)
     app.show_run(run)
     if alert.metric in run.metrics:
         app.show_metrics((alert.metric,), alert.metric)

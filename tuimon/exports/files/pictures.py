@@ -5,7 +5,7 @@ An output with the suffix of a picture is one file with a chart per metric.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -40,7 +40,8 @@ def _files(job: Job, form: str) -> Iterator[File]:
         for name, series in pictures:
 
             def write(stream: BinaryIO, name: str = name, series: list[Series] = series, run: Run = run) -> None:
-                draw(series, f"{name}, {run.name}" if run.name else name, name, stream, form, job.smooth)
+                title = f"{name}, {run.name}" if run.name else name
+                draw(series, title, label_with_unit(run, name, series), stream, form, job.smooth)
 
             yield f"{folder}{names.name(name)}_curve.{form}", write
 
@@ -50,7 +51,7 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
 
     figure_class()  # raise an error before anything is read
     charts = [
-        Picture(series, f"{name}, {run.name}" if run.name else name, name)
+        Picture(series, f"{name}, {run.name}" if run.name else name, label_with_unit(run, name, series))
         for run in job.snapshot().runs
         for name, series in pictures_of(run)
         if any(job.wanted(line.curve.metric) for line in series)
@@ -84,6 +85,17 @@ def pictures_of(run: Run) -> Iterator[tuple[str, list[Series]]]:
                 series.append(Series(label, curve, validation))
         if series:
             yield base if len(names) > 1 else _short(names[0]), series
+
+
+def label_with_unit(run: Run, name: str, series: Sequence[Series]) -> str:
+    """Return the name of a picture with the unit in which its curves were logged: "kl (nats)"; without a unit that
+    they do not share."""
+    from tuimon.analysis.printed_units import meaning_of
+    from tuimon.exports.metrics import logged_unit_text
+
+    units = {logged_unit_text(meaning_of(run, line.curve.metric)) for line in series}
+    unit = units.pop() if len(units) == 1 else ""
+    return f"{name} ({unit})" if unit else name
 
 
 def base_name(name: str) -> str:

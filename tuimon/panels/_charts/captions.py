@@ -35,6 +35,8 @@ _SHORT, _SHORTEST = 10, 6
 full-screen chart shows more digits."""
 _ENTRY = 4
 """Cells of a legend entry besides its label: a gap, the marker and a blank."""
+_CUT_NAME = 20
+"""Cells to which a metric's name may be cut in a legend with values at the cursor."""
 _MOST_RESTARTS = 3
 """Maximum number of restarts for which the note says how many points each of them hides."""
 _LABEL_FACETS = ("component", "ds", "domain", "role", "kind", "sign", "who", "op", "phase", "tool", "q", "k")
@@ -105,11 +107,19 @@ def cursor_value(curve: Curve, factor: float, step: int, most: int | None = _SHO
     return text, "" if curve.ordinal or sample.step == step else f" @ {sample.step}"
 
 
-def cursor_headline(curve: Curve, meaning: Meaning, factor: float, step: int, fullscreen: bool) -> Row:
-    """Return the value of the leading curve at the cursor and its step; the value first, for narrow charts."""
+def cursor_headline(
+    curve: Curve, meaning: Meaning, factor: float, step: int, fullscreen: bool, smooth: float | None = None
+) -> Row:
+    """Return the value of the leading curve at the cursor, the average there, if it is drawn, and the step.
+
+    The value is first, for narrow charts."""
     value, logged_at = cursor_value(curve, factor, step, None if fullscreen else _SHORT)
     unit = unit_text(meaning.unit)
-    return ((f"{value} {unit}".rstrip(), Role.VALUE), (logged_at or f" @ {step}", Role.ACCENT))
+    place = (logged_at or f" @ {step}", Role.ACCENT)
+    if smooth is None:
+        return ((f"{value} {unit}".rstrip(), Role.VALUE), place)
+    average = (f", {format_exact(smooth, _SHORT)} smoothed", Role.VALUE)
+    return ((f"{value} {unit}".rstrip(), Role.VALUE), (" logged", Role.MUTED), average, place)
 
 
 def cursor_legend(
@@ -119,21 +129,37 @@ def cursor_legend(
     step: int,
     room: int,
     fullscreen: bool,
+    smooths: Sequence[float | None],
 ) -> tuple[list[str], Row] | None:
     """Return (labels with the values at the cursor, the cursor's step as a headline if there is room for it).
 
-    room: cells of the title row without the title. None if the labels do not fit even with few digits.
+    room: cells of the title row without the title. smooths: averages at the cursor, as far as they are drawn; left out
+    if there is no room for them. None if the labels do not fit even with few digits.
     """
-    for most in (*((None,) if fullscreen else ()), _SHORT, _SHORTEST):
-        values = [
-            "".join(cursor_value(curve, factor, step, most)) for curve, factor in zip(curves, factors, strict=True)
-        ]
-        legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
-        left = room - sum(cell_width(clean(entry)) + _ENTRY for entry in legend)
-        if left >= 0:
-            place = f"@ {step}"
-            return legend, ((place, Role.ACCENT),) if left >= len(place) + 2 else ()
+    # A legend that does not fit is drawn with cut names of metrics.
+    names = [cell_width(clean(label)) for label, curve in zip(labels, curves, strict=True) if label == curve.metric]
+    cuttable = sum(max(width - _CUT_NAME, 0) for width in names)
+    digits = (*((None,) if fullscreen else ()), _SHORT, _SHORTEST)
+    for averages in (smooths, [None] * len(labels)) if any(smooth is not None for smooth in smooths) else (smooths,):
+        for most in digits:
+            values = [
+                with_average("".join(cursor_value(curve, factor, step, most)), smooth, most)
+                for curve, factor, smooth in zip(curves, factors, averages, strict=True)
+            ]
+            legend = [f"{label} {value}" for label, value in zip(labels, values, strict=True)]
+            left = room - sum(cell_width(clean(entry)) + _ENTRY for entry in legend)
+            if left + cuttable >= 0:
+                place = f"@ {step}"
+                return legend, ((place, Role.ACCENT),) if left >= len(place) + 2 else ()
     return None
+
+
+def with_average(value: str, smooth: float | None, most: int | None = _SHORT) -> str:
+    """Return a value at the cursor with the average there, each named; the value alone without an average.
+
+    most: maximum characters of the value, and of the average if it is less than those of a small chart.
+    """
+    return value if smooth is None else f"{value} logged, {format_exact(smooth, min(most or _SHORT, _SHORT))} smoothed"
 
 
 # ---------------------------------------------------------------------- line labels
@@ -143,7 +169,7 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
     """Return a distinct label for each (metric, meaning); "" for a single line.
 
     The label of a line is the first of these that no other line shares: its split, its concept, its concept with its
-    facets, its full name.
+    facets, its full name. A statistic alone ("mean") does not name a line beside full names.
     """
     if len(lines) < 2:
         return ["" for _ in lines]
@@ -154,6 +180,11 @@ def labels_of(lines: Sequence[tuple[str, Meaning]]) -> list[str]:
         next((label for label, count in zip(own, counts, strict=True) if label and count[label] == 1), own[-1])
         for own in candidates
     ]
+    if any(label == name for label, (name, _) in zip(labels, lines, strict=True)):
+        labels = [
+            name if label == meaning.facets.get("q") else label
+            for label, (name, meaning) in zip(labels, lines, strict=True)
+        ]
     return labels if len(set(labels)) == len(labels) else [name for name, _ in lines]
 
 

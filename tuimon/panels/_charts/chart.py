@@ -55,11 +55,13 @@ def chart_of(
     label: Callable[[str], str] = lambda name: "",
     panel: str = "",
     markers: str = "",
+    with_band: bool = True,
 ) -> ChartView:
     """Return a chart of (metric, meaning, curve) series, of which the first leads, with marks, headline and note.
 
     left: number of metrics without a line. label: metric -> label of its line, "" for the default. panel: the panel's
     id, for its limits and pin in `options`. markers: symbols of the metrics, drawn along averages and their values.
+    with_band: draw the area from the minimum to the maximum that were logged with the leading metric.
     """
     axis = run.scale(options.axis_of(run))
     x_kind = X_KINDS.get(axis.name, "number")
@@ -85,9 +87,12 @@ def chart_of(
     columns = plot_columns(max(size.width, 1), symbols)
     envelopes = [scaled(series.curve.envelope(low, high, columns, axis), series.factor) for series in drawn]
     # A smoothed curve has its raw values in the background; a band as well would hide them.
-    band = None if options.weight else band_around(run, leading.metric, low, high, columns, axis, leading.factor)
+    band = None
+    if with_band and not options.weight:
+        band = band_around(run, leading.metric, low, high, columns, axis, leading.factor)
     background = [] if band is None else [_band_line(band, options.fullscreen, symbols)]
     fronts = [*envelopes]
+    smooths: list[float | None] = [None] * len(drawn)
     block = 1
     for index, series in enumerate(drawn):
         hidden = series.curve.superseded_curve
@@ -99,7 +104,8 @@ def chart_of(
             role = DIM_ROLES[index % len(DIM_ROLES)] if len(drawn) > 1 else Role.FAINT
             raw = Line("", role, envelopes[index], behind=True, metric=series.metric, glyph=glyph)
             background.append(raw)
-            fronts[index], block = smoothed(series.curve, options.weight, low, high, columns, axis, series.factor)
+            average = smoothed(series.curve, options.weight, low, high, columns, axis, series.factor, options.cursor)
+            fronts[index], block, smooths[index] = average
     defaults = labels_of([(series.metric, series.meaning) for series in drawn])
     labels = [label(series.metric) or default for series, default in zip(drawn, defaults, strict=True)]
     # No extreme is lost in a small chart, so only the zoomed one says how many of the points it draws.
@@ -115,7 +121,7 @@ def chart_of(
     if options.fullscreen:
         marks = (*milestones(run, [series.metric for series in drawn], axis, low, high, columns), *marks)
         window = None if options.window is None else (low, high)
-        table = _table(run, drawn, labels, options, size, symbols, axis, window, markers)
+        table = _table(run, drawn, labels, smooths, options, size, symbols, axis, window, markers)
     meaning = leading.meaning
     levels = thresholds_of(panel, leading.metric, meaning, run.metrics, options)
     y = y_axis(
@@ -129,7 +135,7 @@ def chart_of(
         "time" if all(series.meaning.unit == DATE for series in drawn) else "number",
     )
     title = title_of(title, panel, options, symbols)
-    legend, headline = _texts(title, drawn, labels, size, symbols, options)
+    legend, headline = _texts(title, drawn, labels, smooths, size, symbols, options)
     units = {unit_text(series.meaning.unit) for series in drawn}
     background += threshold_lines([level for level in levels if y.low <= level <= y.high], columns)
     return ChartView(
@@ -179,9 +185,17 @@ def smoothing_note(options: ChartOptions, block: int) -> str:
 
 
 def _texts(
-    title: str, drawn: Sequence[_Series], labels: Sequence[str], size: Size, symbols: Symbols, options: ChartOptions
+    title: str,
+    drawn: Sequence[_Series],
+    labels: Sequence[str],
+    smooths: Sequence[float | None],
+    size: Size,
+    symbols: Symbols,
+    options: ChartOptions,
 ) -> tuple[Sequence[str], Row]:
     """Return the labels of the legend and the headline: the last value, or the values at the cursor.
+
+    smooths: averages at the cursor, as far as they are drawn.
 
     The values of several lines are in the legend; in the headline alone if the legend has no room for all of them.
     """
@@ -191,10 +205,10 @@ def _texts(
     if len(drawn) > 1 and size.height > 1:
         curves, factors = [series.curve for series in drawn], [series.factor for series in drawn]
         room = size.width - cell_width(clean(title))
-        legend = cursor_legend(labels, curves, factors, step, room, options.fullscreen)
+        legend = cursor_legend(labels, curves, factors, step, room, options.fullscreen, smooths)
         if legend is not None:
             return legend
-    return labels, cursor_headline(leading.curve, leading.meaning, leading.factor, step, options.fullscreen)
+    return labels, cursor_headline(leading.curve, leading.meaning, leading.factor, step, options.fullscreen, smooths[0])
 
 
 def _lines(
@@ -225,6 +239,7 @@ def _table(
     run: Run,
     drawn: Sequence[_Series],
     labels: Sequence[str],
+    smooths: Sequence[float | None],
     options: ChartOptions,
     size: Size,
     symbols: Symbols,
@@ -244,8 +259,9 @@ def _table(
             scale,
             markers[index : index + 1],
             within=None if window is None else series.curve.within(*window, scale),
+            smooth=smooth,
         )
-        for index, (series, label, role) in enumerate(zip(drawn, labels, SERIES_ROLES, strict=False))
+        for index, (series, label, smooth, role) in enumerate(zip(drawn, labels, smooths, SERIES_ROLES, strict=False))
     ]
     legend = milestone_legend(run, options.cursor, symbols)
     return (*line_table(lines, symbols, options.cursor, size.width, window is not None), *([legend] if legend else []))

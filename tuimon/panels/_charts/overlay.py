@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -16,17 +16,17 @@ from tuimon.draw.rows import row_width
 from tuimon.model.points import Floats
 from tuimon.model.views import Axis, ChartView, Envelope, Line, Mark, Role, Row, Rows, Size, Symbols
 from tuimon.panels._charts.axes import X_KINDS, axis_word, cursor_x, x_label, y_axis
-from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinned
+from tuimon.panels._charts.captions import cursor_value, nonfinite_counts, thinned, with_average
 from tuimon.panels._charts.chart import scale_note, smoothing_note, title_of
 from tuimon.panels._charts.marks import marks_of, milestone_legend, milestones, restart_marks
 from tuimon.panels._charts.options import ChartOptions
 from tuimon.panels._charts.overlay_lines import OverlayLine
 from tuimon.panels._charts.table import TableLine, line_table
-from tuimon.panels._charts.traces import interpolated, scaled, smoothed
+from tuimon.panels._charts.traces import Smoothed, interpolated, scaled, smoothed
 from tuimon.panels._metrics import MetricReading, difference
 from tuimon.panels._text import plural, signed
 from tuimon.store import Run, Scale
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit_distinct
 
 MAX_OVERLAY = 32
 """Maximum number of lines on a chart; the note has the number of the others."""
@@ -121,9 +121,11 @@ def overlay_of(
     headline: Row = (
         ((f"{axis_word(shown, 'step')} {options.cursor}", Role.ACCENT),) if options.cursor is not None else ()
     )
-    labels = _labels(groups, size.width - cell_width(clean(title)) - row_width(headline), options, base)
+    averages = {id(trace): _average(trace, low, high, columns, options) for trace in all_traces}
+    smooths = {key: average.at_cursor for key, average in averages.items()}
+    labels = _labels(groups, size.width - cell_width(clean(title)) - row_width(headline), options, base, smooths)
     for group, label in zip(groups, labels, strict=True):
-        envelopes, blocks = zip(*(_envelope(trace, low, high, columns, options) for trace in group.traces), strict=True)
+        envelopes, blocks, _ = zip(*(averages[id(trace)] for trace in group.traces), strict=True)
         block = max(block, *blocks)
         drawn_points += sum(t.reading.curve.count_drawn(low, high, columns, t.scale) for t in group.traces)
         inside += sum(trace.reading.curve.count_within(low, high, trace.scale) for trace in group.traces)
@@ -137,6 +139,7 @@ def overlay_of(
     marks, legend = _marks(groups, shown, options, (low, high, columns), concepts, symbols)
     lead = groups[0].traces[0]
     window = None if options.window is None else (low, high)
+    rows = list(_table_lines(groups, window, smooths)) if options.fullscreen else []
     y = y_axis(
         panel,
         scale,
@@ -157,12 +160,7 @@ def overlay_of(
         columns=columns,
         cursor=cursor_x(shown, lead.scale, lead.reading.curve, options),
         extent=(first, last),
-        table=(
-            *line_table(list(_table_lines(groups, window)), symbols, options.cursor, size.width, window is not None),
-            *legend,
-        )
-        if options.fullscreen
-        else (),
+        table=(*line_table(rows, symbols, options.cursor, size.width, window is not None), *legend) if rows else (),
     )
 
 
@@ -176,11 +174,12 @@ def _trace(run: Run, reading: MetricReading | None, axis: str) -> _Trace | None:
     return _Trace(run, reading, scale, limits) if limits is not None else None
 
 
-def _envelope(trace: _Trace, low: float, high: float, columns: int, options: ChartOptions) -> tuple[Envelope, int]:
+def _average(trace: _Trace, low: float, high: float, columns: int, options: ChartOptions) -> Smoothed:
+    """Return the curve of a trace as it is drawn: the average, or else the values themselves."""
     curve, factor = trace.reading.curve, trace.reading.factor
     if options.weight:
-        return smoothed(curve, options.weight, low, high, columns, trace.scale, factor)
-    return scaled(curve.envelope(low, high, columns, trace.scale), factor), 1
+        return smoothed(curve, options.weight, low, high, columns, trace.scale, factor, options.cursor)
+    return Smoothed(scaled(curve.envelope(low, high, columns, trace.scale), factor), 1, None)
 
 
 def mean_and_band(envelopes: Sequence[Envelope]) -> tuple[Envelope, Envelope]:
@@ -230,7 +229,9 @@ def _marks(
     return tuple(marks), legend
 
 
-def _table_lines(groups: Sequence[_Group], window: tuple[float, float] | None) -> Iterator[TableLine]:
+def _table_lines(
+    groups: Sequence[_Group], window: tuple[float, float] | None, smooths: Mapping[int, float | None]
+) -> Iterator[TableLine]:
     """Yield a row for each run, those of one group below each other. window: x values of the points that count."""
     for group in groups:
         line, runs = group.line, [trace.run for trace in group.traces]
@@ -239,24 +240,39 @@ def _table_lines(groups: Sequence[_Group], window: tuple[float, float] | None) -
             reading = trace.reading
             within = None if window is None else reading.curve.within(*window, trace.scale)
             curve, factor = reading.curve, reading.factor
-            yield TableLine(trace.run, name, line.role, reading.metric, curve, factor, trace.scale, line.marker, within)
+            axis, smooth = trace.scale, smooths[id(trace)]
+            yield TableLine(
+                trace.run, name, line.role, reading.metric, curve, factor, axis, line.marker, within, smooth
+            )
 
 
-def _labels(groups: Sequence[_Group], room: int, options: ChartOptions, base: MetricReading | None) -> list[str]:
+def _labels(
+    groups: Sequence[_Group],
+    room: int,
+    options: ChartOptions,
+    base: MetricReading | None,
+    smooths: Mapping[int, float | None],
+) -> list[str]:
     """Return the legend: names, values at the cursor or last values, and differences from the base run.
 
-    Differences, then values, are left out if they do not fit for all lines; names are cut if they do not fit.
+    At the cursor of a smoothed chart it has the averages, too. Averages, then differences, then values are left out if
+    they do not fit for all lines; names are cut if they do not fit. smooths: average of each trace, by its id().
     """
     names = [group.line.label for group in groups]
-    values = [f"{name} {_value(group, options)}" for name, group in zip(names, groups, strict=True)]
+    logged = [_value(group, options) for group in groups]
+    values = [f"{name} {value}" for name, value in zip(names, logged, strict=True)]
     full = [f"{value}{_difference(group, options, base)}" for value, group in zip(values, groups, strict=True)]
-    for labels in (full, values, names):
+    both = [
+        f"{name} {with_average(value, _smooth(group, smooths))}{_difference(group, options, base)}"
+        for name, value, group in zip(names, logged, groups, strict=True)
+    ]
+    for labels in (both, full, values, names):
         if sum(cell_width(clean(label)) + _LEGEND_GAP for label in labels) <= room:
             return labels
     each = room // len(names) - _LEGEND_GAP
     if each < _LEAST_LABEL:
         return names
-    return [fit(clean(name), min(cell_width(clean(name)), each), "ends") for name in names]
+    return fit_distinct([clean(name) for name in names], each)
 
 
 def _value(group: _Group, options: ChartOptions) -> str:
@@ -266,6 +282,12 @@ def _value(group: _Group, options: ChartOptions) -> str:
     value = format_value(group.value_at(options.cursor))
     ended = options.cursor is None and len(group.at_end) < len(group.traces)
     return f"{value} ({len(group.at_end)} of {len(group.traces)})" if ended else value
+
+
+def _smooth(group: _Group, smooths: Mapping[int, float | None]) -> float | None:
+    """Return the mean of the group's averages at the cursor; None if there are none."""
+    known = [smooth for trace in group.traces if (smooth := smooths[id(trace)]) is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _difference(group: _Group, options: ChartOptions, base: MetricReading | None) -> str:

@@ -12,12 +12,13 @@ from tuimon.draw.numbers import format_exact, format_value, thousands
 from tuimon.model.views import Role, Row, Rows, Symbols
 from tuimon.panels._charts.captions import cursor_value
 from tuimon.store import METRIC_AXIS, Curve, Run, Sample, Scale
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, fit_distinct
 
 _DOT = {Symbols.BRAILLE: "●", Symbols.BLOCK: "●", Symbols.ASCII: "o"}
 _DIGITS = (12, 8)
 """Maximum characters of a value: if all columns fit, and otherwise."""
-_LABEL = 24
+_LABEL = 32
+"""Maximum cells of a name."""
 _GAP = "  "
 
 
@@ -36,6 +37,8 @@ class TableLine(NamedTuple):
     """The marker of the line; "" for a dot."""
     within: Curve | None = None
     """The points in the window of the chart, or None without a window, or if there are more than MOST_WITHIN."""
+    smooth: float | None = None
+    """The average at the cursor, if it is drawn."""
 
 
 def line_table(
@@ -43,10 +46,10 @@ def line_table(
 ) -> Rows:
     """Return a heading and a row for each line, in at most `width` cells.
 
-    Columns: the exact value at the cursor (a step); last, lowest and highest value with their places on the x axis (on
-    an axis of times, their steps); mean and standard deviation; number of points; the sources that hold the metric.
-    With a window the statistics are of the points in view, unless these are more than MOST_WITHIN. Columns that
-    do not fit are left out from the right.
+    Columns: the exact value at the cursor (a step), and the average there if it is drawn; last, lowest and highest
+    value with their places on the x axis (on an axis of times, their steps); mean and standard deviation; number of
+    points; the sources that hold the metric. With a window the statistics are of the points in view, unless these are
+    more than MOST_WITHIN. Columns that do not fit are left out from the right.
     """
     sign = "+-" if symbols is Symbols.ASCII else "±"
     if any(line.within is None for line in lines):  # one heading for all lines
@@ -55,12 +58,17 @@ def line_table(
     steps = step_name(lines[0].run) if lines else "step"
     axis = clean(lines[0].scale.name.removeprefix(METRIC_AXIS)) if lines and _is_placed(lines[0]) else steps
     samples = (f"{name} @ {axis}" for name in ("last", "min", "max"))
-    at_cursor = () if cursor is None else (f"{steps} {cursor}",)
+    averaged = any(line.smooth is not None for line in lines)
+    at_cursor = () if cursor is None else (f"logged @ {cursor}", "smoothed") if averaged else (f"{steps} {cursor}",)
     heads = (in_view, *at_cursor, *samples, f"mean {sign} deviation", "points", "from")
+    names = fit_distinct([clean(line.label) or clean(line.metric) for line in lines], min(_LABEL, width // 4))
     table: list[tuple[str, ...]] = []
     widths: list[int] = []
     for digits in _DIGITS:
-        table = [_cells(line, sign, symbols, cursor, digits, min(_LABEL, width // 4)) for line in lines]
+        table = [
+            _cells(line, f"{line.glyph or _DOT[symbols]} {name}", sign, cursor, digits, averaged)
+            for line, name in zip(lines, names, strict=True)
+        ]
         widths = [max(cell_width(cell) for cell in column) for column in zip(heads, *table, strict=True)]
         if sum(widths) + len(_GAP) * (len(widths) - 1) <= width:
             break
@@ -86,19 +94,17 @@ def _join(cells: Sequence[str], widths: Sequence[int], chosen: Sequence[int]) ->
     return _GAP.join(fit(cells[column], widths[column]) for column in chosen).rstrip()
 
 
-def _cells(
-    line: TableLine, sign: str, symbols: Symbols, cursor: int | None, digits: int, label: int
-) -> tuple[str, ...]:
+def _cells(line: TableLine, name: str, sign: str, cursor: int | None, digits: int, averaged: bool) -> tuple[str, ...]:
     curve, factor = line.curve if line.within is None else line.within, line.factor
     least, most = (curve.min, curve.max) if factor > 0 else (curve.max, curve.min)
     statistics = curve.mean_variance
     mean = "-"
     if statistics.count and math.isfinite(statistics.mean):
         mean = f"{format_value(statistics.mean * factor)} {sign} {format_value(statistics.deviation * abs(factor))}"
-    name = clean(line.label) or clean(line.metric)
     return (
-        f"{line.glyph or _DOT[symbols]} {fit(name, min(cell_width(name), label), keep='end')}",
+        name,
         *(() if cursor is None else ("".join(cursor_value(line.curve, factor, cursor, None)),)),
+        *((("-" if line.smooth is None else format_exact(line.smooth, digits)),) if averaged else ()),
         *(_sample(line, sample, digits) for sample in (curve.last, least, most)),
         mean,
         thousands(len(curve)),

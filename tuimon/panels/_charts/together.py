@@ -53,7 +53,16 @@ class TogetherPanel(Struct, frozen=True):
         shown = options if alike else linear
         markers = SHAPES[symbols] if options.weight and not alike else ""
         view = chart_of(
-            run, "together", series, size, symbols, options=shown, label=str, panel=self.id, markers=markers
+            run,
+            "together",
+            series,
+            size,
+            symbols,
+            options=shown,
+            label=str,
+            panel=self.id,
+            markers=markers,
+            with_band=False,  # the minimum and maximum of a metric would flatten the others
         )
         return view if alike or len(series) < 2 else _normalised(view, options)
 

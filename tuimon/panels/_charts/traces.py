@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,10 +32,27 @@ def scaled(envelope: Envelope, factor: float) -> Envelope:
     return Envelope(low, high, envelope.first * factor, envelope.last * factor, envelope.gap_after)
 
 
+class Smoothed(NamedTuple):
+    """The average of a curve, as it is drawn."""
+
+    envelope: Envelope
+    block: int
+    """Number of points in a block."""
+    at_cursor: float | None
+    """The average at the last point at or before the cursor; None without a cursor or outside of the x limits."""
+
+
 def smoothed(
-    curve: Curve, weight: float, low: float, high: float, columns: int, scale: Scale, factor: float
-) -> tuple[Envelope, int]:
-    """Return (envelope of the debiased exponential average between two x values, points in a block).
+    curve: Curve,
+    weight: float,
+    low: float,
+    high: float,
+    columns: int,
+    scale: Scale,
+    factor: float,
+    cursor: int | None = None,
+) -> Smoothed:
+    """Return the debiased exponential average between two x values. cursor: step of the cursor, or None.
 
     Up to 2048 points inside the window, the average covers every point since the first (except points whose weight is
     below 1e-9). Of more points, blocks of 2, 4, 8 … are averaged first: a weight then smooths a chart as much whatever
@@ -44,7 +62,14 @@ def smoothed(
     x, values, block = curve.block_means(low, high, _BLOCKS, before, scale)
     average = smooth(values, weight)
     known = np.isfinite(average)
-    return scaled(envelope_of_points(x[known], average[known], low, high, columns), factor), block
+    x, average = x[known], average[known]
+    at_cursor: float | None = None
+    if cursor is not None and (row := curve.row_after(cursor) - 1) >= 0:
+        place = float(curve.x_of_rows(np.array([row]), scale)[0])
+        last = int(np.searchsorted(x, place, "right")) - 1
+        if low <= place <= high and last >= 0:
+            at_cursor = float(average[last]) * factor
+    return Smoothed(scaled(envelope_of_points(x, average, low, high, columns), factor), block, at_cursor)
 
 
 @lru_cache(maxsize=4096)

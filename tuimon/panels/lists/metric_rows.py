@@ -1,6 +1,6 @@
 """Every metric of a run as a row: last, lowest and highest value, recent change, sparkline, number of points, source.
 
-A column is an entry of METRIC_COLUMNS.
+A column is an entry of METRIC_COLUMNS. The column of the values at the cursor is shown only while a cursor is set.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.captions import recent_change, recent_change_row
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import curve_or_none, factor_of
-from tuimon.store import Curve, Run
+from tuimon.store import Curve, Run, Sample
 from tuimon.store.envelope import wide_enough
-from tuimon.text import cell_width, clean, fit
+from tuimon.text import cell_width, clean, fit, fit_distinct, fit_name
 from tuimon.vocabulary import Meaning, unit_text
 
 _LEAST_NAME = 14
@@ -42,6 +42,9 @@ class _Metric(Struct, frozen=True):
     meaning: Meaning
     factor: float
     symbols: Symbols
+    shown: str = ""
+    """The name as it is displayed."""
+    cursor: int | None = None
 
     def number(self, value: float | None, width: int) -> Row:
         """Format a value, with its unit if it fits."""
@@ -54,6 +57,11 @@ class _Metric(Struct, frozen=True):
     @property
     def last(self) -> float:
         return float(self.curve.values[-1])
+
+    @property
+    def at_cursor(self) -> Sample | None:
+        """The point at the cursor, or else the last one before it."""
+        return None if self.cursor is None else self.curve.sample_at(self.cursor)
 
     @property
     def least(self) -> float | None:
@@ -111,15 +119,32 @@ def _source(metric: _Metric, width: int) -> Row:
 
 def _name(metric: _Metric, width: int) -> Row:
     """Return the name, with a sign if two sources have different values."""
+    name = metric.shown or clean(metric.name)
     if metric.curve.disagreement is None:
-        return ((fit(clean(metric.name), width, keep="end"), Role.TEXT),)
+        return ((fit_name(name, width), Role.TEXT),)
     sign = "!=" if metric.symbols is Symbols.ASCII else "≠"
-    name = fit(clean(metric.name), max(width - len(sign) - 1, 1), keep="end").rstrip()
-    return (name, Role.TEXT), (f" {sign}", Role.WARNING)
+    return (fit_name(name, max(width - len(sign) - 1, 1)), Role.TEXT), (f" {sign}", Role.WARNING)
+
+
+def _at(metric: _Metric, width: int) -> Row:
+    """Return the value at the cursor, with the step of its point if none was logged at the cursor's."""
+    sample = metric.at_cursor
+    if sample is None:
+        return (("-", Role.MUTED),)
+    if metric.curve.ordinal or sample.step == metric.cursor:
+        return metric.number(sample.value, width)
+    place = f" @ {sample.step}"
+    return (*metric.number(sample.value, width - len(place)), (place, Role.MUTED))
+
+
+def _value_at(metric: _Metric) -> float | None:
+    sample = metric.at_cursor
+    return None if sample is None else sample.value * metric.factor
 
 
 METRIC_COLUMNS = (
     MetricColumn("metric", 0, lambda m: m.name.lower(), _name, 0, right=False, down=False),
+    MetricColumn("at", 16, _value_at, _at, 0),
     MetricColumn("last", 12, lambda m: m.last * m.factor, lambda m, width: m.number(m.last, width), 0),
     MetricColumn("recent", 11, lambda m: m.change, _recent, 3, right=False),
     MetricColumn("min", 10, lambda m: m.least, lambda m, width: m.number(m.least, width), 4, down=False),
@@ -128,19 +153,28 @@ METRIC_COLUMNS = (
     MetricColumn("points", 8, lambda m: len(m.curve), lambda m, width: ((thousands(len(m.curve)), Role.MUTED),), 6),
     MetricColumn("source", 16, lambda m: m.run.provenance(m.name)[:1], _source, 5, right=False, down=False),
 )
-METRIC_SORTS = ("relevance", *(column.id for column in METRIC_COLUMNS))
 MetricWidths = tuple[tuple[MetricColumn, int], ...]
 
 
-def metric_layout(width: int, longest: int = _LEAST_NAME) -> MetricWidths:
+def metric_sorts(cursor: int | None = None) -> tuple[str, ...]:
+    """Return the orders of the list: "relevance" and the columns. cursor: step of the cursor, or None."""
+    return ("relevance", *(column.id for column in _columns(cursor)))
+
+
+def _columns(cursor: int | None) -> list[MetricColumn]:
+    return [column for column in METRIC_COLUMNS if column.id != "at" or cursor is not None]
+
+
+def metric_layout(width: int, longest: int = _LEAST_NAME, cursor: int | None = None) -> MetricWidths:
     """Return the columns that fit into `width` cells, with their widths; name and curve share the remaining cells.
 
-    longest: width of the longest name. The columns `points` and `source` are left out if names would not fit.
+    longest: width of the longest name. The columns `points` and `source` are left out if names would not fit. cursor:
+    step of the cursor, or None.
     """
-    columns = list(METRIC_COLUMNS)
+    columns = _columns(cursor)
     while True:
         taken = _SIGN + sum(column.width + 2 for column in columns if column.id != "metric")
-        droppable = [column for column in columns if column.drop]
+        droppable = [column for column in columns if column.drop or (column.id == "last" and cursor is not None)]
         wanted = min(longest, _WANTED_NAME) if any(column.drop >= _FOR_NAMES for column in columns) else _LEAST_NAME
         if taken + max(wanted, _LEAST_NAME) <= width or not droppable:
             break
@@ -153,28 +187,48 @@ def metric_layout(width: int, longest: int = _LEAST_NAME) -> MetricWidths:
     return tuple((column, more.get(column.id, column.width)) for column in columns)
 
 
-def metric_head(widths: MetricWidths, sort: str, reverse: bool, symbols: Symbols, width: int) -> Row:
+def metric_head(
+    widths: MetricWidths, sort: str, reverse: bool, symbols: Symbols, width: int, cursor: int | None = None
+) -> Row:
     """Return the headings of the columns, with an arrow at the sort column."""
     down, up = ("v", "^") if symbols is Symbols.ASCII else ("▾", "▴")
     spans: list[Span] = [(" " * _SIGN, Role.MUTED)]
     for column, cells in widths:
         sorted_by = column.id == sort
-        text = column.id + ((down if column.down != reverse else up) if sorted_by else "")
+        text = f"at {cursor}" if column.id == "at" else column.id
+        text += (down if column.down != reverse else up) if sorted_by else ""
         placed = fit(text.rjust(cells) if column.right else text, cells)
         spans += [(placed, Role.ACCENT if sorted_by else Role.MUTED), _BETWEEN]
     return fit_row(spans[:-1], width)
 
 
+def metric_names(names: Sequence[str], widths: MetricWidths) -> list[str]:
+    """Return the names as the rows display them: those that are cut stay distinct."""
+    cells = next(cells for column, cells in widths if column.id == "metric")
+    return fit_distinct([clean(name) for name in names], cells)
+
+
 def metric_row(
-    run: Run, name: str, widths: MetricWidths, selected: bool, symbols: Symbols, width: int, marked: bool = False
+    run: Run,
+    name: str,
+    widths: MetricWidths,
+    selected: bool,
+    symbols: Symbols,
+    width: int,
+    marked: bool = False,
+    cursor: int | None = None,
+    shown: str = "",
 ) -> Row:
-    """Return the row of a metric; only its name if it has no points."""
+    """Return the row of a metric; only its name if it has no points.
+
+    shown: the name as it is displayed, see `metric_names`; "" for the name itself, cut if it does not fit.
+    """
     sign = (">" if symbols is Symbols.ASCII else "▸") if selected else " "
     mark = ("*" if symbols is Symbols.ASCII else "●") if marked else " "
     spans: list[Span] = [(f"{sign}{mark}", Role.ACCENT)]
-    metric = _metric(run, name, symbols)
+    metric = _metric(run, name, symbols, shown, cursor)
     for column, cells in widths:
-        row = fit_row(column.cell(metric, cells) if metric else ((clean(name), Role.MUTED),), cells)
+        row = fit_row(column.cell(metric, cells) if metric else ((shown or clean(name), Role.MUTED),), cells)
         if column.right:
             row = _aligned_right(row, cells)
         if selected and column.id == "metric":
@@ -194,14 +248,16 @@ def _aligned_right(row: Row, cells: int) -> Row:
     return ((" " * blanks, Role.MUTED), *front, (last[: len(last) - blanks], role))
 
 
-def sort_metrics(run: Run, names: Sequence[str], sort: str, reverse: bool) -> tuple[str, ...]:
+def sort_metrics(
+    run: Run, names: Sequence[str], sort: str, reverse: bool, cursor: int | None = None
+) -> tuple[str, ...]:
     """Sort metrics by a column; those with unknown values come last, and the sort is stable."""
     column = next((column for column in METRIC_COLUMNS if column.id == sort), None)
     if column is None:
         return tuple(reversed(names) if reverse else names)
     keys: dict[str, Any] = {}
     for name in names:
-        metric = _metric(run, name, Symbols.BRAILLE)
+        metric = _metric(run, name, Symbols.BRAILLE, cursor=cursor)
         key = column.by(metric) if metric else None
         if key is not None and key == key:
             keys[name] = key
@@ -209,9 +265,9 @@ def sort_metrics(run: Run, names: Sequence[str], sort: str, reverse: bool) -> tu
     return (*known, *(name for name in names if name not in keys))
 
 
-def _metric(run: Run, name: str, symbols: Symbols) -> _Metric | None:
+def _metric(run: Run, name: str, symbols: Symbols, shown: str = "", cursor: int | None = None) -> _Metric | None:
     curve = curve_or_none(run, name)
     if curve is None:
         return None
     meaning = meaning_of(run, name)
-    return _Metric(run, name, curve, meaning, factor_of(meaning, curve), symbols)
+    return _Metric(run, name, curve, meaning, factor_of(meaning, curve), symbols, shown, cursor)

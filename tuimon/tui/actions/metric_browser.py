@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from tuimon.panels import CurvePanel
-from tuimon.panels.lists.metric_rows import METRIC_SORTS
+from tuimon.panels.lists.metric_rows import metric_sorts
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
 from tuimon.tui.actions._screens import END, begin_filter, closed, move, topmost
@@ -36,7 +36,9 @@ def _mark(app: Dashboard) -> None:
 def _sort(step: int) -> Callable[[Dashboard], None]:
     def do(app: Dashboard) -> None:
         screen = topmost(app, screens.MetricBrowser)
-        screen.sort, screen.reverse = METRIC_SORTS[(METRIC_SORTS.index(screen.sort) + step) % len(METRIC_SORTS)], False
+        sorts = metric_sorts(app.state.options.cursor)
+        place = sorts.index(screen.sort) if screen.sort in sorts else 0
+        screen.sort, screen.reverse = sorts[(place + step) % len(sorts)], False
         app.redraw()
 
     return do
@@ -52,7 +54,7 @@ ACTIONS = (
         "metric_list",
         "M",
         "metric list",
-        "Every metric as a row: values, recent change, curve, source; again: back",
+        "Every metric as a row: values, also at the cursor, recent change, curve, source; again: back",
         _toggle,
         section="Panels",
         where=("dashboard", "metrics"),

@@ -28,6 +28,8 @@ _COMPARED_METRICS = 1000
 """Maximum number of metrics whose files are compared for the list."""
 _ATTEMPTS, _NAME = 20, 28
 """Number of attempts that are listed, the last ones, and cells of the name of a file."""
+_HINT_WIDTH, _HINT_HEIGHT = 60, 20
+"""Columns, and rows, of a screen below which the heading does not name keys, as it would take two of few rows."""
 _ROLES = {"critical": Role.CRITICAL, "warning": Role.WARNING, "info": Role.MUTED}
 
 
@@ -48,11 +50,13 @@ class NotesScreen(LinesScreen[Alert]):
         restarts = tuple(run.ranks.restart for run in snapshot.runs if run.ranks is not None)
         unread = unread_parts(run) if run is not None else ""
         run_facts = (len(snapshot.runs), run and run.id, restarts, unread)
-        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, *run_facts)
+        width, height = self.app.size
+        brief = width < _HINT_WIDTH and height < _HINT_HEIGHT
+        source = (snapshot.alerts, snapshot.resolved, snapshot.notices, brief, *run_facts)
         if (*source, self.query_text) != self._made_from:
             begins = not self._made_from
             self._made_from = (*source, self.query_text)
-            self._entries = _filtered(list(note_entries(snapshot, run)), self.query_text)
+            self._entries = _filtered(list(note_entries(snapshot, run, brief)), self.query_text)
             if begins and snapshot.alerts:
                 self.table.cursor = 1
         self.draw_entries(self._entries, _title(snapshot), state.theme)
@@ -75,11 +79,15 @@ def _filtered(entries: list[Entry[Alert]], query: str) -> list[Entry[Alert]]:
     return found or [Entry(((f"No line contains {clean(query)}; Esc shows all lines", Role.MUTED),))]
 
 
-def note_entries(snapshot: Snapshot, shown: Run | None) -> Iterator[Entry[Alert]]:
-    """Yield the lines: alerts, the most severe first, with the names of their runs; notices; files. shown: the run that
-    is shown, whose alerts come first among those of the same severity."""
+def note_entries(snapshot: Snapshot, shown: Run | None, brief: bool = False) -> Iterator[Entry[Alert]]:
+    """Yield the lines: alerts, the most severe first, with the names of their runs; notices; files.
+
+    shown: the run that is shown, whose alerts come first among those of the same severity. brief: leave out which keys
+    work on an alert.
+    """
     names = {run.id: clean(run.name) for run in snapshot.runs} if len(snapshot.runs) > 1 else {}
-    yield Entry((("Alerts", Role.TITLE), ("   Enter opens the run at the step, L its log", Role.MUTED)))
+    keys = () if brief else (("   Enter opens the run at the step, L its log", Role.MUTED),)
+    yield Entry((("Alerts", Role.TITLE), *keys))
     for alert in sorted(snapshot.alerts, key=lambda alert: _urgency(alert, shown)):
         yield from _alert(alert, names)
     for alert in snapshot.resolved[:_RESOLVED]:

@@ -13,7 +13,7 @@ from tuimon.draw.scatter import Points, render_scatter
 from tuimon.model.views import SERIES_ROLES, Role, Row, Size, Symbols
 from tuimon.panels import ChartOptions, window_limits
 from tuimon.store import Curve, Run, Snapshot
-from tuimon.text import clean, fit
+from tuimon.text import clean, fit_distinct, fit_side_by_side
 from tuimon.tui.action import Action
 from tuimon.tui.arrangement import ordered
 from tuimon.tui.screens.table import Table, TableScreen
@@ -21,6 +21,9 @@ from tuimon.tui.state import ViewState
 
 _AGES = 4
 """Number of parts of the steps that have a colour each."""
+_AGAINST = " against "
+_LEAST_NAME = 8
+"""Minimum cells of a name in the title of the plot."""
 _LIST = 8
 """Maximum number of rows of the list."""
 
@@ -66,9 +69,11 @@ class ScatterTable(Table):
         if self._run is None or width < 2 or height < 1:
             return
         rows: list[Row] = []
-        for index in self.scroll_to_cursor() if self.count else ():
+        visible = self.scroll_to_cursor() if self.count else range(0)
+        short = fit_distinct([clean(self.names[index]) for index in visible], width - 1)
+        for index, name in zip(visible, short, strict=True):
             mark, role = ("▌", Role.VALUE) if index == self.cursor else (" ", Role.TEXT)
-            rows.append(((mark, Role.ACCENT), (fit(clean(self.names[index]), width - 1, keep="end"), role)))
+            rows.append(((mark, Role.ACCENT), (name, role)))
         if self.selected and height > len(rows) + 1:
             x, y = (self.selected, self.fixed) if self.is_y else (self.fixed, self.selected)
             rows += _plot(self._run, x, y, self._options, Size(width, height - len(rows)), self._symbols)
@@ -79,11 +84,11 @@ def _plot(run: Run, x: str, y: str, options: ChartOptions, size: Size, symbols: 
     """Return the plot of y against x, coloured by age: the pairs of the steps in the window."""
     across, up = aligned(run, x), aligned(run, y)
     found, is_part = _in_window(run, up, pairs(across, up), options)
-    title = f"{clean(y)} against {clean(x)}"
+    y_name, x_name = clean(y), clean(x)
     if not len(found.steps):
         ordinal = across.ordinal or up.ordinal
         why = "without steps values cannot be paired" if ordinal else "they have no finite values at equal steps"
-        return [((f" {title}: {why}{' in the window' if is_part else ''}", Role.MUTED),)]
+        return [((f" {y_name}{_AGAINST}{x_name}: {why}{' in the window' if is_part else ''}", Role.MUTED),)]
     parts = [part for part in np.array_split(np.arange(len(found.steps)), _AGES) if len(part)]
     roles = SERIES_ROLES[: len(parts)]
     groups = [
@@ -91,7 +96,19 @@ def _plot(run: Run, x: str, y: str, options: ChartOptions, size: Size, symbols: 
         for part, role in zip(parts[::-1], roles[::-1], strict=True)
     ]
     words = correlation_words(found.x, found.y) + ("  in the window" if is_part else "")
-    return list(render_scatter(title, ((words, Role.VALUE),), (clean(x), ""), groups, size, symbols))
+    title, headline = plot_head(y_name, x_name, words, size.width)
+    return list(render_scatter(title, headline, (x_name, ""), groups, size, symbols))
+
+
+def plot_head(y: str, x: str, words: str, width: int) -> tuple[str, Row]:
+    """Return the title and the headline, with names that are cut so that the correlation (`words`) fits.
+
+    It is the title itself if too little would be left of the names, which the list has, too.
+    """
+    room = width - len(words) - 2 - len(_AGAINST)
+    if room < 2 * _LEAST_NAME:
+        return words, ()
+    return _AGAINST.join(fit_side_by_side((y, x), room, _LEAST_NAME)), ((words, Role.VALUE),)
 
 
 def _steps(found: Pairs, part: npt.NDArray[np.int64]) -> str:

@@ -1,0 +1,50 @@
+"""The order in which the keys for the next and the previous alert visit the alerts of a run."""
+
+from __future__ import annotations
+
+from support.made_run import run_of
+
+from tuimon.draw.window import Window
+from tuimon.model.alerts import Alert
+from tuimon.panels import ChartOptions
+from tuimon.tui import explore
+from tuimon.tui.actions.alerts import alert_places, neighbour
+
+RUN = run_of({"loss": (range(100), [1.0] * 100), "kl": (range(100), [0.1] * 100)})
+
+
+def alert(step: int | None, metric: str, severity: str = "warning", run: int = RUN.id) -> Alert:
+    return Alert("rule", severity, run, metric, step, f"{metric} at {step}")
+
+
+def test_keys_visit_every_alert_by_step_and_metric() -> None:
+    alerts = [
+        alert(50, "loss"),
+        alert(20, "kl", "info"),
+        alert(20, "kl", "critical"),
+        alert(50, "kl"),
+        alert(70, "gone"),
+    ]
+    alerts += [alert(70, "gone"), alert(None, "loss"), alert(5, "loss", run=RUN.id + 1)]
+    places = alert_places(alerts, RUN)
+    assert [(place.step, place.metric, place.severity) for place in places] == [
+        (20, "kl", "critical"),
+        (50, "kl", "warning"),
+        (50, "loss", "warning"),
+        (70, "gone", "warning"),
+    ]
+    charts = [(20, "kl"), (50, "kl"), (50, "loss"), (70, "")]
+    for place, (step, metric) in enumerate(charts):
+        assert neighbour(places, RUN, step, metric, 1) == (place + 1) % 4
+        assert neighbour(places, RUN, step, metric, -1) == (place - 1) % 4
+    assert [neighbour(places, RUN, cursor, "", 1) for cursor in (None, 30, 99)] == [0, 1, 0]
+    assert [neighbour(places, RUN, cursor, "", -1) for cursor in (None, 30, 10)] == [3, 0, 3]
+
+
+def test_the_window_moves_to_a_cursor_outside_of_it() -> None:
+    options = ChartOptions(window=Window(20.0, 60.0))
+    assert explore.with_cursor(options, RUN, 50) == ChartOptions(window=Window(20.0, 60.0), cursor=50)
+    assert explore.with_cursor(options, RUN, 30).window == Window(20.0, 40.0)
+    assert explore.with_cursor(options, RUN, 98).window == Window(20.0, 99.0)
+    assert explore.with_cursor(options, RUN, 3).window == Window(20.0, 20.0)
+    assert explore.with_cursor(ChartOptions(), RUN, 3) == ChartOptions(cursor=3)
