@@ -79,6 +79,12 @@ _RATE = re.compile(
 )
 """A number before a unit of speed that is not the value of a name before it, as after another number with its unit."""
 _LIST_OF_ONE = re.compile(rf"(?<=[=:])(\s?)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
+_AFTER_NUMBER = re.compile(
+    r"(?:\s?/\s?(\d{1,12}(?:\.\d{1,9})?)(?=\s?[kMGT]i?B))?"
+    rf"(?-i:([kKMB])(?![A-Za-z]))?(?:\s?({_SPEED}|%|[mu]?s|sec|min|h|(?-i:[kMGT]i?B)|W|TFLOPS)(?![\w/]))?",
+    re.IGNORECASE | re.ASCII,
+)
+"""What is printed directly after a number: the whole of which it is a part, k, K, M or B, and a unit."""
 _IS = re.compile(r"([\w@.-]{1,40}) is (?=[+-]?\.?\d)", re.ASCII)
 _SEPARATOR = re.compile(r",\s|\||\t|\s-\s")
 _WIDE = re.compile(r"\s{2,8}(?=[A-Za-z_|‖])")
@@ -215,6 +221,18 @@ def _value(name: str, match: re.Match[str], group: int) -> list[Pair]:
         return []
     unit = match[group + 2] or match[group + 3] or match[group + 4]
     return [(name, Quantity(value, unit) if unit else value)]
+
+
+def quantity_before(name: str, value: float, printed: str, text: str) -> float | None:
+    """Return the value of a number before a text with the factor and the unit that the text begins with, such as "k
+    tok/s"; None if the factor is not certain."""
+    after = _AFTER_NUMBER.match(text)
+    assert after is not None
+    whole, factor, unit = after.groups()
+    if factor and (_BYTES.search(name) or (factor == "B" and not _COUNTED.search(name))):
+        return None
+    value = _scaled(printed, factor) if factor and printed[-1:].isdecimal() else value
+    return Quantity(value, unit, float(whole) if whole else None) if unit else value
 
 
 def _of_group(group: str, inside: str) -> Iterator[Pair]:

@@ -187,6 +187,12 @@ class PlainReader(LineReader):
         ) if epochs else None
 
 
+def end_of_step(message: str) -> int:
+    """Return where the text after the step of a line begins; 0 if the line does not begin with a step."""
+    head = _LEAD.match(message)
+    return head.end() if head else 0
+
+
 def _integer(text: str) -> int:
     factor = _FACTORS.get(text[-1:].lower())  # expressions ignore case
     return round(float(text[:-1]) * factor) if factor else int(text.replace(",", ""))
