@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.json_points import feed, rows, series
+from support.json_points import facts, feed, rows, series
 
 from tuimon.formats.console.families import number, printed_dict
 from tuimon.formats.console.text import ConsoleDecoder
@@ -121,6 +121,15 @@ def test_megatron() -> None:
         "memory (MB)/allocated/3": points((10, 9334.5)),
         "memory (MB)/max allocated/3": points((10, 10606.5)),
     }
+
+
+@pytest.mark.parametrize("start", ["Trainer is initialized", "Training starts at step 1,"])
+def test_the_total_of_torchtitan(start: str) -> None:
+    head = "[titan] 2026-08-21 21:30:01,123 - root - INFO - "
+    text = f"{head}{start} with local batch size 1, sequence length 8192, total steps 1000 (warmup 200).\n"
+    items = feed(ConsoleDecoder(), f"{text}{head}step:  1  loss:  8.00000  tps: 7,012\n".encode())
+    assert facts(items, "progress") == [{"step": 0, "total": 1000}]
+    assert series(items) == {"loss": points((1, 8)), "tps": points((1, 7012))}
 
 
 def test_torchtitan() -> None:

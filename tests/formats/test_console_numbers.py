@@ -63,7 +63,7 @@ def test_a_number_is_read_whole_or_not_at_all(
         ("[1/5] loss: 1.0 | 1,231 img/s", {"loss": 1.0, "img/s": 1231.0}),
         (
             "[1/5] loss 1.0 | VRAM 9.8/15.9GB (62%) | GPU 97% | 3.11 it/s | ETA 157.9 min",
-            {"loss": 1.0, "GPU": 97.0, "it/s": 3.11},
+            {"loss": 1.0, "VRAM": 9.8, "GPU": 97.0, "it/s": 3.11},
         ),
         ("step 1: loss 1.0 | 12,34@ tokens/s", {"loss": 1.0}),
         ("step 1: loss 1.3 12.3K tok/s", {"loss": 1.3, "tok/s": 12300.0}),
@@ -118,6 +118,18 @@ def test_a_number_is_read_whole_or_not_at_all(
         ("step 1: loss 1.1 fwd 12 ms 510 it/s", {"loss": 1.1, "fwd": 12.0, "it/s": 510.0}),
         ("Step: 1  Loss: 1.5  |g|: 0.1  LR: 1e-4", {"Loss": 1.5, "|g|": 0.1, "LR": 1e-4}),
         ("step 1 loss=1.5 ||grad||=0.25", {"loss": 1.5, "||grad||": 0.25}),
+        (
+            "[it 1] loss: 1.5 ‖g‖: 0.5 tokens: 1.2B  tok/s/gpu: 12,345",
+            {"loss": 1.5, "‖g‖": 0.5, "tokens": 1.2e9, "tok/s/gpu": 12345.0},
+        ),
+        ("it 1/9 | loss 2.31 | 412 ms/it | mem 61.3/80 GB", {"loss": 2.31, "ms/it": 412.0, "mem": 61.3}),
+        ("it 1/9 | loss 2.31 | 412ms/step | 18.2k tok/s/gpu", {"loss": 2.31, "ms/step": 412.0, "tok/s/gpu": 18200.0}),
+        ("it 1 | loss 2.31 | 412 ms | 61.3 GB | mem 61.3 / 80 GB | 1", {"loss": 2.31, "mem": 61.3}),
+        (
+            "step 1/9 loss=2.31 mem=61.3GiB(77.5%) eta=3:12:00 step_time=0.41s",
+            {"loss": 2.31, "mem": 61.3, "mem(%)": 77.5, "step_time": 0.41},
+        ),
+        ("[1/9] 415 ms  loss 2.31", {}),
     ],
 )
 def test_numbers_with_commas_factors_and_units(line: str, row: dict[str, float]) -> None:

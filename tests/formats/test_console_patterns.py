@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.json_points import feed, series
+from support.json_points import facts, feed, series
 
 from tuimon import config
 from tuimon.commands import main
@@ -75,7 +75,8 @@ def test_patterns_read_a_log_cut_anywhere(cuts: list[int]) -> None:
     ],
 )
 def test_printed_values_by_name(pattern: str, line: str, printed: dict[str, str] | None) -> None:
-    assert Pattern(pattern).numbers(line) == printed
+    places = Pattern(pattern).numbers(line)
+    assert (None if places is None else {name: line[slice(*place)] for name, place in places.items()}) == printed
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,33 @@ def test_times_and_steps() -> None:
         "y": [(7, "2.0")],
         "loss": [(9, "0.5")],
     }
+
+
+LINE = "[2026-11-25 10:00:01] it 10/500 | loss 2.31 | ppl 10.1 | 412 ms/it | 18k tok/s | mem 61.3/80 GB | g 0.81 | 7B\n"
+USUAL = {"loss": 2.31, "ppl": 10.1, "ms/it": 412.0, "tok/s": 18000.0, "mem": 61.3, "g": 0.81}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named", "instead", "unit"),
+    [
+        ("{} it {step}/{} | loss {loss} | ppl {} | {t} ms/it | {}", {"t": 412.0}, {"ms/it"}, "ms"),
+        ("| {rate}k tok/s", {"rate": 18000.0}, {"tok/s"}, "tok/s"),
+        ("it {step}/{total_steps} | loss {train/loss} |", {"train/loss": 2.31, "total_steps": 500.0}, {"loss"}, None),
+        ("ppl {p} |", {"p": 10.1}, {"ppl"}, None),
+        ("mem {gpu}/80 GB", {"gpu": 61.3}, {"mem"}, "GB"),
+        ("g {norm} | {tokens}B", {"norm": 0.81, "tokens": 7e9}, {"g"}, None),
+    ],
+)
+def test_units_after_names_and_the_other_numbers_of_the_line(
+    pattern: str, named: dict[str, float], instead: set[str], unit: str | None
+) -> None:
+    """The numbers that a pattern names have the factor and the unit that it has after them; the others stay."""
+    items = feed(ConsoleDecoder([pattern_family([pattern])]), LINE.encode())
+    row = {name: float(value) for name, [(_, value)] in series(items).items()}
+    assert row == {name: value for name, value in USUAL.items() if name not in instead} | named
+    units = {name: printed["unit"] for fact in facts(items, "units") for name, printed in fact.items()}
+    assert {units.get(name) for name in named} <= {unit, None}
+    assert unit is None or unit in {units.get(name) for name in named}
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ def read(text: str) -> tuple[dict[str, list[float]], dict[str, str]]:
         ("gpu: 160ms", "ms"), ("gpu: 160 ms", "ms"), ("gpu 160ms", "ms"), ("gpu: 1,060 img/s", "img/s"),
         ("gpu=2.40GB", "GB"), ("gpu: 2.40 GiB", "GiB"), ("gpu 1,234.3 samples/s", "samples/s"), ("gpu=81.2%", "%"),
         ("gpu: 1.5sec", "s"), ("gpu: 12.5 tok/s", "tok/s"), ("gpu=3tokens/sec", "tokens/s"), ("gpu: 300W", "W"),
+        ("gpu: 61.3/80 GB", "GB"), ("gpu 9.8GiB / 15.9GiB (62%)", "GiB"), ("gpu: 0.4 s/it", "s"),
+        ("gpu 40 ms/step", "ms"),
         ("gpu: 160", None), ("gpu: 160, s", None), ("gpu 0.5 min 0.2", None), ("gpu: 0.5 min 0.2", None),
     ],
 )  # fmt: skip

@@ -233,7 +233,7 @@ def test_incompatible_metrics_are_only_counted() -> None:
             "train/loss": constant(1.0),
             "train/train_loss": ([30], [0.7]),
             "eval/samples_per_second": constant(900.0),
-            "eval/steps_per_second": constant(9.0),
+            "eval/fps": constant(9.0),
         }
     )
     assert len(chart(run, "loss").lines) == len(chart(run, "samples_per_second").lines) == 1

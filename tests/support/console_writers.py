@@ -476,7 +476,7 @@ def bracketed(rng: random.Random, step: int) -> tuple[str, list[Point]]:
     text = (
         f"[{step:06}/{step + 9}] X4K    | loss {printed['loss']} | VRAM 9.8/15.9GB (62%) | {printed['it/s']} it/s | ETA"
     )
-    return f"{text} 157.9 min\n", [(name, step, value) for name, value in logged]
+    return f"{text} 157.9 min\n", [(name, step, value) for name, value in (*logged, ("VRAM", "9.8"))]
 
 
 WRITERS: list[Writer] = [

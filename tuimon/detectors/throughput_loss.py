@@ -29,7 +29,7 @@ from tuimon.detectors._curves import (
 from tuimon.model.alerts import Alert
 from tuimon.store import Run
 
-_CONCEPTS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")
+_CONCEPTS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
 _SINCE_START = ("time/fps",)
 _SKIP, _BASELINE = 10, 50
 _HINT = "a device that is hot or shared, a slow node, or responses that wait for the longest one"

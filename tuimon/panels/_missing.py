@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
 
+from tuimon.analysis.log_files import unread_parts
 from tuimon.analysis.metric_filter import either_word, nearest
 from tuimon.draw.rows import wrap_row
 from tuimon.model.views import Role, Size, Symbols, TextView
@@ -28,8 +30,12 @@ class Topic(Struct, frozen=True):
     """Setting or call that makes a trainer log it."""
     panels: frozenset[str] = frozenset()
     """Ids of the panels that display it."""
+    similar: re.Pattern[str] | None = None
+    """Matches names that probably mean it, although their concept is another one."""
 
 
+_OF_HOST = re.compile(r"cpu|host|(?<![a-z])ram(?![a-z])|disk|shared", re.IGNORECASE)
+_MAX_SIMILAR = 3
 _MEASURED = "W&B, SwanLab and Trackio measure GPUs by themselves, MLflow after mlflow.enable_system_metrics_logging()"
 TOPICS = (
     Topic(
@@ -38,6 +44,7 @@ TOPICS = (
         ("gpu.",),
         f"ROLL logs it with ROLL_DEBUG=1, verl as perf/max_memory_allocated_gb; {_MEASURED}",
         frozenset({"gpu_memory", "gpu_moments", "gpu_peak"}),
+        re.compile(r"(?<![a-z])(?:g?mem|gpu_?mem|memory|vram|cuda|hbm|allocated|reserved)(?![a-z])", re.IGNORECASE),
     ),
     Topic(
         "phase times",
@@ -80,7 +87,7 @@ def why_no_match(query: str, run: Run) -> list[str]:
     """Return sentences about a filter that matches no metric of a run: what the log lacks, and the nearest names."""
     words = frozenset(query.lower().replace("/", " ").replace("*", " ").split())
     asked = [topic for topic in TOPICS if words & topic.words and not _logged(topic.concepts, run)]
-    sentences = [f"This run logs no {topic.name}: {topic.remedy}." for topic in asked]
+    sentences = [_why_empty(topic, run) for topic in asked]
     if either := either_word(query, run.metrics):
         return [*sentences, f"The words must all match; {clean(either)} finds the metrics with either."]
     near = nearest(query, run.metrics)
@@ -106,7 +113,9 @@ class MissingPanel(Struct, frozen=True):
 
     def view(self, run: Run, size: Size, now: float, symbols: Symbols, options: ChartOptions = DEFAULTS) -> TextView:
         """Return the sentence about what the log lacks."""
-        rows = wrap_row(((why_empty(self.id, self.title), Role.MUTED),), max(size.width, 1), max(size.height - 1, 1))
+        rows = wrap_row(
+            ((why_empty(self.id, self.title, run), Role.MUTED),), max(size.width, 1), max(size.height - 1, 1)
+        )
         return TextView(self.title, tuple(rows))
 
 
@@ -116,9 +125,22 @@ def missing_panel(id: str) -> MissingPanel | None:
     return None if panel is None else MissingPanel(id, panel.title)
 
 
-def why_empty(id: str, title: str) -> str:
+def why_empty(id: str, title: str, run: Run) -> str:
     """Return a sentence about a panel for which a run has no data."""
     if id == "machine":
         return "Shown while the run is active, for the GPUs of this machine (NVIDIA: pip install 'tuimon[gpu]')."
     topic = next((topic for topic in TOPICS if id in topic.panels), None)
-    return f"This run logs no {title}." if topic is None else f"This run logs no {topic.name}: {topic.remedy}."
+    return f"This run logs no {title}." if topic is None else _why_empty(topic, run)
+
+
+def _why_empty(topic: Topic, run: Run) -> str:
+    """Return a sentence about something of which a run has no metric; it names metrics or text that may be it."""
+    if topic.similar is not None:
+        names = [name for name in run.metrics if topic.similar.search(name) and not _OF_HOST.search(name)]
+        if names:
+            shown = ", ".join(map(clean, names[:_MAX_SIMILAR])) + (" …" if len(names) > _MAX_SIMILAR else "")
+            return f"No metric of this run is known to be {topic.name}; {shown} may be."
+        unread = unread_parts(run)
+        if topic.similar.search(unread):
+            return f"No metric of this run is known to be {topic.name}; its log prints text that is not read: {unread}."
+    return f"This run logs no {topic.name}: {topic.remedy}."

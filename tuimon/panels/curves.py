@@ -40,6 +40,7 @@ PANELS = (
     CurvePanel("throughput", "throughput", 90, ("throughput.tokens",)),
     CurvePanel("throughput_per_gpu", "throughput per GPU", 91, ("throughput.tokens_per_gpu",)),
     CurvePanel("samples_per_second", "samples per second", 92, ("throughput.samples",)),
+    CurvePanel("steps_per_second", "steps per second", 92, ("throughput.steps",)),
     CurvePanel("mfu", "MFU", 93, ("throughput.mfu",), named=True),
     CurvePanel("wait_share", "wait share", 132, ("time.wait_ratio",)),
     CurvePanel("time_per_token", "time per token", 134, ("time.per_token",)),

@@ -37,7 +37,7 @@ _ROLES = {
     "deleted": Role.WARNING,
     "crashed": Role.CRITICAL,
 }
-_SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples")
+_SPEEDS = ("throughput.tokens", "throughput.tokens_per_gpu", "throughput.samples", "throughput.steps")
 _GAP: Span = ("  ", Role.MUTED)
 _DAY = 86400.0
 _LONGEST_VERDICT = 40

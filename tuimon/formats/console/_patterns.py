@@ -8,6 +8,10 @@
     {time}      the wall time, as any name of TIME_KEYS: a date and time, or seconds since the epoch
     {}          any text, up to the next piece of the pattern
     {{ and }}   a brace; blanks match any blanks; all other text is as in the line
+    {name}k     a number in thousands; also K, M (millions) and B (billions of tokens, samples or parameters)
+    {name} ms/it, {name}GB, {name}%      a number with its unit
+
+Other numbers of the line are read as in lines without a pattern.
 
 The pattern may begin anywhere in the line except within a word. The first pattern that matches reads the line. A line
 without a step has the step of the row before it; in a log without any step, rows are numbered from 0.
@@ -28,10 +32,16 @@ from typing import TypeAlias
 
 from tuimon.errors import UsageError
 from tuimon.formats._shared.rows import STEP_KEYS, TIME_KEYS, TOTAL_KEYS, seconds, step_of
-from tuimon.formats.console.families import Family, Line, LineReader, Sink, number, parse_timestamp
+from tuimon.formats.console.families import Family, Line, LineReader, Pair, Sink, number, parse_timestamp
+from tuimon.formats.console.families._pairs import listed_pairs, metric_pairs, quantity_before
+from tuimon.formats.console.families.plain import end_of_step
 
 _MAX_LENGTH = 1 << 16
 """Characters; longer lines are not read."""
+_MAX_BESIDE = 4000
+"""Characters of a line that is searched for numbers that the pattern does not name."""
+_IN_PLACE = "{}987654321.0625"
+"""A number in place of one that the pattern names, so that the rest of the line keeps its shape."""
 _NUMBER = r"[+-]?+(?:(?:\d{1,40}+(?:\.\d{1,40}+)?+|\.\d{1,40}+)(?:[eE][+-]?\d{1,6}+)?+|(?i:nan|inf(?:inity)?+))"
 _FULL_STOP = r"(?:(?<=\d)\.(?!\d))?+"
 """Allows "1.", as numpy prints it."""
@@ -40,6 +50,9 @@ _MOMENT = r"\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9}+)?+(?:Z|[+-]\d
 _BLANKS = r"\s{1,200}+"
 _BEFORE_NUMBER = r"\s{0,200}+"
 _WORD = re.compile(r"\w")
+_TOTAL = re.compile(r"\s?/\s?\d{1,18}(?![\w.])")
+"""The total after a step."""
+_PLACES = frozenset({*STEP_KEYS[:-1], *TIME_KEYS, *TOTAL_KEYS})
 _HINT = "a pattern is the line with names in braces where its numbers are: it {step} | loss {loss} | {}lr={lr}"
 
 
@@ -64,6 +77,10 @@ class Pattern:
             ([name for _, name in piece if name], _compiled(piece)) for piece in pieces if any(map(any, piece))
         ]
         self.names = tuple(name for names, _ in self._pieces for name in names)
+        self._after = {
+            name: text for piece in pieces for (_, name), (text, _) in pairwise([*piece, ("", None)]) if name
+        }
+        """The text of the pattern after each name."""
         words = [word for piece in pieces for text, _ in piece for word in text.split()]
         if len(set(self.names)) < len(self.names):
             raise self._error("a name occurs twice")
@@ -74,17 +91,21 @@ class Pattern:
         self.mark = max(words, key=len)
         """Text that every matching line contains."""
 
-    def numbers(self, text: str) -> dict[str, str] | None:
-        """Return name -> printed value, or None if the line does not match."""
-        printed: dict[str, str] = {}
+    def numbers(self, text: str) -> dict[str, tuple[int, int]] | None:
+        """Return name -> (start, end) of its number, or None if the line does not match."""
+        places: dict[str, tuple[int, int]] = {}
         end = 0
         for names, expression in self._pieces:
             match = expression.search(text, end)
             if match is None:
                 return None
-            printed.update(zip(names, match.groups(), strict=True))
+            places.update((name, match.span(group)) for group, name in enumerate(names, 1))
             end = match.end()
-        return printed
+        return places
+
+    def quantity(self, name: str, value: float, printed: str) -> float | None:
+        """Return the value with the factor and the unit that the pattern has after the name; None if it is unclear."""
+        return quantity_before(name, value, printed, self._after[name])
 
     def _parts(self) -> _Piece:
         """Return (text, name after it): "" for {}, None at the end of the pattern."""
@@ -138,26 +159,29 @@ class PatternReader(LineReader):
         if len(line.text) > _MAX_LENGTH:
             return False
         for pattern in self._patterns:
-            printed = pattern.numbers(line.text) if pattern.mark in line.text else None
-            if printed is not None:
-                return self._read_row(printed, line)
+            places = pattern.numbers(line.text) if pattern.mark in line.text else None
+            if places is not None:
+                return self._read_row(pattern, places, line)
         return False
 
-    def _read_row(self, printed: dict[str, str], line: Line) -> bool:
+    def _read_row(self, pattern: Pattern, places: dict[str, tuple[int, int]], line: Line) -> bool:
         step: int | None = None
         values: dict[str, float] = {}
-        for name, text in printed.items():
+        for name, (start, end) in places.items():
+            text = line.text[start:end]
             if name in TIME_KEYS and (time := _wall_time(text)) is not None:
                 line.time = time
                 continue
-            value = number(text.strip("'\""))
-            if value is None:
+            printed = text.strip("'\"")
+            value = number(printed)
+            quantity = None if value is None else pattern.quantity(name, value, printed)
+            if quantity is None:
                 continue
-            as_step = step_of(value) if name in STEP_KEYS[:-1] else None
+            as_step = step_of(quantity) if name in STEP_KEYS[:-1] else None
             if as_step is not None and step is None:
                 step = as_step[0]
             else:
-                values[name] = value
+                values[name] = quantity
         if step is None and (as_step := step_of(values.get("epoch"))) is not None:
             step = as_step[0]
             del values["epoch"]
@@ -167,7 +191,8 @@ class PatternReader(LineReader):
         for name in TOTAL_KEYS:
             if name in values and (total := step_of(values[name])) is not None:
                 self.sink.report_progress(step, total[0])
-        return self.sink.add_row(values.items(), step, line, counted)
+        row = [*values.items(), *((name, value) for name, value in _beside(line, places) if name not in values)]
+        return self.sink.add_row(row, step, line, counted)
 
     def _next_step(self) -> int:
         """Return the step of a row that names none."""
@@ -176,6 +201,28 @@ class PatternReader(LineReader):
             return before
         self._counted = 0 if before is None else before + 1
         return self._counted
+
+
+def _beside(line: Line, places: dict[str, tuple[int, int]]) -> list[Pair]:
+    """Return the pairs of a line whose numbers the pattern does not name."""
+    text = line.text
+    if len(text) > _MAX_BESIDE:
+        return []
+    head = [end for name, (_, end) in places.items() if name in _PLACES]
+    start = max(head, default=0)
+    if not head or any(begin < start for name, (begin, _) in places.items() if name not in _PLACES):
+        start = len(text) - len(line.message) + end_of_step(line.message)
+    named = set[float]()
+    parts = []
+    for index, (begin, end) in enumerate(sorted(place for place in places.values() if place[0] >= start), 1):
+        in_place = _IN_PLACE.format(index)
+        named |= {float(f"{in_place}e{exponent}") for exponent in (0, 3, 6, 9)}
+        parts += [text[start:begin], in_place]
+        start = end
+    rest = "".join([*parts, text[start:]])
+    rest = _TOTAL.sub("", rest, 1)
+    pairs = metric_pairs(rest) or listed_pairs(rest)
+    return [(name, value) for name, value in pairs if value not in named and name.lower() not in _PLACES]
 
 
 def _wall_time(text: str) -> float | None:

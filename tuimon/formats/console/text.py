@@ -53,6 +53,8 @@ MAX_TASKS = 4096
 """Maximum number of labels; lines with other labels are read as those of one task."""
 _MAX_NOTED = 120
 """Characters of a line that are shown in a remark."""
+_MAX_SEARCHED = 1000
+"""Characters of a line that are searched for the name of a metric."""
 _CONTROL = re.compile(rb"[\x01-\x06\x0e-\x1a\x1c-\x1f\x7f]")
 """Bytes that no trainer prints in a line of metrics."""
 
@@ -244,9 +246,9 @@ class ConsoleDecoder(StreamDecoder):
 
     def _note_unread(self, line: Line) -> None:
         """Keep the line for the remark if it looks like one of metrics."""
-        text = line.text[:_MAX_NOTED]
+        text = line.text[:_MAX_SEARCHED]
         if contains_a_metric(text) and FRACTION.search(text):
-            self._first_unread = text.strip()
+            self._first_unread = text[:_MAX_NOTED].strip()
 
     def _read_held_lines(self) -> None:
         """Read the lines that were held until their labels were known."""

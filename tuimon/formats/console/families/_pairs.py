@@ -6,7 +6,9 @@
     val loss 5.3211, val time: 120.11 ms                  both kinds in one line
     loss[loss=0.37, simple_loss=0.41], tot_loss[loss=…]   loss, loss/simple_loss, tot_loss
     episodic_return=[15.0], lr: [0.01], loss is 0.19
-    loss: 0.53 acc=81.2% lr 1e-4 mem 1.2GB ETA 0:03:12    names and numbers beside joined ones, also "VRAM 29.2/32.0GB"
+    loss: 0.53 acc=81.2% lr 1e-4 mem 1.2GB ETA 0:03:12    names and numbers beside joined ones
+    mem 61.3/80 GB, VRAM: 9.8GB / 15.9GB (62%)            the amount, with the whole of which it is a part
+    mem 9.8GB (62%) | 412 ms/it | 12k tok/s/gpu           mem and mem(%), ms/it, tok/s/gpu
 
 Blanks count only if the whole text consists of such pairs, or of two or more parts between commas or bars, at least
 half of them pairs and one of these with a fraction. A number is read whole or not at all: "loss 2,305" without other
@@ -20,31 +22,36 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from math import inf, nan
 
+from tuimon.formats.console.families._amounts import may_have_amounts, with_parts, without_parts
 from tuimon.formats.console.families._values import NUMBER, Pair, Quantity
 
-_UNIT = r"(%|ms|us|s|sec|min|h|[kMGT]i?B|W|[A-Za-z]{1,15}+/s(?:ec)?|s/(?:it|iter|step|batch)|TFLOPS|)"
+_SPEED = r"[A-Za-z]{1,15}+/s(?:ec)?(?:/(?:gpu|device|rank))?|[mu]?s/(?:it|iter|iteration|step|batch)"
+_UNIT = rf"(%|ms|us|s|sec|min|h|[kMGT]i?B|W|{_SPEED}|TFLOPS|)"
 _END = (
     r"(?=[\s,;|()\]}]|\.?$|\.\s)"
-    r"(?!\s(?-i:[kKMGT])(?:\s{1,4}(?:[A-Za-z(\[]|-\s)|\s{0,4}[,;|)]|\s{0,4}$)|\s?[x*]\s?10(?:\^|\*\*|e))"
+    r"(?!\s(?-i:[kKMGTB])(?:\s{1,4}(?:[A-Za-z(\[]|-\s)|\s{0,4}[,;|)]|\s{0,4}$)|\s?[x*]\s?10(?:\^|\*\*|e))"
 )
 """The end of a number, which no factor follows: "12.3 K tok/s", "1.5 x 10^3"."""
-_SUFFIX = r"(?-i:([kKM]))([A-Za-z]{1,15}/s(?:ec)?)?"
+_SUFFIX = r"(?-i:([kKMB]))([A-Za-z]{1,15}/s(?:ec)?(?:/(?:gpu|device|rank))?)?"
 _UNIT_AFTER = (
-    r"(?:\s([A-Za-z]{1,15}+/s(?:ec)?|s/(?:it|iter|step|batch)|(?-i:[kKMGT]i?B|ms|us|s|sec|W)|(?-i:min|h|%)(?!\s?\w))"
+    rf"(?:\s({_SPEED}|(?-i:[kKMGT]i?B|ms|us|s|sec|W)|(?-i:min|h|%)(?!\s?\w))"
     r"(?=[,;|)\]}]|$|\s{1,4}(?:[^\s\d.+-]|$)))?"
 )
 """A unit after a blank, but not the beginning of the next name ("reward 0.5 min 0.2")."""
 _VALUE = rf"(?:(?:np\.\w{{1,20}}|tensor)\()?({NUMBER})(?:[^()\s]{{0,40}}\))?(?:{_SUFFIX}|{_UNIT}){_END}{_UNIT_AFTER}"
-"""Groups: the number; k, K or M; the unit in one of the three others."""
+"""Groups: the number; k, K, M or B; the unit in one of the three others."""
 _BYTES = re.compile(r"mem|ram\b|cache|size|disk|rss|alloc|reserved|gpu", re.IGNORECASE)
 """Occurs in names of sizes, of which K and M may mean 1024 and 1024²."""
+_EXPONENTS = {"k": 3, "K": 3, "M": 6, "B": 9}
+_COUNTED = re.compile(r"token|sample|example|param|step|frame|seen", re.IGNORECASE)
+"""Occurs in names of counters, of which B means billions and not bytes."""
 _JOINED = re.compile(rf"\s?[=:]\s{{0,8}}{_VALUE}", re.IGNORECASE | re.ASCII)
 _TILE = re.compile(
     rf"[\s,;|]{{0,8}}([A-Za-z_][\w./@()-]{{0,100}}):?\s{{1,8}}=?\s?"
-    rf"(?:{_VALUE}|({NUMBER})/(\d{{1,12}}(?:\.\d{{1,9}})?)\s?([kMGT]i?B)(?=[\s,;|)\]]|$)|\d{{1,4}}(?::\d\d){{1,2}}(?=[\s,;|)\]]|$))",
+    rf"(?:{_VALUE}|\d{{1,4}}(?::\d\d){{1,2}}(?=[\s,;|)\]]|$))",
     re.IGNORECASE | re.ASCII,
 )
-"""A name with its number, with a part of a whole ("29.2/32.0GB"), or with a duration, which is not read."""
+"""A name with its number, or with a duration, which is not read."""
 _WORDED = re.compile(
     rf"[\s,;|]{{0,8}}((?:[A-Za-z_][\w./@-]{{0,40}}\s{{1,8}}){{1,3}})=?\s?{_VALUE}",
     re.IGNORECASE | re.ASCII,
@@ -64,16 +71,25 @@ _DECIMAL_COMMA = re.compile(r"(?:[=:]\s{0,8}|[A-Za-z_]\s{1,8})-?0,\d{2,20}(?=[eE
 _WITH_COMMA = re.compile(r"(?<![\w.,])([+-]?\d{1,18}),(\d{1,20})(?![\d,.])", re.ASCII)
 _POINT = re.compile(r"\d\.\d")
 _RATE = re.compile(
-    r"(?:^|(?<=[|,;\t])|(?<=\s-)|(?<=[\d%])(?=[\s(])|(?<=/s)(?=[\s(])|(?:(?<=\d[kKMGs%])|(?<=\d[kKMGT]B|\d[mu]s|\d\ss)|"
+    r"(?:^[:\])]?|(?<=[|,;\t])|(?<=\s-)|(?<=[\d%])(?=[\s(])|(?<=/s)(?=[\s(])|"
+    r"(?:(?<=/it)|(?<=/gpu|/GPU)|(?<=/step|/iter)|(?<=\d[kKMGs%])|(?<=\d[kKMGT]B|\d[mu]s|\d\ss)|"
     r"(?<=\d[kKMGT]iB|\d\s[kKMGT]B|\d\s[mu]s)|(?<=\d\s[kKMGT]iB))(?=\s))\s{0,8}\(?"
-    rf"({NUMBER})([kKM]?)\s?([A-Za-z]{{1,15}}/s(?:ec)?|s/(?:it|step|batch))(?![\w/])\)?",
+    rf"({NUMBER})([kKMB]?)\s?((?i:{_SPEED}))(?![\w/])\)?",
     re.ASCII,
 )
 """A number before a unit of speed that is not the value of a name before it, as after another number with its unit."""
 _LIST_OF_ONE = re.compile(rf"(?<=[=:])(\s?)\[({NUMBER})\]", re.IGNORECASE | re.ASCII)
+_AFTER_NUMBER = re.compile(
+    r"(?:\s?/\s?(\d{1,12}(?:\.\d{1,9})?)(?=\s?[kMGT]i?B))?"
+    rf"(?-i:([kKMB])(?![A-Za-z]))?(?:\s?({_SPEED}|%|[mu]?s|sec|min|h|(?-i:[kMGT]i?B)|W|TFLOPS)(?![\w/]))?",
+    re.IGNORECASE | re.ASCII,
+)
+"""What is printed directly after a number: the whole of which it is a part, k, K, M or B, and a unit."""
 _IS = re.compile(r"([\w@.-]{1,40}) is (?=[+-]?\.?\d)", re.ASCII)
-_SEPARATOR = re.compile(r",\s|\||\t")
-_NORM = re.compile(r"(?:^|[\s,;])(\|{1,2}[A-Za-z_]\w{0,20}\|{1,2})$", re.ASCII)
+_SEPARATOR = re.compile(r",\s|\||\t|\s-\s")
+_WIDE = re.compile(r"\s{2,8}(?=[A-Za-z_|‖])")
+"""Blanks between the fields of a line."""
+_NORM = re.compile(r"(?:^|[\s,;])([|‖]{1,2}[A-Za-z_]\w{0,20}[|‖]{1,2})$", re.ASCII)
 """A name between bars, as that of a norm: "|g|: 0.1"."""
 _DELIMITER = re.compile(r"[,;|(\[{)\]}\t]|\s-{1,2}\s|\s{2,}|%")
 FRACTION = re.compile(r"\d\.\d|\d[eE]-\d|\bnan\b", re.IGNORECASE)
@@ -88,6 +104,8 @@ _ARITHMETIC = re.compile(r"(?:^|\s)[x*/+×÷-]\s?\d")
 _HAS_NUMBER = re.compile(r"\s[+-]?\.?\d")
 _NUMBER_WITHIN = re.compile(r".*\s[+-]?(?!\d{1,2}\s)\d\S*\s+(?=[A-Za-z_])")
 """The part of a name up to a number that belongs to the text before it ("VRAM 29.2/32.0GB lr", but not "top 5 acc")."""
+_ASSIGNED_BEFORE = re.compile(r".*\S[=:]\S+\s{1,4}(?=[A-Za-z_])", re.ASCII)
+"""A name with a value that is no number, and the blank after it: "eta=3:12:00 step_time"."""
 _NO_WORD = re.compile(r"^[^\w'\"`$<]{1,8}")
 _UNIT_BEFORE = re.compile(r"^(?:s|secs?|seconds|ms|mins?|h|%)\.\s{1,4}")
 _DONE_BEFORE = re.compile(r"^(?:is )?(?:done|finished|completed?|ended)[.:!-]{1,3}\s{1,4}(?=\w)", re.IGNORECASE)
@@ -108,6 +126,15 @@ _METRIC = re.compile(
 def metric_pairs(text: str) -> list[Pair]:
     """Return the pairs of a text. A name that occurs twice gets the stage named before it as prefix:
     "train loss=1 acc=0.9, val loss=2 acc=0.8" gives "train acc" and "val acc"."""
+    if may_have_amounts(text):
+        text, amounts = without_parts(text)
+        if amounts:
+            return list(with_parts(_pairs_of(text), amounts))
+    return _pairs_of(text)
+
+
+def _pairs_of(text: str) -> list[Pair]:
+    """Return the pairs of a text whose amounts are printed without a whole."""
     groups: list[Pair] = []
     text, rates = _without_rates(_without_commas(text) if "," in text else text)
     if " is " in text:
@@ -164,7 +191,8 @@ def _without_rates(text: str) -> tuple[str, list[Pair]]:
     rates: list[Pair] = []
 
     def take(match: re.Match[str]) -> str:
-        rates.append((match[3], _scaled(match[1], match[2])))
+        value, unit = _scaled(match[1], match[2]), match[3]
+        rates.append((unit, Quantity(value, unit) if "s/" in unit[:3] else value))
         return ""
 
     text = _RATE.sub(take, text)
@@ -175,11 +203,10 @@ def _without_rates(text: str) -> tuple[str, list[Pair]]:
 
 
 def _scaled(number: str, factor: str | None) -> float:
-    """Return the value of a number with the suffix k, K or M, or none, as if it had been printed in full."""
+    """Return the value of a number with the suffix k, K, M or B, or none, as if it had been printed in full."""
     if not factor:
         return float(number)
-    exponent = 6 if factor == "M" else 3
-    return float(f"{number}e{exponent}") if number[-1] in "0123456789." and "e" not in number.lower() else nan
+    return float(f"{number}e{_EXPONENTS[factor]}") if number[-1] in "0123456789." and "e" not in number.lower() else nan
 
 
 def _value(name: str, match: re.Match[str], group: int) -> list[Pair]:
@@ -187,11 +214,25 @@ def _value(name: str, match: re.Match[str], group: int) -> list[Pair]:
     factor = match[group + 1]
     if factor and (_BYTES.search(name) or not match[group][-1].isdecimal()):
         return []
+    if factor == "B" and not _COUNTED.search(name):
+        return []
     value = _scaled(match[group], factor)
     if abs(value) == inf and match[group][-1].isdecimal():  # "id=123e4567" is no number
         return []
     unit = match[group + 2] or match[group + 3] or match[group + 4]
     return [(name, Quantity(value, unit) if unit else value)]
+
+
+def quantity_before(name: str, value: float, printed: str, text: str) -> float | None:
+    """Return the value of a number before a text with the factor and the unit that the text begins with, such as "k
+    tok/s"; None if the factor is not certain."""
+    after = _AFTER_NUMBER.match(text)
+    assert after is not None
+    whole, factor, unit = after.groups()
+    if factor and (_BYTES.search(name) or (factor == "B" and not _COUNTED.search(name))):
+        return None
+    value = _scaled(printed, factor) if factor and printed[-1:].isdecimal() else value
+    return Quantity(value, unit, float(whole) if whole else None) if unit else value
 
 
 def _of_group(group: str, inside: str) -> Iterator[Pair]:
@@ -213,9 +254,7 @@ def _tiles(text: str, position: int = 0) -> tuple[list[Pair], str, bool]:
         match = _TILE.match(text, position)
         if match is None or match[1].lower() in _WORDS:
             break
-        if match[7]:
-            values.append((match[1], Quantity(float(match[7]), match[9], float(match[8]))))
-        elif match[2] and match[1].lower() != "eta":
+        if match[2] and match[1].lower() != "eta":
             values += _value(match[1], match, 2)
         measured = measured or not (match[2] and match[2].isdecimal() and not any(match.group(3, 4, 5, 6)))
         position = match.end()
@@ -284,8 +323,8 @@ def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
     Cached, as the texts between the numbers are equal in all lines that one statement prints.
     """
     listed: tuple[Pair, ...] = ()
-    if text.find(",", 1) > 0 or text.find("|", 1) > 0:
-        listed = tuple(_listed_beside(text))
+    if text.find(",", 1) > 0 or text.find("|", 1) > 0 or "  " in text:
+        listed = tuple(_listed_beside(_WIDE.sub(" | ", text)))
     if norm := _NORM.search(text):
         return listed, norm[1]
     name = _DELIMITER.split(text)[-1].strip(" .:-").removeprefix("and ")
@@ -296,6 +335,8 @@ def _before_number(text: str) -> tuple[tuple[Pair, ...], str]:
         if measured and tiles and rest:
             listed, name = (*listed, *tiles), rest.strip(" .:-")
         name = _NUMBER_WITHIN.sub("", name)
+    if "=" in name or ":" in name:
+        name = _ASSIGNED_BEFORE.sub("", name)
     if not name[:1].isalpha():
         name = _NO_WORD.sub("", name)  # a symbol before the name
     if ". " in name or ": " in name:
@@ -317,9 +358,10 @@ def contains_a_metric(text: str) -> bool:
 def listed_pairs(text: str) -> list[Pair]:
     """Return the pairs with a fraction or % among the parts between commas, bars or tabs, whatever the others are, and
     numbers before a unit of speed."""
+    text, amounts = without_parts(text) if may_have_amounts(text) else (text, [])
     text, rates = _without_rates(_without_commas(text) if "," in text else text)
     pairs = list(_listed_beside(text + " | "))
-    return pairs + rates if pairs else []
+    return list(with_parts(pairs + rates, amounts)) if pairs else []
 
 
 def _listed_beside(text: str) -> Iterator[Pair]:

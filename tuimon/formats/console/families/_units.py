@@ -16,7 +16,9 @@ _SIZES = (_MICROSECONDS, BYTES)
 
 
 def spelled(unit: str) -> str:
-    """Return a printed unit as it is shown: "s" for "sec", otherwise as printed."""
+    """Return a printed unit as it is shown: "s" for "sec" and "s/it", "ms" for "ms/step", otherwise as printed."""
+    if "s/" in unit[:3]:
+        return unit.partition("/")[0]
     return f"{unit[:-3]}s" if unit in ("sec", "Sec") or unit.endswith("/sec") else unit
 
 

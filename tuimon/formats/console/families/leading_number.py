@@ -17,8 +17,11 @@ from tuimon.formats.console.families._line import without_prefix
 from tuimon.formats.console.families._pairs import FRACTION, metric_pairs, names_a_metric
 
 _HEAD = re.compile(
-    r"\s{0,12}(?P<step>\d{1,15})(?: ?/ ?(?P<total>\d{1,15}))?(?: ?[:|,)-])?\s{1,12}(?=[A-Za-z|]|\[(?![=>.]))", re.ASCII
+    r"\s{0,12}(?P<step>\d{1,15})(?: ?/ ?(?P<total>\d{1,15}))?(?: ?[:|,)-])?\s{1,12}"
+    r"(?!(?:[mu]?s|min|h|[kMGT]i?B|[A-Za-z]{1,15}/[A-Za-z]{1,9})\b)(?=[A-Za-z|]|\[(?![=>.]))",
+    re.ASCII,
 )
+"""The step, which no unit follows."""
 _BRACKET = re.compile(r"\[ {0,10}(?P<step>\d{1,15})\]:?\s{1,8}(?=[A-Za-z])", re.ASCII)
 _DARKNET = re.compile(
     rf"\s{{0,4}}(\d{{1,12}}): ({NUMBER}), ({NUMBER}) avg(?: loss)?, ({NUMBER}) rate, ({NUMBER}) seconds", re.ASCII

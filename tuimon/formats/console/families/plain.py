@@ -28,7 +28,7 @@ from __future__ import annotations
 import re
 
 from tuimon.formats.console.families import NUMBER, Family, Line, LineReader, Sink
-from tuimon.formats.console.families._pairs import contains_a_metric, metric_pairs
+from tuimon.formats.console.families._pairs import contains_a_metric, listed_pairs, metric_pairs, names_a_metric
 from tuimon.formats.console.families._steps import EpochSteps
 
 _MAX_LENGTH = 1 << 16
@@ -140,6 +140,8 @@ class PlainReader(LineReader):
             validation, end = stage, stage.end()
         rest = text[end:]
         values = metric_pairs(_QUOTED.sub(r"\1", rest) if "{" in rest and "{" not in text[:end] else rest)
+        if not values and " | " in rest and names_a_metric(listed := listed_pairs(rest)):
+            values = listed
         if not values:
             return self._read_after(text, line)
         if epoch is None and "epoch" in kind and (place := self.sink.step_of_epoch(step, values)) is not None:
@@ -183,6 +185,12 @@ class PlainReader(LineReader):
         return (epoch - self._first_epoch) * _integer(size) + _integer(done), epochs * _integer(
             size
         ) if epochs else None
+
+
+def end_of_step(message: str) -> int:
+    """Return where the text after the step of a line begins; 0 if the line does not begin with a step."""
+    head = _LEAD.match(message)
+    return head.end() if head else 0
 
 
 def _integer(text: str) -> int:
