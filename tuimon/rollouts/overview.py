@@ -79,14 +79,31 @@ def histogram(entries: Sequence[Entry], bins: int = _FEW) -> list[Bin]:
 def prompt_by_step(library: Library, prompt: str, split: str = "train") -> Iterator[StepNumbers]:
     """Yield the numbers of the samples of a split with a prompt (its digest) for each step that has it, the newest step
     first."""
-    found = _by_step(library, split, lambda sample: digest(sample.prompt or "") == prompt)
-    return (numbers for numbers in found if numbers.count)
+    return (numbers for numbers in _by_step(library, split, has_prompt(prompt)) if numbers.count)
 
 
 def matches_by_step(library: Library, search: Search, split: str = "train") -> Iterator[StepNumbers]:
     """Yield the numbers of the samples of a split whose response contains a search for each step that has the split,
     the newest step first. Raises TooSlow."""
-    return _by_step(library, split, lambda sample: search.is_in(sample.response))
+    return _by_step(library, split, has_match(search))
+
+
+def has_prompt(prompt: str) -> Callable[[Sample], bool]:
+    """Return a test of whether a sample has a prompt (its digest)."""
+    return lambda sample: digest(sample.prompt or "") == prompt
+
+
+def has_match(search: Search) -> Callable[[Sample], bool]:
+    """Return a test of whether the response of a sample contains a search. The test raises TooSlow."""
+    return lambda sample: search.is_in(sample.response)
+
+
+def samples_of_all_steps(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[Sample]:
+    """Yield the samples of a split that pass a test, those of the first step first."""
+    for step in library.steps:
+        for _, sample in library.samples(step):
+            if sample.split == split and is_counted(sample):
+                yield sample
 
 
 def earlier_numbers(

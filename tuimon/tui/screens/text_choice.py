@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry
 from tuimon.rollouts.overview import Bin, StepNumbers, histogram, in_bin
 from tuimon.rollouts.searching import Search
@@ -49,6 +50,8 @@ class Choice:
         """Numbers of each step, for a prompt or a search, the newest first."""
         self.bars = "share"
         """Quantity that the bars of `by_step` show: "share" of the texts that are counted, or "reward"."""
+        self.is_counted: Callable[[Sample], bool] = lambda sample: False
+        """Test of the samples that `by_step` counts."""
         self.sort, self.filter = SORTS[0], FILTERS[0]
         self.only = ""
         """Key of the group whose samples are listed; "" for all."""

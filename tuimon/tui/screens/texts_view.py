@@ -16,14 +16,16 @@ from tuimon.panels import plural
 from tuimon.rollouts.searching import TooSlow
 from tuimon.rollouts.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
-from tuimon.text import clean, home_relative
+from tuimon.text import clean
 from tuimon.tui.action import key_names
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS, Choice
+from tuimon.tui.screens.text_export import TextExport
 from tuimon.tui.screens.text_pane import FOLDS
 from tuimon.tui.screens.text_reader import TextReader
 from tuimon.tui.state import ViewState
 
 if TYPE_CHECKING:
+    from tuimon.rollouts import Sample
     from tuimon.rollouts.library import Library
     from tuimon.rollouts.overview import StepNumbers
     from tuimon.rollouts.selection import PromptNumbers
@@ -37,6 +39,8 @@ class TextsScreen(TextReader):
 
     _compared: tuple[int | None, str] = None, ""
     """Step and split whose prompts were compared last with an earlier step."""
+    _saving: TextExport | None = None
+    """Export that has not ended."""
 
     # ------------------------------------------------------------------ keys
 
@@ -140,6 +144,9 @@ class TextsScreen(TextReader):
         self.say("The text as it is in the file" if self.raw else "The text by role")
 
     def go_back(self) -> bool:
+        if self._saving is not None:
+            self._saving.end()
+            return True
         if self.zoomed:
             self.zoomed = False
             self.place()
@@ -208,12 +215,10 @@ class TextsScreen(TextReader):
             self.change(lambda choice: choice.toggle(STEPS) if choice.mode == STEPS else None)
             return
 
-        def read(library: Library) -> Iterator[StepNumbers]:
-            from tuimon.rollouts.overview import prompt_by_step
+        from tuimon.rollouts.overview import has_prompt, prompt_by_step
 
-            return prompt_by_step(library, entry.prompt, entry.split)
-
-        self._by_step("reward", read)
+        test = has_prompt(entry.prompt)
+        self._by_step("reward", test, lambda library: prompt_by_step(library, entry.prompt, entry.split))
 
     def count_matches(self) -> None:
         """List the steps with the number of responses that contain the search; again: the samples."""
@@ -225,21 +230,21 @@ class TextsScreen(TextReader):
             self.say("Nothing to count: press / first")
             return
 
-        def read(library: Library) -> Iterator[StepNumbers]:
-            from tuimon.rollouts.overview import matches_by_step
+        from tuimon.rollouts.overview import has_match, matches_by_step
 
-            return matches_by_step(library, search, split)
+        self._by_step("share", has_match(search), lambda library: matches_by_step(library, search, split))
 
-        self._by_step("share", read)
-
-    def _by_step(self, bars: str, read: Callable[[Library], Iterator[StepNumbers]]) -> None:
-        """List numbers of each step as they are read. bars: value of Choice.bars."""
+    def _by_step(
+        self, bars: str, is_counted: Callable[[Sample], bool], read: Callable[[Library], Iterator[StepNumbers]]
+    ) -> None:
+        """List numbers of each step as they are read. bars: value of Choice.bars; is_counted: test of the samples that
+        `read` counts."""
         library = self.library
         found: list[StepNumbers] = []
         if library is None:
             return
         loop = asyncio.get_running_loop()
-        self.choice.by_step, self.choice.bars = found, bars
+        self.choice.by_step, self.choice.bars, self.choice.is_counted = found, bars, is_counted
         self.choice.hold_split()
         self.change(lambda choice: choice.toggle(STEPS))
 
@@ -365,8 +370,8 @@ class TextsScreen(TextReader):
             spans.append((f"  {choice.filter}", Role.ACCENT))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
-        if self.busy:
-            spans.append((f"  {self.busy}…", Role.MUTED))
+        for work in filter(None, (self.busy, self._saving and self._saving.progress)):
+            spans.append((f"  {work}…", Role.MUTED))
         if self.dashboard.state.paused:
             spans.append(("  paused", Role.WARNING))
         return tuple(spans)
@@ -388,27 +393,43 @@ class TextsScreen(TextReader):
         else:
             self.say(f"This step has only texts of the {_SPLITS[self.choice.split_listed]}")
 
-    def export(self, path: Path, write: Callable[[Path, str], None]) -> None:
-        """Save the listed samples as JSON Lines, in a thread. write: called with the path and the text."""
-        library, listed = self.library, list(self.choice.listed)
-        if library is None or not listed:
+    def export(self, path: Path, write: Callable[[Path, Iterator[str]], None]) -> None:
+        """Save the listed samples, of the list of steps those of all steps, as JSON Lines, in a thread; Escape ends it.
+
+        write: called with the path and the lines."""
+        library, choice, listed = self.library, self.choice, list(self.choice.listed)
+        by_step = choice.mode == STEPS
+        if library is None or not (choice.by_step if by_step else listed):
             self.say("No text is listed")
             return
+        if self._saving is not None:
+            self.say("Texts are being saved; Escape ends it")
+            return
+        test, split = choice.is_counted, choice.split_listed
 
-        def save() -> str:
-            from tuimon.rollouts.export import as_json
+        def samples() -> Iterator[Sample | None]:
+            from tuimon.rollouts.overview import samples_of_all_steps
 
-            samples = (library.sample(entry) for entry in listed)
-            try:
-                write(path, "".join(as_json(sample, self.paths[0]) for sample in samples if sample is not None))
-            except OSError as error:
-                return f"Cannot be saved: {error}"
-            return f"Saved {plural(len(listed), 'text')}: {home_relative(path)}"
+            return samples_of_all_steps(library, split, test) if by_step else map(library.sample, listed)
+
+        self._saving = saving = TextExport(path, self.paths[0])
 
         async def work() -> None:
             async with self.reading:
-                message = await asyncio.to_thread(save)
+                message = await asyncio.to_thread(lambda: saving.save(samples(), write))
+            self._saving = None
             if self.is_attached:
                 self.say(message)
 
         self.run_worker(work())
+        self.dashboard.redraw()
+
+    def tick(self) -> None:
+        super().tick()
+        if self._saving is not None:
+            self.dashboard.redraw()
+
+    def on_unmount(self) -> None:
+        super().on_unmount()
+        if self._saving is not None:
+            self._saving.end()
