@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from msgspec import Struct
 
 from tuimon.rollouts import Sample
+from tuimon.rollouts.discovery import Location
 from tuimon.rollouts.library import Entry, Library, digest, entry_of
 from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import (
     Numbers,
     PromptNumbers,
+    comparison,
     finite,
     mean_and_std,
     numbers_of,
@@ -96,6 +98,18 @@ def has_prompt(prompt: str) -> Callable[[Sample], bool]:
 def has_match(search: Search) -> Callable[[Sample], bool]:
     """Return a test of whether the response of a sample contains a search. The test raises TooSlow."""
     return lambda sample: search.is_in(sample.response)
+
+
+def has_anywhere(search: Search) -> Callable[[Sample], bool]:
+    """Return a test of whether the response or the prompt of a sample contains a search. The test raises TooSlow."""
+    return lambda sample: search.is_in(sample.response) or bool(sample.prompt and search.is_in(sample.prompt))
+
+
+def query_test(query: str) -> Callable[[Sample], bool]:
+    """Return a test of whether a sample matches a query of the texts view: a comparison such as "format<1", a text, or
+    "re:EXPRESSION". The test raises TooSlow. Raises re.error."""
+    test = comparison(query)
+    return has_anywhere(Search(query)) if test is None else lambda sample: test(entry_of(sample, Location(0, 0)))
 
 
 def samples_of_all_steps(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[Sample]:

@@ -14,6 +14,7 @@ from tuimon.draw.scatter import Points, render_scatter
 from tuimon.model.views import Role, Row, Size, Span, Symbols
 from tuimon.redact import redacted_text
 from tuimon.rollouts.flags import NAMES
+from tuimon.rollouts.group_labels import GroupLabels
 from tuimon.rollouts.library import Entry
 from tuimon.rollouts.overview import Bin, StepNumbers
 from tuimon.rollouts.selection import Group, finite
@@ -35,10 +36,10 @@ class Columns:
 
     def __init__(self, entries: Sequence[Entry], width: int) -> None:
         room = width - 1 - _REWARD - _LENGTH - 4 - _WORDS
-        self.numbers = {key: index + 1 for index, key in enumerate(dict.fromkeys(entry.group for entry in entries))}
-        """Number of each group, in the order in which they were written."""
-        self.groups = 1 < len(self.numbers) < len(entries) and room >= _GROUP
-        room -= _GROUP * self.groups
+        self.labels = GroupLabels(entry.group for entry in entries)
+        self.group_width = max(_GROUP, self.labels.width + 1)
+        self.groups = 1 < len(self.labels) < len(entries) and room >= self.group_width
+        room -= self.group_width * self.groups
         self.advantage = room >= _ADVANTAGE and any(entry.advantage is not None for entry in entries[:256])
         room -= _ADVANTAGE * self.advantage
         names = dict.fromkeys(name for entry in entries[:256] for name, _ in entry.components)
@@ -50,7 +51,7 @@ class Columns:
 def head_row(columns: Columns, unit: str, width: int) -> Row:
     """Return the column heads of the list of samples."""
     text = f" {'reward':>{_REWARD - 1}}{unit:>{_LENGTH}}    "
-    text += "group".rjust(_GROUP + 1) if columns.groups else ""
+    text += "group".rjust(columns.group_width + 1) if columns.groups else ""
     text += "advantage".rjust(_ADVANTAGE + 1) if columns.advantage else ""
     text += "".join(f" {component_head(name)}" for name in columns.components)
     return fit_row(((text + "  text", Role.MUTED),), width)
@@ -77,7 +78,7 @@ def sample_row(entry: Entry, columns: Columns, selected: bool, width: int) -> Ro
         (_marks(entry), Role.WARNING),
     ]
     if columns.groups:
-        spans.append((f" {columns.numbers.get(entry.group, 0):>{_GROUP - 1}} ", Role.MUTED))
+        spans.append((f" {columns.labels.label(entry.group):>{columns.group_width - 1}} ", Role.MUTED))
     if columns.advantage:
         spans.append((f"{_number(entry.advantage):>{_ADVANTAGE}} ", Role.MUTED))
     values = dict(entry.components)

@@ -314,12 +314,15 @@ class TextsScreen(TextReader):
             return search is self.choice.search and step == self.step and self.is_attached
 
         def find() -> tuple[frozenset[tuple[str, object]], str]:
+            from tuimon.rollouts.overview import has_anywhere
+
             found: list[tuple[str, object]] = []
+            is_match = has_anywhere(search)
             try:
                 for location, sample in library.samples(step):
                     if not is_wanted():
                         break
-                    if search.is_in(sample.response) or (sample.prompt and search.is_in(sample.prompt)):
+                    if is_match(sample):
                         found.append((sample.source, location))
             except TooSlow as slow:
                 return frozenset(found), str(slow)
