@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tuimon.commands import main
+from tuimon.rollouts.library import digest
 
 TEXT = "so\u2028\x1b[31m 4"
 
@@ -217,6 +218,13 @@ def test_groups_have_the_label_of_the_screen_and_searches_are_over_all_steps(
     assert responses("--search", "length<7", "--group", "q3", "--step", "1") == ["no 310", "no 311"]
     assert main(["samples", str(tmp_path), "--search", "Wait", "--markdown"]) == 0
     assert capsys.readouterr().out.count("###") == 2
+
+    assert main(["samples", str(tmp_path), "--prompts"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[1].split() == ["+0", "pp", "100%", "100%", "1", "to", "2", "3?"]
+    assert [row["group"] for row in _samples(tmp_path, capsys, "--prompts")] == ["q3", "q4", digest("5?")]
+    assert "several steps until step 1" in failure("--prompts", "--step", "1")
+    assert "--markdown does not apply" in failure("--prompts", "--markdown")
 
     assert "2 steps have texts; nearest: 1, 2." in failure("--step", "7")
     assert "Groups, the nearest first: q4, q3, " in failure("--group", "4q")

@@ -683,7 +683,9 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert screen.choice.filter == "zero reward"
         await t.press("text_filter_back", "text_groups", "text_open")
         assert screen.choice.only
-        await t.press("text_groups", "text_groups", "text_open")
+        await t.press("text_groups", "text_since_first")
+        await t.until(lambda: len(screen.choice.first_change) == 4)
+        await t.press("text_since_first", "text_open")
         assert screen.zoomed
         await t.press("text_page_down", "text_page_up", "text_end")
         await t.until(lambda: screen.pane.top == screen.pane.last)

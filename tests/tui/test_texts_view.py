@@ -225,6 +225,14 @@ async def test_groups_have_the_question_and_the_change_since_an_earlier_step(tmp
             (f"What is {prompt} times 3?", change) for prompt, change in ((1, 0.25), (2, 0.25), (0, 0.0), (3, 0.0))
         ]
         assert "+25 pp" in text(app)
+        await pilot.press("n", "n")  # prompt 9 is in step 3, prompts 1 and 3 are in step 1
+        await until(app, pilot, lambda s: "step 4 (4 of 4)" in s and "change since step 3" in s)
+        await pilot.press("W")
+        shown = await until(app, pilot, lambda s: "passed  change since first" in s)
+        assert set(screen.choice.first_change.values()) == {0.0, 0.25, 0.75}
+        assert "+75 pp" in shown
+        await pilot.press("W")
+        await until(app, pilot, lambda s: "since first" not in s)
 
 
 async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

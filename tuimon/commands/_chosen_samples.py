@@ -32,6 +32,7 @@ class ChosenSamples:
         self._groups: dict[str, None] = {}
         """Identifiers of the groups of the chosen steps and splits, if one group is asked for."""
         self._number = int(options.group) if (options.group or "").isdecimal() else None
+        self._step = None if options.prompts else options.step
         self._has_labels = options.group is not None or not (options.json or options.markdown)
         try:
             self._test = query_test(options.search) if options.search else None
@@ -55,7 +56,7 @@ class ChosenSamples:
             self._splits.add(sample.split)
             if sample.step is not None:
                 self._steps.add(sample.step)
-            if options.step not in (None, sample.step) or options.split not in (None, "all", sample.split):
+            if self._step not in (None, sample.step) or options.split not in (None, "all", sample.split):
                 continue
             self._in_step += 1
             group = group_of(sample) if self._has_labels else ""
@@ -115,6 +116,12 @@ class ChosenSamples:
             return NothingFound(
                 f"No generated text at or below {path} matches the search.",
                 f"{self._searched} text{'s' if self._searched != 1 else ''} were searched.",
+            )
+        if options.prompts:
+            until = "" if options.step is None else f" until step {options.step}"
+            return NothingFound(
+                f"No prompt at or below {path} has texts with rewards at several steps{until}.",
+                "Leave --prompts out for the texts themselves.",
             )
         return NothingFound(
             f"None of the {self._searched} generated texts at or below {path} has a reward.",

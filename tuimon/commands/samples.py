@@ -12,7 +12,7 @@ from tuimon.commands import Command
 from tuimon.commands._remote import add_remote, copy_texts, hide_mirrors
 from tuimon.commands._shared import checked_paths
 from tuimon.commands._stderr import Progress, interruptible
-from tuimon.errors import ExitCode
+from tuimon.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from tuimon.rollouts import Sample
@@ -28,6 +28,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     order = parser.add_mutually_exclusive_group()
     order.add_argument("--worst", type=int, metavar="K", help="only the K samples with the lowest reward")
     order.add_argument("--best", type=int, metavar="K", help="only the K samples with the highest reward")
+    prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
+    order.add_argument("--prompts", action="store_true", help=prompts)
     parser.add_argument(
         "--split",
         choices=("train", "validation", "all"),
@@ -53,6 +55,8 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon.text import clean
 
     path = checked_paths([options.path], options=options)[0]
+    if options.prompts and options.markdown:
+        raise UsageError("--markdown does not apply to --prompts", "Use --json, or neither.")
     problems: list[str] = []
     progress = Progress("reading")
     chosen = ChosenSamples(options)
@@ -64,7 +68,9 @@ def _run(options: argparse.Namespace) -> int:
         extreme = _extreme(_counted(samples, of_all), max(0, count), options.worst is None, options.split is None)
         samples = iter(extreme.samples)
     printed = 0
-    if options.json or options.markdown:
+    if options.prompts:
+        printed = _print_prompts(samples, options)
+    elif options.json or options.markdown:
         for sample in samples:
             progress.close()
             sys.stdout.write(as_json(sample, path) if options.json else as_markdown(sample))
@@ -86,6 +92,20 @@ def _run(options: argparse.Namespace) -> int:
         pickles = unreadable_files(path)
         raise chosen.nothing(clean(path), clean(hide_mirrors(pickles[0])) if pickles else "")
     return ExitCode.OK
+
+
+def _print_prompts(samples: Iterable[Sample], options: argparse.Namespace) -> int:
+    """Print the change of each prompt over the run and return the number of prompts."""
+    from tuimon.commands._prompt_table import prompt_line, prompts_head
+    from tuimon.rollouts.prompt_changes import change_json, prompt_changes
+
+    found = prompt_changes(samples, options.step)
+    if options.json:
+        sys.stdout.writelines(map(change_json, found))
+    elif found:
+        print(prompts_head())
+        sys.stdout.writelines(map(prompt_line, found))
+    return len(found)
 
 
 class _Extreme(NamedTuple):
@@ -215,6 +235,7 @@ _EXAMPLES = """\
   tuimon samples RUN                       step, reward, length, group and first words of each text
   tuimon samples RUN --step 40 --worst 5   the five texts of step 40 with the lowest reward
   tuimon samples RUN --search 're:\\d'      the texts of all steps that match an expression
+  tuimon samples RUN --prompts             which prompts got worse over the run
   tuimon samples RUN --json                one JSON object per text
   tuimon samples RUN --best 3 --markdown   the three best texts as Markdown
 """

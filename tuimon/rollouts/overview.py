@@ -141,6 +141,29 @@ def earlier_numbers(
     return None
 
 
+def first_numbers(
+    library: Library, step: int | None, split: str, prompts: Set[str], is_wanted: Callable[[], bool]
+) -> list[PromptNumbers] | None:
+    """Return the numbers of the first steps before `step` that have some of the prompts in a split, until each prompt
+    was found; steps without a further one are left out. Return None once `is_wanted` returns False."""
+    wanted, found = set(prompts), list[PromptNumbers]()
+    for other in library.steps:
+        if other is None or step is None or other >= step or not wanted:
+            continue
+        samples: list[tuple[str, Numbers]] = []
+        for _, sample in library.samples(other):
+            if not is_wanted():
+                return None
+            if sample.split == split:
+                samples.append((digest(sample.prompt or ""), sample.components | {"reward": sample.reward}))
+        numbers = prompt_numbers(other, samples)
+        known = wanted & (numbers.rewards.keys() | numbers.passed.keys())
+        if known:
+            wanted -= known
+            found.append(numbers)
+    return found
+
+
 def _by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:
     for step in reversed(library.steps):
         entries: list[Entry] = []

@@ -103,6 +103,14 @@ ACTIONS = (
         6,
     ),
     _action(
+        "text_since_first",
+        "W",
+        "got worse",
+        "Groups by the change since the first step with their prompt, those that got worse first; again: back",
+        _on(lambda s: s.change(lambda c: c.toggle_since_first())),
+        also="change first worse over the run regress forgotten",
+    ),
+    _action(
         "text_split",
         "V",
         "validation",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels import plural
 from tuimon.rollouts.searching import TooSlow
-from tuimon.rollouts.selection import mean_and_std, rewards_of
+from tuimon.rollouts.selection import SINCE_FIRST, mean_and_std, rewards_of
 from tuimon.store import Snapshot
 from tuimon.text import clean
 from tuimon.tui.action import key_names
@@ -39,6 +39,10 @@ class TextsScreen(TextReader):
 
     _compared: tuple[int | None, str] = None, ""
     """Step and split whose prompts were compared last with an earlier step."""
+    _compared_first: tuple[object, ...] = ()
+    """Step, split and prompts that were compared last with the first steps that have the prompts."""
+    _comparing = ""
+    """What is being read for a comparison."""
     _saving: TextExport | None = None
     """Export that has not ended."""
 
@@ -83,7 +87,43 @@ class TextsScreen(TextReader):
             self.place()
         self.chosen()
         self.compare_steps()
+        self.compare_with_first()
         self.dashboard.redraw()
+
+    def compare_with_first(self) -> None:
+        """Read the numbers of each prompt in the first step that has it, if the order needs them."""
+        library, step, choice = self.library, self.step, self.choice
+        if library is None or step is None or self.busy or choice.sort != SINCE_FIRST:
+            return
+        split, prompts = choice.split_listed, frozenset(entry.prompt for entry in choice.entries)
+        compared = step, split, prompts
+        if compared == self._compared_first:
+            return
+        self._compared_first = compared
+
+        def is_wanted() -> bool:
+            return compared == self._compared_first and choice.sort == SINCE_FIRST and self.is_attached
+
+        def read() -> list[PromptNumbers] | None:
+            from tuimon.rollouts.overview import first_numbers
+
+            return first_numbers(library, step, split, prompts, is_wanted)
+
+        async def work() -> None:
+            self._comparing = "reading earlier steps"
+            async with self.reading:
+                firsts = await asyncio.to_thread(read)
+            self._comparing = ""
+            if compared != self._compared_first:
+                return
+            if firsts is None or step != self.step:
+                self._compared_first = ()
+            elif firsts:
+                self.change(lambda choice: choice.set_firsts(firsts))
+            else:
+                self.say("No change is known: no step before has these prompts")
+
+        self.run_worker(work())
 
     def compare_steps(self) -> None:
         """Read how often each prompt passed in an earlier step, if the change since then is listed."""
@@ -304,7 +344,10 @@ class TextsScreen(TextReader):
     def loaded(self) -> None:
         """Search the texts of the step, and compare its prompts with an earlier one."""
         self._compared = None, ""
+        if self.choice.firsts is None:
+            self._compared_first = ()
         self.compare_steps()
+        self.compare_with_first()
         search, library, step = self.choice.search, self.library, self.step
         self.search_problem = ""
         if search is None or library is None:
@@ -373,7 +416,7 @@ class TextsScreen(TextReader):
             spans.append((f"  {choice.filter}", Role.ACCENT))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
-        for work in filter(None, (self.busy, self._saving and self._saving.progress)):
+        for work in filter(None, (self.busy, self._comparing, self._saving and self._saving.progress)):
             spans.append((f"  {work}…", Role.MUTED))
         if self.dashboard.state.paused:
             spans.append(("  paused", Role.WARNING))
