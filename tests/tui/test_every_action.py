@@ -441,6 +441,13 @@ async def test_runs(tmp_path: Path) -> None:
         assert [len(over.runs) for over in t.app.options.overlay] == [1, 1, 1]
         await t.press("over")
         assert not t.app.options.overlay
+        await t.press("run_note")
+        await t.type("good #x")
+        await until(t.app, t.pilot, lambda s: ": good #x" in s)
+        t.app.action_do("run_own_name")  # the palette has it
+        t.done.add("run_own_name")
+        await t.type("mine")
+        await until(t.app, t.pilot, lambda s: "mine: good #x" in s)
         await t.press("over", "base")
         shown = t.app.run_shown
         assert shown is not None

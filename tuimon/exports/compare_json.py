@@ -18,7 +18,7 @@ from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import MISSING
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.setting_effects import SettingEffect
-from tuimon.exports._shared import dumps, known, without_secrets
+from tuimon.exports._shared import dumps, known, note_fields, without_secrets
 from tuimon.exports.comparison import Comparison, Entry, MetricComparison
 
 SCHEMA = 1
@@ -31,6 +31,7 @@ def as_json(comparison: Comparison, now: float) -> str:
             "id": run.id,
             "name": label,
             "path": run.path,
+            "note": note_fields(run.path),
             "state": progress_of(run, now).state,
             "step": run.last_step,
             "best_checkpoint": without_secrets(run.best_checkpoint) if run.best_checkpoint else None,

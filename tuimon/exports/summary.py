@@ -21,6 +21,7 @@ from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import heading_of, objective_of, relevant_metrics, unit_text
+from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
 
@@ -160,6 +161,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     """
     progress = progress_of(run, now)
     yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
+    if note := note_of(run.path).line:
+        yield "note", note
     if run.ranks is not None and run.ranks.restart:
         yield "restart", clean(run.ranks.restart)
     if progress.step is not None:
