@@ -49,7 +49,7 @@ def test_files_are_written_only_on_request() -> None:
         "tui/actions/copying.py",
         "tui/actions/general.py",
         "tui/terminal/signals.py",
-        "tui/replacing.py",
+        "replacing.py",
     }
 
 

@@ -31,7 +31,16 @@ class Run:
 
 RUNS = {
     "grpo_a": Run(
-        {"name": "grpo_a", "state": "running", "step": 50, "reward": 0.7, "age": 30.0, "alerts": 0},
+        {
+            "name": "grpo_a",
+            "state": "running",
+            "step": 50,
+            "reward": 0.7,
+            "age": 30.0,
+            "alerts": 0,
+            "note": ("first", "Rate too high"),
+            "tag": ("baseline", "todo"),
+        },
         {"optim": {"lr": 1e-3}, "algorithm": "GRPO", "model": "Qwen/Qwen3 VL", "flag": True, "seed": 1},
     ),
     "grpo_b": Run(
@@ -41,7 +50,7 @@ RUNS = {
     ),
     "ppo_debug": Run(
         {"name": "ppo_debug", "state": "crashed", "step": None, "reward": None, "age": 600.0, "alerts": 0},
-        {"learning_rate": "0.0005", "algorithm": "PPO"},
+        {"learning_rate": "0.0005", "algorithm": "PPO", "wandb": {"tag": "Base"}},
     ),
 }
 
@@ -51,6 +60,14 @@ RUNS = {
     [
         ("", "grpo_a grpo_b ppo_debug"),
         ("grpo", "grpo_a grpo_b"),
+        ("tag:baseline", "grpo_a"),
+        ("tag=todo", "grpo_a"),
+        ("tag:base", "grpo_a ppo_debug"),
+        ("-tag:todo", "grpo_b ppo_debug"),
+        ("rate", "grpo_a"),
+        ('"too high" first', "grpo_a"),
+        ("note:high", "grpo_a"),
+        ("none", ""),
         ("GRPO _b", "grpo_b"),
         ("g*a", "grpo_a"),
         ("lr>1e-5", "grpo_a ppo_debug"),

@@ -36,6 +36,7 @@ COMMANDS = (
     ),
     *("at --step 1 --json", "--once", "export --format text", "export --format jsonl -o -"),
     *("summary --strict", "summary --ranks", "samples", "samples --json", "metrics", "media", "media --json"),
+    "note --tag x",
 )
 PAGES = ("report -o", "export --format html -o", "compare --html")
 TESTED_ELSEWHERE = {

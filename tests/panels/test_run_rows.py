@@ -32,6 +32,7 @@ from tuimon.panels.lists.runs import (
     totals,
     useful_columns,
 )
+from tuimon.run_notes import RunNote
 from tuimon.store import Curve, Run, Store
 
 NOW = 1_700_000_100.0
@@ -235,3 +236,18 @@ def test_age_of_a_run_without_any_time_is_unknown() -> None:
     (run,) = store.snapshot().runs
     column = next(column for column in COLUMNS if column.id == "age")
     assert column.cell(run, Listing(NOW, Symbols.BRAILLE), 5)[0][0] == "-"
+
+
+def test_notes_follow_the_names_where_there_is_room(runs: tuple[Run, ...]) -> None:
+    run = next(run for run in runs if run.name == "b")
+    listing = Listing(NOW, Symbols.BRAILLE, notes={run.path: RunNote("first", "rate\x1b[31m too high", ("todo",))})
+    useful = useful_columns(runs, listing)
+    for width in (20, 60, 120, 200):
+        widths = layout(width, useful, 10, note=40)
+        row = run_row(run, listing, widths, False, width)
+        assert row_width(row) == width
+        assert "\x1b" not in text(row)
+        assert ("first: rate" in text(row)) == (width > 20)
+    assert ("  first: rate␛[31m too high #todo", Role.MUTED) in [(part.rstrip(), role) for part, role in row]
+    assert [found.name for found in list_runs(runs, listing, parse("tag:todo high"))] == ["b"]
+    assert list_runs(runs, listing, parse("tag:other")) == ()

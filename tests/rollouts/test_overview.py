@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
@@ -10,13 +11,24 @@ import pytest
 from support.written_texts import ATTEMPTS, PROMPTS, write_run
 
 from tuimon.rollouts.difference import differences
+from tuimon.rollouts.discovery import read_samples
 from tuimon.rollouts.library import Entry, Library
 from tuimon.rollouts.options import advice, trainer_of
-from tuimon.rollouts.overview import earlier_numbers, histogram, in_bin, matches_by_step, prompt_by_step
+from tuimon.rollouts.overview import (
+    earlier_numbers,
+    first_numbers,
+    histogram,
+    in_bin,
+    matches_by_step,
+    prompt_by_step,
+)
+from tuimon.rollouts.prompt_changes import prompt_changes
 from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import (
+    SINCE_FIRST,
     SORTS,
     changes,
+    changes_since,
     comparison,
     counts,
     filtered,
@@ -175,6 +187,41 @@ def test_change_of_prompts_since_an_earlier_step(library: Library) -> None:
     assert earlier_numbers(library, 3, "train", {"other"}, lambda: True) is None
     assert earlier_numbers(library, 3, "train", {*names}, lambda: False) is None
     assert earlier_numbers(library, 1, "train", {*names}, lambda: True) is None
+
+
+def test_change_of_prompts_since_the_first_step_with_them(tmp_path: Path) -> None:
+    for step, rewards in {
+        1: {"a": 1.0},
+        2: {"a": 0.5, "b": 0.5},
+        3: {"b": 0.0},
+        4: {"a": 0.0, "b": 1.0, "c": 1.0},
+    }.items():
+        rows = [{"input": name, "output": f"{step}", "score": reward, "step": step} for name, reward in rewards.items()]
+        (tmp_path / f"{step}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    library = Library([str(tmp_path)])
+    library.refresh()
+    entries = library.entries(4)
+    names = {entry.prompt: entry.prompt_head for entry in entries}
+    firsts = first_numbers(library, 4, "train", {*names}, lambda: True)
+    assert firsts is not None
+    assert [numbers.step for numbers in firsts] == [1, 2]  # step 3 has no further prompt
+    assert first_numbers(library, 4, "train", {*names}, lambda: False) is None
+    now = prompt_numbers(4, zip((entry.prompt for entry in entries), numbers_of(entries), strict=True))
+    is_share, change = changes_since(firsts, now)
+    assert not is_share  # 0.5 in step 2 says that a reward of 1 is not a pass
+    assert {names[prompt]: value for prompt, value in change.items()} == {"a": -1.0, "b": 0.5}
+    assert [names[entry.prompt] for entry in sorted_by(entries, SINCE_FIRST, change)] == ["a", "b", "c"]
+    groups = sorted_groups(groups_of(entries[::-1]), SINCE_FIRST, change)
+    assert [names[group.entries[0].prompt] for group in groups] == ["a", "b", "c"]
+
+    found = prompt_changes(read_samples(str(tmp_path), []))
+    assert [(p.head, p.first_step, p.last_step, p.steps, p.first, p.last) for p in found] == [
+        ("a", 1, 4, 3, 1.0, 0.0),
+        ("b", 2, 4, 3, 0.5, 1.0),
+    ]
+    until = prompt_changes(read_samples(str(tmp_path), []), 2)
+    assert [(p.head, p.last_step, p.change) for p in until] == [("a", 2, -0.5)]
+    assert prompt_changes(read_samples(str(tmp_path), []), 1) == []
 
 
 def test_mean_rewards_are_compared_where_none_says_which_samples_passed() -> None:

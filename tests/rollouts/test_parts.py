@@ -62,7 +62,7 @@ def test_openrlhf_lists_the_responses_and_json_has_the_text_as_written(
     (tmp_path / "train.log").write_text(f"{line}\n{step}\n")
     assert may_have_texts([str(tmp_path)])
     assert main(["samples", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[1].endswith("chars  It is 4")
+    assert capsys.readouterr().out.splitlines()[1].endswith("chars        1  It is 4")
     assert main(["samples", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["response"] == f"{CHAT}It is 4"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tuimon.commands import main
+from tuimon.rollouts.library import digest
 
 TEXT = "so\u2028\x1b[31m 4"
 
@@ -188,3 +189,48 @@ def test_a_directory_with_texts_only_says_which_command_prints_them(
     pq.write_table(pa.table({"step": [1], "prompt": ["q"], "completion": ["a"], "acc": [1.0]}), path)
     assert main([*command, str(tmp_path)]) == 3
     assert f"{tmp_path} holds generated texts and no metrics: tuimon samples {tmp_path}" in capsys.readouterr().err
+
+
+def test_groups_have_the_label_of_the_screen_and_searches_are_over_all_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step in (1, 2):
+        named = [{"uid": f"q{n}_{i}_0", "input": f"{n}?", "output": f"no {n}{step}{i}"} for n in (3, 4) for i in (0, 1)]
+        unnamed = [{"input": "5?", "output": f"Wait {step}"}]
+        rows = [{**row, "score": 1.0, "step": step} for row in (*named, *unnamed)]
+        _write(tmp_path / "rollouts" / f"{step}.jsonl", *rows)
+
+    def responses(*options: str) -> list[str]:
+        return [sample["response"] for sample in _samples(tmp_path, capsys, *options)]
+
+    def failure(*options: str) -> str:
+        assert main(["samples", str(tmp_path), *options]) in (2, 3)
+        return capsys.readouterr().err
+
+    assert main(["samples", str(tmp_path), "--step", "2"]) == 0
+    labels = [line.split()[4] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert labels == ["q3", "q3", "q4", "q4", "3"]
+    assert responses("--group", "2", "--step", "2") == responses("--group", "q4", "--step", "2") == ["no 420", "no 421"]
+    assert responses("--group", "3") == ["Wait 1", "Wait 2"]
+    assert responses("--search", "wait") == ["Wait 1", "Wait 2"]
+    assert responses("--search", "4?") == ["no 410", "no 411", "no 420", "no 421"]  # in the prompt
+    assert responses("--search", "re:no 3.1", "--worst", "2") == ["no 311", "no 321"]
+    assert responses("--search", "length<7", "--group", "q3", "--step", "1") == ["no 310", "no 311"]
+    assert main(["samples", str(tmp_path), "--search", "Wait", "--markdown"]) == 0
+    assert capsys.readouterr().out.count("###") == 2
+
+    assert main(["samples", str(tmp_path), "--prompts"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[1].split() == ["+0", "pp", "100%", "100%", "1", "to", "2", "3?"]
+    assert [row["group"] for row in _samples(tmp_path, capsys, "--prompts")] == ["q3", "q4", digest("5?")]
+    assert "several steps until step 1" in failure("--prompts", "--step", "1")
+    assert "--markdown does not apply" in failure("--prompts", "--markdown")
+
+    assert "2 steps have texts; nearest: 1, 2." in failure("--step", "7")
+    assert "Groups, the nearest first: q4, q3, " in failure("--group", "4q")
+    assert "2 texts were searched" in failure("--group", "q3", "--step", "1", "--search", "Wait")
+    assert "not a regular expression" in failure("--search", "re:(")
+    assert "split train" in failure("--split", "validation")
+    (tmp_path / "none").mkdir()
+    assert main(["samples", str(tmp_path / "none"), "--step", "7"]) == 3
+    assert "Switch on trainer.rollout_data_dir" in capsys.readouterr().err

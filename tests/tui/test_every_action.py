@@ -447,6 +447,13 @@ async def test_runs(tmp_path: Path) -> None:
         assert [len(over.runs) for over in t.app.options.overlay] == [1, 1, 1]
         await t.press("over")
         assert not t.app.options.overlay
+        await t.press("run_note")
+        await t.type("good #x")
+        await until(t.app, t.pilot, lambda s: ": good #x" in s)
+        t.app.action_do("run_own_name")  # the palette has it
+        t.done.add("run_own_name")
+        await t.type("mine")
+        await until(t.app, t.pilot, lambda s: "mine: good #x" in s)
         await t.press("over", "base")
         shown = t.app.run_shown
         assert shown is not None
@@ -689,7 +696,9 @@ async def test_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert screen.choice.filter == "zero reward"
         await t.press("text_filter_back", "text_groups", "text_open")
         assert screen.choice.only
-        await t.press("text_groups", "text_groups", "text_open")
+        await t.press("text_groups", "text_since_first")
+        await t.until(lambda: len(screen.choice.first_change) == 4)
+        await t.press("text_since_first", "text_open")
         assert screen.zoomed
         await t.press("text_page_down", "text_page_up", "text_end")
         await t.until(lambda: screen.pane.top == screen.pane.last)

@@ -19,6 +19,7 @@ from tuimon.config import Settings
 from tuimon.model.events import Progress, RunFound, StreamFound, StreamStatus
 from tuimon.monitor.process import ReaderProcess
 from tuimon.panels.lists.run_groups import RunGroup
+from tuimon.run_notes import RunNote, note_of
 from tuimon.store import Store
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
@@ -159,6 +160,23 @@ async def test_filtered_as_it_is_typed(runs: Path) -> None:
         assert isinstance(app.screen, RunListScreen), "the first Esc removes the filter, the second closes the list"
         await pilot.press("escape")
         assert not isinstance(app.screen, RunListScreen)
+
+
+async def test_notes_are_written_listed_and_found(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await listed(app, pilot)
+        await pilot.press("g", "down", "e", *"too high #todo", "enter")
+        await until(app, pilot, lambda s: "b_lr2: too high #todo" in s and "too high #todo" in row_of(app, "19/40"))
+        await pilot.press("slash", *"tag:todo")
+        await until(app, pilot, lambda s: order(app) == ["b_lr2"])
+        await pilot.press("escape", "e", *" x", "escape")
+        await until(app, pilot, lambda s: order(app) == list(STEPS))
+        assert note_of(str(runs / "b_lr2")) == RunNote("", "too high", ("todo",)), "Esc leaves the note as it was"
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "b_lr2" in s and "step 19 of 40" in s)
+        await pilot.press("e", *["backspace"] * 14, *"good", "enter")
+        await until(app, pilot, lambda s: "b_lr2: good" in s)
+    assert note_of(str(runs / "b_lr2")) == RunNote("", "good")
 
 
 async def test_hidden_and_pinned(runs: Path) -> None:

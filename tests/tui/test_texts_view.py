@@ -238,9 +238,18 @@ async def test_groups_have_the_question_and_the_change_since_an_earlier_step(tmp
             (f"What is {prompt} times 3?", change) for prompt, change in ((1, 0.25), (2, 0.25), (0, 0.0), (3, 0.0))
         ]
         assert "+25 pp" in text(app)
+        await pilot.press("n", "n")  # prompt 9 is in step 3, prompts 1 and 3 are in step 1
+        await until(app, pilot, lambda s: "step 4 (4 of 4)" in s and "change since step 3" in s)
+        await pilot.press("W")
+        shown = await until(app, pilot, lambda s: "passed  change since first" in s)
+        assert set(screen.choice.first_change.values()) == {0.0, 0.25, 0.75}
+        assert "+75 pp" in shown
+        await pilot.press("W")
+        await until(app, pilot, lambda s: "since first" not in s)
 
 
-async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path) -> None:
+async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     run = write_run(tmp_path / "run", range(1, 2))
     for step, prompts in ((2, [3, 2, 1, 0]), (3, [9]), (4, [1, 0])):
         write_rows(run, step, prompts)
@@ -265,6 +274,13 @@ async def test_a_chosen_prompt_stays_selected_in_other_steps(tmp_path: Path) -> 
         await pilot.press("enter", "j", "n")  # the second sample of the open group
         await until(app, pilot, lambda s: "step 2 (2 of 4)" in s and "4 of 16 texts" in s)
         assert (selected(), screen.table.cursor) == ("What is 1 times 3?", 1)
+        await pilot.press("w")
+        await until(app, pilot, lambda s: len(screen.choice.by_step) == 3)
+        await pilot.press("E")
+        await until(app, pilot, lambda s: "Saved 12 texts of 3 steps: " in s)
+        rows = [json.loads(line) for file in tmp_path.glob("*.jsonl") for line in file.read_text().splitlines()]
+        assert [row["step"] for row in rows] == [1] * 4 + [2] * 4 + [4] * 4
+        assert {row["prompt"] for row in rows} == {"user\nWhat is 1 times 3?\nassistant\n"}
 
 
 async def test_hostile_text_is_made_safe_on_the_screen_and_in_copies(tmp_path: Path) -> None:

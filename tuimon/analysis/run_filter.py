@@ -1,8 +1,8 @@
 """Filters for runs, as typed by the user: `grpo lr>1e-5 state:running -debug | algo=ppo`.
 
 A filter is a list of alternatives separated by |; an alternative is a list of terms separated by blanks, all of which
-must match. A term is a part of the run's name or path (* and ? are wildcards), a state (`running`), `alerts`, or a
-name, a comparison and a value: `=` and `!=` compare values, `:` searches for a part, `< <= > >=` compare numbers. "-"
+must match. A term is a part of the run's name, path or note (* and ? are wildcards), a state (`running`), `alerts`, or
+a name, a comparison and a value: `=` and `!=` compare values, `:` searches for a part, `< <= > >=` compare numbers. "-"
 or "!" before a term negates it. A value with blanks is written in double quotes.
 
 A name is a field that every run has (FIELDS), or a setting: its whole name or its end (`lr` is `optim.lr`), or a metric
@@ -25,8 +25,10 @@ from tuimon.analysis.comparing import flat
 from tuimon.analysis.metric_filter import nearest
 from tuimon.text import clean
 
-FIELDS = ("name", "state", "step", "age", "reward", "loss", "alerts")
-"""Fields of every run; age is in seconds, or has a unit: age<10m."""
+_OWN = ("note", "tag")
+FIELDS = ("name", "state", "step", "age", "reward", "loss", "alerts", *_OWN)
+"""Fields of every run; age is in seconds, or has a unit: age<10m. The last two are the user's, see run_notes; settings
+of these names are searched, too."""
 SYNONYMS: Mapping[str, tuple[str, ...]] = {
     "crashed": ("failed",),
     "stopped": ("failed", "killed"),
@@ -150,17 +152,25 @@ def _holds(term: Term, run: FilterTarget) -> bool:
 
 
 def _values(key: str, run: FilterTarget) -> list[object]:
-    if not key or key in FIELDS:
-        value = run.field(key or "name")
-        return list(value) if isinstance(value, tuple) else [value]
+    if not key:
+        return [*_values("name", run), *filter(None, _field("note", run))]
+    if key in FIELDS and key not in _OWN:
+        return _field(key, run)
     settings = [(name.lower().replace("/", "."), value) for name, value in flat(run.config)]
     for wanted in (key, _ALIASES.get(key)):
         values = [value for name, value in settings if wanted and f".{name}".endswith(f".{wanted}")]
         if values:
-            return values
+            return [*_field(key, run), *values] if key in _OWN else values
+    if key in _OWN:
+        return _field(key, run)
     if (value := run.metric(key)) is not None:
         return [value]
     return [value for name, value in settings if key in name.rpartition(".")[2]]
+
+
+def _field(name: str, run: FilterTarget) -> list[object]:
+    value = run.field(name)
+    return list(value) if isinstance(value, tuple) else [value]
 
 
 def _compares(value: object, term: Term) -> bool:

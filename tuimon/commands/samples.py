@@ -12,7 +12,7 @@ from tuimon.commands import Command
 from tuimon.commands._remote import add_remote, copy_texts, hide_mirrors
 from tuimon.commands._shared import checked_paths
 from tuimon.commands._stderr import Progress, interruptible
-from tuimon.errors import ExitCode, NothingFound
+from tuimon.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from tuimon.rollouts import Sample
@@ -28,12 +28,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     order = parser.add_mutually_exclusive_group()
     order.add_argument("--worst", type=int, metavar="K", help="only the K samples with the lowest reward")
     order.add_argument("--best", type=int, metavar="K", help="only the K samples with the highest reward")
+    prompts = "one row per prompt: its change from the first to the last step (to --step N) with it, losses first"
+    order.add_argument("--prompts", action="store_true", help=prompts)
     parser.add_argument(
         "--split",
         choices=("train", "validation", "all"),
         help="only the samples of this split (default: all; with --worst and --best: train, if there are any)",
     )
-    parser.add_argument("--group", metavar="G", help="only the samples of group G")
+    parser.add_argument("--group", metavar="G", help="only the samples of group G: its name, or its number in a step")
+    search = (
+        "only samples whose response or prompt contains TEXT; or re:EXPRESSION, or a comparison such as 'length>512'"
+    )
+    parser.add_argument("--search", metavar="TEXT", help=search)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object per sample")
     form.add_argument("--markdown", action="store_true", help="print a section of Markdown per sample")
@@ -43,20 +49,18 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 @interruptible("interrupted before all texts were read")
 def _run(options: argparse.Namespace) -> int:
+    from tuimon.commands._chosen_samples import ChosenSamples
     from tuimon.rollouts.discovery import read_samples, unreadable_files
-    from tuimon.rollouts.export import as_json, as_markdown, group_of
+    from tuimon.rollouts.export import as_json, as_markdown
     from tuimon.text import clean
 
     path = checked_paths([options.path], options=options)[0]
+    if options.prompts and options.markdown:
+        raise UsageError("--markdown does not apply to --prompts", "Use --json, or neither.")
     problems: list[str] = []
     progress = Progress("reading")
-    samples: Iterator[Sample] = (
-        sample
-        for sample in progress.counted(read_samples(path, problems), " texts")
-        if options.step in (None, sample.step) and options.group in (None, group_of(sample))
-    )
-    if options.split in ("train", "validation"):
-        samples = (sample for sample in samples if sample.split == options.split)
+    chosen = ChosenSamples(options)
+    samples = chosen.of(progress.counted(read_samples(path, problems), " texts"))
     count = options.worst if options.worst is not None else options.best
     of_all: dict[tuple[int | None, str], _Rewards] = {}
     extreme = None
@@ -64,7 +68,9 @@ def _run(options: argparse.Namespace) -> int:
         extreme = _extreme(_counted(samples, of_all), max(0, count), options.worst is None, options.split is None)
         samples = iter(extreme.samples)
     printed = 0
-    if options.json or options.markdown:
+    if options.prompts:
+        printed = _print_prompts(samples, options)
+    elif options.json or options.markdown:
         for sample in samples:
             progress.close()
             sys.stdout.write(as_json(sample, path) if options.json else as_markdown(sample))
@@ -72,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     else:
         parts: dict[tuple[int | None, str], _Part] = {}
         for sample in samples:
-            parts.setdefault((sample.step, sample.split), _Part()).add(sample)
+            parts.setdefault((sample.step, sample.split), _Part()).add_line(sample, chosen.label(sample))
             printed += 1
         progress.close()
         for step, split in sorted(parts, key=lambda key: (key[0] is None, key[0] or 0, key[1])):
@@ -84,11 +90,22 @@ def _run(options: argparse.Namespace) -> int:
         print(f"tuimon: cannot read {clean(problem)}", file=sys.stderr)
     if not printed:
         pickles = unreadable_files(path)
-        hint = "Switch on trainer.rollout_data_dir (verl), log_completions (TRL, ms-swift) or rollout_dump_dir (ROLL)."
-        if pickles:
-            hint = f"{clean(hide_mirrors(pickles[0]))} is a pickle, which tuimon does not load. {hint}"
-        raise NothingFound(f"No matching generated texts at or below {clean(path)}.", hint)
+        raise chosen.nothing(clean(path), clean(hide_mirrors(pickles[0])) if pickles else "")
     return ExitCode.OK
+
+
+def _print_prompts(samples: Iterable[Sample], options: argparse.Namespace) -> int:
+    """Print the change of each prompt over the run and return the number of prompts."""
+    from tuimon.commands._prompt_table import prompt_line, prompts_head
+    from tuimon.rollouts.prompt_changes import change_json, prompt_changes
+
+    found = prompt_changes(samples, options.step)
+    if options.json:
+        sys.stdout.writelines(map(change_json, found))
+    elif found:
+        print(prompts_head())
+        sys.stdout.writelines(map(prompt_line, found))
+    return len(found)
 
 
 class _Extreme(NamedTuple):
@@ -178,9 +195,10 @@ class _Part(_Rewards):
         super().__init__()
         self._lines: list[str] = []
 
-    def add(self, sample: Sample) -> None:
-        super().add(sample)
-        self._lines.append(_line(sample))
+    def add_line(self, sample: Sample, label: str) -> None:
+        """Add a sample, and its line with the label of its group."""
+        self.add(sample)
+        self._lines.append(_line(sample, label))
 
     def lines(self, step: int | None, split: str, path: str, of_all: _Rewards | None) -> Iterator[str]:
         """Yield a heading, then the lines in the order in which the samples came. path: the searched directory; of_all:
@@ -201,7 +219,7 @@ class _Part(_Rewards):
         yield from self._lines
 
 
-def _line(sample: Sample) -> str:
+def _line(sample: Sample, label: str) -> str:
     from tuimon.redact import redacted_text
     from tuimon.rollouts.parts import parts_of
     from tuimon.text import clean, fit
@@ -210,12 +228,14 @@ def _line(sample: Sample) -> str:
     reward = "-" if sample.reward is None else f"{sample.reward:.4g}"
     length = f"{sample.length} {sample.length_unit}"
     text = fit(clean(" ".join(redacted_text(parts_of(sample)[1][:400]).split())), _WIDTH).rstrip()
-    return f"{step:>8} {reward:>8} {length:>12}  {text}\n"
+    return f"{step:>8} {reward:>8} {length:>12} {label:>8}  {text}\n"
 
 
 _EXAMPLES = """\
-  tuimon samples RUN                       step, reward, length and first words of each text
+  tuimon samples RUN                       step, reward, length, group and first words of each text
   tuimon samples RUN --step 40 --worst 5   the five texts of step 40 with the lowest reward
+  tuimon samples RUN --search 're:\\d'      the texts of all steps that match an expression
+  tuimon samples RUN --prompts             which prompts got worse over the run
   tuimon samples RUN --json                one JSON object per text
   tuimon samples RUN --best 3 --markdown   the three best texts as Markdown
 """

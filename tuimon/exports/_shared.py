@@ -12,11 +12,18 @@ from typing import Any
 import orjson
 
 from tuimon.redact import redacted
+from tuimon.run_notes import note_of
 from tuimon.text import UNSAFE
 
 # ---------------------------------------------------------------------- JSON
 
 NOT_FINITE = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
+def note_fields(path: str) -> dict[str, Any] | None:
+    """Return the user's note about the run with a path for JSON, or None."""
+    note = note_of(path)
+    return {"name": note.name, "text": note.text, "tags": list(note.tags)} if note.line else None
 
 
 def dumps(document: Mapping[str, Any], compact: bool = False) -> str:

@@ -14,6 +14,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.exports.comparison import Comparison, MetricComparison, checkpoint_rows, last_values
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import label_of
+from tuimon.run_notes import note_of
 from tuimon.text import clean, shown_path
 
 _RANKED = 6
@@ -46,6 +47,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
         yield ""
     steps = common_step_name(comparison.runs)
     states = [progress_of(run, now) for run in comparison.runs]
+    notes = [note_of(run.path).line for run in comparison.runs]
     yield from table(
         f"{len(names)} runs",
         names,
@@ -53,6 +55,7 @@ def as_text(comparison: Comparison, now: float, width: int | None = None, full: 
             Column("state", [progress.state for progress in states], left=True),
             Column(steps, ["" if progress.step is None else str(progress.step) for progress in states]),
             Column("path", [shown_path(run.path) for run in comparison.runs], need=1, left=True),
+            *([Column("note", notes, need=2, left=True)] if any(notes) else []),
         ],
         width,
         indent=0,

@@ -17,7 +17,7 @@ from typing import Any
 from tuimon.analysis.comparing import MISSING
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.setting_effects import SettingEffect, SettingEffects
-from tuimon.exports._shared import dumps, known, without_secrets
+from tuimon.exports._shared import dumps, known, note_fields, without_secrets
 from tuimon.exports.comparison import Comparison, Entry, MetricComparison
 
 SCHEMA = 1
@@ -30,6 +30,7 @@ def as_json(comparison: Comparison, now: float) -> str:
             "id": run.id,
             "name": label,
             "path": run.path,
+            "note": note_fields(run.path),
             "state": progress_of(run, now).state,
             "step": run.last_step,
             "best_checkpoint": without_secrets(run.best_checkpoint) if run.best_checkpoint else None,

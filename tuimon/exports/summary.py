@@ -25,6 +25,7 @@ from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summar
 from tuimon.exports.table import Column, no_room, table, wrapped
 from tuimon.panels import heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
+from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
 from tuimon.text import cell_width, clean, local_time, shown_path
 
@@ -175,6 +176,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     """
     progress = progress_of(run, now)
     yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
+    if note := note_of(run.path).line:
+        yield "note", note
     if run.ranks is not None and run.ranks.restart:
         yield "restart", clean(run.ranks.restart)
     if progress.step is not None:

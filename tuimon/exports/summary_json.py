@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tuimon.analysis.progress_inputs import progress_of
-from tuimon.exports._shared import dumps, fields, known, without_secrets
+from tuimon.exports._shared import dumps, fields, known, note_fields, without_secrets
 from tuimon.exports.metrics import Entries, MetricSummary, entries, metric_summaries
 from tuimon.model.ranks import JobRanks
 from tuimon.redact import redacted_text
@@ -37,6 +37,7 @@ def _run(run: Run, now: float, show_secrets: bool) -> dict[str, Any]:
         "id": run.id,
         "name": run.name,
         "path": run.path,
+        "note": note_fields(run.path),
         "state": progress.state,
         "evidence": progress.evidence,
         "step": progress.step,

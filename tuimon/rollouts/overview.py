@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from msgspec import Struct
 
 from tuimon.rollouts import Sample
+from tuimon.rollouts.discovery import Location
 from tuimon.rollouts.library import Entry, Library, digest, entry_of
 from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import (
     Numbers,
     PromptNumbers,
+    comparison,
     finite,
     mean_and_std,
     numbers_of,
@@ -79,14 +81,43 @@ def histogram(entries: Sequence[Entry], bins: int = _FEW) -> list[Bin]:
 def prompt_by_step(library: Library, prompt: str, split: str = "train") -> Iterator[StepNumbers]:
     """Yield the numbers of the samples of a split with a prompt (its digest) for each step that has it, the newest step
     first."""
-    found = _by_step(library, split, lambda sample: digest(sample.prompt or "") == prompt)
-    return (numbers for numbers in found if numbers.count)
+    return (numbers for numbers in _by_step(library, split, has_prompt(prompt)) if numbers.count)
 
 
 def matches_by_step(library: Library, search: Search, split: str = "train") -> Iterator[StepNumbers]:
     """Yield the numbers of the samples of a split whose response contains a search for each step that has the split,
     the newest step first. Raises TooSlow."""
-    return _by_step(library, split, lambda sample: search.is_in(sample.response))
+    return _by_step(library, split, has_match(search))
+
+
+def has_prompt(prompt: str) -> Callable[[Sample], bool]:
+    """Return a test of whether a sample has a prompt (its digest)."""
+    return lambda sample: digest(sample.prompt or "") == prompt
+
+
+def has_match(search: Search) -> Callable[[Sample], bool]:
+    """Return a test of whether the response of a sample contains a search. The test raises TooSlow."""
+    return lambda sample: search.is_in(sample.response)
+
+
+def has_anywhere(search: Search) -> Callable[[Sample], bool]:
+    """Return a test of whether the response or the prompt of a sample contains a search. The test raises TooSlow."""
+    return lambda sample: search.is_in(sample.response) or bool(sample.prompt and search.is_in(sample.prompt))
+
+
+def query_test(query: str) -> Callable[[Sample], bool]:
+    """Return a test of whether a sample matches a query of the texts view: a comparison such as "format<1", a text, or
+    "re:EXPRESSION". The test raises TooSlow. Raises re.error."""
+    test = comparison(query)
+    return has_anywhere(Search(query)) if test is None else lambda sample: test(entry_of(sample, Location(0, 0)))
+
+
+def samples_of_all_steps(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[Sample]:
+    """Yield the samples of a split that pass a test, those of the first step first."""
+    for step in library.steps:
+        for _, sample in library.samples(step):
+            if sample.split == split and is_counted(sample):
+                yield sample
 
 
 def earlier_numbers(
@@ -108,6 +139,29 @@ def earlier_numbers(
         if not prompts.isdisjoint(numbers.rewards) or not prompts.isdisjoint(numbers.passed):
             return numbers
     return None
+
+
+def first_numbers(
+    library: Library, step: int | None, split: str, prompts: Set[str], is_wanted: Callable[[], bool]
+) -> list[PromptNumbers] | None:
+    """Return the numbers of the first steps before `step` that have some of the prompts in a split, until each prompt
+    was found; steps without a further one are left out. Return None once `is_wanted` returns False."""
+    wanted, found = set(prompts), list[PromptNumbers]()
+    for other in library.steps:
+        if other is None or step is None or other >= step or not wanted:
+            continue
+        samples: list[tuple[str, Numbers]] = []
+        for _, sample in library.samples(other):
+            if not is_wanted():
+                return None
+            if sample.split == split:
+                samples.append((digest(sample.prompt or ""), sample.components | {"reward": sample.reward}))
+        numbers = prompt_numbers(other, samples)
+        known = wanted & (numbers.rewards.keys() | numbers.passed.keys())
+        if known:
+            wanted -= known
+            found.append(numbers)
+    return found
 
 
 def _by_step(library: Library, split: str, is_counted: Callable[[Sample], bool]) -> Iterator[StepNumbers]:

@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.rollouts import flags
 from tuimon.rollouts.library import Entry
 
-SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "|change|", "as written")
+SINCE_FIRST = "since first"
+"""Order by the change since the first step that has the prompt, the greatest loss first."""
+SORTS = ("worst", "best", "longest", "shortest", "|advantage|", "|change|", SINCE_FIRST, "as written")
 _CORRECTNESS = ("acc", "accuracy", "correct", "is_correct", "exact_match", "correct_answer", "passed", "success")
 _BINARY = (-1.0, 0.0, 1.0)
 """Values of a number that says which samples passed; 1 has passed."""
@@ -131,6 +134,16 @@ def changes(earlier: PromptNumbers, later: PromptNumbers) -> tuple[bool, dict[st
     return is_share, {prompt: value - before[prompt] for prompt, value in after.items() if prompt in before}
 
 
+def changes_since(firsts: Sequence[PromptNumbers], later: PromptNumbers) -> tuple[bool, dict[str, float]]:
+    """Return what `changes` returns for prompts of several earlier steps; of a prompt, the first of these counts."""
+    field = later.pass_field if all(first.pass_field == later.pass_field for first in firsts) else ""
+    after = replace(later, pass_field=field)
+    found: dict[str, float] = {}
+    for first in reversed(firsts):
+        found |= changes(first, after)[1]
+    return bool(field), found
+
+
 def sorted_by(entries: Sequence[Entry], sort: str, change: Mapping[str, float] | None = None) -> list[Entry]:
     """Return the entries in an order of SORTS. Samples without the value are the last; equal ones stay as written.
 
@@ -152,6 +165,7 @@ def sorted_by(entries: Sequence[Entry], sort: str, change: Mapping[str, float] |
         "shortest": lambda entry: (False, entry.length),
         "|advantage|": advantage,
         "|change|": lambda entry: (entry.prompt not in change, -abs(change.get(entry.prompt, 0.0))),
+        SINCE_FIRST: lambda entry: (entry.prompt not in change, change.get(entry.prompt, 0.0)),
     }
     return sorted(entries, key=keys[sort]) if sort in keys else list(entries)
 
@@ -172,6 +186,10 @@ def sorted_groups(groups: Sequence[Group], sort: str, change: Mapping[str, float
         return sorted(groups, key=lambda group: sign * max(entry.length for entry in group.entries))
     if sort == "|change|" and change:
         return sorted(groups, key=lambda group: -abs(change.get(group.entries[0].prompt, 0.0)))
+    if sort == SINCE_FIRST and change:
+        prompts = [group.entries[0].prompt for group in groups]
+        order = sorted(range(len(groups)), key=lambda i: (prompts[i] not in change, change.get(prompts[i], 0.0)))
+        return [groups[index] for index in order]
     return list(groups)
 
 

@@ -15,6 +15,7 @@ from tuimon.panels import OverlayLine, overlay_lines, transient
 from tuimon.panels.lists.run_groups import SEEDS
 from tuimon.panels.lists.run_levels import levels_of
 from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory, shared_words
+from tuimon.run_notes import notes
 from tuimon.store import Run, Snapshot
 
 
@@ -85,6 +86,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         shared_words([run.name for run in snapshot.runs]),
         choice.metric,
         levels_of(snapshot),
+        notes(),
     )
 
 

@@ -15,7 +15,7 @@ from dataclasses import Field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 
-from tuimon.tui.replacing import replace_content
+from tuimon.replacing import replace_content
 from tuimon.tui.state import ViewState
 
 MOST_VIEWS = 500

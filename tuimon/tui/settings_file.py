@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tuimon.errors import UsageError
-from tuimon.tui.replacing import replace_content
+from tuimon.replacing import replace_content
 
 _MOST_BYTES = 1 << 18
 _HEADER = re.compile(r"\s*\[\[?\s*([A-Za-z0-9_-]+|\"[^\"]*\")")

@@ -15,6 +15,7 @@ from tuimon.exports.html import page
 from tuimon.exports.html.figures import ChartFigure, chart_figure, chart_size
 from tuimon.model.views import SERIES_ROLES, Symbols
 from tuimon.panels import chart_of
+from tuimon.run_notes import note_of
 from tuimon.text import clean, shown_path
 
 _MAX_CHARTS = 60
@@ -33,7 +34,15 @@ def as_html(comparison: Comparison, now: float) -> str:
     for run, name in zip(comparison.runs, names, strict=True):
         progress = progress_of(run, now)
         step = "" if progress.step is None else progress.step
-        runs.append({"name": name, "state": progress.state, "step": step, "path": shown_path(run.path)})
+        runs.append(
+            {
+                "name": name,
+                "state": progress.state,
+                "step": step,
+                "path": shown_path(run.path),
+                "note": note_of(run.path).line,
+            }
+        )
     metrics = comparison.metrics
     shared = [metric for metric in metrics if metric.shared > 1]
     return page(
@@ -45,6 +54,7 @@ def as_html(comparison: Comparison, now: float) -> str:
         effects=comparison.effects,
         runs=runs,
         steps=common_step_name(comparison.runs),
+        noted=any(run["note"] for run in runs),
         differences=_texts(comparison.differences),
         about=_texts(comparison.about),
         same=len(comparison.same),

@@ -10,15 +10,17 @@ from tuimon.store import Run
 from tuimon.text import cell_width, fit
 
 _LEAST_NAME, _NARROW_NAME, _MOST_NAME = 10, 20, 32
-_MOST_TREND = 120
+_MOST_TREND, _MOST_NOTE = 120, 48
 Widths = tuple[tuple[Column, int], ...]
 SIGNS = 5
 """Width of the signs before the first column: cursor, overlay marker, flag (hidden, base, pinned), blanks."""
 
 
-def layout(width: int, useful: frozenset[str], longest: int, known: tuple[Column, ...] = COLUMNS) -> Widths:
+def layout(
+    width: int, useful: frozenset[str], longest: int, known: tuple[Column, ...] = COLUMNS, note: int = 0
+) -> Widths:
     """Return the columns that fit into `width` cells, with their widths. longest: width of the longest name. known: all
-    columns.
+    columns. note: width of the longest note, which follows the name if there is room.
 
     If not all fit, the curve is left out, long names are cut, the state is reduced to its symbol, then columns are left
     out by `Column.drop`. Name and curve share the remaining cells.
@@ -42,7 +44,7 @@ def layout(width: int, useful: frozenset[str], longest: int, known: tuple[Column
         else:
             columns.remove(max(columns, key=lambda column: column.drop))
     left = max(width - taken, 1)
-    own = {"state": state, "name": min(left, max(longest, _LEAST_NAME))}
+    own = {"state": state, "name": min(left, max(longest, _LEAST_NAME) + min(note, _MOST_NOTE))}
     spare = left - own["name"]
     for column in columns:
         wider = cell_width(column.full) + 1 - column.width if column.full else 0
@@ -85,7 +87,7 @@ def run_row(run: Run, listing: Listing, widths: Widths, selected: bool, width: i
     for column, cells in widths:
         cell = column.cell(run, listing, cells)
         if selected and column.id == "name":
-            cell = tuple((text, Role.ACCENT) for text, _ in cell)
+            cell = ((cell[0][0], Role.ACCENT), *cell[1:])
         blank = " " * max(cells - sum(cell_width(text) for text, _ in cell), 0)
         filled: Row = ((blank, Role.MUTED), *cell) if column.right else (*cell, (blank, Role.MUTED))
         spans += [*fit_row(filled, cells), (" ", Role.MUTED)]

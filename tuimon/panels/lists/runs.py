@@ -34,6 +34,7 @@ from tuimon.panels.lists.run_metrics import (
     metric_of,
     split_statistic,
 )
+from tuimon.run_notes import RunNote, note_in
 from tuimon.sources.grouped_files import natural_order
 from tuimon.store import Run
 from tuimon.store.envelope import wide_enough
@@ -50,6 +51,8 @@ _ROLES = {
 """State -> role; others are muted."""
 LEAST_TREND = 12
 """Minimum width of the sparkline."""
+NOTE_GAP, _LEAST_NOTE = "  ", 6
+"""What is between a name and the note about the run, and the minimum width of a note."""
 _DAY = 86400.0
 
 
@@ -80,6 +83,12 @@ class Listing(Struct, frozen=True):
     """Metric that the user has chosen as a column, or ""."""
     levels: RunLevels = field(default_factory=RunLevels)
     """Levels of all runs, also of those that are not listed."""
+    notes: Mapping[str, RunNote] = field(default_factory=dict)
+    """Notes of the user by the paths of the runs."""
+
+    def note(self, run: Run) -> RunNote:
+        """Return the note about a run, which may be empty."""
+        return note_in(self.notes, run.path)
 
 
 def shared_directory(names: Sequence[str]) -> int:
@@ -144,7 +153,11 @@ def _name(run: Run, listing: Listing, width: int) -> Row:
     name = clean(run.name[listing.shared :])
     if cell_width(name) > width and listing.shared < listing.common < len(run.name):
         name = f"…{clean(run.name[listing.common :])}"
-    return ((fit(name, width, "ends"), Role.TEXT),)
+    room = width - cell_width(name) - len(NOTE_GAP)
+    note = listing.note(run).line if room >= _LEAST_NOTE and listing.notes else ""
+    return (fit(name, width, "ends").rstrip() if note else fit(name, width, "ends"), Role.TEXT), *(
+        ((f"{NOTE_GAP}{fit(note, room).rstrip()}", Role.MUTED),) if note else ()
+    )
 
 
 def _step(run: Run, listing: Listing, width: int) -> Row:
@@ -324,6 +337,10 @@ class FilterFields(Struct, frozen=True):
         """Return the value of one of run_filter.FIELDS, or a tuple of several."""
         if name == "name":
             return self.run.name, self.run.path[self.listing.shared_path :]
+        if name == "note":
+            return self.listing.note(self.run).name, self.listing.note(self.run).text
+        if name == "tag":
+            return self.listing.note(self.run).tags
         if name == "state":
             state = progress_of(self.run, self.listing.now).state
             states = (state, *SYNONYMS.get(state, ()))

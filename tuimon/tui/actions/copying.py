@@ -95,13 +95,16 @@ def copy(app: Dashboard, text: str, what: str) -> None:
         app.say(f"Too long for the clipboard; saved to {home_relative(path.absolute())}: {what}")
 
 
-def write_new(path: Path, text: str) -> None:
-    """Write a file that does not exist yet, whole or not at all. Raises OSError."""
+def write_new(path: Path, text: str | Iterable[str]) -> None:
+    """Write a file that does not exist yet, whole or not at all. text: also as parts, which are not collected.
+
+    Raises OSError, and what the parts raise.
+    """
     with path.open("x", encoding="utf-8", errors="replace") as file:
         try:
-            file.write(text)
+            file.writelines([text] if isinstance(text, str) else text)
             file.flush()
-        except OSError:
+        except BaseException:
             path.unlink(missing_ok=True)
             raise
 

@@ -103,6 +103,14 @@ ACTIONS = (
         6,
     ),
     _action(
+        "text_since_first",
+        "W",
+        "got worse",
+        "Groups by the change since the first step with their prompt, those that got worse first; again: back",
+        _on(lambda s: s.change(lambda c: c.toggle_since_first())),
+        also="change first worse over the run regress forgotten",
+    ),
+    _action(
         "text_split",
         "V",
         "validation",
@@ -186,7 +194,13 @@ ACTIONS = (
     _action(
         "text_alert", "A", "alert", "The texts of the step at which the next alert began", _on(lambda s: s.to_alert())
     ),
-    _action("text_export", "E", "export", "Save the listed texts as JSON Lines in the current directory", _export),
+    _action(
+        "text_export",
+        "E",
+        "export",
+        "Save the listed texts, of the list of steps those of all steps, as JSON Lines in the current directory",
+        _export,
+    ),
     _action("text_copy_all", "Y", "copy all", "Copy prompt, response and numbers as Markdown", _copy_markdown),
     _action("text_copy", "y", "copy", "Copy the response", _copy),
     _action("text_up", "up,k", "up", "The sample above; whole screen: scroll", move(-1)),

@@ -20,6 +20,7 @@ from tuimon.panels.lists.run_metrics import other_names, split_statistic
 from tuimon.panels.lists.run_rows import SIGNS, Widths, column_at, head_row, layout, run_row
 from tuimon.panels.lists.runs import (
     METRIC,
+    NOTE_GAP,
     RESULTS,
     Listing,
     columns_of,
@@ -140,7 +141,9 @@ class RunTable(Table):
         useful = self._useful if listing.base is not None else self._useful - {"base"}
         useful -= repeated_columns(visible, listing.metric)
         longest = max((cell_width(clean(run.name[listing.shared :])) for run in visible), default=0)
-        widths = layout(width, useful, longest, headed(columns_of(listing), visible))
+        lines = (listing.note(run).line for run in visible) if listing.notes else ()
+        note = max((cell_width(NOTE_GAP + line) for line in lines if line), default=0)
+        widths = layout(width, useful, longest, headed(columns_of(listing), visible), note)
         if widths != self._widths:
             self._widths = widths
             self.cache.clear()

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tuimon.rollouts import Sample
 from tuimon.rollouts.library import Entry
 from tuimon.rollouts.overview import Bin, StepNumbers, histogram, in_bin
 from tuimon.rollouts.searching import Search
 from tuimon.rollouts.selection import (
     FILTERS,
+    SINCE_FIRST,
     SORTS,
     Group,
     PromptNumbers,
     changes,
+    changes_since,
     comparison,
     counts,
     filtered,
@@ -49,6 +52,8 @@ class Choice:
         """Numbers of each step, for a prompt or a search, the newest first."""
         self.bars = "share"
         """Quantity that the bars of `by_step` show: "share" of the texts that are counted, or "reward"."""
+        self.is_counted: Callable[[Sample], bool] = lambda sample: False
+        """Test of the samples that `by_step` counts."""
         self.sort, self.filter = SORTS[0], FILTERS[0]
         self.only = ""
         """Key of the group whose samples are listed; "" for all."""
@@ -60,6 +65,11 @@ class Choice:
         self.change: dict[str, float] = {}
         """Change since that step of the share of the samples that passed, or of the mean reward, by prompt."""
         self.change_is_share = False
+        self.firsts: list[PromptNumbers] | None = None
+        """Numbers of the first steps that have prompts of this one; None: not read."""
+        self.first_change: dict[str, float] = {}
+        """Change since the first step that has the prompt, by prompt."""
+        self.first_is_share = False
         self._test: Callable[[Entry], bool] | None = None
         self._matches: frozenset[tuple[str, object]] | None = None
 
@@ -73,13 +83,23 @@ class Choice:
         self.entries = [entry for entry in self.every if entry.split == self.split] or self.every
         self._pass_field = None
         self.set_earlier(self.earlier)
+        self.set_firsts(self.firsts)
+
+    def _numbers(self) -> PromptNumbers:
+        prompts = (entry.prompt for entry in self.entries)
+        return prompt_numbers(None, zip(prompts, numbers_of(self.entries), strict=True))
+
+    def set_firsts(self, firsts: list[PromptNumbers] | None) -> None:
+        """Compare the prompts with the numbers of the first steps that have them, or with none (None)."""
+        self.firsts, self.first_change = firsts, {}
+        if firsts:
+            self.first_is_share, self.first_change = changes_since(firsts, self._numbers())
 
     def set_earlier(self, earlier: PromptNumbers | None) -> None:
         """Compare the prompts with the numbers of an earlier step, or with none (None)."""
         self.earlier, self.change = earlier, {}
         if earlier is not None:
-            numbers = zip((entry.prompt for entry in self.entries), numbers_of(self.entries), strict=True)
-            self.change_is_share, self.change = changes(earlier, prompt_numbers(None, numbers))
+            self.change_is_share, self.change = changes(earlier, self._numbers())
 
     @property
     def shows_change(self) -> bool:
@@ -114,12 +134,16 @@ class Choice:
             listed = [entry for entry in listed if (entry.file, entry.location) in self._matches]
         if self.bin is not None:
             listed = [entry for entry in listed if in_bin(entry, self.bin)]
-        self.listed = sorted_by(listed, self.sort, self.change)
+        self.listed = sorted_by(listed, self.sort, self._sorting_change)
         self.groups = self._groups(listed) if self.mode == GROUPS else []
         self.bins = histogram(listed)[::-1] if self.mode == HISTOGRAM else []
 
     def _groups(self, entries: list[Entry]) -> list[Group]:
-        return sorted_groups(groups_of(entries, self.pass_field), self.sort, self.change)
+        return sorted_groups(groups_of(entries, self.pass_field), self.sort, self._sorting_change)
+
+    @property
+    def _sorting_change(self) -> dict[str, float]:
+        return self.first_change if self.sort == SINCE_FIRST else self.change
 
     @property
     def count(self) -> int:
@@ -194,6 +218,15 @@ class Choice:
         """List something else than samples, or samples again."""
         self.mode, self.only, self.bin = SAMPLES if self.mode == mode else mode, "", None
 
+    def toggle_since_first(self) -> None:
+        """List the groups by their change since the first step, or samples again in the first order."""
+        if self.mode == GROUPS and self.sort == SINCE_FIRST:
+            self.sort = SORTS[0]
+            self.toggle(GROUPS)
+        else:
+            self.sort = SINCE_FIRST
+            self.mode, self.only, self.bin = GROUPS, "", None
+
     def hold_split(self) -> None:
         """Keep to the split that is listed, also in steps that have both."""
         self.split = self.split_listed
@@ -201,7 +234,7 @@ class Choice:
     def next_split(self) -> None:
         """List the entries of the other split."""
         self.split = "validation" if self.split_listed == "train" else "train"
-        self.only, self.bin, self.earlier = "", None, None
+        self.only, self.bin, self.earlier, self.firsts = "", None, None, None
         self._take_split()
 
     def open_group(self, key: str) -> None:

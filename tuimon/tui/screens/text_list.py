@@ -14,15 +14,16 @@ from tuimon.draw.scatter import Points, render_scatter
 from tuimon.model.views import Role, Row, Size, Span, Symbols
 from tuimon.redact import redacted_text
 from tuimon.rollouts.flags import NAMES
+from tuimon.rollouts.group_labels import GroupLabels
 from tuimon.rollouts.library import Entry
 from tuimon.rollouts.overview import Bin, StepNumbers
-from tuimon.rollouts.selection import Group, finite
+from tuimon.rollouts.selection import SINCE_FIRST, Group, finite
 from tuimon.text import cell_width, clean, fit
 from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, STEPS, Choice
 
 _REWARD_WORD = re.compile(r"^(?:rewards?|scores?)[_ ]|[_ ](?:rewards?|scores?)(?:_func)?$")
 _REWARD, _LENGTH, _ADVANTAGE, _GROUP, _COMPONENT = 9, 8, 9, 5, 9
-_STD, _CHANGE = 9, 7
+_STD, _CHANGE, _FIRST = 9, 7, 11
 _WORDS = 24
 """Cells that the first words of a text get before further columns are shown."""
 _BARS, _ASCII_BARS = "▁▂▃▄▅▆▇█", "_.:-=+*#"
@@ -35,10 +36,10 @@ class Columns:
 
     def __init__(self, entries: Sequence[Entry], width: int) -> None:
         room = width - 1 - _REWARD - _LENGTH - 4 - _WORDS
-        self.numbers = {key: index + 1 for index, key in enumerate(dict.fromkeys(entry.group for entry in entries))}
-        """Number of each group, in the order in which they were written."""
-        self.groups = 1 < len(self.numbers) < len(entries) and room >= _GROUP
-        room -= _GROUP * self.groups
+        self.labels = GroupLabels(entry.group for entry in entries)
+        self.group_width = max(_GROUP, self.labels.width + 1)
+        self.groups = 1 < len(self.labels) < len(entries) and room >= self.group_width
+        room -= self.group_width * self.groups
         self.advantage = room >= _ADVANTAGE and any(entry.advantage is not None for entry in entries[:256])
         room -= _ADVANTAGE * self.advantage
         names = dict.fromkeys(name for entry in entries[:256] for name, _ in entry.components)
@@ -50,7 +51,7 @@ class Columns:
 def head_row(columns: Columns, unit: str, width: int) -> Row:
     """Return the column heads of the list of samples."""
     text = f" {'reward':>{_REWARD - 1}}{unit:>{_LENGTH}}    "
-    text += "group".rjust(_GROUP + 1) if columns.groups else ""
+    text += "group".rjust(columns.group_width + 1) if columns.groups else ""
     text += "advantage".rjust(_ADVANTAGE + 1) if columns.advantage else ""
     text += "".join(f" {component_head(name)}" for name in columns.components)
     return fit_row(((text + "  text", Role.MUTED),), width)
@@ -77,7 +78,7 @@ def sample_row(entry: Entry, columns: Columns, selected: bool, width: int) -> Ro
         (_marks(entry), Role.WARNING),
     ]
     if columns.groups:
-        spans.append((f" {columns.numbers.get(entry.group, 0):>{_GROUP - 1}} ", Role.MUTED))
+        spans.append((f" {columns.labels.label(entry.group):>{columns.group_width - 1}} ", Role.MUTED))
     if columns.advantage:
         spans.append((f"{_number(entry.advantage):>{_ADVANTAGE}} ", Role.MUTED))
     values = dict(entry.components)
@@ -98,36 +99,50 @@ def _marks(entry: Entry) -> str:
 class GroupColumns:
     """Columns of the list of groups that a width has room for. The prompt gets what is left of it."""
 
-    def __init__(self, choice: Choice, width: int) -> None:
+    def __init__(self, choice: Choice, columns: Columns, width: int) -> None:
         self.passed = bool(choice.pass_field)
         """Whether it is known which samples passed."""
         self.change = bool(choice.change)
         self.is_share = choice.change_is_share
         """Whether the change is that of the share that passed, not that of the mean reward."""
         self.bars = min(_MOST_BARS, max((len(group.entries) for group in choice.groups), default=1))
+        self.first = bool(choice.first_change)
+        self.first_is_share = choice.first_is_share
+        """Values of `change` and `is_share` for the change since the first step that has the prompt."""
         room = width - 10 - _WORDS - 9 * self.passed - (_CHANGE + 1) * self.change - self.bars - 4
+        room -= (_FIRST + 1) * self.first
         self.std = room >= _STD
+        room -= _STD * self.std
+        self.label_width = columns.labels.width
+        self.label = columns.groups and room > max(self.label_width, _GROUP)
 
     def head(self, width: int) -> Row:
         """Return the column heads."""
         std = f" {'± std':>{_STD - 1}}" if self.std else ""
         passed = f" {'passed':>8}" if self.passed else ""
         change = f" {'change':>{_CHANGE}}" if self.change else ""
+        first = f" {SINCE_FIRST:>{_FIRST}}" if self.first else ""
         bars = "rewards" if self.bars >= len("rewards") else ""
-        return fit_row(((f" {'mean':>8}{std}{passed}{change}  {bars:<{self.bars}}  prompt", Role.MUTED),), width)
+        label = f"  {'group':<{max(self.label_width, _GROUP)}}" if self.label else ""
+        text = f" {'mean':>8}{std}{passed}{change}{first}  {bars:<{self.bars}}{label}  prompt"
+        return fit_row(((text, Role.MUTED),), width)
 
-    def change_text(self, change: float | None) -> str:
-        """Return the change of a group: in percentage points (pp) if it is that of a share."""
-        if change is None:
-            return "-"
-        return f"{round(100 * change):+d} pp" if self.is_share else f"{'+' if change > 0 else ''}{format_value(change)}"
+
+def _change_span(change: float | None, is_share: bool, width: int) -> Span:
+    """Return a change right-aligned: in percentage points (pp) if it is that of a share."""
+    sign = Role.MUTED if not change else Role.GOOD if change > 0 else Role.WARNING
+    if change is None:
+        text = "-"
+    else:
+        text = f"{round(100 * change):+d} pp" if is_share else f"{'+' if change > 0 else ''}{format_value(change)}"
+    return f" {text:>{width}}", sign
 
 
 def group_row(
     group: Group,
     columns: Columns,
     shown: GroupColumns,
-    change: float | None,
+    choice: Choice,
     selected: bool,
     symbols: Symbols,
     width: int,
@@ -144,10 +159,14 @@ def group_row(
     if shown.passed:
         spans.append((f" {_passed(group.passed, group.judged)}", Role.TEXT))
     if shown.change:
-        sign = Role.MUTED if not change else Role.GOOD if change > 0 else Role.WARNING
-        spans.append((f" {shown.change_text(change):>{_CHANGE}}", sign))
+        spans.append(_change_span(choice.change.get(group.entries[0].prompt), shown.is_share, _CHANGE))
+    if shown.first:
+        spans.append(_change_span(choice.first_change.get(group.entries[0].prompt), shown.first_is_share, _FIRST))
     prompt = clean(redacted_text(group.entries[0].prompt_head))
-    spans += [(f"  {bars:<{shown.bars}}  ", Role.ACCENT), (prompt, Role.VALUE if selected else Role.TEXT)]
+    spans.append((f"  {bars:<{shown.bars}}", Role.ACCENT))
+    if shown.label:
+        spans.append((f"  {columns.labels.label(group.key):<{max(shown.label_width, _GROUP)}}", Role.MUTED))
+    spans.append(("  " + prompt, Role.VALUE if selected else Role.TEXT))
     return fit_row(spans, width)
 
 
@@ -248,11 +267,8 @@ def list_rows(choice: Choice, columns: Columns, shown: range, cursor: int, symbo
     """Return the column heads and the rows of a list."""
     if choice.mode == GROUPS:
         groups = ((choice.groups[index], index == cursor) for index in shown)
-        layout, change = GroupColumns(choice, width), choice.change
-        rows = (
-            group_row(group, columns, layout, change.get(group.entries[0].prompt), chosen, symbols, width)
-            for group, chosen in groups
-        )
+        layout = GroupColumns(choice, columns, width)
+        rows = (group_row(group, columns, layout, choice, chosen, symbols, width) for group, chosen in groups)
         return [layout.head(width), *rows]
     if choice.mode == HISTOGRAM:
         largest, total = max((chosen.count for chosen in choice.bins), default=0), len(choice.listed)

@@ -11,7 +11,7 @@ from tuimon.redact import redacted_text
 from tuimon.rollouts import Sample, Turn
 from tuimon.rollouts.answers import agrees, answer_of
 from tuimon.rollouts.difference import differences
-from tuimon.rollouts.export import reference_text
+from tuimon.rollouts.export import group_of, reference_text
 from tuimon.rollouts.flags import NAMES, flags_of
 from tuimon.rollouts.media import without_data_urls
 from tuimon.rollouts.parts import parts_of
@@ -141,6 +141,8 @@ def _numbers(sample: Sample, width: int) -> Iterator[Row]:
     truncated = {True: ("  truncated", Role.WARNING), False: ("  complete", Role.MUTED)}
     if sample.truncated is not None:
         spans.append(truncated[sample.truncated])
+    if sample.group:
+        spans.append((f"  group {clean(group_of(sample), 40)}", Role.MUTED))
     flags = flags_of(sample.response, sample.prompt)
     spans += [(f"  {name}", Role.WARNING) for bit, name in NAMES.items() if flags & bit]
     yield from _wrapped(spans, width)

@@ -16,27 +16,26 @@ from tuimon.panels import plural
 from tuimon.rollouts.searching import TooSlow
 from tuimon.rollouts.selection import mean_and_std, rewards_of
 from tuimon.store import Snapshot
-from tuimon.text import clean, home_relative
+from tuimon.text import clean
 from tuimon.tui.action import key_names
-from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS, Choice
+from tuimon.tui.screens.text_choice import GROUPS, HISTOGRAM, SCATTER, STEPS
+from tuimon.tui.screens.text_export import TextExport
 from tuimon.tui.screens.text_pane import FOLDS
-from tuimon.tui.screens.text_reader import TextReader
+from tuimon.tui.screens.text_steps import TextSteps
 from tuimon.tui.state import ViewState
 
 if TYPE_CHECKING:
-    from tuimon.rollouts.library import Library
-    from tuimon.rollouts.overview import StepNumbers
-    from tuimon.rollouts.selection import PromptNumbers
+    from tuimon.rollouts import Sample
 
 
 _SPLITS = {"train": "training", "validation": "validation"}
 
 
-class TextsScreen(TextReader):
+class TextsScreen(TextSteps):
     """The texts of the run that is shown, one step at a time."""
 
-    _compared: tuple[int | None, str] = None, ""
-    """Step and split whose prompts were compared last with an earlier step."""
+    _saving: TextExport | None = None
+    """Export that has not ended."""
 
     # ------------------------------------------------------------------ keys
 
@@ -69,47 +68,6 @@ class TextsScreen(TextReader):
         self.pane.top = 0 if self.pane.top == self.pane.last else self.pane.last
         self.pane.scroll(0)
 
-    def change(self, apply: Callable[[Choice], object]) -> None:
-        """Change the order, the filter or the grouping; the selected sample stays selected if it is listed."""
-        entry = self.choice.entry(self.table.cursor)
-        apply(self.choice)
-        self.choice.update()
-        self.table.cursor = self.choice.index(entry)
-        if self._both.has_class("groups") != (self.choice.mode == GROUPS):
-            self.place()
-        self.chosen()
-        self.compare_steps()
-        self.dashboard.redraw()
-
-    def compare_steps(self) -> None:
-        """Read how often each prompt passed in an earlier step, if the change since then is listed."""
-        library, step, choice = self.library, self.step, self.choice
-        compared = step, choice.split_listed
-        if library is None or step is None or self.busy or not choice.shows_change or compared == self._compared:
-            return
-        self._compared = compared
-        prompts = {entry.prompt for entry in choice.entries}
-
-        def is_wanted() -> bool:
-            return compared == self._compared and step == self.step and self.is_attached
-
-        def read() -> PromptNumbers | None:
-            from tuimon.rollouts.overview import earlier_numbers
-
-            return earlier_numbers(library, step, compared[1], prompts, is_wanted)
-
-        async def work() -> None:
-            async with self.reading:
-                earlier = await asyncio.to_thread(read)
-            if not is_wanted():
-                return
-            if earlier is not None:
-                self.change(lambda choice: choice.set_earlier(earlier))
-            elif choice.sort == "|change|":
-                self.say("No change is known: the steps before do not have these prompts")
-
-        self.run_worker(work())
-
     def enter(self) -> None:
         """Open the selected group, or give the text the whole screen; again: undo."""
         row, choice = self.table.cursor, self.choice
@@ -140,6 +98,9 @@ class TextsScreen(TextReader):
         self.say("The text as it is in the file" if self.raw else "The text by role")
 
     def go_back(self) -> bool:
+        if self._saving is not None:
+            self._saving.end()
+            return True
         if self.zoomed:
             self.zoomed = False
             self.place()
@@ -201,68 +162,6 @@ class TextsScreen(TextReader):
 
         self.run_worker(work())
 
-    def same_prompt(self) -> None:
-        """List the steps that have the prompt of the selected sample; again: the samples."""
-        entry = self.entry
-        if self.choice.mode == STEPS or entry is None:
-            self.change(lambda choice: choice.toggle(STEPS) if choice.mode == STEPS else None)
-            return
-
-        def read(library: Library) -> Iterator[StepNumbers]:
-            from tuimon.rollouts.overview import prompt_by_step
-
-            return prompt_by_step(library, entry.prompt, entry.split)
-
-        self._by_step("reward", read)
-
-    def count_matches(self) -> None:
-        """List the steps with the number of responses that contain the search; again: the samples."""
-        search, split = self.choice.search, self.choice.split_listed
-        if self.choice.mode == STEPS:
-            self.change(lambda choice: choice.toggle(STEPS))
-            return
-        if search is None:
-            self.say("Nothing to count: press / first")
-            return
-
-        def read(library: Library) -> Iterator[StepNumbers]:
-            from tuimon.rollouts.overview import matches_by_step
-
-            return matches_by_step(library, search, split)
-
-        self._by_step("share", read)
-
-    def _by_step(self, bars: str, read: Callable[[Library], Iterator[StepNumbers]]) -> None:
-        """List numbers of each step as they are read. bars: value of Choice.bars."""
-        library = self.library
-        found: list[StepNumbers] = []
-        if library is None:
-            return
-        loop = asyncio.get_running_loop()
-        self.choice.by_step, self.choice.bars = found, bars
-        self.choice.hold_split()
-        self.change(lambda choice: choice.toggle(STEPS))
-
-        def extend(numbers: StepNumbers) -> None:
-            found.append(numbers)
-            if self.choice.by_step is found and self.is_attached:
-                self.dashboard.redraw()
-
-        def scan() -> None:
-            for numbers in read(library):
-                if self.choice.by_step is not found or self.choice.mode != STEPS or not self.is_attached:
-                    return
-                loop.call_soon_threadsafe(extend, numbers)
-
-        async def work() -> None:
-            async with self.reading:
-                try:
-                    await asyncio.to_thread(scan)
-                except TooSlow as slow:
-                    self.say(str(slow))
-
-        self.run_worker(work())
-
     def to_alert(self) -> None:
         """Show the texts of the step at which the next alert of the run began."""
         run, snapshot = self.dashboard.run_shown, self.dashboard.snapshot
@@ -298,8 +197,7 @@ class TextsScreen(TextReader):
 
     def loaded(self) -> None:
         """Search the texts of the step, and compare its prompts with an earlier one."""
-        self._compared = None, ""
-        self.compare_steps()
+        self.compare_again()
         search, library, step = self.choice.search, self.library, self.step
         self.search_problem = ""
         if search is None or library is None:
@@ -309,12 +207,15 @@ class TextsScreen(TextReader):
             return search is self.choice.search and step == self.step and self.is_attached
 
         def find() -> tuple[frozenset[tuple[str, object]], str]:
+            from tuimon.rollouts.overview import has_anywhere
+
             found: list[tuple[str, object]] = []
+            is_match = has_anywhere(search)
             try:
                 for location, sample in library.samples(step):
                     if not is_wanted():
                         break
-                    if search.is_in(sample.response) or (sample.prompt and search.is_in(sample.prompt)):
+                    if is_match(sample):
                         found.append((sample.source, location))
             except TooSlow as slow:
                 return frozenset(found), str(slow)
@@ -365,8 +266,8 @@ class TextsScreen(TextReader):
             spans.append((f"  {choice.filter}", Role.ACCENT))
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
-        if self.busy:
-            spans.append((f"  {self.busy}…", Role.MUTED))
+        for work in filter(None, (self.busy, self.comparing, self._saving and self._saving.progress)):
+            spans.append((f"  {work}…", Role.MUTED))
         if self.dashboard.state.paused:
             spans.append(("  paused", Role.WARNING))
         return tuple(spans)
@@ -388,27 +289,43 @@ class TextsScreen(TextReader):
         else:
             self.say(f"This step has only texts of the {_SPLITS[self.choice.split_listed]}")
 
-    def export(self, path: Path, write: Callable[[Path, str], None]) -> None:
-        """Save the listed samples as JSON Lines, in a thread. write: called with the path and the text."""
-        library, listed = self.library, list(self.choice.listed)
-        if library is None or not listed:
+    def export(self, path: Path, write: Callable[[Path, Iterator[str]], None]) -> None:
+        """Save the listed samples, of the list of steps those of all steps, as JSON Lines, in a thread; Escape ends it.
+
+        write: called with the path and the lines."""
+        library, choice, listed = self.library, self.choice, list(self.choice.listed)
+        by_step = choice.mode == STEPS
+        if library is None or not (choice.by_step if by_step else listed):
             self.say("No text is listed")
             return
+        if self._saving is not None:
+            self.say("Texts are being saved; Escape ends it")
+            return
+        test, split = choice.is_counted, choice.split_listed
 
-        def save() -> str:
-            from tuimon.rollouts.export import as_json
+        def samples() -> Iterator[Sample | None]:
+            from tuimon.rollouts.overview import samples_of_all_steps
 
-            samples = (library.sample(entry) for entry in listed)
-            try:
-                write(path, "".join(as_json(sample, self.paths[0]) for sample in samples if sample is not None))
-            except OSError as error:
-                return f"Cannot be saved: {error}"
-            return f"Saved {plural(len(listed), 'text')}: {home_relative(path)}"
+            return samples_of_all_steps(library, split, test) if by_step else map(library.sample, listed)
+
+        self._saving = saving = TextExport(path, self.paths[0])
 
         async def work() -> None:
             async with self.reading:
-                message = await asyncio.to_thread(save)
+                message = await asyncio.to_thread(lambda: saving.save(samples(), write))
+            self._saving = None
             if self.is_attached:
                 self.say(message)
 
         self.run_worker(work())
+        self.dashboard.redraw()
+
+    def tick(self) -> None:
+        super().tick()
+        if self._saving is not None:
+            self.dashboard.redraw()
+
+    def on_unmount(self) -> None:
+        super().on_unmount()
+        if self._saving is not None:
+            self._saving.end()

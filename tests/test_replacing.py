@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tuimon.tui.replacing import replace_content
+from tuimon.replacing import replace_content
 
 
 def test_content_and_permissions_are_replaced(tmp_path: Path) -> None:

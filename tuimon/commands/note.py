@@ -1,0 +1,52 @@
+"""`tuimon note PATH "text"`: write a note about a run."""
+
+from __future__ import annotations
+
+import argparse
+
+from tuimon.commands import Command
+from tuimon.commands._remote import add_remote
+from tuimon.commands._shared import checked_paths
+from tuimon.errors import ExitCode, UsageError
+
+
+def _arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a log file, or the directory of a run")
+    parser.add_argument("text", nargs="?", metavar="TEXT", help='a line about the run; "" removes it')
+    parser.add_argument("--name", metavar="N", help='a name of your own for the run; "" removes it')
+    parser.add_argument("--tag", action="append", default=[], metavar="T", help="add a tag; may be repeated")
+    parser.add_argument("--untag", action="append", default=[], metavar="T", help="remove a tag; may be repeated")
+    add_remote(parser)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tuimon.commands._reading import read_logs
+    from tuimon.run_notes import note_of, save_note
+    from tuimon.text import clean, shown_path
+
+    runs = read_logs(checked_paths([options.path], options=options)).snapshot().runs
+    tags = [*options.tag, *options.untag]
+    if any(not tag or any(character.isspace() for character in tag) for tag in tags):
+        raise UsageError("a tag is one word", "Name several with --tag A --tag B.")
+    if options.text is None and options.name is None and not tags:
+        for run in runs:
+            print(f"{shown_path(run.path)}  {note_of(run.path).line or '(no note)'}")
+        return ExitCode.OK
+    if len(runs) != 1:
+        raise UsageError(
+            f"a note is about one run; {clean(options.path)} has {len(runs)}", "Name the directory or the log of one."
+        )
+    note = note_of(runs[0].path)
+    kept = [tag for tag in (*note.tags, *options.tag) if tag not in options.untag]
+    note = note.with_changes(options.name, options.text, kept)
+    save_note(runs[0].path, note)
+    print(f"{shown_path(runs[0].path)}  {note.line or '(no note)'}")
+    return ExitCode.OK
+
+
+_EXAMPLES = """\
+  tuimon note RUN                                print the notes of the runs below RUN
+  tuimon note RUN "lr too high" --tag todo       write a line about the run, and add a tag
+  tuimon note RUN --name baseline                give the run a name of your own
+"""
+COMMAND = Command("note", "write a note, tags and a name of your own for a run", _arguments, _run, _EXAMPLES)

@@ -1,0 +1,143 @@
+"""The user's notes about runs: a name of one's own, a line of text and tags for each run.
+
+`$XDG_STATE_HOME/tuimon/notes.json` holds them by the path of the run, as saved views hold their choices of runs;
+nothing is written next to the logs. An invalid entry, written by another version or edited by hand, is ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from tuimon.errors import TuimonError
+from tuimon.replacing import replace_content
+from tuimon.text import clean
+
+_LONGEST, _LONGEST_WORD = 300, 40
+"""Maximum characters of a text, and of a name or a tag."""
+_MOST_BYTES = 16 << 20
+
+
+class RunNote(Struct, frozen=True, omit_defaults=True):
+    """The note about a run."""
+
+    name: str = ""
+    """Name of one's own for the run."""
+    text: str = ""
+    tags: tuple[str, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The note on one line, cleaned: "my name: text #tag"; "" without a note."""
+        head = ": ".join(filter(None, (clean(self.name, _LONGEST_WORD), clean(self.text, _LONGEST))))
+        return " ".join(filter(None, (head, *(f"#{clean(tag, _LONGEST_WORD)}" for tag in self.tags))))
+
+    @property
+    def editable(self) -> str:
+        """Text and tags as `with_words` reads them."""
+        return " ".join(filter(None, (self.text, *(f"#{tag}" for tag in self.tags))))
+
+    def with_words(self, words: str) -> RunNote:
+        """Return the note with the text and the #tags of `words` in place of its own."""
+        tags = re.findall(r"(?<!\S)#(\S+)", words)
+        return self.with_changes(text=re.sub(r"(?<!\S)#\S+", "", words), tags=tags)
+
+    def with_changes(
+        self, name: str | None = None, text: str | None = None, tags: tuple[str, ...] | list[str] | None = None
+    ) -> RunNote:
+        """Return the note with changes, cut and with single blanks; None: as before."""
+        new = (self.name if name is None else name, self.text if text is None else text)
+        short = [" ".join(_encodable(part).split()) for part in new]
+        known = dict.fromkeys(_encodable(tag).strip()[:_LONGEST_WORD] for tag in (self.tags if tags is None else tags))
+        return RunNote(short[0][:_LONGEST_WORD], short[1][:_LONGEST], tuple(filter(None, known)))
+
+
+_NONE = RunNote()
+
+
+def _encodable(text: str) -> str:
+    """Return a text with escapes for undecodable bytes of a path or an argument, which JSON cannot have."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def notes() -> Mapping[str, RunNote]:
+    """Return the notes by the paths of their runs; {} if there are none or their file cannot be read."""
+    file = notes_file()
+    try:
+        status = file.stat()
+    except OSError:
+        return {}
+    return _read(str(file), status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def note_of(path: str) -> RunNote:
+    """Return the note about the run with a path; an empty note if there is none."""
+    return note_in(notes(), path)
+
+
+def note_in(known: Mapping[str, RunNote], path: str) -> RunNote:
+    """Return the note about the run with a path among these notes; an empty note if there is none."""
+    return known.get(_encodable(path), _NONE)
+
+
+def save_note(path: str, note: RunNote) -> None:
+    """Save the note about a run; an empty note removes it. Raises OSError, and TuimonError if the file is damaged."""
+    file = notes_file()
+    path, saved = _encodable(path), _content(file)
+    if note == _NONE:
+        saved.pop(path, None)
+    else:
+        saved[path] = _encoded(note)
+    import msgspec
+
+    # with `parents`, the mode holds for the last directory only
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    replace_content(file, msgspec.json.format(msgspec.json.encode({"schema": 1, "runs": saved})), 0o600)
+
+
+def notes_file() -> Path:
+    """Return the path of the file with the notes."""
+    from platformdirs import user_state_path
+
+    return user_state_path("tuimon") / "notes.json"
+
+
+def _encoded(note: RunNote) -> object:
+    import msgspec
+
+    return msgspec.to_builtins(note)
+
+
+def _content(file: Path) -> dict[str, object]:
+    """Return the entries of the file as they are, also those of other versions. Raises OSError and TuimonError."""
+    import msgspec
+
+    try:
+        document = msgspec.json.decode(file.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except msgspec.DecodeError as error:
+        raise TuimonError(f"{clean(str(file))} is not valid JSON: {error}", "Correct or remove the file.") from None
+    runs = document.get("runs") if isinstance(document, dict) else None
+    return dict(runs) if isinstance(runs, dict) else {}
+
+
+@lru_cache(maxsize=1)  # each redraw of the run list needs the notes, which took 9 ms for 2,000 runs
+def _read(file: str, changed: int, size: int, inode: int) -> Mapping[str, RunNote]:
+    import msgspec
+
+    found: dict[str, RunNote] = {}
+    try:
+        entries = _content(Path(file)) if size <= _MOST_BYTES else {}
+    except (OSError, TuimonError):
+        return found
+    for path, entry in entries.items():
+        try:
+            found[path] = msgspec.convert(entry, RunNote)
+        except msgspec.ValidationError:
+            continue
+    return found
