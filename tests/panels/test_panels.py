@@ -461,7 +461,7 @@ def test_time_outside_every_phase_is_a_part_of_its_own() -> None:
     )
     assert {bar.label: bar.value for bar in view.bars} == {"gen": 60.0, "ref": 15.0, "unattributed": 25.0}
     assert view.total == 100.0
-    assert text(view.sentence) == "gen takes 60 % of a 1 m 40 s step"
+    assert text(view.sentence) == "gen takes 60 % of a 1 m 40 s step by its timer"
     assert "the phases add up" not in view.note
 
 
@@ -484,7 +484,9 @@ def test_a_phase_that_slows_down_is_named_with_its_numbers() -> None:
         }
     )
     view = bars(run)
-    assert text(view.sentence) == "actor_train.train_step takes 69 % of a 1 m 40 s step, +38 % since step 321"
+    assert (
+        text(view.sentence) == "actor_train.train_step takes 69 % of a 1 m 40 s step by its timer, +38 % since step 321"
+    )
     train = next(bar for bar in view.bars if bar.label == "actor_train.train_step")
     assert train.detail[2] == ("+38 %", Role.WARNING)
 
