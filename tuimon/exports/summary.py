@@ -88,7 +88,7 @@ def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
         Column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
-        Column(common_step_name(runs), ["" if p.step is None else str(p.step) for p in progresses]),
+        Column(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
         Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
         Column("points", [format_count(run.point_count) for run in runs], need=4),
         *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),
@@ -183,7 +183,7 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     if progress.step is not None:
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
-        yield progress.step_name, f"{progress.step}{of}{epoch}"
+        yield progress.position_name, f"{progress.position}{of}{epoch}"
     if (best := best_step(run)) is not None:
         yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
     if math.isfinite(progress.seconds_per_step):

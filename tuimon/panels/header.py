@@ -166,11 +166,11 @@ def _rounded(seconds: float) -> float:
 
 
 def _step(report: ProgressReport) -> Iterator[Span]:
-    yield f"{report.step_name} ", Role.MUTED
-    yield thousands(report.step or 0), Role.VALUE
+    yield f"{report.position_name} ", Role.MUTED
+    yield thousands(report.position or 0), Role.VALUE
     if report.total:
         yield f" of {thousands(report.total)}", Role.MUTED
-        yield f" {format_fraction((report.step or 0) / report.total)}", Role.TEXT
+        yield f" {format_fraction((report.position or 0) / report.total)}", Role.TEXT
 
 
 def _pace(seconds: float, step_name: str, differs: bool) -> Span:
