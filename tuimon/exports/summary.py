@@ -18,7 +18,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
-from tuimon.analysis.words import damage_text, duration, setting_text
+from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
@@ -210,8 +210,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
 def _logged(run: Run) -> str:
     files = Counter(stream.info.source for stream in run.streams if stream.point_count)
     sources = [f"{name} ({count} files)" if count > 1 else name for name, count in files.items()]
-    damaged, size = damage_of(run)
-    lost = f"; {damage_text(damaged, size)}" if damaged else ""
+    damage = damage_of(run)
+    lost = f"; {damage}" if damage else ""
     metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"
     of = f"{len(sources)} source{'s' * (len(sources) != 1)}"
     return (

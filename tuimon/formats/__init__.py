@@ -77,6 +77,14 @@ class StreamDecoder(Protocol):
         return False
 
     @property
+    def incomplete_at(self) -> int | None:
+        """Offset of a record whose end has not been fed yet; None without one, or if records do not have a length.
+
+        A line without its newline does not count: texts may end so.
+        """
+        return None
+
+    @property
     def remark(self) -> str:
         """Note for the user about how the log was read so far, other than its damage; "" without one."""
         return ""
