@@ -23,7 +23,7 @@ from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
-from tuimon.panels import heading_of, objective_of, relevant_metrics
+from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
@@ -178,6 +178,10 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
     if note := note_of(run.path).line:
         yield "note", note
+    about = facts_about(run)
+    for name in ("experiment", "project"):
+        if about.get(name):
+            yield name, clean(str(about[name]))
     if run.ranks is not None and run.ranks.restart:
         yield "restart", clean(run.ranks.restart)
     if progress.step is not None:

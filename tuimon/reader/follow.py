@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tuimon.formats import Format, kind
 from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced, Topic
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
 from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
@@ -27,6 +27,7 @@ from tuimon.reader.item_sources import (
     UnsupportedSource,
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
+from tuimon.reader.nearby_facts import nearby_facts
 from tuimon.registry import FORMATS, note_failure
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
@@ -274,6 +275,8 @@ class Followed:
                 yield item
             elif isinstance(item, Damage):
                 self._damage.add(item)
+            elif isinstance(item, Fact) and item.topic == Topic.WRITER:
+                yield replace(item, value={**nearby_facts(self.file, self.format), **item.value})
             elif self._name is not None and isinstance(item, Points) and self._is_unnamed(item):
                 yield replace(item, names=self._names)
             elif self._name is not None and isinstance(item, Fact) and "" in item.value:
