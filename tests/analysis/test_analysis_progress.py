@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +15,13 @@ from tuimon.analysis.cadence import cadence
 from tuimon.analysis.progress import ProgressInputs, report
 from tuimon.analysis.progress_inputs import progress_inputs
 from tuimon.analysis.words import time_of_day
+from tuimon.exports.summary import as_text
+from tuimon.exports.summary_json import as_json
 from tuimon.model.events import Columns, FactFound, MetricsFound, RunFound, StreamFound, StreamStatus
 from tuimon.model.points import Fact
+from tuimon.model.views import Size, Symbols, TextView
+from tuimon.monitor.local import open_run
+from tuimon.panels import header_panel
 from tuimon.store import Store
 
 NAN = float("nan")
@@ -537,3 +544,32 @@ def test_growing_log_with_old_wall_times_is_judged_by_file_times():
     result = report(replayed, grown_at + 20)
     assert result.state == "running"
     assert result.evidence.startswith(f"files changed at {time_of_day(grown_at)}")
+
+
+def test_progress_is_counted_as_the_console_counts_it() -> None:
+    known = replace(KNOWN, first_step=0, step=14, total=50, counted="epoch")
+    now = report(known, KNOWN.last_wall_time + 1.0)
+    assert (now.step, now.position, now.position_name, now.total) == (14, 15, "epoch", 50)
+    done = report(replace(known, step=49), KNOWN.last_wall_time + 1.0)
+    assert (done.state, done.evidence) == ("finished", "epoch 50 of 50 reached")
+    killed = report(replace(known, writer="closed"), KNOWN.last_wall_time + 7200.0)
+    assert (killed.state, "(epoch 15 of 50)" in killed.evidence) == ("stopped", True)
+    left = report(replace(known, counted=""), KNOWN.last_wall_time + 1.0).eta_seconds - now.eta_seconds
+    assert left == pytest.approx(KNOWN.cadence.seconds_per_step)
+
+
+def test_keras_counts_epochs_from_1_in_its_console_and_from_0_in_its_table(tmp_path: Path) -> None:
+    losses = [0.5 + 1 / epoch for epoch in range(1, 16)]
+    bar = "8/8 - 0s - 4ms/step - loss: {:.4f}"
+    console = [f"Epoch {epoch}/50\n{bar.format(loss)}\n" for epoch, loss in enumerate(losses, 1)]
+    (tmp_path / "fit.log").write_text("".join([*console, "Epoch 15: early stopping\n"]))
+    (tmp_path / "log.csv").write_text("epoch,loss\n" + "".join(f"{step},{loss}\n" for step, loss in enumerate(losses)))
+    snapshot = open_run(tmp_path)
+    summary = "\n".join(as_text(snapshot, time.time()))
+    assert "state       finished: Epoch 15: early stopping\n  epoch       15 of 50\n" in summary
+    assert "15 entries, the last at step 14\n" in summary, "as logged"
+    described = json.loads(as_json(snapshot, time.time()))["runs"][0]
+    assert (described["step"], described["total_steps"]) == (14, 50)
+    header = header_panel().view(snapshot.runs[0], Size(120, 2), time.time(), Symbols.BRAILLE)
+    assert isinstance(header, TextView)
+    assert "epoch 15 of 50 30 %" in "".join(part for part, _ in header.rows[1])

@@ -174,6 +174,8 @@ def test_last_words_of_a_trainer(line: str, evidence: str) -> None:
         "Early stopping, best iteration is: [31]",
         "Optimization Finished!",
         "100 epochs completed in 0.352 hours.",
+        "Epoch 00015: early stopping",
+        "Monitored metric val_loss did not improve in the last 3 records. Best score: 0.51. Signaling Trainer to stop.",
     ],
 )
 def test_last_words_of_other_trainers(line: str) -> None:

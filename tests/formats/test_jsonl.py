@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.json_points import DATA, damage, facts, feed, rows, series, truth
 
@@ -409,6 +409,7 @@ ROWS = st.lists(
 
 
 @given(ROWS, st.lists(st.integers(0, 600), max_size=5))
+@example([{"epoch": 1, "total_steps": 5}, {"step": 2, "loss": 0.5}], [30])
 @settings(max_examples=150)
 def test_random_rows_cut_anywhere(given_rows: list[dict[str, Any]], cuts: list[int]) -> None:
     data = lines(*given_rows)

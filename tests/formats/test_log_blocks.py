@@ -65,10 +65,12 @@ def test_every_byte_alone_gives_the_same() -> None:
 def test_an_incomplete_tail_waits_and_is_not_damage() -> None:
     records = numbered(6, 12)
     data = framed(WANDB, records)
+    starts = [0, *(len(framed(WANDB, records[:count])) for count in range(len(records) + 1))]
     for end in range(len(data) + 1):
         blocks = LogBlocks(WANDB)
         before = [*blocks.feed(data[:end]), *blocks.flush()]
         assert not damage(before)
+        assert blocks.incomplete_at == (None if end in starts else max(start for start in starts if start < end))
         assert payloads([*before, *blocks.feed(data[end:]), *blocks.flush()]) == records
 
 

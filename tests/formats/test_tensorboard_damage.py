@@ -84,6 +84,7 @@ def test_truncated_at_every_byte() -> None:
         first = decoder.feed(data[:size])
         assert curves(first) == curves(decode(whole))
         assert not [item for item in [*first, *decoder.flush()] if isinstance(item, Damage)]
+        assert decoder.incomplete_at == (None if size == len(whole) else len(whole))
         assert curves([*first, *decoder.feed(data[size:])]) == curves(decode(data))
 
 

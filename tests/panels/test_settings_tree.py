@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 from conftest import DATA
 from support.made_run import run_of
 
 from tuimon.analysis.words import time_of_day
 from tuimon.draw.numbers import format_duration
+from tuimon.exports.summary import as_text
+from tuimon.exports.summary_json import as_json
 from tuimon.model.points import Fact
 from tuimon.monitor.local import open_run
 from tuimon.panels.lists.settings import settings_tree
@@ -21,6 +29,25 @@ def test_host_program_and_arguments_of_a_wandb_run() -> None:
     assert known["directory"] == run.path
     lasted = format_duration(run.last_wall_time - run.first_wall_time)
     assert known["first point"].endswith(f"{time_of_day(run.first_wall_time)}, {lasted} before the last")
+
+
+def test_experiment_or_project_is_displayed(tmp_path: Path) -> None:
+    run = tmp_path / "mlruns" / "1" / ("ab" * 16)
+    (run / "metrics").mkdir(parents=True)
+    (run / "metrics" / "loss").write_text("".join(f"179522614744{step} 0.5 {step}\n" for step in range(9)))
+    (run / "meta.yaml").write_text(f"experiment_id: '1'\nrun_id: {run.name}\nstatus: 1\n")
+    (run.parent / "meta.yaml").write_text("experiment_id: '1'\nname: llama-ablation\n")
+    for name, source in (("mlflow.db", "mlflow"), ("tiny-rl.db", "trackio")):
+        (tmp_path / name).write_bytes(gzip.decompress((DATA / source / f"{name}.gz").read_bytes()))
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as connection, connection:
+        connection.execute("create table experiments (experiment_id integer primary key, name varchar(256))")
+        connection.execute("insert into experiments values (1, 'sweep')")
+    known = {(row.name, row.value) for run in open_run(tmp_path).runs for row in settings_tree(run)}
+    assert {("experiment", "llama-ablation"), ("experiment", "sweep"), ("project", "tiny-rl")} < known
+    snapshot = open_run(run)
+    assert "  experiment  llama-ablation\n" in "\n".join(as_text(snapshot, 0.0))
+    [described] = json.loads(as_json(snapshot, 0.0))["runs"]
+    assert described["about"]["experiment"] == "llama-ablation"
 
 
 def test_a_commit_is_shown_and_a_secret_is_not() -> None:

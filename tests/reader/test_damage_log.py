@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import random
+import time
 from pathlib import Path
 
+import pytest
+
 from tuimon.analysis.log_files import damage_of
-from tuimon.analysis.words import damage_text
 from tuimon.model.points import Damage
 from tuimon.monitor.local import open_run
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
 
+DATA = Path(__file__).parent.parent / "data"
 ROW = b'{"step": %d, "loss": 0.5}\n'
 
 
@@ -19,8 +23,31 @@ def test_noise_between_rows_is_one_part(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b"".join(ROW % step for step in range(5)) + noise + b"\n" + ROW % 5 + b"torn\n" + ROW % 6)
     (run,) = open_run(path).runs
-    assert damage_of(run) == (2, 3072 + 1 + 5)
-    assert damage_text(*damage_of(run)) == "2 damaged parts, 3.0 KiB"
+    assert run.streams[0].status is not None
+    assert run.streams[0].status.damaged_bytes == 3072 + 1 + 5
+    assert damage_of(run) == "2 damaged parts, 3.0 KiB"
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["tensorboard/lightning", "wandb/python_0_17.wandb", "swanlab/gpu_0_10.swanlab", "visualdl/run/train"],
+)
+def test_file_that_ends_within_a_record(tmp_path: Path, source: str) -> None:
+    given = DATA / source
+    original = given if given.is_file() else next(given.glob("*.*"))
+    log = tmp_path / original.name
+
+    def damage_of_first(size: int, age: float) -> str:
+        log.write_bytes(original.read_bytes()[:size])
+        os.utime(log, times=(time.time() - age,) * 2)
+        return damage_of(open_run(tmp_path).runs[0])
+
+    size = original.stat().st_size
+    assert damage_of_first(size, 7200) == ""
+    assert damage_of_first(size - 3, 60) == "", "it may be renewed"
+    assert damage_of_first(size - 3, 7200).startswith("ends within a record, ")
+    with log.open("ab"):
+        assert damage_of(open_run(tmp_path).runs[0]) == "", "a process holds it open"
 
 
 def test_parts_beyond_the_limit_are_counted() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tuimon.analysis.words import damage_text
 from tuimon.model.points import Fact
 from tuimon.store import Run
 from tuimon.store.streams import StreamView
@@ -57,10 +58,13 @@ def last_growth_seen(run: Run) -> float:
     return max((time for time in times if math.isfinite(time)), default=math.nan)
 
 
-def damage_of(run: Run) -> tuple[int, int]:
-    """Return (number of damaged parts, their size in bytes) in the files of a run."""
-    statuses = [view.status for view in run.streams if view.status]
-    return sum(status.damaged for status in statuses), sum(status.damaged_bytes for status in statuses)
+def damage_of(run: Run) -> str:
+    """Return how many parts of the files of a run are damaged, and their size; "" for none."""
+    damaged = [view.status for view in run.streams if view.status and view.status.damaged]
+    if not damaged:
+        return ""
+    parts, size = sum(status.damaged for status in damaged), sum(status.damaged_bytes for status in damaged)
+    return damage_text(parts, size, cut_short=len(damaged) == 1 and damaged[0].cut_short)
 
 
 def is_deleted(run: Run) -> bool:

@@ -54,6 +54,7 @@ _MAX_BEHIND = 86400.0
 point if the files were seen to grow (a replay, a wrong clock), else that of the files, which are a copy."""
 _INPUT_ENDED = "the input has ended without a final state"
 _GONE = "no process has its log open"
+_WRITTEN_AT_ONCE = "file times mean nothing (written at once)"
 _NEARLY = 0.98
 """Fraction of the total from which a run whose writer is gone has ended: the last steps need not be logged."""
 
@@ -69,6 +70,8 @@ class ProgressInputs(Struct, frozen=True):
     """Configured number of training steps."""
     step_name: str = "step"
     """What the steps count: "step", "epoch", or "round" or "iteration" of boosting."""
+    counted: str = ""
+    """What the log itself counts from 1 up to the total where its steps count from 0, as "epoch"; "" if it does not."""
     updates: int = 1
     """Logged steps per training step; 0 if unknown, so that no total can be compared."""
     stride: int = 1
@@ -128,6 +131,16 @@ class ProgressInputs(Struct, frozen=True):
     unclosed: str = ""
     """Evidence in the log that its writer has not ended it, though a writer of its kind does; or ""."""
 
+    @property
+    def position(self) -> int | None:
+        """Last step as the log itself counts it: one more if its console counts from 1 and its points from 0."""
+        return self.step + 1 if self.step is not None and self.counted else self.step
+
+    @property
+    def position_name(self) -> str:
+        """What `position` and the total count."""
+        return self.counted or self.step_name
+
 
 class ProgressReport(Struct, frozen=True):
     """Progress at one moment. Durations in seconds, times in seconds since the epoch; NaN or None if unknown."""
@@ -159,6 +172,10 @@ class ProgressReport(Struct, frozen=True):
     """One sentence with the numbers that the state is based on."""
     step_name: str = "step"
     """What the steps count: "step", "epoch", or "round" or "iteration" of boosting."""
+    position: int | None = None
+    """Last step as the log itself counts it: `step`, or one more (see `ProgressInputs.counted`)."""
+    position_name: str = "step"
+    """What `position` and `total` count."""
 
 
 def report(known: ProgressInputs, now: float) -> ProgressReport:
@@ -181,8 +198,9 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
     cadence = known.cadence
     eta, eta_range = math.nan, (math.nan, math.nan)
     if state == "running" and cadence and cadence.intervals >= _FEWEST and total is not None and known.step is not None:
-        left = total - known.step
-        pauses = cadence.pause * cadence.pauses_ahead(known.step, total)
+        end = total - bool(known.counted)
+        left = end - known.step
+        pauses = cadence.pause * cadence.pauses_ahead(known.step, end)
         expected = left * cadence.seconds_per_step + pauses
         # A step that takes much longer than usual may never end: until it does, the time left is not known to shrink.
         longest = max(_TOLERATED_INTERVALS * cadence.interval, cadence.longest_pause)
@@ -207,6 +225,8 @@ def report(known: ProgressInputs, now: float) -> ProgressReport:
         state,
         evidence,
         known.step_name,
+        known.position,
+        known.position_name,
     )
 
 
@@ -250,25 +270,28 @@ def _state(known: ProgressInputs, age: float, since: float) -> tuple[str, str]:
     if logged in ("finished", "pruned", "crashed") and not _resumed(known, tolerated):
         return logged, known.logged_evidence or f"its log says that it {logged}"
     total = total_steps(known) if known.total is not None else None
-    if known.step is not None and total is not None:
-        if known.step >= total:
-            return "finished", f"{name} {known.step} of {total} reached"
+    step, unit = known.position, known.position_name
+    if step is not None and total is not None:
+        if step >= total:
+            return "finished", f"{unit} {step} of {total} reached"
         gone = known.writer == "closed" and (age > tolerated or not math.isfinite(age))
-        if known.first_step == 0 and known.step == total - 1 and (known.input_ended or gone or age > tolerated):
-            return "finished", f"{name} {known.step} reached, the last of {total} counted from 0"
-        end = total - (known.first_step == 0)  # counted from 0
-        left = (end - known.step) * known.cadence.seconds_per_step if known.cadence else 0.0
-        if known.step + known.stride > end and (gone or (age > tolerated + left and known.writer != "open")):
-            last = f"{name} {known.step} of {total} was the last one logged (every {known.stride} {name}s)"
+        from_zero = known.first_step == 0 and not known.counted
+        if from_zero and step == total - 1 and (known.input_ended or gone or age > tolerated):
+            return "finished", f"{unit} {step} reached, the last of {total} counted from 0"
+        end = total - from_zero
+        left = (end - step) * known.cadence.seconds_per_step if known.cadence else 0.0
+        if step + known.stride > end and (gone or (age > tolerated + left and known.writer != "open")):
+            last = f"{unit} {step} of {total} was the last one logged (every {known.stride} {unit}s)"
             return "ended" if gone else "quiet", last
-        if gone and (known.step >= _NEARLY * total or known.step + known.longest_stride > end):
-            return "ended", f"{name} {known.step} of {total} was the last one logged; {_GONE}"
-    of_total = f" ({name} {known.step} of {total})" if total is not None and known.step is not None else ""
+        if gone and (step >= _NEARLY * total or step + known.longest_stride > end):
+            return "ended", f"{unit} {step} of {total} was the last one logged; {_GONE}"
+    of_total = f" ({unit} {step} of {total})" if total is not None and step is not None else ""
     if known.input_ended:
         return "quiet", f"{_INPUT_ENDED}{of_total}"
     if not math.isfinite(age):
         if known.copied:
-            return "ended", f"its files were written at once, as by a copy{of_total}"
+            last = f"last at {unit} {step}" + (f" of {total}" if total is not None else "")
+            return "ended", "; ".join(filter(None, (last if step is not None else "", _WRITTEN_AT_ONCE)))
         return "unknown", "neither its points nor its files have a usable time"
     usual = f"usually one every {duration(known.cadence.interval)}" if known.cadence else "its usual pace is not known"
     seen_active = known.watched_since <= _last_activity_time(known)

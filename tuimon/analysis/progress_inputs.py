@@ -85,7 +85,9 @@ def steps_left(run: Run) -> int | None:
     """Return the number of steps until the end of the run, counted as its metrics are logged; None if unknown."""
     known = progress_inputs(run)
     total = total_steps(known)
-    return None if known.step is None or total is None else round(max(total - known.step, 0) * known.rows_per_step)
+    if known.position is None or total is None:
+        return None
+    return round(max(total - known.position, 0) * known.rows_per_step)
 
 
 @cached_per_run
@@ -98,6 +100,7 @@ def progress_inputs(run: Run) -> ProgressInputs:
     step = _whole(logged.get("step"))
     if position.step is not None and (step is None or position.step > step):
         step = position.step
+    name, counted = _step_name(run, busiest), str(logged.get("counted", ""))
     logged_state = str(state.value.get("state", "")) if state else ""
     evidence = _evidence(state) if state else ""
     if not logged_state and (final := _final_metric(run, step)):
@@ -109,7 +112,8 @@ def progress_inputs(run: Run) -> ProgressInputs:
         step=step,
         first_step=position.first_step,
         total=_whole(logged.get("total")) or _configured_total(run.config),
-        step_name=_step_name(run, busiest),
+        step_name="step" if name == counted else name,  # the logged numbers differ from those of the console
+        counted=counted,
         updates=position.updates,
         stride=position.stride,
         longest_stride=round(_longest_stride(run, busiest) / max(position.rows_per_step, 1)),
@@ -334,7 +338,7 @@ def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
     """Return (items of the progress facts, source of the total or "").
 
     Each item is the last value of the best source that has it (a later fact may contain only some items), but step and
-    epoch are those of the source that is farthest.
+    epoch are those of the source that is farthest, and what is counted is that of the source of the total.
     """
     by_source: dict[str, dict[str, Any]] = {}
     for source, fact in run.facts_by_source(Topic.PROGRESS):
@@ -345,6 +349,7 @@ def _logged_progress(run: Run) -> tuple[dict[str, Any], str]:
     for source, known in by_source.items():
         items |= known
         total_source = source if "total" in known else total_source
+    items["counted"] = by_source.get(total_source, {}).get("counted", "")
     farthest = max(by_source.values(), key=lambda known: _whole(known.get("step")) or 0, default={})
     return items | {key: farthest[key] for key in ("step", "epoch") if key in farthest}, total_source
 

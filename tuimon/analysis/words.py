@@ -27,9 +27,11 @@ def silence(seconds: float) -> str:
     return duration(seconds if seconds < 60 else seconds // 60 * 60)
 
 
-def damage_text(parts: int, size: int) -> str:
-    """Return "1 damaged part, 3.0 KiB"."""
-    return f"{parts} damaged part{'s' * (parts != 1)}" + (f", {format_bytes(size)}" if size else "")
+def damage_text(parts: int, size: int, cut_short: bool = False) -> str:
+    """Return "1 damaged part, 3.0 KiB". cut_short: one of the parts is a last record without its end."""
+    cut = "ends within a record" if cut_short else ""
+    damaged = f"{parts} damaged part{'s' * (parts != 1)}" if parts > cut_short else ""
+    return " and ".join(filter(None, (damaged, cut))) + (f", {format_bytes(size)}" if size else "")
 
 
 def conflict_text(values: int, files: int) -> str:

@@ -58,11 +58,12 @@ class LearningRate(Struct, frozen=True):
             if incident.cleared is not None:
                 continue
             known = progress_inputs(run)
-            if known.total is None or known.step is None or known.step <= self.part * known.total:
+            step = known.position
+            if known.total is None or step is None or step <= self.part * known.total:
                 continue
             message = (
-                f"{curve.metric} is still warming up at step {known.step} of {known.total}"
-                f" ({share_percent(known.step / known.total)}): {number(float(curve.values[-1]))}, rising"
+                f"{curve.metric} is still warming up at {known.counted or 'step'} {step} of {known.total}"
+                f" ({share_percent(step / known.total)}): {number(float(curve.values[-1]))}, rising"
             )
             yield alert(run, curve, incident, self.id, "warning", message, _HINT)
 

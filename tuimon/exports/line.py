@@ -60,10 +60,10 @@ def _head(run: Run, progress: ProgressReport, alerts: list[Alert], width: int, a
     words = [fit(name, min(cell_width(name), width), "ends")] if name else []
     if alerts:
         words.insert(0, _alert_count([alert.severity for alert in alerts], ascii_only))
-    if progress.step is not None:
-        words.append(f"{progress.step:,}" + (f"/{progress.total:,}" if progress.total else ""))
+    if progress.position is not None:
+        words.append(f"{progress.position:,}" + (f"/{progress.total:,}" if progress.total else ""))
         if progress.total and width == _NAME_WIDTHS[0]:
-            words.append(f"{100 * progress.step // progress.total}%")
+            words.append(f"{100 * progress.position // progress.total}%")
     if words:
         yield " ".join(words)
     sign = state_sign(progress.state, ascii_only, critical_count(alerts, run.id))

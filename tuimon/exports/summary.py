@@ -18,12 +18,12 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import critical_count, state_sign, state_words
-from tuimon.analysis.words import damage_text, duration, setting_text
+from tuimon.analysis.words import duration, setting_text
 from tuimon.draw.numbers import format_count, format_value
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, entries, metric_summaries, summarise
 from tuimon.exports.table import Column, no_room, table, wrapped
-from tuimon.panels import heading_of, objective_of, relevant_metrics
+from tuimon.panels import facts_about, heading_of, objective_of, relevant_metrics
 from tuimon.panels.lists.run_levels import RunLevels
 from tuimon.run_notes import note_of
 from tuimon.store import Run, Snapshot
@@ -88,7 +88,7 @@ def runs_columns(snapshot: Snapshot, now: float) -> list[Column]:
     grave = [sum(a.run == run.id and a.severity != "info" for a in snapshot.alerts) for run in runs]
     columns = [
         Column("state", [_state(run, snapshot, p) for run, p in zip(runs, progresses, strict=True)], left=True),
-        Column(common_step_name(runs), ["" if p.step is None else str(p.step) for p in progresses]),
+        Column(common_step_name(runs), ["" if p.position is None else str(p.position) for p in progresses]),
         Column("of", ["" if p.total is None else str(p.total) for p in progresses], need=3),
         Column("points", [format_count(run.point_count) for run in runs], need=4),
         *(_objective_columns(runs) if all(map(objective_of, runs)) else _concept_columns(runs)),
@@ -178,12 +178,16 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
     yield "state", f"{state_words(progress.state, critical)}: {clean(progress.evidence)}"
     if note := note_of(run.path).line:
         yield "note", note
+    about = facts_about(run)
+    for name in ("experiment", "project"):
+        if about.get(name):
+            yield name, clean(str(about[name]))
     if run.ranks is not None and run.ranks.restart:
         yield "restart", clean(run.ranks.restart)
     if progress.step is not None:
         of = f" of {progress.total}" if progress.total is not None else ""
         epoch = f", epoch {format_value(progress.epoch)}" if math.isfinite(progress.epoch) else ""
-        yield progress.step_name, f"{progress.step}{of}{epoch}"
+        yield progress.position_name, f"{progress.position}{of}{epoch}"
     if (best := best_step(run)) is not None:
         yield "best", f"{best.word} {best.step}" + (f": {best.scores_text}" if best.scores else "")
     if math.isfinite(progress.seconds_per_step):
@@ -210,8 +214,8 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
 def _logged(run: Run) -> str:
     files = Counter(stream.info.source for stream in run.streams if stream.point_count)
     sources = [f"{name} ({count} files)" if count > 1 else name for name, count in files.items()]
-    damaged, size = damage_of(run)
-    lost = f"; {damage_text(damaged, size)}" if damaged else ""
+    damage = damage_of(run)
+    lost = f"; {damage}" if damage else ""
     metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"
     of = f"{len(sources)} source{'s' * (len(sources) != 1)}"
     return (

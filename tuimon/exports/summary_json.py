@@ -13,6 +13,7 @@ from tuimon.analysis.progress_inputs import progress_of
 from tuimon.exports._shared import dumps, fields, known, note_fields, without_secrets
 from tuimon.exports.metrics import Entries, MetricSummary, entries, metric_summaries
 from tuimon.model.ranks import JobRanks
+from tuimon.panels import facts_about
 from tuimon.redact import redacted_text
 from tuimon.store import Run, Snapshot
 from tuimon.text import clean
@@ -45,6 +46,7 @@ def _run(run: Run, now: float, show_secrets: bool) -> dict[str, Any]:
         **{name: known(getattr(progress, name)) for name in ("epoch", "seconds_per_step", "eta_seconds")},
         **{name: known(getattr(run, name)) for name in ("first_wall_time", "last_wall_time")},
         "points": run.point_count,
+        "about": without_secrets(facts_about(run), show_secrets),
         "training": _entries(entries(run, "train")),
         "validation": _entries(entries(run, "val")),
         "config": without_secrets(run.config, show_secrets),

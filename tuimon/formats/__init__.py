@@ -17,7 +17,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -75,6 +75,14 @@ class StreamDecoder(Protocol):
         The next `feed()` (possibly `feed(b"")`) or `flush()` returns them.
         """
         return False
+
+    @property
+    def incomplete_at(self) -> int | None:
+        """Offset of a record whose end has not been fed yet; None without one, or if records do not have a length.
+
+        A line without its newline does not count: texts may end so.
+        """
+        return None
 
     @property
     def remark(self) -> str:
@@ -196,6 +204,11 @@ class Format(Struct, frozen=True):
     read so far are void. If False, the new file continues the log or starts a new segment."""
     counts_episodes: bool = False
     """Whether steps are the numbers of episodes of one environment: any other log represents the run rather than it."""
+    path_facts: Callable[[str], Mapping[str, Any]] | None = None
+    """path_facts(path): what the path of the file says about its runs, added to their Fact("writer", …)."""
+    facts_above: Callable[[bytes], Mapping[str, Any]] | None = None
+    """facts_above(content): the same from the file of this name in the directory above, such as the name of MLflow's
+    experiment."""
     describes_run: bool = False
     """Whether the file only describes the run in its directory (a config). Without another log it is not a run."""
     without_metrics: str = ""

@@ -12,6 +12,7 @@ by it.
 from __future__ import annotations
 
 import math
+import posixpath
 import re
 import sqlite3
 from typing import Any
@@ -166,4 +167,5 @@ FORMAT = Format(
     decoder=TrackioDecoder,
     wants_name=lambda name: name.endswith(".db"),
     source_path=lambda path: path.rpartition("/")[0],
+    path_facts=lambda path: {"project": posixpath.basename(path).removesuffix(".db")},
 )

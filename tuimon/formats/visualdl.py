@@ -46,6 +46,8 @@ class VisualDLDecoder(StreamDecoder):
         self._rest = b""
         self._offset = 0
         self._skip = 0
+        self._large_at = 0
+        """Offset of the record of which bytes are skipped."""
         self._lost = False
         """Whether the next record is being searched for, after damage."""
         self._facts = 0
@@ -74,6 +76,7 @@ class VisualDLDecoder(StreamDecoder):
             stop = start + length
             if not self._lost and _MIN <= length <= _LARGEST and data[start] == _VALUE:
                 if length > _LARGE:
+                    self._large_at = self._offset + position
                     position = min(end, stop)
                     self._skip = stop - position
                     continue
@@ -103,6 +106,12 @@ class VisualDLDecoder(StreamDecoder):
 
     def flush(self) -> list[Item]:
         return []
+
+    @property
+    def incomplete_at(self) -> int | None:
+        if self._skip:
+            return self._large_at
+        return self._offset if self._rest and not self._lost else None
 
     def _read(self, data: bytes, start: int, end: int, others: list[Item]) -> None:
         for number, wire, first, stop in fields(data, start, end):

@@ -152,6 +152,8 @@ class StreamStatus(Struct, frozen=True):
     """Whether its last change was a write, as far as its times show, and not that of a copy from elsewhere."""
     unread: str = ""
     """Examples of numbers that gave no point in at least half of the first lines of metrics; "" for none."""
+    cut_short: bool = False
+    """Whether the last of the damaged parts is a record whose end is missing, and nobody writes the file any more."""
 
     @property
     def changed(self) -> float:

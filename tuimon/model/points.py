@@ -69,7 +69,8 @@ class Topic(StrEnum):
     """Keys "state" ("finished", "pruned", "crashed" or "running"), "evidence" (str), and "cause" (str) where known."""
     PROGRESS = "progress"
     """Keys "step", "total", "epoch" and "total_epochs" where known, and "unit": what the steps of the points are,
-    if not steps: "epoch", "round" or "iteration" (of boosting); "step" if they no longer are."""
+    if not steps: "epoch", "round" or "iteration" (of boosting); "step" if they no longer are. "counted": what the log
+    itself counts from 1 up to the total, such as "epoch", where its points count from 0."""
     METRICS = "metrics"
     """Metric name or pattern -> "title", "range", "system", "folder", "step_metric" and "steps_per_second" where
     known; comes before the first points of these metrics. system: measured on the machine, whose steps are not training

@@ -43,6 +43,7 @@ from tuimon.panels._missing import why_empty, why_no_match
 from tuimon.panels._own_dashboard import OwnDashboard, parse_dashboard
 from tuimon.panels._run_facts import (
     comparable_facts,
+    facts_about,
     heading_of,
     headlines_first,
     loss_of,
@@ -80,6 +81,7 @@ __all__ = [
     "by_relevance",
     "chart_of",
     "comparable_facts",
+    "facts_about",
     "header_panel",
     "heading_of",
     "headlines_first",

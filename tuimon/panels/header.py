@@ -14,7 +14,7 @@ from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.progress import ProgressReport
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_states import state_sign, state_words
-from tuimon.analysis.words import damage_text, day, last_activity, time_of_day
+from tuimon.analysis.words import day, last_activity, time_of_day
 from tuimon.draw.numbers import format_duration, format_fraction, format_value, thousands
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Size, Span, Symbols, TextView
@@ -121,9 +121,8 @@ def _facts(run: Run, report: ProgressReport, now: float) -> Iterator[Row]:
             (f"{day(when)} " if abs(now - when) > _DAY / 2 else "", Role.TEXT),
             (time_of_day(when), Role.TEXT),
         )
-    parts, damaged = damage_of(run)
-    if parts:
-        yield ((damage_text(parts, damaged), Role.WARNING),)
+    if damage := damage_of(run):
+        yield ((damage, Role.WARNING),)
     speed = _speed(run)
     if speed:
         yield ((speed, Role.TEXT),)
@@ -166,11 +165,11 @@ def _rounded(seconds: float) -> float:
 
 
 def _step(report: ProgressReport) -> Iterator[Span]:
-    yield f"{report.step_name} ", Role.MUTED
-    yield thousands(report.step or 0), Role.VALUE
+    yield f"{report.position_name} ", Role.MUTED
+    yield thousands(report.position or 0), Role.VALUE
     if report.total:
         yield f" of {thousands(report.total)}", Role.MUTED
-        yield f" {format_fraction((report.step or 0) / report.total)}", Role.TEXT
+        yield f" {format_fraction((report.position or 0) / report.total)}", Role.TEXT
 
 
 def _pace(seconds: float, step_name: str, differs: bool) -> Span:

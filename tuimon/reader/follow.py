@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from tuimon.formats import Format, kind
 from tuimon.model.events import StreamFound, StreamStatus
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Damage, Fact, Item, Points, Replaced
+from tuimon.model.points import Damage, Fact, Item, Points, Replaced, Topic
 from tuimon.reader.damage_log import MAX_DAMAGE, DamageLog
 from tuimon.reader.database import Database
 from tuimon.reader.events import EventEncoder
@@ -26,10 +27,11 @@ from tuimon.reader.item_sources import (
     UnsupportedSource,
 )
 from tuimon.reader.naming import SwanLabNames, metric_name
+from tuimon.reader.nearby_facts import nearby_facts
 from tuimon.registry import FORMATS, note_failure
 from tuimon.sources.filesystem import is_mirrored
 from tuimon.sources.scan import FoundFile
-from tuimon.sources.writers import OPEN, Writer
+from tuimon.sources.writers import CLOSED, OPEN, Writer
 from tuimon.text import clean
 
 LARGE = 16 << 20
@@ -40,6 +42,11 @@ PREVIEW_BYTES = 192 << 10
 
 _COPIED_WITHIN = 5.0
 """Time (s) after a file was read for the first time in which a copy may still write it."""
+_CLOSED_FOR = 600.0
+"""Time (s) without a change after which a record without its end is damage if no process holds the file open. It may be
+a copy that is renewed every few minutes."""
+_SILENT_FOR = 86400.0
+"""The same if the writer is unknown: W&B before 0.31 writes 32 KiB at once, for which a slow run may take hours."""
 _UNREAD_PART = 0.5
 """Part of the first lines of metrics from which on numbers that are not read are part of the status."""
 
@@ -130,7 +137,18 @@ class Followed:
     @property
     def damage(self) -> list[Damage]:
         """The first MAX_DAMAGE damaged parts."""
-        return [*self._damage.parts, *self._source.damage][:MAX_DAMAGE]
+        return [*self._damage.parts, *self._last_damage][:MAX_DAMAGE]
+
+    @property
+    def _last_damage(self) -> list[Damage]:
+        """Damage that more bytes may repair, once nobody writes the file any more."""
+        writer, damage = self.writer_check.writer.state, list(self._source.damage)
+        if writer == OPEN and isinstance(self._source, CompressedSource):
+            return []
+        patience = {OPEN: math.inf, CLOSED: _CLOSED_FOR}.get(writer, _SILENT_FOR)
+        if (last := self._source.cut_short) is not None and time.time() - self.modified > patience:
+            damage.append(last)
+        return damage
 
     def unread(self, least_part: float = 0.0) -> str:
         """Return examples of numbers that gave no point, in at least this part of the first lines; "" for none."""
@@ -139,7 +157,7 @@ class Followed:
     @property
     def damaged(self) -> int:
         """Number of damaged parts."""
-        return self._damage.count + len(self._source.damage)
+        return self._damage.count + len(self._last_damage)
 
     @property
     def path(self) -> str:
@@ -190,6 +208,8 @@ class Followed:
         """Is there nothing to read and nothing to report? Costs one stat(); False if that is not enough to know."""
         if self._reported is None or self._name is not None or not isinstance(self._source, StreamSource):
             return False
+        if self._source.cut_short is not None and not self._reported.cut_short:
+            return False  # it may become damage by the time alone
         return self._source.is_settled()
 
     @property
@@ -255,6 +275,8 @@ class Followed:
                 yield item
             elif isinstance(item, Damage):
                 self._damage.add(item)
+            elif isinstance(item, Fact) and item.topic == Topic.WRITER:
+                yield replace(item, value={**nearby_facts(self.file, self.format), **item.value})
             elif self._name is not None and isinstance(item, Points) and self._is_unnamed(item):
                 yield replace(item, names=self._names)
             elif self._name is not None and isinstance(item, Fact) and "" in item.value:
@@ -269,7 +291,7 @@ class Followed:
 
     def status(self) -> StreamStatus:
         source, size, modified = self._source, self.size, self.modified
-        check, message = self.writer_check, source.message
+        check, message, last_damage = self.writer_check, source.message, self._last_damage
         if not message and self.damage and not self.encoder.metric_count:
             message = clean(self.damage[0].reason)  # why it has no point
         return StreamStatus(
@@ -279,15 +301,16 @@ class Followed:
             size,
             source.read,
             modified,
-            self.damaged,
+            self._damage.count + len(last_damage),
             check.writer.state,
             check.writer.process,
             check.copied,
             self._grown,
-            self._damage.size + sum(damage.length for damage in source.damage),
+            self._damage.size + sum(damage.length for damage in last_damage),
             check.closed,
             check.in_place,
             self.unread(_UNREAD_PART),
+            source.cut_short in last_damage,
         )
 
     @property

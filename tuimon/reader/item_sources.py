@@ -75,6 +75,11 @@ class ItemSource:
         """Damage of a log that is read whole each time; that of others is an item."""
         return []
 
+    @property
+    def cut_short(self) -> Damage | None:
+        """The last record, if all bytes of the file have been read and its end is missing; it may yet be written."""
+        return None
+
     def read_new(self, limit: int, closed: bool) -> Iterator[Item]:
         """Yield new items, from at most `limit` bytes of a stream. closed: the writer has just closed or moved it."""
         return iter(())
@@ -130,6 +135,13 @@ class StreamSource(TailSource):
     @property
     def message(self) -> str:
         return super().message or clean(self._decoder.remark)
+
+    @property
+    def cut_short(self) -> Damage | None:
+        start, end = self._decoder.incomplete_at, self._tail.offset
+        if start is None or self._tail.state != "current" or end != self._tail.size:
+            return None
+        return Damage(start, end - start, "ends within a record")
 
     def unread(self, least_part: float) -> str:
         """Return examples of numbers that gave no point, as StreamDecoder.unread does; cleaned."""

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from tuimon.vocabulary import own
 from tuimon.vocabulary._document import MAX_NAME, compiled
 from tuimon.vocabulary.names import section_of, without_reducer
-from tuimon.vocabulary.units import BYTES, named_unit, unit_as_logged
+from tuimon.vocabulary.units import BYTES, named_unit, spelled_unit, unit_as_logged
 from tuimon.vocabulary.words import Words, canonical, words_of
 
 _NO_FACETS: Mapping[str, str] = MappingProxyType({})
@@ -186,8 +186,11 @@ def classify(name: str) -> Meaning:
 
 
 def _named(name: str, known: str) -> str:
-    """Return the unit of memory in the name of a metric that is of memory or has no unit otherwise, or ""."""
-    return named_unit(name) if known == "1" or known in BYTES else ""
+    """Return the unit in the name of a metric that has no unit otherwise, or that of memory in the name of a metric of
+    memory; or ""."""
+    if known == "1":
+        return named_unit(name) or spelled_unit(name)
+    return named_unit(name) if known in BYTES else ""
 
 
 def _known(name: str) -> Meaning:

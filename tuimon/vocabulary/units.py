@@ -1,7 +1,9 @@
-"""Units of metrics: of memory by their names, of the values as logged, and as text.
+"""Units of metrics: by their names, of the values as logged, and as text.
 
 named_unit("perf/max_memory_allocated_gb")     "GB"
 named_unit("memory/max_active(GiB)")           "GiB"
+named_unit("memory (MB)/allocated/0")          "MB"
+spelled_unit("system/gpu_0_power_usage_watts") "W"
 unit_as_logged("s", 0.001)                     "ms"
 unit_text("pct")                               "%"
 
@@ -26,7 +28,8 @@ _TEXTS = {"1": "", "frac": "", "pct": "%", "count": "", DATE: ""}
 _LOGGED = {("s", 1e-3): "ms", ("s", 60.0): "min", ("frac", 0.01): "pct"}
 """(unit, factor to it) -> unit of the logged values."""
 _NAMED = re.compile(
-    r"(?P<head>.*)(?:[_\W](?P<any>[kmgt]i?b)|(?<=[a-z])(?P<camel>[KMGT]i?B))[)\]]?(?:[_/](?:mean|avg|max|min|std|p\d+))?",
+    r"(?P<head>.*)(?:[_\W](?P<any>[kmgt]i?b)|(?<=[a-z])(?P<camel>[KMGT]i?B))"
+    r"(?:\)/.+|[)\]]?(?:[_/](?:mean|avg|max|min|std|p\d+))?)",
     re.IGNORECASE | re.DOTALL,
 )
 _MEMORY = re.compile(
@@ -34,6 +37,10 @@ _MEMORY = re.compile(
     re.IGNORECASE,
 )
 """Words of memory. Without one, "mb" is more likely a minibatch, and "gb" the language en_GB."""
+_SPELLED = re.compile(
+    r".*_(?:(?:utilization|usage|available)_(?P<pct>percentage)|(?P<W>watts)|(?P<MB>megabytes))", re.DOTALL
+)
+"""Names of MLflow's system metrics. A "percentage" of other quantities may be a fraction."""
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -48,6 +55,12 @@ def named_unit(name: str) -> str:
     unit = match["any"] or match["camel"]
     prefix = "k" if unit.lower() == "kb" else unit[0].upper()
     return f"{prefix}{'i' if len(unit) == 3 else ''}B"
+
+
+def spelled_unit(name: str) -> str:
+    """Return the unit of the vocabulary that is spelled out at the end of the name of a metric; "" if there is none."""
+    match = _SPELLED.fullmatch(name)
+    return match.lastgroup or "" if match else ""
 
 
 def unit_as_logged(unit: str, scale: float) -> str:

@@ -108,6 +108,14 @@ class LogBlocks:
         records.others = [*((0, record) for record in first), *records.others]
         return records
 
+    @property
+    def incomplete_at(self) -> int | None:
+        """Offset of a record whose end has not been fed yet, or None."""
+        if self._parts:
+            return self._parts_offset
+        begun = self._bad_from < 0 and (len(self._buffer) >= HEADER or any(self._buffer))  # else padding
+        return self._offset if begun else None
+
     def flush(self) -> Records:
         """Treat the file as complete: an incomplete chunk is damaged if a whole one follows it."""
         return self._walk(at_rest=True)
@@ -213,6 +221,10 @@ class BlockDecoder(StreamDecoder):
 
     def flush(self) -> list[Item]:
         return self._decode(self._blocks.flush())
+
+    @property
+    def incomplete_at(self) -> int | None:
+        return self._blocks.incomplete_at
 
     def _decode(self, records: Records) -> list[Item]:
         self._decode_records(records)

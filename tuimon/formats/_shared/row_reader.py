@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -167,7 +168,6 @@ class RowReader:
                 self._read_group(keys, group, batch)
         if self._unit is not None:
             self._unit.examine(batch.has_step, batch.by_epoch)
-            facts += self._unit.take()
         return self._points(batch) + facts + self._progress(batch)
 
     @property
@@ -286,12 +286,13 @@ class RowReader:
         return facts
 
     def _progress(self, batch: _Batch) -> list[Item]:
-        facts: list[Item] = []
+        """Return new units and totals of the steps in the order of their rows, as if each row were a batch."""
+        facts = self._unit.take_by_row() if self._unit is not None else []
         for index in np.flatnonzero((batch.totals > 0) & np.isfinite(batch.totals)).tolist():
             if (total := int(batch.totals[index])) != self._total:
                 self._total = total
-                facts.append(Fact(Topic.PROGRESS, {"step": int(batch.steps[index]), "total": total}))
-        return facts
+                facts.append((index, Fact(Topic.PROGRESS, {"step": int(batch.steps[index]), "total": total})))
+        return [fact for _, fact in sorted(facts, key=itemgetter(0))]
 
 
 def with_step(items: Iterable[Item]) -> list[Item]:

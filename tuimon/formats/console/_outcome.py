@@ -29,9 +29,11 @@ _LAST_WORDS = re.compile(
     r"(?:[Cc]omplete|COMPLETE|[Ff]inished|FINISHED|[Ee]nded|[Dd]one\b|DONE\b)|"
     r"\b(?:[Ff]inished|[Dd]one|[Cc]ompleted) (?:the )?[Tt]raining\b|\b[Tt]raining time:? +(?:[\d.]+ *s|\d+:\d\d)|"
     r"\b[Oo]ptimization [Ff]inished|\b[Ee]arly stopping, best iteration|Did not meet early stopping|"
-    r"\b[Ee]poch \d+: early stopping|\d+ epochs completed in "
+    r"\d+ epochs completed in "
 )
 """Last words of frameworks and home-made scripts that are weaker evidence than those of `_FINISHED`."""
+_STOPPED_EARLY = re.compile(r"\b[Ee]poch \d+: early stopping|\bSignaling Trainer to stop\b")
+"""Words of Keras' EarlyStopping and of Lightning's."""
 _BEST_FOLLOWS = " is:"
 _BEST = re.compile(r"\[(\d{1,12})\]\s", re.ASCII)
 """The round that LightGBM prints in the line after "best iteration is:", followed by its scores. It need not be among
@@ -78,6 +80,7 @@ _MARKS = (
     *("low on memory", "raylet", "slurmstepd", "DUE TO ", "SIGTERM", "egmentation fault", "Bus error", "core dumped"),
     *("exitcode: -", "Killed", "Terminated", "oom-kill", "PREEMPTED"),
     *("MAX EPOCHS", "nvironment closed", "ptimization Finished", "ptimization finished", "arly stopping"),
+    "Signaling Trainer",
     *("epochs completed", "TRAINING COMPLETE", "TRAINING FINISHED", "TRAINING DONE"),
     *(f"raining {word}" for word in ("complete", "finished", "done", "ended", "Complete", "Finished", "time")),
     *(f"raining {word} " for word in ("is", "has", "was", "run", "process", "loop", "job")),
@@ -96,6 +99,11 @@ _MAX_EVIDENCE = 400
 _EVALUATION = re.compile(
     r"eval|test|val|predict|epoch$|total_flos|train_(?:runtime|loss|samples_per|steps_per|tokens_per)"
 )
+
+
+def _is_last(text: str) -> bool:
+    """Return whether a line sounds like the last one of a whole training."""
+    return bool(_STOPPED_EARLY.search(text) or (_LAST_WORDS.search(text) and not _OF_A_PART.search(text)))
 
 
 class Outcome:
@@ -140,7 +148,7 @@ class Outcome:
                     self._evidence = "the trainer printed its final summary"
                 else:
                     self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
-        elif self._state == "running" and _LAST_WORDS.search(text) and not _OF_A_PART.search(text):
+        elif self._state == "running" and _is_last(text):
             self._set("finished", line, step, True, whole)
             self._evidence = _LOGGED.sub("", self._evidence) or self._evidence
             self.watching, self._lines_after, self._passing = True, 0, _REFUTED

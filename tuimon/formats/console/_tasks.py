@@ -213,8 +213,8 @@ class TaskSink(Sink):
             [(self._names.get(name) or self._new_name(name), value) for name, value in row], step, time
         )
 
-    def report_progress(self, step: int, total: int) -> None:
-        self._log.report_progress(step, total)
+    def report_progress(self, step: int, total: int, counted: str = "") -> None:
+        self._log.report_progress(step, total, counted)
 
     def report_best(self, step: int, scores: Iterable[Pair]) -> None:
         self._log.report_best(step, scores)

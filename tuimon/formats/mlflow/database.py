@@ -4,6 +4,7 @@
                                                                     infinity is the largest float
     runs      run_uuid, name, status, experiment_id, …              status RUNNING, FINISHED, FAILED or KILLED
     params    key, value, run_uuid
+    experiments  experiment_id, name
 
 Source: mlflow/store/tracking/dbmodels/models.py and sqlalchemy_store.py (log_metric, sanitize_metric_value).
 """
@@ -25,7 +26,8 @@ from tuimon.model.points import Fact, Item, Points, Replaced
 
 _TABLE = re.compile(rb'create table "?metrics"? ?\((?=.*\brun_uuid\b)(?=.*\bis_nan\b)', re.IGNORECASE)
 _STATES = {"FINISHED": "finished", "FAILED": "crashed", "KILLED": "crashed", "RUNNING": "running"}
-_RUNS = "select cast(run_uuid as text), name, status, end_time from runs order by start_time, rowid"
+_RUNS = "select cast(run_uuid as text), name, status, end_time, {} from runs order by start_time, rowid"
+_EXPERIMENT = "(select cast(e.name as text) from experiments e where e.experiment_id = runs.experiment_id)"
 _PARAMS = "select cast(run_uuid as text), cast(key as text), cast(value as text) from params order by rowid"
 _VALUES = (  # cast, as SQLite columns are untyped; ids and keys as bytes, as the same few recur and are decoded once
     "cast(run_uuid as blob)",
@@ -50,12 +52,18 @@ class MLflowDecoder:
     def read(self, database: sqlite3.Connection) -> list[tuple[str, list[Item]]]:
         new: dict[str, list[Item]] = {}
         (self._encoding,) = database.execute("pragma encoding").fetchone()
-        runs, runs_broken = readable(database, _RUNS) if columns(database, "runs") else ([], False)
-        for run_id, name, status, end in runs:
+        known = columns(database, "runs")
+        in_experiments = "experiment_id" in known and columns(database, "experiments") >= {"experiment_id", "name"}
+        query = _RUNS.format(_EXPERIMENT if in_experiments else "null")
+        runs, runs_broken = readable(database, query) if known else ([], False)
+        for run_id, name, status, end, experiment in runs:
             run = str(run_id)
             new[run] = []
             self._runs.name(run, name)
-            self._add_fact(new, run, Fact("writer", {"name": "mlflow", "run_id": run, "run_name": str(name or "")}))
+            writer = {"name": "mlflow", "run_id": run, "run_name": str(name or "")}
+            if experiment:
+                writer["experiment"] = str(experiment)
+            self._add_fact(new, run, Fact("writer", writer))
             if status in _STATES:
                 value = {"state": _STATES[status], "evidence": f"MLflow says {status}"}
                 self._add_fact(new, run, Fact("state", value, wall_time=seconds(end)))

@@ -15,6 +15,8 @@ meta.yaml: the name and state of the run, one "key: value" per line, rewritten w
     status: 3                       1 running, 2 scheduled, 3 finished, 4 failed, 5 killed
     end_time: 1795226148645         milliseconds; null while it runs
 
+meta.yaml in the directory above: the experiment, with its name.
+
 The name of a metric or parameter is the path below metrics/ or params/, with "/" for directories. The decoders use the
 name "", which the reader replaces. Source: mlflow/store/tracking/file_store.py, and files written by it.
 """
@@ -127,7 +129,7 @@ class RunDecoder:
     def load(self, data: bytes) -> list[Item]:
         if not data.endswith(b"\n"):
             raise Unfinished("half-written document")
-        entries = {key: _scalar(value) for key, value in _ENTRY.findall(data.decode("utf-8", "replace"))}
+        entries = _entries(data)
         if "status" not in entries:
             raise FormatError("no status of a run in this document")
         writer = {ours: entries[key] for key, ours in _WRITER.items() if entries.get(key)}
@@ -140,6 +142,16 @@ class RunDecoder:
         changed = [fact for fact in facts if self._known.get(fact.topic) != fact]
         self._known.update((fact.topic, fact) for fact in changed)
         return list(changed)
+
+
+def _entries(data: bytes) -> dict[str, str]:
+    return {key: _scalar(value) for key, value in _ENTRY.findall(data.decode("utf-8", "replace"))}
+
+
+def _experiment(data: bytes) -> dict[str, str]:
+    """Return the name of the experiment that a meta.yaml describes."""
+    entries = _entries(data)
+    return {"experiment": entries["name"]} if "experiment_id" in entries and entries.get("name") else {}
 
 
 def _scalar(value: str) -> str:
@@ -200,5 +212,6 @@ RUN = Format(
     matches=lambda name, head: re.search(rb"^run_u?u?id: ", head, re.MULTILINE) is not None,
     decoder=RunDecoder,
     wants_name=lambda name: name == "meta.yaml",
+    facts_above=_experiment,
 )
 FORMATS = (METRIC, PARAMETER, RUN)

@@ -72,6 +72,12 @@ class EventFileDecoder(StreamDecoder):
     def held_back(self) -> bool:
         return self._held_back
 
+    @property
+    def incomplete_at(self) -> int | None:
+        if self._large is not None:
+            return self._large_offset
+        return self._offset if self._rest and self._damage is None else None
+
     def feed(self, data: bytes) -> list[Item]:
         items: list[Item] = []
         self._bulk = len(data) >= _BULK

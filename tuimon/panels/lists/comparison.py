@@ -150,7 +150,9 @@ def _effects(
 def _progress(runs: Sequence[Run], now: float) -> list[_TableRow]:
     reports = [progress_of(run, now) for run in runs]
     totals = [f" of {report.total}" if report.total else "" for report in reports]
-    steps = [f"{r.step}{total}" if r.step is not None else "-" for r, total in zip(reports, totals, strict=True)]
+    steps = [
+        f"{r.position}{total}" if r.position is not None else "-" for r, total in zip(reports, totals, strict=True)
+    ]
     return [
         (("state", Role.MUTED), [((report.state, Role.TEXT),) for report in reports]),
         ((common_step_name(runs), Role.MUTED), [((step, Role.TEXT),) for step in steps]),

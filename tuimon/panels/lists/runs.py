@@ -162,9 +162,9 @@ def _name(run: Run, listing: Listing, width: int) -> Row:
 
 def _step(run: Run, listing: Listing, width: int) -> Row:
     progress = progress_of(run, listing.now)
-    if progress.step is None:
+    if progress.position is None:
         return ()
-    step = str(progress.step) if progress.step < 10**6 else format_value(progress.step)
+    step = str(progress.position) if progress.position < 10**6 else format_value(progress.position)
     total = progress.total
     of = "" if total is None else f"/{total}" if total < 10**6 else f"/{format_value(total)}"
     return (step, Role.VALUE), (of if len(step) + len(of) <= width else "", Role.MUTED)

@@ -148,7 +148,7 @@ def _files(run: Run) -> list[Row]:
         status = stream.status
         problems = [] if status is None or status.state == "current" else [status.state]
         if status is not None and status.damaged:
-            problems.append(damage_text(status.damaged, status.damaged_bytes))
+            problems.append(damage_text(status.damaged, status.damaged_bytes, status.cut_short))
         if status is not None and status.message and not (run.point_count and _is_other_text(stream)):
             if status.message.startswith(status.state):
                 problems = problems[1:]

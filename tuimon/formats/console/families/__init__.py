@@ -227,11 +227,12 @@ class Sink:
         )
         return self.bar_in_epoch[1] if given and epoch == self.bar_in_epoch[0] else None
 
-    def report_progress(self, step: int, total: int) -> None:
-        """Emit a Fact("progress", ...) if the total number of steps has changed."""
+    def report_progress(self, step: int, total: int, counted: str = "") -> None:
+        """Emit a Fact("progress", ...) if the total number of steps has changed. counted: see `Topic.PROGRESS`."""
         if total != self._total and total > 0:
             self._total = total
-            self._facts.append(Fact(Topic.PROGRESS, {"step": step, "total": total}))
+            value = {"step": step, "total": total}
+            self._facts.append(Fact(Topic.PROGRESS, {**value, "counted": counted} if counted else value))
 
     def interrupt(self) -> None:
         """Note that lines are missing here: rows that name no step are left out until one names it."""

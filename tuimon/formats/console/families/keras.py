@@ -5,7 +5,8 @@
     8/8 ━━━━━━━━━━━━━━━━━━━━ 0s 4ms/step - accuracy: 0.9512 - loss: 0.2670              verbose=1, Keras 3
     100/100 [==============================] - 1s 5ms/step - loss: 0.5                  verbose=1, Keras 2
 
-Epochs count from 0, as in Keras' own CSV and TensorBoard logs, which use the same names. Only the last state of a bar
+Epochs count from 0, as in Keras' own CSV and TensorBoard logs, which use the same names; the progress is that of the
+console, from 1. Only the last state of a bar
 (8/8) is read: the values before it are running means. Source: keras/src/utils/progbar.py.
 """
 
@@ -35,7 +36,7 @@ class KerasReader(LineReader):
         if match := _EPOCH.fullmatch(text):
             self._epoch = int(match[1]) - 1
             self._given.clear()
-            self.sink.report_progress(self._epoch, int(match[2]))
+            self.sink.report_progress(self._epoch, int(match[2]), counted="epoch")
             return False  # other scripts begin their epochs with the same line
         if self._epoch is None or not _BAR.match(text):
             return False
