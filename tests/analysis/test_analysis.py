@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tuimon.analysis.smoothing import smooth
 from tuimon.analysis.statistics import best, median, quantiles, statistics
-from tuimon.analysis.trend import change, change_noise, trend
+from tuimon.analysis.trend import change, change_noise, trend, turn
 from tuimon.analysis.words import duration
 
 NAN, INF = float("nan"), float("inf")
@@ -150,6 +150,17 @@ def test_curve_with_a_peak_or_a_fall_at_its_beginning_is_not_flat(count: int) ->
     assert trend(np.arange(count), (x - 0.5) ** 2 + noise).direction == "varying"
     assert trend(np.arange(count), np.where(x < 0.01, 4.75, 0.0) + noise).direction == "varying"
     assert trend(np.arange(count), noise).direction == "flat"
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_turn_is_where_a_curve_began_to_go_against_its_trend(sign: float) -> None:
+    steps = 10 * np.arange(60)
+    fall = np.maximum(0, 40 - np.arange(60)) / 40 + 1e-3 * np.random.default_rng(1).normal(size=60)
+    rise = np.where(np.arange(60) > 40, 0.02 * (np.arange(60) - 40), 0)
+    rise[50], fall[3] = NAN, np.inf * sign
+    assert turn(steps, sign * (fall + rise), trend(steps, sign * (fall + rise))) == pytest.approx(400, abs=20)
+    for small in (fall, fall + rise / 50, rise):
+        assert turn(steps, sign * small, trend(steps, sign * small)) is None
 
 
 def test_trend_is_unknown_if_so_few_points_cannot_be_significant():

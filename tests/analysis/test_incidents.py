@@ -13,13 +13,14 @@ from tuimon.analysis.rules import (
     AgainstStart,
     Creep,
     FromBest,
+    LocalSpike,
     Rising,
     Runaway,
     Spike,
     Stuck,
     Threshold,
 )
-from tuimon.analysis.windows import median_of_nine, medians, settled, usual
+from tuimon.analysis.windows import local, median_of_nine, medians, settled, usual
 from tuimon.model.points import Floats
 
 RULES: tuple[Rule, ...] = (
@@ -27,6 +28,7 @@ RULES: tuple[Rule, ...] = (
     Threshold(0.8, 0.5, 2, 3, smooth=True, skip=20),
     Threshold(-0.5, 0.0, 3, 2, below=True),
     Spike(4.0, 1.5),
+    LocalSpike(4.0, 3.0, local_ratio=1.2, extremes=2.0),
     Runaway(2.0, 1.5, 1.2),
     AgainstStart(1.5, 1.2, baseline=20, skip=5),
     AgainstStart(1.5, 1.2, falls=True),
@@ -95,6 +97,24 @@ def test_runaway_is_compared_with_the_level_when_it_began() -> None:
     assert incident.cleared is not None
 
 
+@pytest.mark.parametrize("row", [60, 140, 300])
+def test_spike_in_a_steep_fall_is_found_by_the_local_level_only(row: int) -> None:
+    values = 2 + 8 * np.exp(-np.arange(400) / 60) + np.random.default_rng(2).normal(0, 0.03, 400)
+    assert Incidents().extended(values, LocalSpike(12.0, 3.0)).incidents == ()
+    values[row] *= 1.8
+    assert Incidents().extended(values, Spike(12.0, 3.0)).incidents == ()
+    assert [i.first for i in Incidents().extended(values, LocalSpike(12.0, 3.0)).incidents] == [row]
+
+
+def test_values_no_farther_than_others_before_are_no_local_spikes() -> None:
+    values = 2 + np.random.default_rng(3).normal(0, 0.01, 300)
+    values[20:260:12] += 1.2
+    rows = [i.first for i in Incidents().extended(values, LocalSpike(12.0, 3.0, clear_after=4)).incidents]
+    assert rows == []
+    rows = [i.first for i in Incidents().extended(values, LocalSpike(12.0, 3.0, clear_after=4, extremes=0.5)).incidents]
+    assert len(rows) > 10
+
+
 def test_slow_rise_is_a_creep_but_a_step_is_not() -> None:
     noise = np.random.default_rng(1).normal(0, 0.02, 600)
     step = np.where(np.arange(600) < 300, 10.0, 13.0) + noise
@@ -125,6 +145,22 @@ def test_usual_level_is_that_of_up_to_eight_whole_blocks_before(begin: int) -> N
         assert result.level[row - begin] == pytest.approx(np.median(middles))
         assert result.noise[row - begin] == pytest.approx(np.median(noises))
         assert result.latest[row - begin] == pytest.approx(middles[-1])
+
+
+@pytest.mark.parametrize("begin", [0, 17, 32, 150, 180, 399])
+def test_local_level_and_extremes_are_those_of_distances_from_the_nine_points_before(begin: int) -> None:
+    values = walk(4, 400)
+    result = local(values, begin)
+    distances = np.array([values[row] - np.median(values[row - 9 : row]) if row >= 9 else np.nan for row in range(400)])
+    for row in range(begin, 400):
+        blocks = [distances[16 * n : 16 * n + 16] for n in range(max(1, row // 16 - 8), row // 16)]
+        if len(blocks) < 2:
+            assert np.isnan(result.level[row - begin])
+            continue
+        middles = [np.median(block) for block in blocks]
+        extremes = [np.abs(b - m).max() for b, m in zip(blocks, middles, strict=True)]
+        assert result.level[row - begin] == pytest.approx(values[row] - distances[row] + np.median(middles))
+        assert result.extreme[row - begin] == pytest.approx(sorted(extremes)[-2])
 
 
 @pytest.mark.parametrize("blocks", [4, 8])

@@ -54,11 +54,22 @@ def test_spike() -> None:
     loss = noisy(0.5, 200)
     loss[120] = 4.0
     alert = only(run_of(loss=loss), "spikes")
-    usual = np.median([np.median(loss[start : start + 16]) for start in range(0, 112, 16)])
+    usual = min(np.median([np.median(loss[n : n + 16]) for n in range(0, 112, 16)]), np.median(loss[111:120]))
     assert alert.message == (
         f"loss jumped to 4 at step 1210, {4 / usual:.3g} times its usual {usual:.4g}; unusual at step 1210"
     )
     assert (alert.severity, alert.step, alert.until) == ("warning", 1210, 1210)
+
+
+def test_spike_early_in_a_falling_loss() -> None:
+    noise = 0.03 * np.random.default_rng(1).standard_normal(300)
+    loss = 2.2 + 8 * np.exp(-np.arange(300) / 40) + noise
+    loss[100] = 5.0
+    alert = only(run_of(loss=loss), "spikes")
+    usual = np.median(loss[91:100])
+    assert alert.message == (
+        f"loss jumped to 5 at step 1010, {5 / usual:.3g} times its usual {usual:.4g}; unusual at step 1010"
+    )
 
 
 def test_gradient_norm_that_stays_high() -> None:

@@ -74,6 +74,8 @@ def write(root: Path, runs: int) -> Path:
 def line(step: int) -> str:
     if step in (100, 200):
         return f"ERROR worker {step}\n"
+    if step in (120, 160):
+        return f"WARNING: {'disk' if step == 120 else 'network'} is slow\n"
     return f"step: {step} - reward: {reward(step):.6f}{' ' * 200}end{step}\n"
 
 
@@ -607,6 +609,12 @@ async def test_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         await t.until(here(200))
         await t.press("log_error_back")
         await t.until(here(100))
+        await t.press("log_warning")
+        await t.until(here(120))
+        await t.press("log_warning")
+        await t.until(here(160))
+        await t.press("log_warning_back")
+        await t.until(here(120))
         await t.press("log_search")
         await t.type("end15")
         await t.until(here(150))

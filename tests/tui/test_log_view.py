@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from support.dashboard import opened, until
 
+from tuimon.reader.log_problems import LogProblems
 from tuimon.reader.log_text import LogText
 from tuimon.tui.screens.config_view import ConfigScreen
 from tuimon.tui.screens.log_page import Pager, text_files
@@ -26,6 +27,8 @@ def lines() -> list[str]:
             text.append(f"ERROR worker {step} lost its heart beat")
         if step == 150:
             text.append("WARNING: the disk is nearly full")
+        if step % 100 == 50:
+            text.append(f"train.py:{step}: UserWarning: scheduler called {step} times")
         if step % 10 == 0:
             text.append(f"validated Wörk {step} {'=' * 200}>end{step}")
     return text
@@ -42,8 +45,13 @@ def run(tmp_path: Path) -> Path:
     return directory
 
 
+def pager_of(path: Path) -> Pager:
+    log = LogText(str(path))
+    return Pager(log, LogProblems(log))
+
+
 def test_pager_reaches_every_line_in_both_directions(run: Path) -> None:
-    pager = Pager(LogText(str(run / "train.log")))
+    pager = pager_of(run / "train.log")
     expected = [line.replace("\x1b[2J\x1b[31m", "").replace("\x1b[0m", "") for line in lines()]
     pager.start(7)
     seen = [line.text for line in pager.page.lines]
@@ -66,7 +74,7 @@ def test_pager_reaches_every_line_in_both_directions(run: Path) -> None:
 
 def test_page_follows_a_growing_file_and_reloads_a_replaced_one(run: Path) -> None:
     path = run / "train.log"
-    pager = Pager(LogText(str(path)))
+    pager = pager_of(path)
     pager.refresh(5)
     with path.open("a") as file:
         file.write("one more\n")
@@ -109,7 +117,16 @@ async def test_follow_search_errors_and_steps(run: Path) -> None:
         await until(app, pilot, lambda s: "Last error (2 of 2)" in s)
         await pilot.press("G", "e")
         await until(app, pilot, lambda s: "▌ERROR worker 200" in s and "No error below; this is the last one" in s)
-        await pilot.press("slash", *"disk is", "enter")
+        shown = await until(app, pilot, lambda s: "  2 error lines  2 kinds of warning" in s.splitlines()[0])
+        await pilot.press("W")
+        await until(app, pilot, lambda s: "▌WARNING: the disk is nearly full" in s)
+        await pilot.press("W")
+        await until(app, pilot, lambda s: "▌train.py:50: UserWarning" in s and "Warning 1 of 2; 3 lines like this" in s)
+        await pilot.press("w")
+        await until(app, pilot, lambda s: "▌WARNING: the disk is nearly full" in s and "Warning 2 of 2" in s)
+        await pilot.press("w")
+        await until(app, pilot, lambda s: "Last warning (2 of 2)" in s)
+        await pilot.press("G", "slash", *"disk is", "enter")
         await until(app, pilot, lambda s: "this is the last one: disk is" in s)
         await pilot.press("n")
         await until(app, pilot, lambda s: "Last match (1 of 1): disk is" in s)

@@ -2,6 +2,7 @@
 
 Threshold          beyond a limit for a number of points
 Spike              far above the usual level of the points before
+LocalSpike         far above that level, or above the local level of a curve with a trend
 Runaway            the current level is far above the usual one
 AgainstStart       the current level compared with that of the start
 AgainstSettled     the current level compared with a settled level of the first half
@@ -22,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from tuimon.analysis.windows import BLOCK, NINE, median_of_nine, settled, usual, usual_at
+from tuimon.analysis.windows import BLOCK, NINE, local, median_of_nine, settled, usual, usual_at
 from tuimon.model.points import Floats
 
 _TINY = 1e-300
@@ -89,6 +90,27 @@ class Spike(Struct, frozen=True):
         level, noise, _ = usual(values, begin)
         unsteady = np.where(np.abs(level) < _STEADY * noise, _UNSTEADY, 1.0)
         return _excess(values[begin:], level, noise * unsteady, self.deviations, self.ratio), None
+
+
+class LocalSpike(Spike, frozen=True):
+    """Score: that of a spike, or 1 for a value that is far above the local level of a curve with a trend.
+
+    It must be `deviations` of the local noise above the local level (`windows.local`), `local_ratio` times that level,
+    and `extremes` times as far from it as the extremes of the points before: noise with heavy tails has values far
+    above its deviation.
+    """
+
+    local_ratio: float = 1.5
+    extremes: float = 5.0
+
+    def scores(self, values: Floats, begin: int, carried: Any) -> tuple[Floats, Any]:
+        scores, _ = Spike.scores(self, values, begin, None)
+        level, noise, extreme = local(values, begin)
+        unsteady = np.where(np.abs(level) < _STEADY * noise, _UNSTEADY, 1.0)
+        above = _excess(values[begin:], level, noise * unsteady, self.deviations, self.local_ratio)
+        with np.errstate(over="ignore", invalid="ignore"):
+            far = (values[begin:] - level) / np.maximum(extreme * self.extremes, _TINY)
+        return np.fmax(scores, np.minimum(above, far)), None
 
 
 class Runaway(Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""trend(): direction, slope and significance of a trend; change(): last points against those before them.
+"""trend(): direction, slope and significance of a trend; turn(): the step at which a curve turned against its trend;
+change(): last points against those before them.
 
 Slope: Theil & Sen, the median of the slopes between all pairs of points, with its distribution-free interval (Sen,
 "Estimates of the regression coefficient based on Kendall's tau", JASA 63, 1968). Significance: Mann & Kendall, the
@@ -32,6 +33,9 @@ _ERRORS = 4.0
 """Standard errors by which the levels of two parts may differ by chance."""
 _END_DEVIATIONS = 6.0
 """Standard deviations of the noise by which the last point may differ from the first by chance."""
+_OPPOSITE = {"rising": "falling", "falling": "rising"}
+_TURN = 0.1
+"""Part of the change of a trend that the newest half must change in the other direction to be a turn."""
 SIGNIFICANT = 0.01
 """A trend is significant if its p-value is below this."""
 
@@ -104,6 +108,24 @@ def trend(steps: Steps, values: Floats, last: int | None = None) -> Trend:
     else:
         direction = "flat" if _is_level(y) else "varying"
     return Trend(direction, slope, float(low), float(high), p_value, slope * covered, int(covered), count)
+
+
+def turn(steps: Steps, values: Floats, whole: Trend) -> int | None:
+    """Return the step of the best value for the trend if the newest half of the points goes against it; else None.
+
+    whole: the result of `trend` for these points. A turn is significant, and undoes a tenth of the change.
+    """
+    if whole.direction not in _OPPOSITE:
+        return None
+    quarters = change(values, len(values) // 4)
+    if quarters is None or quarters.difference * whole.slope >= 0:  # the common case, without a second trend
+        return None
+    half = trend(steps, values, last=len(values) // 2)
+    if half.direction != _OPPOSITE[whole.direction] or abs(half.change) < _TURN * abs(whole.change):
+        return None
+    worst = math.copysign(math.inf, -whole.slope)
+    best = np.where(np.isfinite(values), values, worst)
+    return int(steps[best.argmax() if whole.slope > 0 else best.argmin()])
 
 
 def _is_level(y: Floats) -> bool:

@@ -75,6 +75,38 @@ def usual_at(values: Floats, row: int) -> tuple[float, float]:
     return float(result.level[0]), float(result.noise[0])
 
 
+class Local(NamedTuple):
+    """Level just before each row, and how far the rows before it were from such levels."""
+
+    level: Floats
+    """Median of the nine points before the row, plus the usual distance of a point from it: a trend moves both."""
+    noise: Floats
+    """Robust deviation of the distances, as `Usual.noise`, so that neither a trend nor a bend of it counts as noise."""
+    extreme: Floats
+    """Usual largest distance: the second largest of the largest ones of the eight whole blocks before that of the row,
+    so that a single outlier does not count."""
+
+
+def local(values: Floats, begin: int) -> Local:
+    """Return level, noise and extremes at the rows from `begin` on; NaN in the first 48 rows."""
+    start = max(BLOCK, (begin // BLOCK - BLOCKS) * BLOCK)
+    first = max(begin, start)
+    if first >= len(values):
+        unknown = np.full(len(values) - begin, np.nan)
+        return Local(unknown, unknown, unknown)
+    before = median_of_nine(values[:-1], start - 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = values[start:] - before
+        distance, noise, _ = usual(distances, first - start)
+        blocks = distances[: len(distances) // BLOCK * BLOCK].reshape(-1, BLOCK)
+        largest = np.abs(blocks - _middle(np.sort(blocks, axis=1))[:, None]).max(axis=1, initial=0.0)
+    windows = np.lib.stride_tricks.sliding_window_view(np.concatenate((np.zeros(BLOCKS), largest)), BLOCKS)
+    extreme = np.sort(windows, axis=1)[:, -2][np.arange(first - start, len(distances)) // BLOCK]
+    results = before[first - start :] + distance, noise, extreme
+    unknown = np.full(first - begin, np.nan)
+    return Local(*(np.concatenate((unknown, result)) for result in results))
+
+
 def settled(values: Floats, begin: int, spread: float, blocks: int) -> Floats:
     """Return the settled level at the rows from `begin` on; NaN where the values have not settled.
 

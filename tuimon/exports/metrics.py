@@ -11,8 +11,9 @@ from tuimon.analysis.hidden_values import HiddenValues, hidden_values
 from tuimon.analysis.level import Level, level
 from tuimon.analysis.printed_units import meaning_of
 from tuimon.analysis.statistics import Statistics, best, statistics
-from tuimon.analysis.trend import Trend, trend
+from tuimon.analysis.trend import Trend, trend, turn
 from tuimon.exports.table import Column
+from tuimon.model.alerts import Alert
 from tuimon.panels import SECONDARY_PANELS, relevant_metrics
 from tuimon.store import Curve, Run
 from tuimon.text import clean
@@ -20,6 +21,11 @@ from tuimon.vocabulary import Meaning, unit_text
 
 BETTER = {"up": "higher", "down": "lower"}
 """Meaning.direction -> which values are better."""
+_TRENDS = {"up": "rising", "down": "falling"}
+"""Meaning.direction -> direction of the trend of a metric that gets better."""
+_OPPOSITE = {"rising": "falling", "falling": "rising"}
+_WORSENING = frozenset({"divergence", "overfitting", "reward_drop", "reward_hacking"})
+"""Detectors whose alerts say that their metric gets worse since their step."""
 
 
 def logged_unit_text(meaning: Meaning) -> str:
@@ -46,6 +52,17 @@ class MetricSummary(Struct, frozen=True):
     """Trend over all points."""
     hidden: tuple[HiddenValues, ...] = ()
     """Values of other sources that are not finite."""
+    worse_since: int | None = None
+    """Step since which the metric gets worse, as an active alert says."""
+
+    @property
+    def turned(self) -> tuple[str, int] | None:
+        """Direction of the curve since the step at which it turned against its trend; None if it did not."""
+        better = _TRENDS.get(self.meaning.direction)
+        if self.worse_since is not None and self.trend.direction == better:
+            return _OPPOSITE[better], self.worse_since
+        step = turn(self.curve.steps, self.curve.values, self.trend)
+        return None if step is None else (_OPPOSITE[self.trend.direction], step)
 
     @property
     def nan_count(self) -> int:
@@ -77,18 +94,21 @@ class MetricSummary(Struct, frozen=True):
         return int(self.curve.steps[-1])
 
 
-def summarise(run: Run, name: str) -> MetricSummary:
-    """Summarise one metric of a run. Raise KeyError if the run has no such metric."""
+def summarise(run: Run, name: str, alerts: Iterable[Alert] = ()) -> MetricSummary:
+    """Summarise one metric of a run. Raise KeyError if the run has no such metric. alerts: those of any runs."""
     meaning, curve = meaning_of(run, name), run.curve(name)
     better = BETTER.get(meaning.direction)
     top = best(curve.steps, curve.values, better) if better else None
     hidden = tuple(hidden_values(run, name)) if len(curve.sources) > 1 else ()
-    return MetricSummary(name, meaning, curve, top, statistics(curve.values), trend(curve.steps, curve.values), hidden)
+    line = trend(curve.steps, curve.values)
+    worse = (a.step for a in alerts if a.active and (a.run, a.metric) == (run.id, name) and a.rule in _WORSENING)
+    return MetricSummary(name, meaning, curve, top, statistics(curve.values), line, hidden, next(worse, None))
 
 
-def metric_summaries(run: Run) -> tuple[MetricSummary, ...]:
-    """Summarise every metric of a run, in the order of `relevant_metrics`."""
-    return tuple(summarise(run, name) for name in relevant_metrics(run))
+def metric_summaries(run: Run, alerts: Iterable[Alert] = ()) -> tuple[MetricSummary, ...]:
+    """Summarise every metric of a run, in the order of `relevant_metrics`. alerts: those of any runs."""
+    alerts = tuple(alerts)
+    return tuple(summarise(run, name, alerts) for name in relevant_metrics(run))
 
 
 class Entries(Struct, frozen=True):

@@ -159,7 +159,7 @@ def _run_text(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, widt
     for title, values in (("Best checkpoint", checkpoint), ("Final metrics", run.final_metrics)):
         yield from _block(title, list(flat(without_secrets(values or {}, show_secrets))))
     yield from _attempts(run, width)
-    metrics = metric_summaries(run)
+    metrics = metric_summaries(run, snapshot.alerts)
     left_out: list[str] = []
     for title, split in (("Training", "train"), ("Validation", "val")):
         if of_split := [metric for metric in metrics if metric.meaning.split == split]:
@@ -291,10 +291,14 @@ def _note(metric: MetricSummary, best: BestStep | None) -> str:
 def trend_text(metric: MetricSummary, brief: bool = False) -> str:
     """Return the direction and change, as "rising +0.5" or briefly "↑ 0.5", or "flat".
 
-    "" with too few points, or if neither a straight line nor a constant fits."""
+    "rising since 200" if the curve has turned against its trend. "" with too few points, or if neither a straight line
+    nor a constant fits."""
     trend = metric.trend
     if trend.direction not in _ARROWS:
         return "flat" if trend.direction == "flat" else ""
+    if turned := metric.turned:
+        direction, step = turned
+        return f"{_ARROWS[direction] if brief else direction} since {step}"
     if brief:
         return f"{_ARROWS[trend.direction]} {format_value(abs(trend.change))}"
     return f"{trend.direction} {'+' * (trend.change > 0)}{format_value(trend.change)}"

@@ -58,7 +58,7 @@ def _run(run: Run, snapshot: Snapshot, now: float, show_secrets: bool, coarse: b
         "charts": charts,
         "tables": tables,
         "others": others,
-        "metrics": metric_summaries(run),
+        "metrics": metric_summaries(run, snapshot.alerts),
         "steps": step_name(run),
         "streams": run.streams,
         "ranks": ranks.for_page(run.ranks),

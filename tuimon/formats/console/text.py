@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from tuimon.formats import Format, StreamDecoder
 from tuimon.formats._shared.lines import LineSplitter
-from tuimon.formats.console._display import ERROR_PATTERN, TextTail, display_line, severity
+from tuimon.formats.console._display import ERROR_PATTERN, PROBLEM_WORDS, TextTail, display_line, severity
 from tuimon.formats.console._marks import (
     Marks,
     closing_marks_of,
@@ -43,8 +43,8 @@ from tuimon.formats.console.families._pairs import FRACTION, contains_a_metric
 from tuimon.model.points import Damage, Item, Points
 
 __all__ = (
-    "ERROR_PATTERN", "FORMAT", "ConsoleDecoder", "LineSteps", "display_line", "is_text", "matches", "parse_timestamp",
-    "severity", "wants_name", "with_patterns",
+    "ERROR_PATTERN", "FORMAT", "PROBLEM_WORDS", "ConsoleDecoder", "LineSteps", "display_line", "is_text", "matches",
+    "parse_timestamp", "severity", "wants_name", "with_patterns",
 )  # fmt: skip
 
 MAX_ROW = 2 << 20

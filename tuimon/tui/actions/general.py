@@ -121,7 +121,7 @@ ACTIONS = (
         _notes,
         opens="alerts",
         footer=8,
-        also="warnings errors files problems doctor why nan",
+        also="warnings errors files problems doctor why nan spikes jumps outliers",
     ),
     _action(
         "pause",

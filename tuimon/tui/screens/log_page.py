@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 if TYPE_CHECKING:  # not needed at start-up
+    from tuimon.reader.log_problems import LogProblems
     from tuimon.reader.log_text import LogLine, LogText, SearchResult
 
 SUFFIXES = (".log", ".out", ".err", ".txt")
@@ -56,8 +57,10 @@ class Page(Struct, frozen=True):
 class Pager:
     """Moves through one log. Only `cancel` may be called while another thread is in a method."""
 
-    def __init__(self, log: LogText) -> None:
+    def __init__(self, log: LogText, problems: LogProblems) -> None:
+        """problems: those of this log."""
         self.log = log
+        self.problems = problems
         self.page = Page()
         self._generation = log.generation
         self._cancelled = threading.Event()
@@ -112,6 +115,13 @@ class Pager:
     def find_error(self, backwards: bool, rows: int) -> str:
         """Go to the next line that reports an error. Return its number among all errors, or why it was not left."""
         return self._find(self.log.next_error, "error", backwards, rows)
+
+    def find_warning(self, backwards: bool, rows: int) -> str:
+        """Go to the first line of the next kind of warning. Return its number and how many lines are like it."""
+        message = self._find(self.problems.next_warning, "warning", backwards, rows)
+        line = self.page.line
+        count = self.problems.lines_like(line) if line is not None and line.level == "warning" else 1
+        return f"{message}; {count} lines like this" if message and count > 1 else message
 
     def _find(self, search: Search, what: str, backwards: bool, rows: int) -> str:
         """Go to the next line that `search` finds. Without one in this direction stay on a line that matches, or else

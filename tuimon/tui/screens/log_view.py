@@ -12,6 +12,7 @@ from textual.events import Click, MouseScrollDown, MouseScrollUp
 
 from tuimon.draw.numbers import format_bytes
 from tuimon.model.views import Role, Row, Span
+from tuimon.panels import plural
 from tuimon.store import Snapshot
 from tuimon.text import clean, fit
 from tuimon.tui.action import Action
@@ -27,7 +28,15 @@ _WHEEL = 3
 """Lines that one turn of the mouse wheel moves."""
 _SHIFT = 20
 """Cells by which long lines are shifted."""
+_COUNTED = 4 << 20
+"""Bytes of the log per second in which errors and warnings are counted, besides what `w` reads."""
 _LEVELS = {"error": Role.CRITICAL, "warning": Role.WARNING}
+
+
+def _continue(pager: Pager, rows: int) -> None:
+    """Display what has been appended to the file, and count further errors and warnings."""
+    pager.refresh(rows)
+    pager.problems.extend(_COUNTED)
 
 
 class LogPane(CellGrid):
@@ -109,10 +118,12 @@ class LogScreen(WorkScreen):
         offset, self._offset = self._offset, None
 
         def read() -> str:
+            from tuimon.reader.log_problems import LogProblems
             from tuimon.reader.log_text import LogText
 
-            pager = Pager(LogText(self.path, self._patterns))
-            pager.refresh(self._room())
+            log = LogText(self.path, self._patterns)
+            pager = Pager(log, LogProblems(log))
+            _continue(pager, self._room())
             message = ""
             if step is not None and not pager.find_step(step, self._room()):
                 message = f"Step {step} was not found in this text"
@@ -166,6 +177,10 @@ class LogScreen(WorkScreen):
         """Select the next line that reports an error."""
         self._search(lambda pager, room: pager.find_error(backwards, room))
 
+    def find_warning(self, backwards: bool) -> None:
+        """Select the first line of the next kind of warning."""
+        self._search(lambda pager, room: pager.find_warning(backwards, room))
+
     def _search(self, work: Callable[[Pager, int], str], what: str = "") -> None:
         """Call `work` as `_with_pager` does and display the message that it returns, followed by `what`."""
         pager = self.pager
@@ -203,7 +218,7 @@ class LogScreen(WorkScreen):
     def tick(self) -> None:
         """Read what has been appended to the file."""
         if self.pager is not None and not self._reading.locked() and not self.dashboard.state.paused:
-            self._with_pager(Pager.refresh)
+            self._with_pager(_continue)
 
     def _head(self, page: Page) -> Row:
         spans: list[Span] = [(f" {clean(self._source())}", Role.TITLE), (f"  {format_bytes(page.size)}", Role.MUTED)]
@@ -212,11 +227,27 @@ class LogScreen(WorkScreen):
         spans.append(("  following", Role.GOOD) if page.following else (f"  {page.share:.0%}", Role.TEXT))
         if page.step is not None:
             spans.append((f"  step {page.step}", Role.VALUE))
+        spans += self._problem_counts()
         if self.query_text:
             spans.append((f"  /{clean(self.query_text, 40)}", Role.ACCENT))
         if self.shift_by:
             spans.append((f"  from column {self.shift_by + 1}", Role.MUTED))
         return tuple(spans)
+
+    def _problem_counts(self) -> list[Span]:
+        """Return the numbers of error lines and of warnings, which are those so far while a long log is read."""
+        if self.pager is None:
+            return []
+        found, spans = self.pager.problems, list[Span]()
+        if found.errors:
+            spans.append((f"  {plural(found.errors, 'error line')}", Role.CRITICAL))
+        if found.warnings > found.kinds:
+            spans.append((f"  {plural(found.kinds, 'kind')} of warning", Role.WARNING))
+        elif found.kinds:
+            spans.append((f"  {plural(found.kinds, 'warning')}", Role.WARNING))
+        if spans and not found.complete:
+            spans.append((" so far", Role.MUTED))
+        return spans
 
     def _source(self) -> str:
         """Return the name of the source that the file belongs to, or its path below the directory of the run."""
