@@ -93,6 +93,13 @@ def test_metric_files_of_different_trainings_are_runs_of_their_own(
     assert Watched(tmp_path).files == one_run_each(*names)
 
 
+def test_files_named_as_runs_stay_apart_beside_another_training(tmp_path: Path) -> None:
+    curves = {"ppo_seed1.jsonl": SLOW, "ppo_seed2.jsonl": SLOW, "warmup.jsonl": FAST}
+    for name, loss in curves.items():
+        (tmp_path / name).write_text(rows(range(1, 21), loss))
+    assert Watched(tmp_path).files == one_run_each(*curves)
+
+
 def test_output_and_errors_of_a_job_are_one_run(tmp_path: Path) -> None:
     for number, loss in ((1001, SLOW), (1002, FAST)):
         (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
@@ -118,6 +125,15 @@ def test_a_resumed_job_continues_its_run_beside_another_training(tmp_path: Path)
     (tmp_path / "slurm-1002.out").write_text(lines(range(41, 101), SLOW))
     (tmp_path / "slurm-1003.out").write_text(lines(range(1, 101), FAST))
     assert Watched(tmp_path).files == {frozenset({"slurm-1001.out", "slurm-1002.out"}), frozenset({"slurm-1003.out"})}
+
+
+def test_logs_of_different_trainers_are_runs_of_their_own(tmp_path: Path) -> None:
+    row = " iteration {:8}/ 1000 | consumed samples: {} | learning rate: 1E-04 | lm loss: {:.6E} | grad norm: 0.9 |\n"
+    (tmp_path / "mine.log").write_text(lines(range(1, 101), SLOW, 5000))
+    (tmp_path / "gpt.log").write_text("".join(row.format(step, step * 8, FAST(step)) for step in range(1, 81)))
+    watched = Watched(tmp_path)
+    assert watched.files == one_run_each("gpt.log", "mine.log")
+    assert len(watched.runs["gpt.log"].curve("lm loss")) == 80
 
 
 @pytest.mark.parametrize("names", [("console.log", "copy.log"), ("rank_0.log", "rank_1.log"), ("train.log", "val.log")])

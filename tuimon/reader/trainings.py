@@ -10,8 +10,8 @@ job. So the points at the beginning of each file are compared. Two files are
 - of different trainings if most of their common metrics have different values at common steps, or if both begin at
   their first possible steps and have no step in common, or if they are of different models: both have the training and
   the validation value of a common metric, and each has such a pair that the other lacks (loss and accuracy; loss and
-  mae);
-- undecided otherwise, also if most metrics of one file do not occur in the other.
+  mae), or if they name most metrics differently and their losses or rewards show it (training_concepts);
+- undecided otherwise.
 
 Files of different trainings become runs of their own, and with them the other files that have points. A file without
 enough points is decided again when it has more.
@@ -30,11 +30,12 @@ from contextlib import suppress
 from tuimon.errors import FormatError
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Item, Points
+from tuimon.model.points import Fact, Item, Points, Topic
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
 from tuimon.reader.rank_paths import task_numbers
-from tuimon.reader.training_relations import PROCESS, STEPS, Beginning, Comparison, Values, training_key
+from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
+from tuimon.reader.training_values import Beginning, Values
 from tuimon.sources import layout
 from tuimon.sources.files import open_regular
 from tuimon.sources.grouped_files import GroupedFile, SplitFiles
@@ -45,6 +46,8 @@ MOST_FILES = 200
 """Maximum number of files of a directory that are compared; more are not told apart."""
 _SEARCHED = 8 << 20
 """Largest size (bytes) of a file that is searched for the steps at which another one goes on."""
+_LEAST_TIME = 1e8
+"""Lowest wall time (s since the epoch) that is a date, not only a time of the day."""
 _OF_PROCESSES = frozenset({"rank_metrics", "rank_logs", "per_rank", "ranks", "torchrun_logs"})
 """Names of directories whose files are those of processes."""
 
@@ -103,14 +106,7 @@ class Trainings:
             return known
         data, whole = _first_bytes(path, BEGINNING)
         if len(data) != size:
-            values = _values(self.formats[path], data, whole)
-            steps = sorted({step for series in values.values() for step in series})
-            known = None
-            if steps:
-                whole = whole and len(steps) <= STEPS
-                last = steps[: STEPS + 1][-1]
-                first = {m: {s: v for s, v in series.items() if s <= last} for m, series in values.items()}
-                known = Beginning({m: series for m, series in first.items() if series}, steps[:STEPS], whole)
+            known = _first_points(_items(self.formats[path], data, whole), whole)
             self._beginnings[path] = len(data), known
         return known
 
@@ -122,7 +118,7 @@ class Trainings:
             data, whole = _first_bytes(live, _SEARCHED) if size <= _SEARCHED else (b"", False)
             if not whole or live not in self.formats:
                 return None
-            values = _values(self.formats[live], data, whole)
+            values = _values(_items(self.formats[live], data, whole))
             at_steps = {m: {s: v for s, v in series.items() if s in wanted} for m, series in values.items()}
             known = self._searched[live] = size, wanted, at_steps
         return known[2]
@@ -152,9 +148,8 @@ def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
     return utf8(data), len(data) >= status.st_size
 
 
-def _values(log_format: Format, data: bytes, whole: bool) -> Values:
-    """Return the values at the beginning of a file by metric and step."""
-    values: Values = defaultdict(dict)
+def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
+    """Decode the beginning of a file."""
     decoder = log_format.decoder()
     items: list[Item] = []
     if isinstance(decoder, StreamDecoder):
@@ -164,12 +159,41 @@ def _values(log_format: Format, data: bytes, whole: bool) -> Values:
     elif isinstance(decoder, DocumentDecoder) and whole:
         with suppress(FormatError):
             items += decoder.load(data)
+    return items
+
+
+def _values(items: Iterable[Item]) -> Values:
+    """Return the values by metric and step."""
+    values: Values = defaultdict(dict)
     for item in items:
         if isinstance(item, Points):
             columns = item.metric.tolist(), item.steps.tolist(), item.values.tolist()
             for metric, step, value in zip(*columns, strict=True):
                 values[item.names[metric]][step] = value
     return values
+
+
+def _first_points(items: Sequence[Item], whole: bool) -> Beginning | None:
+    """Return the first points of a file, and what else it says about its training; None without points."""
+    values = _values(items)
+    steps = sorted({step for series in values.values() for step in series})
+    if not steps:
+        return None
+    whole = whole and len(steps) <= STEPS
+    last = steps[: STEPS + 1][-1]
+    first = {m: {s: v for s, v in series.items() if s <= last} for m, series in values.items()}
+    times: dict[int, float] = {}
+    total, outcome = None, None
+    for item in items:
+        if isinstance(item, Points):
+            pairs = zip(item.steps.tolist(), item.wall_times.tolist(), strict=True)
+            times |= {step: time for step, time in pairs if step <= last and time > _LEAST_TIME}
+        elif isinstance(item, Fact) and item.topic == Topic.PROGRESS and "unit" not in item.value:
+            total = item.value.get("total", total)
+        elif isinstance(item, Fact) and item.topic == Topic.STATE and whole:
+            state = item.value["state"]
+            outcome = None if state == "running" else (state, item.value.get("cause", ""))
+    return Beginning({m: series for m, series in first.items() if series}, steps[:STEPS], whole, times, total, outcome)
 
 
 def _logs(files: Sequence[GroupedFile]) -> dict[str, list[str]]:

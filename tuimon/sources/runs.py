@@ -152,11 +152,16 @@ def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
     for items in _by_directory(at_home).values():
         if len(items) > 1:
             split = trainings.of([item.file for item in items])
-            _set_homes(items, split.names)
+            _set_homes([item for item in items if not _has_own_run(item)], split.names)
             sources = {item.file.path: item.joined or item.source for item in items}
             for item in items:
                 if attempt := split.attempts.get(item.file.path):
                     item.joined, item.attempt = sources[attempt.first], attempt.number
+
+
+def _has_own_run(item: Located) -> bool:
+    """Return whether a file is a run by its name, or because it was given by name."""
+    return item.home[1][-1:] == (posixpath.basename(item.file.joined or item.file.path),)
 
 
 def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> None:
