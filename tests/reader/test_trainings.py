@@ -127,6 +127,31 @@ def test_a_resumed_job_continues_its_run_beside_another_training(tmp_path: Path)
     assert Watched(tmp_path).files == {frozenset({"slurm-1001.out", "slurm-1002.out"}), frozenset({"slurm-1003.out"})}
 
 
+def stamped(steps: Iterable[int], loss: Curve, hour: int) -> str:
+    """Lines with a time: a row each second."""
+    return "".join(
+        f"[2026-11-25 {hour:02}:{step // 60:02}:{step % 60:02}] step {step} | loss {loss(step):.3f} | lr 1e-3\n"
+        for step in steps
+    )
+
+
+@pytest.mark.parametrize("with_times", [True, False])
+@pytest.mark.parametrize("first", [451, 501])
+def test_a_resumed_job_continues_its_run_beside_a_job_array(tmp_path: Path, with_times: bool, first: int) -> None:
+    curves = [lambda step, rate=rate: round(3 / (1 + rate * step), 4) for rate in (0.0102, 0.0098, 0.0099, 0.0101)]
+    jobs: dict[str, tuple[range, Curve, int]] = {
+        "123": (range(1, 501), steady(0.01), 9),
+        "124": (range(first, 901), lambda step: steady(0.01)(step) + 0.002, 12),
+        **{f"200_{task}": (range(1, 601), curve, 13) for task, curve in enumerate(curves)},
+        "201_2": (range(601, 701), lambda step: curves[2](step) + 0.001, 15),
+    }
+    for job, (steps, loss, hour) in jobs.items():
+        text = stamped(steps, loss, hour) if with_times else lines(steps, loss)
+        (tmp_path / f"slurm-{job}.out").write_text(text)
+    expected = {frozenset({"slurm-123.out", "slurm-124.out"}), frozenset({"slurm-200_2.out", "slurm-201_2.out"})}
+    assert Watched(tmp_path).files == expected | one_run_each("slurm-200_0.out", "slurm-200_1.out", "slurm-200_3.out")
+
+
 def test_logs_of_different_trainers_are_runs_of_their_own(tmp_path: Path) -> None:
     row = " iteration {:8}/ 1000 | consumed samples: {} | learning rate: 1E-04 | lm loss: {:.6E} | grad norm: 0.9 |\n"
     (tmp_path / "mine.log").write_text(lines(range(1, 101), SLOW, 5000))

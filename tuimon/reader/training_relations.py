@@ -17,6 +17,9 @@ STEPS = 256
 """Number of steps at the beginning of a file that are compared."""
 _SURE = 5
 """Number of common steps with equal values from which on two files are of one training for good."""
+_SAME_TIME = 60.0
+"""Difference (s) up to which the last time in a file and the first one in another do not decide their order."""
+_JOB = re.compile(r"([0-9]+)(?:_([0-9]+))?")
 PROCESS = re.compile(r"(?:global|local|log)?[-_]?(?:rank|worker|node|host|gpu|proc|process)[-_]?\d+", re.IGNORECASE)
 """The part of a file's name that identifies a process of a job."""
 _WORD = re.compile(r"[-_. ]+")
@@ -91,8 +94,22 @@ class Comparison:
                 equal.append(group)
             elif relation is Relation.CONTINUED:
                 continued.append(group)
-        candidates = equal or continued
+        candidates = equal or self._most_likely(continued, path)
         return candidates[0] if len(candidates) == 1 else None
+
+    def _most_likely(self, groups: list[list[str]], path: str) -> list[list[str]]:
+        """Return those of several groups whose job a file can continue by the numbers in their names: the numbers of
+        jobs rise, and the task of an array continues the task with its number."""
+        job, task = _job(path)
+        if len(groups) < 2 or job is None:
+            return groups
+        continued = [
+            [_job(member) for member in group if self._relation(member, path) is Relation.CONTINUED] for group in groups
+        ]
+        fits = [
+            any(other is not None and other < job and number == task for other, number in jobs) for jobs in continued
+        ]
+        return [group for group, fit in zip(groups, fits, strict=True) if fit]
 
     def _relation_to_group(self, group: Sequence[str], path: str) -> Relation:
         """Return the first certain relation to the members of a group, those of the same kind of output first and the
@@ -125,12 +142,29 @@ class Comparison:
             return Relation.UNKNOWN
         result = compared(series, after.values)
         if result.steps:
-            return _relation_of_values(result, resumed, after)
+            relation = _relation_of_values(result, resumed, after)
+            if relation is Relation.CONTINUED and _were_written_together(before, after):
+                return Relation.DIFFERENT
+            return relation
         if before.is_from_scratch and after.is_from_scratch:
             return Relation.DIFFERENT if after.steps[0] < before.steps[-1] else Relation.UNKNOWN
         stride = after.steps[1] - after.steps[0] if len(after.steps) > 1 else 1
         follows = resumed and 0 < after.steps[0] - _last_step(before, series) <= 2 * stride
+        follows = follows and not _were_written_together(before, after)
         return Relation.CONTINUED if follows else Relation.UNKNOWN
+
+
+def _were_written_together(before: Beginning, after: Beginning) -> bool:
+    """Return whether a file was still written when another one began, so that this one cannot continue it."""
+    if not (before.times and after.times):
+        return False
+    return max(before.times.values()) > min(after.times.values()) + _SAME_TIME
+
+
+def _job(path: str) -> tuple[int | None, int | None]:
+    """Return (number of the job, number of its task in an array) in the name of a file, as far as it has them."""
+    match = _JOB.fullmatch(layout.job_number(os.path.basename(path)))
+    return (int(match[1]), int(match[2]) if match[2] else None) if match else (None, None)
 
 
 def _steps_before(steps: Sequence[int]) -> range:

@@ -13,6 +13,9 @@ job. So the points at the beginning of each file are compared. Two files are
   mae), or if they name most metrics differently and their losses or rewards show it (training_concepts);
 - undecided otherwise.
 
+A file does not go on where another one has been if this one was still written when it began. If it could continue
+several ones, the numbers of jobs and of the tasks of an array in their names decide.
+
 Files of different trainings become runs of their own, and with them the other files that have points. A file without
 enough points is decided again when it has more.
 
