@@ -332,6 +332,29 @@ def test_a_file_given_by_name_beside_those_of_other_directories_is_named_after_i
     assert sorted(Watched(*paths).runs) == ["first", "second"]
 
 
+@pytest.mark.parametrize(
+    ("given", "others", "name"),
+    [
+        ("train.log", ("titan.log",), "train.log"),
+        ("slurm-123.out", ("slurm-124.out",), "slurm-123.out"),
+        ("ppo.jsonl", ("dpo.jsonl",), "ppo.jsonl"),
+        ("train.log", ("val.log", "ppo.jsonl"), "mine"),
+        ("train.log", ("nccl.log",), "mine"),
+        ("rank_0.log", ("rank_1.log",), "mine"),
+        ("progress.csv", ("eval.csv",), "mine"),
+    ],
+)
+def test_a_file_given_by_name_is_named_by_it_beside_other_logs(
+    tmp_path: Path, given: str, others: tuple[str, ...], name: str
+) -> None:
+    texts = {".jsonl": rows, ".csv": table_of_steps}
+    (tmp_path / "mine").mkdir()
+    for file in (given, *others):
+        text = texts.get(os.path.splitext(file)[1], lines)(range(1, 21), SLOW)
+        (tmp_path / "mine" / file).write_text("NCCL version 2.21\n" if file == "nccl.log" else text)
+    assert [*Watched(tmp_path / "mine" / given).runs] == [name]
+
+
 def test_files_of_ranks_given_by_name_are_one_run(tmp_path: Path) -> None:
     paths = [tmp_path / f"rank_{rank}.log" for rank in range(4)]
     for path in paths:

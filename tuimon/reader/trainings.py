@@ -36,6 +36,7 @@ from tuimon.model.log_names import log_name
 from tuimon.model.points import Fact, Item, Points, Topic
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
+from tuimon.reader.neighbours import other_logs
 from tuimon.reader.rank_paths import task_numbers
 from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
 from tuimon.reader.training_values import Beginning, Values
@@ -65,6 +66,8 @@ class Trainings:
         """Paths of files that had too few points when they were last compared."""
         self._beginnings: dict[str, tuple[int, Beginning | None]] = {}
         """(bytes read, first points) by path."""
+        self._beside_others: dict[str, bool] = {}
+        """By path; kept, so that a run keeps its name when other logs appear."""
         self._searched: dict[str, tuple[int, frozenset[int], Values]] = {}
         """(size, steps, values at these steps) of files that were searched, by path: a search can take 0.2 s."""
 
@@ -98,6 +101,16 @@ class Trainings:
         if len(logs) > 1 and _are_processes(list(logs)):
             return {}
         return {path: os.path.basename(live) for live, paths in logs.items() for path in paths}
+
+    def is_beside_others(self, path: str) -> bool:
+        """Return whether the directory of a file also held logs of other trainings when it was first asked for."""
+        if path not in self._beside_others:
+            self._beside_others[path] = any(self._has_points(*other) for other in other_logs(path))
+        return self._beside_others[path]
+
+    def _has_points(self, path: str, log_format: Format) -> bool:
+        self.formats.setdefault(path, log_format)
+        return self._beginning(path) is not None
 
     def _is_long(self, path: str) -> bool:
         return self._beginnings.get(path, (0, None))[0] >= BEGINNING
