@@ -27,7 +27,9 @@ def logged(
     """seconds: wall time of a step; 0: no time is logged."""
     steps = [step for step in STEPS if step <= last]
     times = {step: start + seconds * step for step in steps if seconds}
-    return Beginning({name: {s: value(s) for s in steps}, f"{name} extra": {}}, steps, True, times, total, outcome)
+    return Beginning(
+        {name: {s: value(s) for s in steps}, f"{name} extra": {}}, steps, True, times, total, outcome=outcome
+    )
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,22 @@ def test_files_with_other_metrics_are_one_run(tmp_path: Path) -> None:
     assert len(Watched(tmp_path).files) == 1
 
 
+@pytest.mark.parametrize("suffix", ["csv", "log"])
+def test_values_of_epochs_and_those_of_steps_are_one_run(tmp_path: Path, suffix: str) -> None:
+    rows_of = {
+        "steps.csv": ["step,loss,lr,grad_norm", *(f"{s},{SLOW(s)},1e-3,{s % 7}" for s in range(1, 100))],
+        "epochs.csv": ["epoch,train_loss,val_loss", *(f"{s},{FAST(s)},{FAST(s) + 0.1}" for s in range(1, 40))],
+        "steps.log": [f"step {s}/4000 loss={SLOW(s)} lr=1e-3 gnorm={s % 7}" for s in range(1, 100)],
+        "epochs.log": [
+            f"[09:00:{s}] Epoch {s}/40: train_loss={FAST(s)} val_loss={FAST(s) + 0.1}" for s in range(1, 40)
+        ],
+    }
+    names = [f"steps.{suffix}", f"epochs.{suffix}"]
+    for name in names:
+        (tmp_path / name).write_text("\n".join(rows_of[name]) + "\n")
+    assert Watched(tmp_path).files == {frozenset(names)}
+
+
 def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> None:
     first, second = tmp_path / "slurm-1001.out", tmp_path / "slurm-1002.out"
     first.write_text(lines(range(1, 31), SLOW))

@@ -4,7 +4,7 @@ A loss is compared with a loss, whatever their names are. Equal values show one 
 times, because a program that is started twice repeats its values. One training can log a loss twice with different
 values: averaged over the steps since the last row, or scaled. So different values count only if they are neither alike
 nor proportional, or if something else shows two trainings: other totals of steps, the times at which the common steps
-were logged, or two ends.
+were logged, or two ends. Steps are not compared with epochs.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _SAME_TIME = 5.0
 
 def relation_by_concepts(before: Beginning, after: Beginning) -> Relation:
     """Return whether two files are of one training (EQUAL) or DIFFERENT, or UNKNOWN."""
+    if before.unit != after.unit:
+        return Relation.UNKNOWN
     here, there = _by_concept(before), _by_concept(after)
     equal, different, unlike = 0, 0, 0
     for concept in here.keys() & there.keys():

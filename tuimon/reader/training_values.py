@@ -42,6 +42,8 @@ class Beginning(Struct, frozen=True):
     """Wall time (s since the epoch) by step, of the steps whose time is logged."""
     total: int | None = None
     """Number of steps of the training, if the file says it."""
+    unit: str = "step"
+    """What its steps are: "step", "epoch", "round" or "iteration"."""
     outcome: tuple[str, str] | None = None
     """(state, cause) at the end of a whole file; None if the training has not ended, as far as is known."""
 

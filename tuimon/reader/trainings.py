@@ -26,6 +26,7 @@ values of the later attempt supersede those that the earlier one has from this s
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -52,6 +53,10 @@ _SEARCHED = 8 << 20
 """Largest size (bytes) of a file that is searched for the steps at which another one goes on."""
 _LEAST_TIME = 1e8
 """Lowest wall time (s since the epoch) that is a date, not only a time of the day."""
+_EPOCH = re.compile(
+    r"[^a-z]*(?:info\b)?[^a-z]*epoch\W{0,3}\d+(?!.*\b(?:step|iter|iteration|it|batch)\b)", re.IGNORECASE
+)
+"""Begin of a line of console text whose step is the number of an epoch."""
 _OF_PROCESSES = frozenset({"rank_metrics", "rank_logs", "per_rank", "ranks", "torchrun_logs"})
 """Names of directories whose files are those of processes."""
 
@@ -199,17 +204,21 @@ def _first_points(items: Sequence[Item], whole: bool) -> Beginning | None:
     last = steps[: STEPS + 1][-1]
     first = {m: {s: v for s, v in series.items() if s <= last} for m, series in values.items()}
     times: dict[int, float] = {}
-    total, outcome = None, None
+    total, unit, outcome = None, "step", None
     for item in items:
         if isinstance(item, Points):
             pairs = zip(item.steps.tolist(), item.wall_times.tolist(), strict=True)
             times |= {step: time for step, time in pairs if step <= last and time > _LEAST_TIME}
-        elif isinstance(item, Fact) and item.topic == Topic.PROGRESS and "unit" not in item.value:
-            total = item.value.get("total", total)
+        elif isinstance(item, Fact) and item.topic == Topic.PROGRESS:
+            total, unit = item.value.get("total", total), item.value.get("unit", unit)
+        elif isinstance(item, Fact) and item.topic == Topic.CONSOLE and unit == "step":
+            lines = [line for line in item.value["lines"] if line.strip()]
+            unit = "epoch" if 2 * sum(map(bool, map(_EPOCH.match, lines))) > len(lines) else unit
         elif isinstance(item, Fact) and item.topic == Topic.STATE and whole:
             state = item.value["state"]
             outcome = None if state == "running" else (state, item.value.get("cause", ""))
-    return Beginning({m: series for m, series in first.items() if series}, steps[:STEPS], whole, times, total, outcome)
+    values = {m: series for m, series in first.items() if series}
+    return Beginning(values, steps[:STEPS], whole, times, total, unit, outcome)
 
 
 def _logs(files: Sequence[GroupedFile]) -> dict[str, list[str]]:

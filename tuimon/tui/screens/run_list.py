@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from textual.events import Click
+from textual.events import Click, Key
 from textual.message import Message
 
 from tuimon.draw import FrameCache
@@ -209,7 +209,7 @@ class RunListScreen(MetricTableScreen):
         self.dashboard.redraw()
         self.table.select(self._first)
 
-    def on_key(self) -> None:
+    def on_key(self, event: Key) -> None:
         """Keep selected what is selected when a key is pressed; the base class handles the key after this."""
         self.table.keep()
 
