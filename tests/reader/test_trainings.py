@@ -358,6 +358,7 @@ def test_a_file_given_by_name_beside_those_of_other_directories_is_named_after_i
         ("train.log", ("nccl.log",), "mine"),
         ("rank_0.log", ("rank_1.log",), "mine"),
         ("progress.csv", ("eval.csv",), "mine"),
+        ("errors.csv", ("time_left.jsonl", "time_left.csv"), "mine"),
     ],
 )
 def test_a_file_given_by_name_is_named_by_it_beside_other_logs(
@@ -367,6 +368,7 @@ def test_a_file_given_by_name_is_named_by_it_beside_other_logs(
     (tmp_path / "mine").mkdir()
     for file in (given, *others):
         text = texts.get(os.path.splitext(file)[1], lines)(range(1, 21), SLOW)
+        text = text.replace("loss", "remaining") if file == "time_left.csv" else text
         (tmp_path / "mine" / file).write_text("NCCL version 2.21\n" if file == "nccl.log" else text)
     assert [*Watched(tmp_path / "mine" / given).runs] == [name]
 

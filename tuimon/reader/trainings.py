@@ -39,6 +39,7 @@ from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
 from tuimon.reader.neighbours import other_logs
 from tuimon.reader.rank_paths import task_numbers
+from tuimon.reader.recognition import COMPANION
 from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
 from tuimon.reader.training_values import Beginning, Values
 from tuimon.sources import layout
@@ -110,12 +111,18 @@ class Trainings:
     def is_beside_others(self, path: str) -> bool:
         """Return whether the directory of a file also held logs of other trainings when it was first asked for."""
         if path not in self._beside_others:
-            self._beside_others[path] = any(self._has_points(*other) for other in other_logs(path))
+            own = self._beginning(path)
+            self._beside_others[path] = any(self._are_alike(own, *other) for other in other_logs(path))
         return self._beside_others[path]
 
-    def _has_points(self, path: str, log_format: Format) -> bool:
+    def _are_alike(self, own: Beginning | None, path: str, log_format: Format) -> bool:
+        """Return whether another file has points as well, and of the same metrics unless it is a text: the tables of
+        one run have other metrics each."""
         self.formats.setdefault(path, log_format)
-        return self._beginning(path) is not None
+        if (other := self._beginning(path)) is None:
+            return False
+        is_text = log_format.rank <= COMPANION
+        return is_text or (own is not None and not own.values.keys().isdisjoint(other.values.keys()))
 
     def _is_long(self, path: str) -> bool:
         return self._beginnings.get(path, (0, None))[0] >= BEGINNING
