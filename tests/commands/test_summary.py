@@ -181,6 +181,18 @@ def test_the_numbers_are_those_of_the_log(name: str) -> None:
         assert slope == pytest.approx(0.01)  # 0.1 in 10 steps, by the log's closed form
 
 
+@pytest.mark.parametrize(
+    ("name", "sources"),
+    [
+        ("store_purge", "1 source: store_purge (2 files)"),
+        ("tensorboard/hf", "1 source: events.out.tfevents.1795224084.vm.7011.0"),
+    ],
+)
+def test_the_given_directory_is_named_as_a_source(name: str, sources: str) -> None:
+    (line,) = [line for line in text_of(EXPORTS.parent / name) if line.startswith("  logged ")]
+    assert line.endswith(sources)
+
+
 def test_several_runs_are_one_table() -> None:
     lines = text_of(EXPORTS)
     assert lines[0].split()[:4] == ["4", "runs", "state", "step"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from support.made_run import runs_of, text
 
 from tuimon.draw.rows import row_width
+from tuimon.model.events import RunFound, StreamFound
 from tuimon.model.views import Symbols
 from tuimon.panels.lists.run_groups import DIRECTORY, SEEDS, RunGroup, entries, group_row, groupings, seed_titles
 from tuimon.panels.lists.runs import Listing
-from tuimon.store import Run
+from tuimon.store import Run, Store
 
 STEPS = (0, 1, 2)
 REWARDS = ([0.1, 0.9, 0.5], [0.1, 0.2, 0.7], [0.1, 0.1, 0.2])
@@ -53,6 +54,18 @@ def test_groups_by_a_setting_are_in_the_order_of_its_values() -> None:
 
 def test_runs_alone_in_their_directories_are_one_group() -> None:
     assert [heading.split("  ")[0] for heading in headings(DIRECTORY)] == ["▾ other directories"]
+
+
+def test_tasks_of_a_job_array_are_a_group() -> None:
+    store = Store()
+    names = ("slurm-123.out", *(f"slurm-200_{task}.out" for task in range(3)), "run_20261121_014812.log", "a_1.log")
+    for number, name in enumerate(names):
+        store.apply(RunFound(number, name, f"/logs/{name}"))
+        store.apply(StreamFound(number, number, name, f"/logs/{name}", "console", 40, "", 0))
+    runs = store.snapshot().runs
+    assert DIRECTORY in groupings(runs)
+    groups = [entry for entry in entries(runs, DIRECTORY, frozenset(), LISTING) if isinstance(entry, RunGroup)]
+    assert [(group.title, len(group.runs)) for group in groups] == [("slurm-200", 3), ("other directories", 3)]
 
 
 def test_groupings_with_a_single_group_or_single_runs_are_skipped() -> None:

@@ -93,6 +93,13 @@ def test_metric_files_of_different_trainings_are_runs_of_their_own(
     assert Watched(tmp_path).files == one_run_each(*names)
 
 
+def test_files_named_as_runs_stay_apart_beside_another_training(tmp_path: Path) -> None:
+    curves = {"ppo_seed1.jsonl": SLOW, "ppo_seed2.jsonl": SLOW, "warmup.jsonl": FAST}
+    for name, loss in curves.items():
+        (tmp_path / name).write_text(rows(range(1, 21), loss))
+    assert Watched(tmp_path).files == one_run_each(*curves)
+
+
 def test_output_and_errors_of_a_job_are_one_run(tmp_path: Path) -> None:
     for number, loss in ((1001, SLOW), (1002, FAST)):
         (tmp_path / f"slurm-{number}.out").write_text(lines(range(1, 21), loss))
@@ -120,6 +127,40 @@ def test_a_resumed_job_continues_its_run_beside_another_training(tmp_path: Path)
     assert Watched(tmp_path).files == {frozenset({"slurm-1001.out", "slurm-1002.out"}), frozenset({"slurm-1003.out"})}
 
 
+def stamped(steps: Iterable[int], loss: Curve, hour: int) -> str:
+    """Lines with a time: a row each second."""
+    return "".join(
+        f"[2026-11-25 {hour:02}:{step // 60:02}:{step % 60:02}] step {step} | loss {loss(step):.3f} | lr 1e-3\n"
+        for step in steps
+    )
+
+
+@pytest.mark.parametrize("with_times", [True, False])
+@pytest.mark.parametrize("first", [451, 501])
+def test_a_resumed_job_continues_its_run_beside_a_job_array(tmp_path: Path, with_times: bool, first: int) -> None:
+    curves = [lambda step, rate=rate: round(3 / (1 + rate * step), 4) for rate in (0.0102, 0.0098, 0.0099, 0.0101)]
+    jobs: dict[str, tuple[range, Curve, int]] = {
+        "123": (range(1, 501), steady(0.01), 9),
+        "124": (range(first, 901), lambda step: steady(0.01)(step) + 0.002, 12),
+        **{f"200_{task}": (range(1, 601), curve, 13) for task, curve in enumerate(curves)},
+        "201_2": (range(601, 701), lambda step: curves[2](step) + 0.001, 15),
+    }
+    for job, (steps, loss, hour) in jobs.items():
+        text = stamped(steps, loss, hour) if with_times else lines(steps, loss)
+        (tmp_path / f"slurm-{job}.out").write_text(text)
+    expected = {frozenset({"slurm-123.out", "slurm-124.out"}), frozenset({"slurm-200_2.out", "slurm-201_2.out"})}
+    assert Watched(tmp_path).files == expected | one_run_each("slurm-200_0.out", "slurm-200_1.out", "slurm-200_3.out")
+
+
+def test_logs_of_different_trainers_are_runs_of_their_own(tmp_path: Path) -> None:
+    row = " iteration {:8}/ 1000 | consumed samples: {} | learning rate: 1E-04 | lm loss: {:.6E} | grad norm: 0.9 |\n"
+    (tmp_path / "mine.log").write_text(lines(range(1, 101), SLOW, 5000))
+    (tmp_path / "gpt.log").write_text("".join(row.format(step, step * 8, FAST(step)) for step in range(1, 81)))
+    watched = Watched(tmp_path)
+    assert watched.files == one_run_each("gpt.log", "mine.log")
+    assert len(watched.runs["gpt.log"].curve("lm loss")) == 80
+
+
 @pytest.mark.parametrize("names", [("console.log", "copy.log"), ("rank_0.log", "rank_1.log"), ("train.log", "val.log")])
 def test_files_of_one_training_are_one_run(tmp_path: Path, names: tuple[str, str]) -> None:
     equal = names[1] == "copy.log"
@@ -132,6 +173,22 @@ def test_files_with_other_metrics_are_one_run(tmp_path: Path) -> None:
     (tmp_path / "trainer.log").write_text(lines(range(1, 31), SLOW))
     (tmp_path / "orchestrator.log").write_text("".join(f"step {n}/100 tokens={n * 7} tps={n % 5}\n" for n in range(30)))
     assert len(Watched(tmp_path).files) == 1
+
+
+@pytest.mark.parametrize("suffix", ["csv", "log"])
+def test_values_of_epochs_and_those_of_steps_are_one_run(tmp_path: Path, suffix: str) -> None:
+    rows_of = {
+        "steps.csv": ["step,loss,lr,grad_norm", *(f"{s},{SLOW(s)},1e-3,{s % 7}" for s in range(1, 100))],
+        "epochs.csv": ["epoch,train_loss,val_loss", *(f"{s},{FAST(s)},{FAST(s) + 0.1}" for s in range(1, 40))],
+        "steps.log": [f"step {s}/4000 loss={SLOW(s)} lr=1e-3 gnorm={s % 7}" for s in range(1, 100)],
+        "epochs.log": [
+            f"[09:00:{s}] Epoch {s}/40: train_loss={FAST(s)} val_loss={FAST(s) + 0.1}" for s in range(1, 40)
+        ],
+    }
+    names = [f"steps.{suffix}", f"epochs.{suffix}"]
+    for name in names:
+        (tmp_path / name).write_text("\n".join(rows_of[name]) + "\n")
+    assert Watched(tmp_path).files == {frozenset(names)}
 
 
 def test_a_second_job_becomes_a_run_with_its_first_points(tmp_path: Path) -> None:
@@ -289,6 +346,31 @@ def test_a_file_given_by_name_beside_those_of_other_directories_is_named_after_i
         path.parent.mkdir()
         path.write_text(rows(range(10), SLOW))
     assert sorted(Watched(*paths).runs) == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("given", "others", "name"),
+    [
+        ("train.log", ("titan.log",), "train.log"),
+        ("slurm-123.out", ("slurm-124.out",), "slurm-123.out"),
+        ("ppo.jsonl", ("dpo.jsonl",), "ppo.jsonl"),
+        ("train.log", ("val.log", "ppo.jsonl"), "mine"),
+        ("train.log", ("nccl.log",), "mine"),
+        ("rank_0.log", ("rank_1.log",), "mine"),
+        ("progress.csv", ("eval.csv",), "mine"),
+        ("errors.csv", ("time_left.jsonl", "time_left.csv"), "mine"),
+    ],
+)
+def test_a_file_given_by_name_is_named_by_it_beside_other_logs(
+    tmp_path: Path, given: str, others: tuple[str, ...], name: str
+) -> None:
+    texts = {".jsonl": rows, ".csv": table_of_steps}
+    (tmp_path / "mine").mkdir()
+    for file in (given, *others):
+        text = texts.get(os.path.splitext(file)[1], lines)(range(1, 21), SLOW)
+        text = text.replace("loss", "remaining") if file == "time_left.csv" else text
+        (tmp_path / "mine" / file).write_text("NCCL version 2.21\n" if file == "nccl.log" else text)
+    assert [*Watched(tmp_path / "mine" / given).runs] == [name]
 
 
 def test_files_of_ranks_given_by_name_are_one_run(tmp_path: Path) -> None:

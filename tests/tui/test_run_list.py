@@ -24,6 +24,7 @@ from tuimon.store import Store
 from tuimon.tui.actions import all_actions
 from tuimon.tui.app import TuimonApp
 from tuimon.tui.opening import is_list_expected, open_run_list
+from tuimon.tui.run_choice import RunChoice
 from tuimon.tui.screens.hparams import HparamsScreen
 from tuimon.tui.screens.media_view import MediaScreen
 from tuimon.tui.screens.metric_browser import MetricBrowser
@@ -108,6 +109,22 @@ async def test_enter_shows_the_selected_run(runs: Path) -> None:
         await pilot.press("k", "escape")
         await until(app, pilot, lambda s: "run 3 of 3" in s)
         assert app.run_shown.name == "c_lr3", "Esc leaves the list and chooses nothing"
+
+
+async def test_a_list_that_has_opened_by_itself_is_left_for_the_run_under_the_bar(runs: Path) -> None:
+    async with opened(runs) as (app, pilot):
+        await until(app, pilot, lambda s: "of 3" in s and app.snapshot.progress.caught_up)
+        for keys, shown in ((("r",), 0), (("down", "escape"), 1), (("R", "enter"), 0)):
+            app.list_runs, app.state.runs = True, RunChoice()
+            app.show_run(next(run for run in app.snapshot.runs if run.name == "c_lr3"))
+            open_run_list(app)
+            await until(app, pilot, lambda s: "3 runs" in s and all(name in s for name in STEPS))
+            name = order(app)[shown]
+            assert name != "c_lr3"
+            await pilot.press(*keys)
+            await until(app, pilot, lambda s, name=name: "of 3" in s and name in s)  # type: ignore[misc]
+            assert app.run_shown is not None
+            assert app.run_shown.name == name
 
 
 async def test_sorted_by_any_column_both_ways(runs: Path) -> None:

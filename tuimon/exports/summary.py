@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -212,8 +212,11 @@ def facts_of(run: Run, now: float, count_entries: bool = True, critical: int = 0
 
 
 def _logged(run: Run) -> str:
-    files = Counter(stream.info.source for stream in run.streams if stream.point_count)
-    sources = [f"{name} ({count} files)" if count > 1 else name for name, count in files.items()]
+    files: dict[str, list[str]] = {}
+    for stream in run.streams:
+        if stream.point_count:
+            files.setdefault(stream.info.source, []).append(stream.info.path)
+    sources = [_source_text(name, paths) for name, paths in files.items()]
     damage = damage_of(run)
     lost = f"; {damage}" if damage else ""
     metrics = f"{len(run.metrics)} metric{'s' * (len(run.metrics) != 1)}"
@@ -222,6 +225,14 @@ def _logged(run: Run) -> str:
         f"{format_count(run.point_count)} points of {metrics} in {of}: "
         f"{clean(', '.join(sources[:4]))}{' …' if len(sources) > 4 else ''}{lost}"
     )
+
+
+def _source_text(source: str, files: Sequence[str]) -> str:
+    """Return the name of a source and the number of its files; "." is the given directory itself."""
+    if len(files) == 1:
+        return os.path.basename(files[0]) if source == "." else source
+    name = os.path.basename(os.path.dirname(files[0])) if source == "." else source
+    return f"{name} ({len(files)} files)"
 
 
 def _attempts(run: Run, width: int | None) -> Iterator[str]:

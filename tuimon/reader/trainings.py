@@ -10,8 +10,11 @@ job. So the points at the beginning of each file are compared. Two files are
 - of different trainings if most of their common metrics have different values at common steps, or if both begin at
   their first possible steps and have no step in common, or if they are of different models: both have the training and
   the validation value of a common metric, and each has such a pair that the other lacks (loss and accuracy; loss and
-  mae);
-- undecided otherwise, also if most metrics of one file do not occur in the other.
+  mae), or if they name most metrics differently and their losses or rewards show it (training_concepts);
+- undecided otherwise.
+
+A file does not go on where another one has been if this one was still written when it began. If it could continue
+several ones, the numbers of jobs and of the tasks of an array in their names decide.
 
 Files of different trainings become runs of their own, and with them the other files that have points. A file without
 enough points is decided again when it has more.
@@ -23,6 +26,7 @@ values of the later attempt supersede those that the earlier one has from this s
 from __future__ import annotations
 
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -30,11 +34,14 @@ from contextlib import suppress
 from tuimon.errors import FormatError
 from tuimon.formats import DocumentDecoder, Format, StreamDecoder
 from tuimon.model.log_names import log_name
-from tuimon.model.points import Item, Points
+from tuimon.model.points import Fact, Item, Points, Topic
 from tuimon.reader.compression import decompressed_head
 from tuimon.reader.encoding import utf8
+from tuimon.reader.neighbours import other_logs
 from tuimon.reader.rank_paths import task_numbers
-from tuimon.reader.training_relations import PROCESS, STEPS, Beginning, Comparison, Values, training_key
+from tuimon.reader.recognition import COMPANION
+from tuimon.reader.training_relations import PROCESS, STEPS, Comparison, training_key
+from tuimon.reader.training_values import Beginning, Values
 from tuimon.sources import layout
 from tuimon.sources.files import open_regular
 from tuimon.sources.grouped_files import GroupedFile, SplitFiles
@@ -45,6 +52,12 @@ MOST_FILES = 200
 """Maximum number of files of a directory that are compared; more are not told apart."""
 _SEARCHED = 8 << 20
 """Largest size (bytes) of a file that is searched for the steps at which another one goes on."""
+_LEAST_TIME = 1e8
+"""Lowest wall time (s since the epoch) that is a date, not only a time of the day."""
+_EPOCH = re.compile(
+    r"[^a-z]*(?:info\b)?[^a-z]*epoch\W{0,3}\d+(?!.*\b(?:step|iter|iteration|it|batch)\b)", re.IGNORECASE
+)
+"""Begin of a line of console text whose step is the number of an epoch."""
 _OF_PROCESSES = frozenset({"rank_metrics", "rank_logs", "per_rank", "ranks", "torchrun_logs"})
 """Names of directories whose files are those of processes."""
 
@@ -59,6 +72,8 @@ class Trainings:
         """Paths of files that had too few points when they were last compared."""
         self._beginnings: dict[str, tuple[int, Beginning | None]] = {}
         """(bytes read, first points) by path."""
+        self._beside_others: dict[str, bool] = {}
+        """By path; kept, so that a run keeps its name when other logs appear."""
         self._searched: dict[str, tuple[int, frozenset[int], Values]] = {}
         """(size, steps, values at these steps) of files that were searched, by path: a search can take 0.2 s."""
 
@@ -93,6 +108,22 @@ class Trainings:
             return {}
         return {path: os.path.basename(live) for live, paths in logs.items() for path in paths}
 
+    def is_beside_others(self, path: str) -> bool:
+        """Return whether the directory of a file also held logs of other trainings when it was first asked for."""
+        if path not in self._beside_others:
+            own = self._beginning(path)
+            self._beside_others[path] = any(self._are_alike(own, *other) for other in other_logs(path))
+        return self._beside_others[path]
+
+    def _are_alike(self, own: Beginning | None, path: str, log_format: Format) -> bool:
+        """Return whether another file has points as well, and of the same metrics unless it is a text: the tables of
+        one run have other metrics each."""
+        self.formats.setdefault(path, log_format)
+        if (other := self._beginning(path)) is None:
+            return False
+        is_text = log_format.rank <= COMPANION
+        return is_text or (own is not None and not own.values.keys().isdisjoint(other.values.keys()))
+
     def _is_long(self, path: str) -> bool:
         return self._beginnings.get(path, (0, None))[0] >= BEGINNING
 
@@ -103,14 +134,7 @@ class Trainings:
             return known
         data, whole = _first_bytes(path, BEGINNING)
         if len(data) != size:
-            values = _values(self.formats[path], data, whole)
-            steps = sorted({step for series in values.values() for step in series})
-            known = None
-            if steps:
-                whole = whole and len(steps) <= STEPS
-                last = steps[: STEPS + 1][-1]
-                first = {m: {s: v for s, v in series.items() if s <= last} for m, series in values.items()}
-                known = Beginning({m: series for m, series in first.items() if series}, steps[:STEPS], whole)
+            known = _first_points(_items(self.formats[path], data, whole), whole)
             self._beginnings[path] = len(data), known
         return known
 
@@ -122,7 +146,7 @@ class Trainings:
             data, whole = _first_bytes(live, _SEARCHED) if size <= _SEARCHED else (b"", False)
             if not whole or live not in self.formats:
                 return None
-            values = _values(self.formats[live], data, whole)
+            values = _values(_items(self.formats[live], data, whole))
             at_steps = {m: {s: v for s, v in series.items() if s in wanted} for m, series in values.items()}
             known = self._searched[live] = size, wanted, at_steps
         return known[2]
@@ -152,9 +176,8 @@ def _first_bytes(path: str, limit: int) -> tuple[bytes, bool]:
     return utf8(data), len(data) >= status.st_size
 
 
-def _values(log_format: Format, data: bytes, whole: bool) -> Values:
-    """Return the values at the beginning of a file by metric and step."""
-    values: Values = defaultdict(dict)
+def _items(log_format: Format, data: bytes, whole: bool) -> list[Item]:
+    """Decode the beginning of a file."""
     decoder = log_format.decoder()
     items: list[Item] = []
     if isinstance(decoder, StreamDecoder):
@@ -164,12 +187,45 @@ def _values(log_format: Format, data: bytes, whole: bool) -> Values:
     elif isinstance(decoder, DocumentDecoder) and whole:
         with suppress(FormatError):
             items += decoder.load(data)
+    return items
+
+
+def _values(items: Iterable[Item]) -> Values:
+    """Return the values by metric and step."""
+    values: Values = defaultdict(dict)
     for item in items:
         if isinstance(item, Points):
             columns = item.metric.tolist(), item.steps.tolist(), item.values.tolist()
             for metric, step, value in zip(*columns, strict=True):
                 values[item.names[metric]][step] = value
     return values
+
+
+def _first_points(items: Sequence[Item], whole: bool) -> Beginning | None:
+    """Return the first points of a file, and what else it says about its training; None without points."""
+    values = _values(items)
+    steps = sorted({step for series in values.values() for step in series})
+    if not steps:
+        return None
+    whole = whole and len(steps) <= STEPS
+    last = steps[: STEPS + 1][-1]
+    first = {m: {s: v for s, v in series.items() if s <= last} for m, series in values.items()}
+    times: dict[int, float] = {}
+    total, unit, outcome = None, "step", None
+    for item in items:
+        if isinstance(item, Points):
+            pairs = zip(item.steps.tolist(), item.wall_times.tolist(), strict=True)
+            times |= {step: time for step, time in pairs if step <= last and time > _LEAST_TIME}
+        elif isinstance(item, Fact) and item.topic == Topic.PROGRESS:
+            total, unit = item.value.get("total", total), item.value.get("unit", unit)
+        elif isinstance(item, Fact) and item.topic == Topic.CONSOLE and unit == "step":
+            lines = [line for line in item.value["lines"] if line.strip()]
+            unit = "epoch" if 2 * sum(map(bool, map(_EPOCH.match, lines))) > len(lines) else unit
+        elif isinstance(item, Fact) and item.topic == Topic.STATE and whole:
+            state = item.value["state"]
+            outcome = None if state == "running" else (state, item.value.get("cause", ""))
+    values = {m: series for m, series in first.items() if series}
+    return Beginning(values, steps[:STEPS], whole, times, total, unit, outcome)
 
 
 def _logs(files: Sequence[GroupedFile]) -> dict[str, list[str]]:

@@ -56,6 +56,8 @@ _RANK = re.compile(
     r"((local|global|node)[-_]?)?(rank|worker|node|host|gpu|proc|process|attempt)[-_]?\d+", re.IGNORECASE
 )
 _JOB = re.compile(r"(?:.*?[-_.])??[oe]?(\d{3,}(?:[-_]\d{6})?(?:_\d+)?)(?:[-_.].*)?")
+_DIGITS_OF_TIME = 6
+"""Digits of the time of day in a time stamp."""
 _CHECKPOINT = re.compile(r"checkpoint[-_].*|ckpt[-_]?\d+.*|global_step[-_]?\d+.*|(iter|step|epoch)[-_=]?\d+.*")
 _VAGUE = re.compile(
     r"version_\d+|(seed|trial|fold|run|exp|rep|job|task)[-_]?\d+|\d+|dvclive"
@@ -108,6 +110,12 @@ def job_number(name: str) -> str:
     """The number of a job or the time stamp in the name of its console log: slurm-4711_2.out; "" without one."""
     match = _JOB.fullmatch(name)
     return match[1] if match else ""
+
+
+def array_of_task(name: str) -> str:
+    """The beginning of the name of a log, if it is that of a task of a job array: slurm-4711 of slurm-4711_2.out."""
+    job, _, task = job_number(name).partition("_")
+    return name[: name.index(f"{job}_{task}") + len(job)] if job and 0 < len(task) < _DIGITS_OF_TIME else ""
 
 
 def is_generic(name: str) -> bool:

@@ -21,7 +21,7 @@ A file belongs to the run directory that remains when the facets at the end of i
    (see job_files). Those of hosts whose logs were copied from them count as if they lay in one directory (job_hosts).
 6. Files of one directory are one run, except metric files named as separate runs (ppo_seed0.jsonl next to
    ppo_seed1.jsonl), files of different trainings by their content (slurm-1001.out next to slurm-1002.out; see
-   `Trainings`), and files that are given by name, if there are several of one directory.
+   `Trainings`), and files that are given by name, if several of one directory are given or it holds other logs.
 
 7. Tables of one format in several facets (results/a.csv, output/b.csv) are several runs if they have common metrics.
 
@@ -67,6 +67,10 @@ class Trainings(Protocol):
 
     def each(self, files: Sequence[GroupedFile]) -> Mapping[str, str]:
         """Return a name for each file, by path, so that it is a run of its own; {} for the files of one job."""
+        ...
+
+    def is_beside_others(self, path: str) -> bool:
+        """Return whether the directory of a file also holds logs of other trainings, as far as names show it."""
         ...
 
 
@@ -137,11 +141,11 @@ def _split_named_files(located: list[Located]) -> None:
 
 
 def _split_given_files(located: list[Located], roots: Sequence[str], trainings: Trainings) -> None:
-    """Make files that are given by name runs of their own, if there are several of one directory."""
+    """Make files that are given by name runs of their own, if several of one directory are given or it holds others."""
     given = [item for item in located if item.file.path in roots and not _is_part(item)]
     count = Counter(item.directory for item in given)
     for (directory, _), items in _by_directory(given).items():
-        if count[directory] > 1:
+        if count[directory] > 1 or trainings.is_beside_others(items[0].file.path):
             _set_homes(items, trainings.each([item.file for item in items]))
 
 
@@ -152,11 +156,16 @@ def _split_trainings(located: Iterable[Located], trainings: Trainings) -> None:
     for items in _by_directory(at_home).values():
         if len(items) > 1:
             split = trainings.of([item.file for item in items])
-            _set_homes(items, split.names)
+            _set_homes([item for item in items if not _has_own_run(item)], split.names)
             sources = {item.file.path: item.joined or item.source for item in items}
             for item in items:
                 if attempt := split.attempts.get(item.file.path):
                     item.joined, item.attempt = sources[attempt.first], attempt.number
+
+
+def _has_own_run(item: Located) -> bool:
+    """Return whether a file is a run by its name, or because it was given by name."""
+    return item.home[1][-1:] == (posixpath.basename(item.file.joined or item.file.path),)
 
 
 def _split_texts(groups: dict[Home, list[Located]], trainings: Trainings) -> None:

@@ -23,6 +23,7 @@ from tuimon.panels.lists.hparam_rows import sort_key
 from tuimon.panels.lists.run_levels import Reader, reader_of
 from tuimon.panels.lists.run_metrics import best_of, is_falling
 from tuimon.panels.lists.runs import Listing, shared_directory
+from tuimon.sources.layout import array_of_task
 from tuimon.store import Run
 from tuimon.text import cell_width, clean, fit
 
@@ -63,9 +64,9 @@ def entries(
 ) -> tuple[Entry, ...]:
     """Return headings, each followed by its runs unless it is folded, in the order of the first run of each group.
 
-    by: NONE, DIRECTORY (runs that are alone in their directories are a group, the last one), SEEDS (runs without others
-    that differ only in the seed have no heading), or a setting. by_value: groups by a setting are in the order of its
-    values.
+    by: NONE, DIRECTORY (or job array; runs that are alone in their directories are a group, the last one), SEEDS (runs
+    without others that differ only in the seed have no heading), or a setting. by_value: groups by a setting are in the
+    order of its values.
     """
     if not by:
         return tuple(runs)
@@ -192,9 +193,13 @@ def _readings(runs: Sequence[Run], listing: Listing) -> tuple[Reader, list[tuple
 
 
 def _directory(run: Run, shared: int) -> str:
-    """Return the directory that a run is in, below the one that is common to all, or its own if it is in that one."""
+    """Return the directory that a run is in, below the one that is common to all, or its own if it is in that one; of a
+    task of a job array the path of its logs without the task."""
     below = run.path[shared:]
-    return below.rpartition("/")[0] or below
+    directory, _, name = below.rpartition("/")
+    if array := array_of_task(name):
+        return f"{directory}/{array}" if directory else array
+    return directory or below
 
 
 def _group_of(run: Run, by: str, listing: Listing) -> str:

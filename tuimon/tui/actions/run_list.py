@@ -156,7 +156,7 @@ ACTIONS = (
         "run_group",
         "o",
         "group",
-        "Group by directory, then by each setting that differs; then no groups",
+        "Group by directory or job array, then by each setting that differs; then no groups",
         _group,
         footer=7,
         also="tree project folder",

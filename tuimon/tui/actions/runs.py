@@ -14,7 +14,6 @@ from tuimon.panels.lists.run_groups import seed_titles
 from tuimon.text import clean
 from tuimon.tui import screens
 from tuimon.tui.action import Action, Dashboard
-from tuimon.tui.actions._screens import closed
 from tuimon.tui.run_choice import base_of, listing_of
 
 _action = partial(Action, section="Runs")
@@ -36,7 +35,9 @@ def _choose(step: int) -> Callable[[Dashboard], None]:
 
 
 def _toggle(app: Dashboard) -> None:
-    if not closed(app, screens.RunListScreen):
+    if isinstance(app.screen, screens.RunListScreen):
+        app.screen.leave()
+    else:
         shown = app.run_shown
         app.push_screen(screens.RunListScreen(app.actions, shown.path if shown is not None else ""))
 

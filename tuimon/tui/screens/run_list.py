@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from textual.events import Click
+from textual.events import Click, Key
 from textual.message import Message
 
 from tuimon.draw import FrameCache
@@ -127,6 +127,10 @@ class RunTable(Table):
 
     def move(self, rows: int) -> None:
         super().move(rows)
+        self.keep()
+
+    def keep(self) -> None:
+        """Keep the selected run or group selected when the order changes."""
         entry = self._entry
         self._selected = "" if entry is None else _key(entry)
 
@@ -207,6 +211,24 @@ class RunListScreen(MetricTableScreen):
     def on_mount(self) -> None:
         self.dashboard.redraw()
         self.table.select(self._first)
+
+    def on_key(self, event: Key) -> None:
+        """Keep selected what is selected when a key is pressed; the base class handles the key after this."""
+        self.table.keep()
+
+    def leave(self) -> None:
+        """Close the list. If it has opened by itself, no run was chosen before, so the selected one is shown."""
+        run = None if self._first else self.run_selected
+        if run is not None:
+            self.dashboard.show_run(run)
+        else:
+            self.dashboard.pop_screen()
+            self.dashboard.redraw()
+
+    def go_back(self) -> bool:
+        if not super().go_back():
+            self.leave()
+        return True
 
     @property
     def run_selected(self) -> Run | None:
