@@ -14,7 +14,7 @@ from tuimon.exports.comparison import compare
 from tuimon.exports.summary import runs_columns
 from tuimon.model.views import Role, Row, Symbols
 from tuimon.panels.lists.hparam_rows import hparam_table, sort_rows
-from tuimon.panels.lists.run_levels import RunLevels, level_note, levels_of, reader_of
+from tuimon.panels.lists.run_levels import RunLevels, level_note, reader_of
 from tuimon.panels.lists.runs import Listing, columns_of, list_runs
 from tuimon.store import Run, Snapshot
 
@@ -34,6 +34,7 @@ REWARDS = (
     [*noisy(5, 0.7, 0.7, 98), math.nan, 0.7],
 )
 """The last values give another order than the levels; the third run is longer than the others, the fourth diverged."""
+LONGEST = 2
 
 
 def snapshot() -> Snapshot:
@@ -41,8 +42,8 @@ def snapshot() -> Snapshot:
     return snapshot_of(*series)
 
 
-def listing_of(seen: Snapshot, metric: str = "") -> Listing:
-    return Listing(1.8e9, Symbols.BRAILLE, metric=metric, levels=levels_of(seen))
+def listing_of(metric: str = "") -> Listing:
+    return Listing(1.8e9, Symbols.BRAILLE, metric=metric)
 
 
 def cell(run: Run, listing: Listing, id: str, width: int = 8) -> Row:
@@ -52,38 +53,49 @@ def cell(run: Run, listing: Listing, id: str, width: int = 8) -> Row:
 @pytest.mark.parametrize("metric", ["reward", "val_loss"])
 def test_the_list_hyperparameters_and_compare_have_the_same_values_and_order(metric: str) -> None:
     seen = snapshot()
-    listing = listing_of(seen, metric)
-    listed = [run.id for run in list_runs(seen.runs, listing, sort="metric")]
-    table = hparam_table(seen.runs, metric=metric)
+    equal_ends = [run for run in seen.runs if run.id != LONGEST]
+    listing = listing_of(metric)
+    listed = [run.id for run in list_runs(equal_ends, listing, sort="metric")]
+    table = hparam_table(equal_ends, metric=metric)
     rows = sort_rows(table, 1, reverse=metric == "reward")
     assert [run.id for run, _ in rows] == listed
-    compared = next(entry for entry in compare(seen.runs).metrics if entry.name == metric)
+    assert table.until is None
+    compared = next(entry for entry in compare(equal_ends).metrics if entry.name == metric)
     levels = [entry.level.value for entry in compared.entries if entry is not None]
-    assert [levels_of(seen).value(run, metric) for run in seen.runs] == pytest.approx(levels, nan_ok=True)
+    assert [RunLevels().value(run, metric) for run in equal_ends] == pytest.approx(levels, nan_ok=True)
     assert [table.rows[i][1][1] for i in range(len(levels))] == pytest.approx(levels, nan_ok=True)
     if metric == "reward":
-        assert [int(name) for name, _ in compared.ranked([str(run.id) for run in seen.runs])] == listed
-        assert listed == [5, 0, 2, 1, 4, 3], "the run that diverged comes last"
-        assert [run.id for run in list_runs(seen.runs, listing, sort="reward")] == listed
+        assert [int(name) for name, _ in compared.ranked([str(run.id) for run in equal_ends])] == listed
+        assert listed == [5, 0, 1, 4, 3], "the run that diverged comes last"
+        assert [run.id for run in list_runs(equal_ends, listing, sort="reward")] == listed
         head = next(column for column in runs_columns(seen, 1.8e9) if column.head == "reward level")
-        assert head.cells[:2] == ["0.5000", "0.2980"] or [float(text) for text in head.cells[:3]] == pytest.approx(
-            levels[:3], abs=1e-4
-        )
+        assert [float(head.cells[run.id]) for run in equal_ends] == pytest.approx(levels, abs=1e-4, nan_ok=True)
+
+
+def test_only_tables_that_compare_runs_cut_the_longest_of_them() -> None:
+    seen = snapshot()
+    longest, end = seen.runs[LONGEST], len(REWARDS[0]) - 1
+    assert text(cell(longest, listing_of(), "reward")) == "9"
+    table = hparam_table(seen.runs)
+    assert table.until == end
+    assert RunLevels(seen.runs).last_step(reader_of("reward")) == end
+    cut = level(np.array(REWARDS[LONGEST][: end + 1])).value
+    assert table.rows[LONGEST][1][1] == RunLevels(seen.runs).value(longest, "reward") == pytest.approx(cut)
 
 
 def test_values_are_levels_and_last_values_can_be_chosen() -> None:
     seen = snapshot()
-    listing, last = listing_of(seen), listing_of(seen, "last(reward)")
+    listing, last = listing_of(), listing_of("last(reward)")
     first = seen.runs[0]
     assert float(text(cell(first, listing, "reward"))) == pytest.approx(level(np.array(REWARDS[0])).value, abs=1e-4)
     assert text(cell(first, last, "metric")) == "0.1000"
-    assert [run.id for run in list_runs(seen.runs, listing, parse("reward>0.45"))] == [0, 5]
+    assert [run.id for run in list_runs(seen.runs, listing, parse("reward>0.45"))] == [0, 2, 5]
     assert [run.id for run in list_runs(seen.runs, listing, parse("last(reward)>0.65"))] == [1, 2, 5]
 
 
 def test_values_that_are_not_finite_are_shown_with_the_step_since_when() -> None:
     seen = snapshot()
-    listing = listing_of(seen)
+    listing = listing_of()
     assert cell(seen.runs[3], listing, "reward", 14) == (("NaN since 60", Role.CRITICAL),)
     assert cell(seen.runs[3], listing, "reward") == (("NaN", Role.CRITICAL),)
     infinite = run_of({"reward": ([3, 4], [math.inf, math.inf])})
@@ -95,17 +107,16 @@ def test_values_that_are_not_finite_are_shown_with_the_step_since_when() -> None
 def test_a_level_follows_the_points_of_its_run() -> None:
     store = store_of({"reward": ([1, 2], [0.1, 0.3])})
     before = store.snapshot()
-    assert levels_of(before) is levels_of(before)
-    assert levels_of(before).value(before.runs[0], "reward") == 0.3, "of few points the last one"
+    assert RunLevels().value(before.runs[0], "reward") == 0.3, "of few points the last one"
     feed(store, {"reward": ([3], [0.7])})
     after = store.snapshot()
-    assert levels_of(after).level(after.runs[0], reader_of("reward")) == 0.7
+    assert RunLevels().level(after.runs[0], reader_of("reward")) == 0.7
     assert RunLevels().value(before.runs[0], "kl") is None
 
 
 def test_the_difference_to_the_base_is_that_of_levels_at_the_last_common_step() -> None:
     seen = snapshot()
-    listing = Listing(1.8e9, Symbols.BRAILLE, base=seen.runs[0], levels=levels_of(seen))
+    listing = Listing(1.8e9, Symbols.BRAILLE, base=seen.runs[0])
     base = level(np.array(REWARDS[0][:30])).value
     own = level(np.array(REWARDS[4])).value
     column = next(column for column in columns_of(listing) if column.id == "base")
@@ -116,3 +127,5 @@ def test_the_difference_to_the_base_is_that_of_levels_at_the_last_common_step() 
 def test_the_note_about_levels_fits(room: int) -> None:
     assert len(level_note(room)[0]) <= room
     assert room < 20 or "mean of" in level_note(room)[0]
+    assert len(level_note(room, "step 99")[0]) <= room
+    assert room < 36 or "step 99" in level_note(room, "step 99")[0]

@@ -10,7 +10,7 @@ from typing import Any
 from tuimon.analysis.aligned_steps import common_step_name, step_name
 from tuimon.analysis.attempts import attempts_of
 from tuimon.analysis.best_step import BestStep, best_step
-from tuimon.analysis.compared_metric import last_step_of_two, level_until
+from tuimon.analysis.compared_metric import level_until
 from tuimon.analysis.comparing import MISSING, compared_settings, flat
 from tuimon.analysis.hidden_values import hidden_conflict
 from tuimon.analysis.log_files import damage_of, unread_parts
@@ -106,7 +106,7 @@ def _state(run: Run, snapshot: Snapshot, progress: ProgressReport) -> str:
 
 def _objective_columns(runs: Sequence[Run]) -> Iterator[Column]:
     """Yield the columns of the trials of a search: the levels of their metric and the settings that differ."""
-    levels = RunLevels(runs)
+    levels = RunLevels()
     readings = [(run, objective_of(run)) for run in runs]
     head = heading_of((run, reading.metric) for run, reading in readings if reading is not None)
     results = [levels.level(run, objective_of) for run in runs]
@@ -134,8 +134,7 @@ def _concept_columns(runs: Sequence[Run]) -> Iterator[Column]:
         )
         head = heading_of((run, by_run[run.id].name) for run in runs if run.id in by_run)
         summaries = [by_run.get(run.id) for run in runs]
-        step = last_step_of_two([metric.curve for metric in by_run.values()])
-        levels = [format_value(level_until(metric.curve, step), metric.unit) if metric else "" for metric in summaries]
+        levels = [format_value(level_until(metric.curve, None), metric.unit) if metric else "" for metric in summaries]
         yield Column(f"{head} {_LEVEL}", levels, need=index and 10 + 3 * index)
         last = [format_value(metric.last, metric.unit) if metric else "" for metric in summaries]
         yield Column("last", last, need=12 + 3 * index)

@@ -13,7 +13,6 @@ from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
 from tuimon.panels import OverlayLine, overlay_lines, transient
 from tuimon.panels.lists.run_groups import SEEDS
-from tuimon.panels.lists.run_levels import levels_of
 from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory, shared_words
 from tuimon.run_notes import notes
 from tuimon.store import Run, Snapshot
@@ -85,7 +84,6 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         frozenset(alert.run for alert in snapshot.alerts if alert.severity == "critical"),
         shared_words([run.name for run in snapshot.runs]),
         choice.metric,
-        levels_of(snapshot),
         notes(),
     )
 

@@ -60,6 +60,8 @@ class HparamTable(Struct, frozen=True):
     comparable: tuple[Any, ...] = ()
     """Result of each run that settings are compared by: the `result_column`, but levels up to a step that all runs have
     reached; None for runs that ended before half of it."""
+    until: int | None = None
+    """Step at which the levels of the run that is longer than all others are taken; None if no run is."""
 
     def is_result(self, column: int) -> bool:
         """Return whether a column has results; a setting may have the name of one ("loss")."""
@@ -125,9 +127,14 @@ def hparam_table(runs: Sequence[Run], before: HparamTable | None = None, metric:
     if column is None:
         return table
     results = [number_of(value) for value in shown[column][1]]
+    until = None
     if measured := readers.get(table.columns[column]):
-        results = comparable_values(*_curves([measured(run) for run in runs]), results)
-    return replace(table, comparable=tuple(results))
+        curves, factors = _curves([measured(run) for run in runs])
+        results = comparable_values(curves, factors, results)
+        step = levels.last_step(measured)
+        if step is not None and any(curve is not None and curve.steps[-1] > step for curve in curves):
+            until = step
+    return replace(table, comparable=tuple(results), until=until)
 
 
 def _curves(readings: Sequence[MetricReading | None]) -> tuple[list[Curve | None], list[float]]:

@@ -1,12 +1,11 @@
-"""RunLevels: the values of metrics by which the tables of runs show and sort runs, the same as in `compare`."""
+"""RunLevels: the values of metrics by which the tables of runs show and sort runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import TypeAlias
-from weakref import WeakKeyDictionary
 
 from tuimon.analysis.compared_metric import last_step_of_two, level_until
 from tuimon.analysis.comparing import common_step
@@ -15,7 +14,7 @@ from tuimon.draw.numbers import format_value
 from tuimon.model.views import Role, Row, Span
 from tuimon.panels._metrics import MetricReading
 from tuimon.panels.lists.run_metrics import metric_of, split_statistic, value_of
-from tuimon.store import Run, Snapshot
+from tuimon.store import Run
 from tuimon.text import cell_width
 from tuimon.vocabulary import unit_text
 
@@ -31,25 +30,24 @@ _NOTES = (
 
 
 class RunLevels:
-    """Levels of the metrics of these runs (see analysis.level) up to the last step that two of them have reached.
+    """Levels of the metrics of runs (see analysis.level).
 
-    Only the run that got furthest is affected by the others, so that the levels of the others are cached per run.
+    The list of runs has those at the end of each run, which change with each point. A table that compares the runs has
+    those up to the last step that two of them have reached. Levels at the end are cached per run.
     """
 
-    def __init__(self, runs: Sequence[Run] = ()) -> None:
-        """runs: without runs, each level is that of the end of its run."""
-        self._runs = runs
+    def __init__(self, compared: Sequence[Run] = ()) -> None:
+        """compared: the runs that are compared; without them, each level is that of the end of its run."""
+        self._compared = () if compared and compared[0].is_reading else compared
         self._steps: dict[Reader, int | None] = {}
-        self._searches: dict[Reader, _Search] = {}
 
     def level(self, run: Run, reader: Reader) -> float | None:
         """Return the level of the metric that a reader returns, in the unit of the concept."""
         reading = reader(run)
         if reading is None:
             return None
-        end = int(reading.curve.steps[-1])
-        step = self._step(reader, end)
-        if step is not None and step < end:
+        step = self.last_step(reader)
+        if step is not None and step < int(reading.curve.steps[-1]):
             return level_until(reading.curve, step) * reading.factor
         known = _levels_at_end(run)
         if reading.metric not in known:
@@ -63,58 +61,18 @@ class RunLevels:
         level = None if statistic else self.level(run, reader_of(name))
         return value_of(run, wanted) if level is None else level
 
-    def _step(self, reader: Reader, end: int) -> int | None:
-        """Return the step up to which the level of a run with this last step is taken; None for its own end.
-
-        Runs are examined until two have got as far: those of a screen take 30 ms instead of 110 ms for 2,000 runs.
-        """
-        if reader in self._steps or not self._runs:
-            return self._steps.get(reader)
-        if self._runs[0].is_reading:
-            return None  # all runs grow at once, and examining all of them for each drawing would take too long
-        search = self._searches.get(reader)
-        if search is None:
-            search = self._searches[reader] = _Search(map(reader, self._runs))
-        if search.have_two_reached(end):
-            return None
-        curves = [None if reading is None else reading.curve for reading in map(reader, self._runs)]
-        self._steps[reader] = last_step_of_two(curves)
-        return self._steps[reader]
-
-
-class _Search:
-    """Search for runs that have reached a step, which examines each reading once."""
-
-    def __init__(self, readings: Iterable[MetricReading | None]) -> None:
-        self._ends = (int(reading.curve.steps[-1]) for reading in readings if reading is not None)
-        self._first = self._second = -math.inf
-
-    def have_two_reached(self, step: int) -> bool:
-        """Examine further readings until two of them have reached a step; return whether there are two."""
-        while self._second < step:
-            end = next(self._ends, None)
-            if end is None:
-                return False
-            self._first, self._second = max(self._first, end), max(self._second, min(self._first, end))
-        return True
+    def last_step(self, reader: Reader) -> int | None:
+        """Return the last step that two of the compared runs have reached; None if there is none."""
+        if self._compared and reader not in self._steps:
+            readings = map(reader, self._compared)
+            self._steps[reader] = last_step_of_two([None if reading is None else reading.curve for reading in readings])
+        return self._steps.get(reader)
 
 
 @lru_cache(maxsize=64)
 def reader_of(metric: str) -> Reader:
     """Return the function that looks up a metric by its name, see `metric_of`; the same object for the same name."""
     return partial(metric_of, wanted=metric)
-
-
-def levels_of(snapshot: Snapshot) -> RunLevels:
-    """Return the levels of the runs of a snapshot."""
-    levels = _OF_SNAPSHOTS.get(snapshot)
-    if levels is None:
-        levels = _OF_SNAPSHOTS[snapshot] = RunLevels(snapshot.runs)
-    return levels
-
-
-_OF_SNAPSHOTS: WeakKeyDictionary[Snapshot, RunLevels] = WeakKeyDictionary()
-"""Levels of the snapshots that are in use. A key that only moves the cursor finds the last step of 2,000 runs here."""
 
 
 def level_difference(own: MetricReading | None, base: MetricReading | None) -> float | None:
@@ -127,9 +85,10 @@ def level_difference(own: MetricReading | None, base: MetricReading | None) -> f
     return level_until(own.curve, step) * own.factor - level_until(base.curve, step) * base.factor
 
 
-def level_note(room: int) -> Span:
-    """Return what the values of a table are, in at most `room` cells."""
-    return next((text for text in _NOTES if len(text) <= room), ""), Role.MUTED
+def level_note(room: int, until: str = "") -> Span:
+    """Return what the values of a table are, in at most `room` cells. until: where the longest of the runs is cut."""
+    texts = (*(f"{text} up to {until}" for text in _NOTES if until), *_NOTES)
+    return next((text for text in texts if len(text) <= room), ""), Role.MUTED
 
 
 def level_cell(reading: MetricReading | None, width: int, value: float | None) -> Row:

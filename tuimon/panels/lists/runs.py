@@ -81,10 +81,10 @@ class Listing(Struct, frozen=True):
     """Length of the words that all names begin with; they are cut from names that do not fit."""
     metric: str = ""
     """Metric that the user has chosen as a column, or ""."""
-    levels: RunLevels = field(default_factory=RunLevels)
-    """Levels of all runs, also of those that are not listed."""
     notes: Mapping[str, RunNote] = field(default_factory=dict)
     """Notes of the user by the paths of the runs."""
+    levels: RunLevels = field(default_factory=RunLevels)
+    """Levels at the end of each run."""
 
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tuimon.analysis.aligned_steps import common_step_name
 from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.views import Role, Row
 from tuimon.panels import plural
@@ -138,7 +139,9 @@ class HparamsScreen(MetricTableScreen):
         if self.table.shows_parallel:
             head += quarters_row(source, self.dashboard.state.symbols)
         if source.has_levels:
-            head += (level_note(self.size.width - row_width(head)),)
+            steps = common_step_name([run for run, _ in source.rows])
+            until = "" if source.until is None else f"{steps} {source.until}"
+            head += (level_note(self.size.width - row_width(head), until),)
         return head
 
     # ------------------------------------------------------------------ keys
