@@ -20,7 +20,7 @@ from tuimon.testing.given import HOSTILE, Given, begins, fed, lies_in, new_decod
 EVERY_BYTE = 20_000
 """Size (bytes) above which logs are not fed byte by byte."""
 NOISES = {"random": b"", "zeros": b"\0", "letters": b"a", "newlines": b"\n", "braces": b'{"a": 1}', "digits": b"1,2 "}
-_NOISE = 1 << 17
+_NOISE = 1 << 16
 _CHUNK = 1 << 14
 _HELD = 24 << 20
 """Bytes a decoder may hold beyond a small multiple of its input: one line of 16 MiB and its copy."""
@@ -161,7 +161,7 @@ def noise_never_raises(log_format: Format, log: bytes, noise: bytes, place: int,
 
 
 def noise_is_bounded(log_format: Format, log: bytes, name: str) -> None:
-    """128 KiB of noise after a valid beginning take less than 24 MiB, and less than 40 times their length."""
+    """64 KiB of noise after a valid beginning take less than 24 MiB, and less than 40 times their length."""
     data = (NOISES[name] * _NOISE)[:_NOISE] or random.Random(5).randbytes(_NOISE)
     decoder = new_decoder(log_format)
     decoder.feed(log[: 64 << 10])
