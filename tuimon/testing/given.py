@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeVar, cast
@@ -80,10 +80,11 @@ class Given:
     @property
     def series(self) -> dict[str, list[Point]]:
         """Points by metric in a readable form."""
-        return {
-            name: [(step, _written(value), _written(wall_time)) for step, value, wall_time in points]
-            for name, points in self.bits.items()
-        }
+        series: dict[str, list[Point]] = {}
+        for name, points in self.bits.items():
+            steps, values, wall_times = zip(*points, strict=True)
+            series[name] = list(zip(steps, _written(values), _written(wall_times), strict=True))
+        return series
 
     @property
     def lost(self) -> int:
@@ -97,8 +98,8 @@ def _bits(floats: Floats) -> list[int]:
     return bits
 
 
-def _written(bits: int) -> str:
-    return repr(float(np.int64(bits).view(np.float64)))
+def _written(bits: Sequence[int]) -> Iterator[str]:
+    return map(repr, np.array(bits, np.int64).view(np.float64).tolist())
 
 
 def given(items: Iterable[Item]) -> Given:
