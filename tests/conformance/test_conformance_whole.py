@@ -82,7 +82,7 @@ def test_a_database_is_read_and_a_damaged_one_raises_nothing(sample: Sample, tmp
     whole, collector = collected(tmp_path)
     assert sum(items.count for items in whole.values()) > 50
     assert not collector.partly_unreadable
-    names = {name for items in whole.values() for name in items.series}
+    names = {name for items in whole.values() for name in items.bits}
     draw = random.Random(7)
     page = 4096
     for trial in range(15):
@@ -96,7 +96,7 @@ def test_a_database_is_read_and_a_damaged_one_raises_nothing(sample: Sample, tmp
             del bad[position:]
         path.write_bytes(bytes(bad))
         actual, collector = collected(tmp_path)
-        assert len({name for items in actual.values() for name in items.series} - names) <= (trial % 3 == 1)
+        assert len({name for items in actual.values() for name in items.bits} - names) <= (trial % 3 == 1)
         lost = sum(items.count for items in actual.values()) < sum(items.count for items in whole.values())
         assert not lost or collector.partly_unreadable or collector.skipped, "lost and not reported"
 
@@ -116,7 +116,7 @@ def test_a_file_of_one_metric_is_named_by_its_path(sample: Sample, tmp_path: Pat
     assert [followed.format.id for followed in collector.followed] == [sample.format.id]
     assert not collector.partly_unreadable
     assert sample.format.metric_name
-    assert [list(items.series) for items in actual.values()] == [[sample.format.metric_name(f"/{sample.path}")]]
+    assert [list(items.bits) for items in actual.values()] == [[sample.format.metric_name(f"/{sample.path}")]]
 
 
 def test_every_sample_is_read_through_the_collector_as_by_its_decoder(tmp_path: Path) -> None:

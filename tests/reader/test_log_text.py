@@ -174,6 +174,9 @@ def test_steps_and_lines_are_mapped_to_each_other(name: str, tmp_path: Path) -> 
     assert log.offset_of(4) == log.offset_of(3), "the last step before it"
     assert log.offset_of(10**6) == log.offset_of(8997)
     assert log.step_of(0) is None
+
+
+def test_a_long_log_without_steps_has_no_line_of_a_step(tmp_path: Path) -> None:
     assert put(tmp_path / "none.log", "no step here\n" * 100_000).offset_of(5) is None
 
 

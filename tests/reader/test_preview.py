@@ -45,9 +45,9 @@ def is_end_of(sample: Sample, cut: int) -> int:
     assert sample.format.tail is not None
     items = sample.format.tail(sample.data[:HEAD], sample.data[cut:])
     points_of_tail = given(item for item in items if isinstance(item, Points))
-    for name, points in points_of_tail.series.items():
-        assert points == whole(sample).series[name][-len(points) :], (sample, name, cut)
-    return sum(map(len, points_of_tail.series.values()))
+    for name, points in points_of_tail.bits.items():
+        assert points == whole(sample).bits[name][-len(points) :], (sample, name, cut)
+    return sum(map(len, points_of_tail.bits.values()))
 
 
 @pytest.mark.parametrize("log_format", WITH_TAIL, ids=lambda log_format: log_format.id)

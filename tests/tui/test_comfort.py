@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -61,32 +62,34 @@ async def test_the_palette_has_the_colours_of_the_terminal(run: Path) -> None:
             assert app.screen.query_one(selector).styles.background.ansi == -1, selector
 
 
-@pytest.mark.parametrize(
-    ("typed", "first"),
-    [
-        ("metric list", "metric list (M)"),
-        ("}", "smoother (})"),  # a key
-        ("PgDn", "next page (PgDn space n)"),
-        ("8-colour", ""),
-        ("16 colours", "theme (t)"),  # a part of what it does
-        ("log", "log (L)"),  # the whole label, before "log in"
-        ("why", "alerts (a)"),
-        ("learning rate", "config (C)"),
-        ("hide", "filter (/)"),
-    ],
-)
-async def test_the_palette_finds_by_label_key_and_description(run: Path, typed: str, first: str) -> None:
+FIRST_TITLES = {
+    "metric list": "metric list (M)",
+    "}": "smoother (})",  # a key
+    "PgDn": "next page (PgDn space n)",
+    "8-colour": "",
+    "16 colours": "theme (t)",  # a part of what it does
+    "log": "log (L)",  # the whole label, before "log in"
+    "why": "alerts (a)",
+    "learning rate": "config (C)",
+    "hide": "filter (/)",
+}
+"""Text typed in the palette -> first title; "" for no matches."""
+
+
+async def test_the_palette_finds_by_label_key_and_description(run: Path) -> None:
+    def found(screen: str, first: str) -> bool:
+        titles = [line.strip() for line in screen.splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line)]
+        return titles[:1] == [first] if first else "No matches" in screen
+
     async with opened(run) as (app, pilot):
         await until(app, pilot, lambda s: "reward" in s)
-        await pilot.press("ctrl+p")
-        await pilot.pause()
-        await pilot.press(*typed)
-
-        def found(screen: str) -> bool:
-            titles = [line.strip() for line in screen.splitlines() if re.fullmatch(r"\s*[a-z ]+ \(.+\)\s*", line)]
-            return titles[:1] == [first] if first else "No matches" in screen
-
-        await until(app, pilot, found)
+        for typed, first in FIRST_TITLES.items():
+            await pilot.press("ctrl+p")
+            await pilot.pause()
+            await pilot.press(*typed)
+            await until(app, pilot, partial(found, first=first))
+            await pilot.press("escape")
+            await until(app, pilot, lambda s: len(app.screen_stack) == 1)
 
 
 QUERIES = {

@@ -322,38 +322,41 @@ async def test_a_step_that_the_run_does_not_have_sets_no_cursor(log: Path) -> No
         assert app.state.options.cursor == 150
 
 
-@pytest.mark.parametrize(
-    ("typed", "cursor", "window"),
-    [
-        ("120-", None, (120, 399)),
-        ("-50", None, (0, 50)),
-        ("80%", 319, None),
-        ("0%", 0, None),
-        ("last 20%", None, (320, 399)),
-        ("last 100", None, (299, 399)),
-        ("200 - 150", None, (150, 200)),
-    ],
-)
-async def test_steps_are_typed_in_several_forms(
-    log: Path, typed: str, cursor: int | None, window: tuple[int, int] | None
-) -> None:
+TYPED: list[tuple[str, int | None, tuple[int, int] | None]] = [
+    ("120-", None, (120, 399)),
+    ("-50", None, (0, 50)),
+    ("80%", 319, None),
+    ("0%", 0, None),
+    ("last 20%", None, (320, 399)),
+    ("last 100", None, (299, 399)),
+    ("200 - 150", None, (150, 200)),
+]
+"""(text, cursor, window)"""
+
+
+async def test_steps_are_typed_in_several_forms(log: Path) -> None:
     async with zoomed(log) as (app, _):
-        explore.go_to(app, typed)
-        assert app.state.options.cursor == cursor
-        view = explore.chart(app)
-        assert view is not None
-        if window is not None and "last" in typed:  # the window follows new points, in steps of an eighth
-            assert view.x.high - view.x.low == window[1] - window[0]
-            assert view.x.high >= window[1]
-        elif window is not None:
-            assert (view.x.low, view.x.high) == window
+        before = app.state.options
+        for typed, cursor, window in TYPED:
+            app.state.options = before
+            explore.go_to(app, typed)
+            assert app.state.options.cursor == cursor, typed
+            view = explore.chart(app)
+            assert view is not None
+            if window is not None and "last" in typed:  # the window follows new points, in steps of an eighth
+                assert view.x.high - view.x.low == window[1] - window[0], typed
+                assert view.x.high >= window[1], typed
+            elif window is not None:
+                assert (view.x.low, view.x.high) == window, typed
 
 
-@pytest.mark.parametrize("typed", ["-", "120%", "last", "last x", "abc", "5 %%"])
-async def test_what_is_no_step_gets_examples(log: Path, typed: str) -> None:
+async def test_what_is_no_step_gets_examples(log: Path) -> None:
+    examples = "examples are 150, 150-200, 120-, -50, 80%, last 20%"
     async with zoomed(log) as (app, pilot):
-        explore.go_to(app, typed)
-        await until(app, pilot, lambda s: "examples are 150, 150-200, 120-, -50, 80%, last 20%" in s)
+        for typed in ("-", "120%", "last", "last x", "abc", "5 %%"):
+            explore.go_to(app, typed)
+            message = f"{typed} is no step and no range of steps; {examples}"
+            await until(app, pilot, lambda s, message=message: message in s)  # type: ignore[misc]
 
 
 async def test_words_that_match_different_metrics_get_the_pattern_for_either(log: Path) -> None:

@@ -204,16 +204,17 @@ async def test_from_a_line_to_the_charts_and_back(run: Path) -> None:
         await until(app, pilot, lambda s: "▌step:123 " in s)
 
 
-@pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 50), (3, 2)])
-async def test_any_size(run: Path, size: tuple[int, int]) -> None:
-    async with opened(run, size=size) as (app, pilot):
-        await pilot.pause(1.0)
-        for key in ("L", "C"):
-            await pilot.press(key)
-            await pilot.pause(0.3)
-            await pilot.press("j", "pageup", "G", "g")
-            await pilot.press("escape")
-        assert app.is_running
+async def test_any_size(run: Path) -> None:
+    async with opened(run, size=(3, 2)) as (app, pilot):
+        await until(app, pilot, lambda s: app.run_shown is not None and app.snapshot.progress.caught_up)
+        for size in ((3, 2), (40, 12), (80, 24), (200, 50)):
+            await pilot.resize_terminal(*size)
+            for key in ("L", "C"):
+                await pilot.press(key)
+                await pilot.pause(0.3)
+                await pilot.press("j", "pageup", "G", "g")
+                await pilot.press("escape")
+            assert app.is_running, size
 
 
 async def test_settings_are_found_folded_and_hidden(run: Path) -> None:

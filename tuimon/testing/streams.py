@@ -20,7 +20,7 @@ from tuimon.testing.given import HOSTILE, Given, begins, fed, lies_in, new_decod
 EVERY_BYTE = 20_000
 """Size (bytes) above which logs are not fed byte by byte."""
 NOISES = {"random": b"", "zeros": b"\0", "letters": b"a", "newlines": b"\n", "braces": b'{"a": 1}', "digits": b"1,2 "}
-_NOISE = 1 << 17
+_NOISE = 1 << 16
 _CHUNK = 1 << 14
 _HELD = 24 << 20
 """Bytes a decoder may hold beyond a small multiple of its input: one line of 16 MiB and its copy."""
@@ -51,7 +51,7 @@ def check(log_format: Format, log: bytes, checksums: bool, draw: random.Random) 
 def same_when_split(log_format: Format, log: bytes, cuts: Sequence[int]) -> None:
     """The pieces in which a log arrives make no difference."""
     ours, whole = fed(log_format, log, cuts), fed(log_format, log)
-    expect(ours.series == whole.series, "the points depend on how the log is split")
+    expect(ours.bits == whole.bits, "the points depend on how the log is split")
     expect(ours.segments == whole.segments, "the segments depend on how the log is split")
     expect(ours.lost == whole.lost, "the damage depends on how the log is split")
     console = whole.facts.get("console", [])
@@ -77,11 +77,11 @@ def flushes_repeat_nothing(log_format: Format, log: bytes, draw: random.Random) 
     anywhere = [draw.randrange(len(log)) for _ in range(25)]
     for place in (*draw.sample(ends, min(25, len(ends))), *anywhere):
         cut = fed(log_format, log, [place], flush_at_cuts=True)
-        expect(cut.series == whole.series, f"a flush at byte {place} changes the points")
+        expect(cut.bits == whole.bits, f"a flush at byte {place} changes the points")
         expect(cut.segments == whole.segments, f"a flush at byte {place} changes the segments")
         expect(cut.lost == whole.lost, f"a flush at byte {place} changes the damage")
     often = fed(log_format, log, sorted(draw.randrange(len(log)) for _ in range(200)), flush_at_cuts=True)
-    expect(often.series == whole.series, "frequent flushes change the points")
+    expect(often.bits == whole.bits, "frequent flushes change the points")
     decoder = new_decoder(log_format)
     decoder.feed(log)
     decoder.flush()
@@ -100,24 +100,24 @@ def truncation_keeps_the_first_points(log_format: Format, log: bytes, draw: rand
         torn = fed(log_format, log[:end])
         if log_format.id == "console":
             _accept_guessed_steps(torn, whole)
-        expect(begins(torn.series, whole.series), f"cut off at byte {end}, points differ from those of the whole log")
+        expect(begins(torn.bits, whole.bits), f"cut off at byte {end}, points differ from those of the whole log")
         expect(torn.lost <= whole.lost + 1, f"cut off at byte {end}, more than one record counts as damaged")
 
 
 def _accept_guessed_steps(ours: Given, whole: Given) -> None:
     """Accept other steps of console rows. A row may get its step from a progress bar drawn after it: torn off before
     that bar, its step is a guess."""
-    for metric, points in ours.series.items():
-        logged = whole.series.get(metric, [])
+    for metric, points in ours.bits.items():
+        logged = whole.bits.get(metric, [])
         if [point[1:] for point in points] == [point[1:] for point in logged[: len(points)]]:
-            ours.series[metric] = logged[: len(points)]
+            ours.bits[metric] = logged[: len(points)]
 
 
 def _reach(whole: Given) -> int:
     """Number of points that one name or number of a text may affect: a column below a header, or all with the same
     step."""
-    rows = Counter(step for points in whole.series.values() for step, _, _ in points)
-    return max([*map(len, whole.series.values()), *rows.values()], default=1)
+    rows = Counter(step for points in whole.bits.values() for step, _, _ in points)
+    return max([*map(len, whole.bits.values()), *rows.values()], default=1)
 
 
 def wrong_byte_invents_nothing(log_format: Format, log: bytes, checksums: bool, draw: random.Random) -> None:
@@ -129,10 +129,10 @@ def wrong_byte_invents_nothing(log_format: Format, log: bytes, checksums: bool, 
         bad[place] ^= draw.choice([0x01, 0x20, 0x80, 0xFF, draw.randrange(1, 256)])
         actual = fed(log_format, bytes(bad))
         if checksums:
-            expect(lies_in(actual.series, whole.series), f"a wrong byte at {place} gives points that were not logged")
+            expect(lies_in(actual.bits, whole.bits), f"a wrong byte at {place} gives points that were not logged")
             expect(actual.lost <= 2, f"a wrong byte at {place} costs {actual.lost} records")
         else:
-            invented = sum(len(actual.series[name]) for name in actual.series.keys() - whole.series.keys())
+            invented = sum(len(actual.bits[name]) for name in actual.bits.keys() - whole.bits.keys())
             expect(invented <= most, f"a wrong byte at {place} invents {invented} points")
             expect(actual.count <= whole.count + most, f"a wrong byte at {place} adds many points")
 
@@ -144,13 +144,13 @@ def hostile_line_costs_no_other(log_format: Format, log: bytes, line: bytes) -> 
         middle = log.rfind(b"\n", 0, len(log) // 2) + 1
         actual = fed(log_format, log[:middle] + line + b"\n" + log[middle:])
         if log_format.id == "console" and b"\0" in line:  # lines are missing there, perhaps the end of a block
-            expect(lies_in(actual.series, whole.series), f"a line {shown!r}… gives points that were not logged")
+            expect(lies_in(actual.bits, whole.bits), f"a line {shown!r}… gives points that were not logged")
         else:
-            expect(lies_in(whole.series, actual.series), f"a line {shown!r}… costs points of other lines")
+            expect(lies_in(whole.bits, actual.bits), f"a line {shown!r}… costs points of other lines")
     else:
         middle = len(log) // 2
         actual = fed(log_format, log[:middle] + line + log[middle:])
-        expect(lies_in(actual.series, whole.series), f"bytes {shown!r}… give points that were not logged")
+        expect(lies_in(actual.bits, whole.bits), f"bytes {shown!r}… give points that were not logged")
         expect(actual.count >= fed(log_format, log[:middle]).count, f"bytes {shown!r}… cost points before them")
 
 
@@ -161,7 +161,7 @@ def noise_never_raises(log_format: Format, log: bytes, noise: bytes, place: int,
 
 
 def noise_is_bounded(log_format: Format, log: bytes, name: str) -> None:
-    """128 KiB of noise after a valid beginning take less than 24 MiB, and less than 40 times their length."""
+    """64 KiB of noise after a valid beginning take less than 24 MiB, and less than 40 times their length."""
     data = (NOISES[name] * _NOISE)[:_NOISE] or random.Random(5).randbytes(_NOISE)
     decoder = new_decoder(log_format)
     decoder.feed(log[: 64 << 10])

@@ -124,6 +124,9 @@ class TableDecoder(RestartableDecoder):
             return
         rows: list[bytes] = []
         for line in lines:
+            if not line and not self._first:  # 0.26 s instead of 0.64 s for 300 000 empty lines
+                offset += 1
+                continue
             row = line.rstrip(b"\r")  # csv.writer on Windows writes \r\r\n into a file opened without newline=""
             if self._table is None or not self._table.is_row(row):
                 other = self._read_other(row, offset, len(line) + 1)
