@@ -225,7 +225,7 @@ async def test_help_is_wrapped_at_any_width_and_shows_the_position(run: Path) ->
         essential = [a for a in app.actions if 0 < a.footer < 10 and "dashboard" in a.where and a.id != "next_run"]
         assert all(word in words for action in essential for word in action.help.split())
         await pilot.resize_terminal(120, 20)
-        await until(app, pilot, lambda s: "Every metric as a row: values, recent change, curve, source" in s)
+        await until(app, pilot, lambda s: "Every metric as a row: values, also at the cursor, recent change, curve, source" in s)
         await pilot.press("G")
         await until(app, pilot, lambda s: "min to max of a mean" in s)
 
