@@ -186,7 +186,19 @@ async def test_notes_are_written_listed_and_found(runs: Path) -> None:
         await until(app, pilot, lambda s: "b_lr2: too high #todo" in s and "too high #todo" in row_of(app, "19/40"))
         await pilot.press("slash", *"tag:todo")
         await until(app, pilot, lambda s: order(app) == ["b_lr2"])
-        await pilot.press("escape", "e", *" x", "escape")
+        await pilot.press("escape", "g", "slash", *"tag:todo")
+        await until(app, pilot, lambda s: order(app) == ["b_lr2"])
+        await pilot.press("enter", "escape")
+        await until(app, pilot, lambda s: order(app) == list(STEPS))
+        assert app.run_selected is not None
+        assert app.run_selected.name == "b_lr2", "the run that the filter has left stays selected"
+        await pilot.press("slash", *"tag:nosuch", "enter")
+        await until(app, pilot, lambda s: order(app) == [])
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: order(app) == list(STEPS))
+        assert app.run_selected is not None
+        assert app.run_selected.name == "b_lr2", "the run before a filter without a match stays selected"
+        await pilot.press("e", *" x", "escape")
         await until(app, pilot, lambda s: order(app) == list(STEPS))
         assert note_of(str(runs / "b_lr2")) == RunNote("", "too high", ("todo",)), "Esc leaves the note as it was"
         await pilot.press("enter")
