@@ -327,7 +327,16 @@ async def test_keys_of_screens_work_on_other_screens_and_keep_the_selected_run(r
         assert app.run_shown.name == "b_lr2", "the run that was selected in the list"
         await pilot.press("M")
         assert isinstance(app.screen, MetricBrowser)
-        await pilot.press("r", "v", "E")
+        await pilot.press("r", "j", "ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"add a threshold")
+        await until(app, pilot, lambda s: "dashboard: add a threshold" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "line at / kl 0.1" in s)
+        assert app.run_shown is not None
+        assert app.run_shown.name == "c_lr3", "an action of the dashboard, on the run that was selected in the list"
+        await pilot.press("escape", "r", "k")
+        await pilot.press("v", "E")
         assert isinstance(app.screen, HparamsScreen)
         await pilot.press("slash", "M", "escape")
         assert isinstance(app.screen, HparamsScreen), "M was typed"
