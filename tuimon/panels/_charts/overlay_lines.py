@@ -56,4 +56,4 @@ def overlay_lines(
 @cached_per_run
 def seed_group_key(run: Run) -> tuple[object, ...] | None:
     """Return a key that runs share if they differ only in their seed; None if the run has no seed."""
-    return seedless(run.name, run.config)
+    return seedless(run.name, run.config, run.path)

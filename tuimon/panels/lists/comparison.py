@@ -23,6 +23,7 @@ from tuimon.analysis.comparing import (
     distinct_names,
     first_name,
     is_partly_missing,
+    project_of,
 )
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
@@ -86,7 +87,8 @@ def comparison_table(
 
     columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
     counted_in = common_step_name(runs)
-    said = verdict(names, compared, differences, counted_in).replace("±", _plus_minus(symbols))
+    projects = [project_of(run.path) for run in runs]
+    said = verdict(names, compared, differences, counted_in, projects).replace("±", _plus_minus(symbols))
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *([*_wrapped(said, width), ()] if said else []),
