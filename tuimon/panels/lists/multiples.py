@@ -129,7 +129,7 @@ def common_limits(runs: Sequence[Run], metric: str) -> Limits:
 
 def merged(runs: Sequence[Run], symbols: Symbols) -> dict[int, OverlayLine]:
     """Map the first run of each group of runs that differ only in their seed to the line that all of them share."""
-    lines = overlay_lines(runs, runs, True, symbols)
+    lines = overlay_lines(runs, runs, True, symbols, {})
     return {line.runs[0].id: line for line in lines if len(line.runs) > 1}
 
 

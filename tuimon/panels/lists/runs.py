@@ -20,7 +20,7 @@ from tuimon.analysis.run_states import SIGNS, state_sign
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
-from tuimon.model.views import Role, Row, Symbols
+from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import label_of
@@ -85,6 +85,12 @@ class Listing(Struct, frozen=True):
     """Notes of the user by the paths of the runs."""
     levels: RunLevels = field(default_factory=RunLevels)
     """Levels at the end of each run."""
+    markers: Mapping[int, Span] = field(default_factory=dict)
+    """Markers and roles of the marked runs by their ids, see `distinct_markers`."""
+
+    def marker(self, run: Run) -> Span:
+        """Return the marker and role of a run."""
+        return self.markers.get(run.id) or marker_of(run, self.symbols)
 
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""
@@ -207,7 +213,7 @@ def _trend(run: Run, listing: Listing, width: int) -> Row:
         return ()
     low, high = wide_enough(*limits)
     envelope = scaled(reading.curve.envelope(low, high, spark_columns(width, listing.symbols)), reading.factor)
-    return ((sparkline(envelope, width, listing.symbols), marker_of(run, listing.symbols)[1]),)
+    return ((sparkline(envelope, width, listing.symbols), listing.marker(run)[1]),)
 
 
 def _alert_count(run: Run, listing: Listing) -> int:
