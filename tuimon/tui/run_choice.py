@@ -87,6 +87,7 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         choice.metric,
         notes(),
         markers=distinct_markers([run.id for run in snapshot.runs if run.path in marked], symbols),
+        unchecked=snapshot.unchecked,
     )
 
 

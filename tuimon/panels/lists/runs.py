@@ -88,6 +88,9 @@ class Listing(Struct, frozen=True):
     markers: Mapping[int, Span] = field(default_factory=dict)
     """Markers and roles of the marked runs by their ids, see `distinct_markers`."""
 
+    unchecked: int = 0
+    """Number of runs whose alerts are not known yet."""
+
     def marker(self, run: Run) -> Span:
         """Return the marker and role of a run."""
         return self.markers.get(run.id) or marker_of(run, self.symbols)
@@ -285,13 +288,15 @@ def _is_running(run: Run, listing: Listing) -> bool:
 
 
 def totals(runs: Sequence[Run], listing: Listing) -> str:
-    """Return "4 running, 1 with alerts, 50 not running", as far as there are such."""
+    """Return "4 running, 1 with alerts, 50 not running", as far as there are such; while the detectors go through the
+    runs for the first time "1 with alerts so far, 93 to check"."""
     if any(run.is_reading for run in runs):
         return f"{thousands(len(runs))} being read"
     running = sum(_is_running(run, listing) for run in runs)
     alarmed = sum(run.id in listing.alerts for run in runs)
-    parts = (running, "running"), (alarmed, "with alerts"), (len(runs) - running, "not running")
-    return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count)
+    word = f"with alerts so far, {thousands(listing.unchecked)} to check" if listing.unchecked else "with alerts"
+    parts = (running, "running"), (alarmed, word), (len(runs) - running, "not running")
+    return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count or "so far" in word)
 
 
 def columns_of(listing: Listing) -> tuple[Column, ...]:
