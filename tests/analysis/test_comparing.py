@@ -71,6 +71,14 @@ GROUPS: list[tuple[list[tuple[str, dict[str, Any]]], tuple[tuple[int, ...], ...]
 ]
 
 
+def test_seeds_of_different_projects_are_no_group() -> None:
+    names = ("sft/run1", "sft/run2", "grpo/run2", "day/2026-11-01/10-11-12", "day/2026-11-02/10-11-12")
+    names += ("h/s1/ppo_1/tb", "h/s2/ppo_2/tb", "ppo_1/version_0", "host:/logs/ppo_2/version_0")
+    paths = [name if ":" in name else f"/logs/{name}" for name in names]
+    keys = [comparing.seedless(f"run{i}", {"lr": 1, "seed": i}, path) for i, path in enumerate(paths)]
+    assert comparing.seed_groups(keys) == ((0, 1), (3, 4), (5, 6), (7, 8)), "dates, numbers and hosts are no projects"
+
+
 @pytest.mark.parametrize(("runs", "expected"), GROUPS)
 def test_runs_that_differ_only_in_their_seed(
     runs: list[tuple[str, dict[str, Any]]], expected: tuple[tuple[int, ...], ...]

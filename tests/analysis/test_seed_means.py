@@ -70,6 +70,19 @@ def test_runs_without_equal_settings_and_seeds_are_compared_one_by_one() -> None
     assert best_of_seeds(metric, [("lr", [*range(12)]), ("seed", [*range(12)])]) is None
 
 
+def test_runs_of_different_projects_are_no_seeds_of_each_other() -> None:
+    metric = of_levels("eval/loss", (0.675, 0.7, 0.704))
+    settings = [("batch_size", (16, 16, 32)), ("seed", (1, 2, 1))]
+    names = ("sft/run18", "grpo/run18", "sft/run04")
+    assert best_of_seeds(metric, settings, ("sft", "grpo", "sft")) is None
+    assert verdict(names, [metric], settings, "step", ("sft", "grpo", "sft")).startswith(
+        "sft/run18 is ahead of grpo/run18, the next of 3 runs: loss (val) -0.02"
+    )
+    means = best_of_seeds(of_levels("reward", results(0.1)), SETTINGS, ["a", "b"] * 6)
+    assert means is not None
+    assert means.groups == 8
+
+
 def test_all_levels_are_taken_up_to_the_step_that_all_runs_have_reached() -> None:
     curves = [
         Curve.from_arrays("reward", np.arange(end), np.arange(end) * rate + np.arange(end) % 3)

@@ -91,7 +91,11 @@ def test_many_runs_are_checked_in_turn_and_results_are_kept() -> None:
     for run in (1, 2):
         add_run(store, {"loss": [math.nan] * (2 + run)}, run)  # each grew later than the one before
     checker, snapshot = Checker(), store.snapshot()
-    results = [checker.check_within(snapshot, 1e9, 0.0) for _ in range(3)]
+    results, unchecked = [], []
+    for _ in range(3):
+        results.append(checker.check_within(snapshot, 1e9, 0.0))
+        unchecked.append(checker.unchecked(snapshot))
+    assert unchecked == [2, 1, 0]
     assert [sorted(alert.run for alert in alerts) for alerts, _ in results] == [[2], [1, 2], [0, 1, 2]]
     assert [whole for _, whole in results] == [False, False, True]
     assert results[-1][0] == Checker().check_all(snapshot, 1e9)

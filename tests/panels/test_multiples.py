@@ -49,6 +49,9 @@ def test_metrics_and_limits_of_runs_that_spell_them_in_another_way(tmp_path: Pat
     assert first_metric(runs[2:], runs[2]) == "accuracy"
     assert first_metric(runs, runs[2]) in ("train/reward", "reward"), "that of most runs"
     assert first_metric(runs, None) in ("train/reward", "reward")
+    assert first_metric(runs, runs[1], "best(loss)") == "loss", "as the selected run spells it"
+    assert first_metric(runs, runs[2], "accuracy") == "accuracy"
+    assert first_metric(runs, None, "elsewhere") in ("train/reward", "reward")
 
 
 def test_charts_have_common_steps_and_values_with_units(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tuimon.draw import render, text_chart
 from tuimon.draw.numbers import format_exact
 from tuimon.model.views import ChartView, Role, Size, Symbols
 from tuimon.monitor.local import open_run
-from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, metric_panel, overlay_lines
+from tuimon.panels import DEFAULTS, ChartOptions, CurvePanel, distinct_markers, metric_panel, overlay_lines
 from tuimon.store import Run
 
 PANEL = metric_panel("reward")
@@ -89,9 +89,18 @@ def test_a_run_has_the_same_colour_and_marker_in_every_overlay(tmp_path: Path) -
     ):
         signs.setdefault(over.runs, set()).add((over.marker, over.role))
     assert all(len(result) == 1 for result in signs.values())
-    every = {next(iter(result)) for result in signs.values()}
-    assert len(every) == 3, "1 and 9 share a colour, and no sign"
+    markers, roles = zip(*(next(iter(result)) for result in signs.values()), strict=True)
+    assert len(set(markers)) == len(set(roles)) == 3, "runs 1 and 9 have the same colour when they are drawn alone"
     assert overlay_lines((a,), (), False, Symbols.BRAILLE) == (), "a run alone needs no legend"
+
+
+def test_no_marker_or_colour_is_repeated_before_all_are_used() -> None:
+    for ids in ((0, 8, 16), (3, 10, 17, 64), range(0, 64, 8)):
+        markers, roles = zip(*distinct_markers(ids, Symbols.ASCII).values(), strict=True)
+        assert len(set(markers)) == len(set(roles)) == len(ids)
+    assert distinct_markers((8, 0), Symbols.ASCII)[0] == distinct_markers((0,), Symbols.ASCII)[0]
+    many = distinct_markers([*range(0, 400, 8), *range(50)], Symbols.BRAILLE)
+    assert len({*list(many.values())[:50]}) == 50, "no pair of both is repeated, either"
 
 
 def test_runs_are_aligned_along_any_axis(tmp_path: Path) -> None:

@@ -73,6 +73,21 @@ def test_a_single_column_has_no_picture(tmp_path: Path) -> None:
     assert parallel_rows(table, table.rows, 0, 100, 20, Symbols.BRAILLE) == []
 
 
+def test_the_better_of_two_lines_is_in_front_and_results_have_four_digits() -> None:
+    values = [0.6761141283, 0.7, 0.71, 0.72, 0.8, 0.81, 0.9, 1.1593251883]
+    for name, best in (("loss", Role.SERIES_5), ("reward", Role.SERIES_4)):
+        runs = runs_of(
+            *[{name: ([1], [value])} for value in values],
+            configs=[{"lr": number % 2, "beta": number % 2} for number in range(8)],
+        )
+        table = hparam_table(runs)
+        rows = parallel_rows(table, table.rows, -1, 60, 24, Symbols.BRAILLE)
+        assert "".join(text for text, _ in rows[1]).split()[0] == "1.159"
+        assert "".join(text for text, _ in rows[-1]).split()[0] == "0.6761"
+        between = {role for row in rows[2:-1] for x, role in enumerate(r for t, r in row for _ in t) if 35 < x < 50}
+        assert between - {Role.AXIS, Role.GOOD} == {best}, "lines of all quarters lie upon each other"
+
+
 def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"trial {number}").mkdir()
@@ -85,11 +100,15 @@ def test_the_colour_of_a_line_is_that_of_the_quarter_of_the_result(tmp_path: Pat
         [role for text, role in row for _ in text] for row in parallel_rows(table, ordered, -1, 60, 27, Symbols.BRAILLE)
     ]
     on_first_axis = [row[8] for row in flat[2:-1] if row[8] is not Role.AXIS]
-    quarters = [role for _, role in quarters_row(table, Symbols.BRAILLE) if role is not Role.MUTED]
+    quarters = [role for _, role in quarters_row(table, Symbols.BRAILLE, 90) if role is not Role.MUTED]
     assert list(dict.fromkeys(reversed(on_first_axis))) == quarters
     assert len(quarters) == 4
-    legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII))
+    legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII, 90))
     assert legend == "  loss: # lowest # 2nd # 3rd # highest quarter"
+    for room in range(90):
+        legend = "".join(text for text, _ in quarters_row(table, Symbols.ASCII, room))
+        assert len(legend) <= room
+        assert legend.endswith(("highest", "highest quarter")) or not legend, "it is never cut"
     for theme in ("dark", "light", "contrast"):
         colours = [style(theme, role).color for role in quarters]
         hues = [rgb_to_hls(*color.triplet.normalized)[0] for color in colours if color and color.triplet]

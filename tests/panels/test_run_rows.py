@@ -143,6 +143,9 @@ def test_what_needs_attention_comes_first(runs: tuple[Run, ...]) -> None:
     found = names(list_runs(runs, listing, sort="urgent"))
     assert found[:2] == [WIDE, "d"]
     assert totals(runs, listing) == "4 running, 2 with alerts", "their last points are 100 s old"
+    partly = Listing(NOW, Symbols.BRAILLE, alerts, unchecked=3)
+    assert totals(runs, partly) == "4 running, 2 with alerts so far, 3 to check"
+    assert totals(runs, Listing(NOW, Symbols.BRAILLE, unchecked=4)) == "4 running, 0 with alerts so far, 4 to check"
     later = Listing(NOW + 1e6, Symbols.BRAILLE)
     assert totals(runs, later) == "4 not running"
 

@@ -194,6 +194,8 @@ def test_events_that_do_not_concern_a_run():
     assert snapshot.watching == Watching("poll", "poll every 2 s (nfs4)")
     assert [notice.message for notice in snapshot.notices] == [f"note {number}" for number in range(100, 300)]
     assert snapshot.alerts == (alert,)
+    store.set_alerts((alert,), 2)
+    assert store.snapshot().unchecked == 2
 
 
 @pytest.mark.parametrize(

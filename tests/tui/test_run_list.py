@@ -186,7 +186,19 @@ async def test_notes_are_written_listed_and_found(runs: Path) -> None:
         await until(app, pilot, lambda s: "b_lr2: too high #todo" in s and "too high #todo" in row_of(app, "19/40"))
         await pilot.press("slash", *"tag:todo")
         await until(app, pilot, lambda s: order(app) == ["b_lr2"])
-        await pilot.press("escape", "e", *" x", "escape")
+        await pilot.press("escape", "g", "slash", *"tag:todo")
+        await until(app, pilot, lambda s: order(app) == ["b_lr2"])
+        await pilot.press("enter", "escape")
+        await until(app, pilot, lambda s: order(app) == list(STEPS))
+        assert app.run_selected is not None
+        assert app.run_selected.name == "b_lr2", "the run that the filter has left stays selected"
+        await pilot.press("slash", *"tag:nosuch", "enter")
+        await until(app, pilot, lambda s: order(app) == [])
+        await pilot.press("escape")
+        await until(app, pilot, lambda s: order(app) == list(STEPS))
+        assert app.run_selected is not None
+        assert app.run_selected.name == "b_lr2", "the run before a filter without a match stays selected"
+        await pilot.press("e", *" x", "escape")
         await until(app, pilot, lambda s: order(app) == list(STEPS))
         assert note_of(str(runs / "b_lr2")) == RunNote("", "too high", ("todo",)), "Esc leaves the note as it was"
         await pilot.press("enter")
@@ -314,7 +326,16 @@ async def test_keys_of_screens_work_on_other_screens_and_keep_the_selected_run(r
         assert app.run_shown.name == "b_lr2", "the run that was selected in the list"
         await pilot.press("M")
         assert isinstance(app.screen, MetricBrowser)
-        await pilot.press("r", "v", "E")
+        await pilot.press("r", "j", "ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"add a threshold")
+        await until(app, pilot, lambda s: "dashboard: add a threshold" in s)
+        await pilot.press("enter")
+        await until(app, pilot, lambda s: "line at / kl 0.1" in s)
+        assert app.run_shown is not None
+        assert app.run_shown.name == "c_lr3", "an action of the dashboard, on the run that was selected in the list"
+        await pilot.press("escape", "r", "k")
+        await pilot.press("v", "E")
         assert isinstance(app.screen, HparamsScreen)
         await pilot.press("slash", "M", "escape")
         assert isinstance(app.screen, HparamsScreen), "M was typed"

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from tuimon.sources.layout import is_generic, is_session
 from tuimon.store import Curve
 from tuimon.vocabulary import classify, merge_key
 
@@ -21,6 +22,9 @@ SEED_KEYS = frozenset({"seed", "random_seed", "global_seed", "manual_seed", "rng
 _OUTPUTS = frozenset({"run_name", "output_dir", "exp_name", "experiment_name", "logging_dir"})
 """Last parts of the names of settings that differ between all runs and explain nothing."""
 _SEED_OF_NAME = re.compile(r"(?:^|(?<=[-_./ ]))(?:seed|sd|s)[-_=]?\d+(?=$|[-_./ ])", re.IGNORECASE)
+_NUMBER_AT_END = re.compile(r"(?:^|[-_. ])\d+$")
+"""Number of a directory among others of one name."""
+_HOST = re.compile(r"^[\w.@-]+:(?=.*/)")
 _LEARNING_RATE = re.compile(r"(?:^|[._/-])(?:lr|learning_rate)(?:$|[._/-])", re.IGNORECASE)
 _PARTS = re.compile(r".+?(?:[/_ ]|(?<!\de)-|$)", re.IGNORECASE)
 """Parts of a name, each with the separator after it; the - of 1e-5 is not a separator."""
@@ -184,16 +188,28 @@ def delta_to(curve: Curve, base: Curve) -> StepDelta | None:
 # ---------------------------------------------------------------------- seeds and names
 
 
-def seedless(name: str, config: Mapping[str, Any]) -> tuple[object, ...] | None:
+def seedless(name: str, config: Mapping[str, Any], path: str = "") -> tuple[object, ...] | None:
     """Return a key that is equal exactly for runs that differ only in their seed; None for a run without a seed.
 
     A seed is a setting of that name, or a part of the run's name: ppo_seed3, s3/ppo. The run's name and such parts are
-    removed from texts of the config (an output directory repeats them).
+    removed from texts of the config (an output directory repeats them). Runs with such a setting may have any names in
+    one project. path: of the run, for its project, see `project_of`.
     """
     bare = _without_seed(name)
     settings = dict(flat(config))
     seeded = any(map(is_seed, settings))
-    return (settings_key(name, settings), "" if seeded else bare) if seeded or bare != name else None
+    return (settings_key(name, settings), project_of(path) if seeded else bare) if seeded or bare != name else None
+
+
+def project_of(path: str) -> str:
+    """Return the directories that hold a run without host, seeds, dates and numbers: "sft" of sft/2026-11-01/run3.
+
+    Runs in different ones are different trainings even if their settings are equal: the method may be in the name of
+    the directory only.
+    """
+    holders = [part for part in _HOST.sub("", path).split("/") if not is_generic(part)][:-1]
+    parts = (_NUMBER_AT_END.sub("", _without_seed(part)) for part in holders if not is_session(part))
+    return "/".join(filter(None, parts))
 
 
 def settings_key(name: str, settings: Mapping[str, Any]) -> frozenset[tuple[str, str]]:

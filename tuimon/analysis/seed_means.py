@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from tuimon.analysis.compared_metric import ComparedMetric
 from tuimon.analysis.comparing import is_seed
-from tuimon.analysis.matched_runs import matched_runs
+from tuimon.analysis.matched_runs import combined, matched_runs
 from tuimon.analysis.run_noise import run_noise, student
 
 _CERTAIN = 0.975
@@ -42,10 +42,13 @@ class SeedMeans(Struct, frozen=True):
     """Step up to which the levels are taken, if some runs go on; else None."""
 
 
-def best_of_seeds(metric: ComparedMetric, settings: Sequence[tuple[str, Sequence[Any]]]) -> SeedMeans | None:
+def best_of_seeds(
+    metric: ComparedMetric, settings: Sequence[tuple[str, Sequence[Any]]], projects: Sequence[str] = ()
+) -> SeedMeans | None:
     """Return the best two groups; None if no runs differ only in their seed, or there are fewer than two groups.
 
-    settings: (name, value in each run) that differ.
+    settings: (name, value in each run) that differ. projects: project of each run, see `project_of`; runs of different
+    ones are in different groups. Without it, all are of one project.
     """
     if not any(is_seed(name) for name, _ in settings):
         return None
@@ -56,6 +59,9 @@ def best_of_seeds(metric: ComparedMetric, settings: Sequence[tuple[str, Sequence
     if len(found) < 2:
         return None
     cells = matched_runs([(name, [values[index] for index in known]) for name, values in settings]).cells
+    if projects:
+        numbers = {project: number for number, project in enumerate(dict.fromkeys(projects))}
+        cells = combined(cells, np.array([numbers[projects[index]] for index in known], np.int64))
     sizes = np.bincount(cells)
     if not 1 < len(sizes) < len(cells):
         return None

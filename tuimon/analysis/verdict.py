@@ -40,17 +40,18 @@ def verdict(
     metrics: Sequence[ComparedMetric],
     settings: Sequence[tuple[str, tuple[Any, ...]]],
     word: str = "step",
+    projects: Sequence[str] = (),
 ) -> str:
     """Return the sentence; "" if no metric with a better direction is known of two runs.
 
     labels: names of the runs. metrics: the most important first. settings: (name, value in each run) that differ.
-    word: what the steps of the runs count.
+    word: what the steps of the runs count. projects: project of each run, see `best_of_seeds`.
     """
     deciding = deciding_metric(metrics)
     if deciding is None:
         return ""
     what = clean(deciding.meaning.label or deciding.name)
-    if (means := best_of_seeds(deciding, settings)) is not None:
+    if (means := best_of_seeds(deciding, settings, projects)) is not None:
         return _verdict_of_seeds(labels, means, what, settings, word)
     higher = _BETTER[deciding.meaning.direction]
     known = [(index, level) for index, level in enumerate(deciding.levels) if level and level.is_known]

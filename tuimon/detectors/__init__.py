@@ -159,6 +159,10 @@ class Checker:
         alerts = [alert for run in snapshot.runs for alert in self._last_results.get(run.path, ())]
         return tuple(sorted(alerts, key=_order)), complete
 
+    def unchecked(self, snapshot: Snapshot) -> int:
+        """Return the number of runs for which `check_within` has no result yet."""
+        return sum(run.path not in self._last_results for run in snapshot.runs)
+
 
 def _incidents(detector: Any, run: Run, now: float | None = None) -> Iterable[Alert]:
     """Return the incidents that a detector finds, none if it is a plug-in that raises. now: as of `check_at`."""

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
-from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat
+from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat, project_of
 from tuimon.analysis.level import Level
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
@@ -120,7 +120,8 @@ class Comparison(Struct, frozen=True):
     def verdict(self) -> str:
         """One sentence: which run is ahead, and what else differs most; "" if nothing decides it."""
         compared = [metric.compared for metric in self.metrics]
-        return verdict(self.labels, compared, self.differences, common_step_name(self.runs))
+        projects = [project_of(run.path) for run in self.runs]
+        return verdict(self.labels, compared, self.differences, common_step_name(self.runs), projects)
 
     @property
     def deciding(self) -> ComparedMetric | None:

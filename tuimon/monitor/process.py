@@ -331,7 +331,7 @@ class ReaderProcess:
             if self._checker is None:
                 self._checker = Checker()  # imports thirty modules, so not before the first curves are shown
             alerts, complete = self._checker.check_within(snapshot, time.time(), _SLICE)
-            self._store.set_alerts(alerts)
+            self._store.set_alerts(alerts, 0 if complete else self._checker.unchecked(snapshot))
             self._want_ranks_of_ended(snapshot, alerts)
             self._runs_left = not complete
             self._has_checked = self._has_checked or complete

@@ -25,7 +25,7 @@ from tuimon.panels._charts.chart import chart_of
 from tuimon.panels._charts.curve_panel import SINGLE_METRIC, CurvePanel, metric_panel, metric_panel_by_id
 from tuimon.panels._charts.marks import with_alert_marks
 from tuimon.panels._charts.options import DEFAULTS, SMOOTHINGS, Y_RANGES, Y_SCALES, ChartOptions, transient
-from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines, seed_group_key
+from tuimon.panels._charts.overlay_lines import OverlayLine, distinct_markers, overlay_lines, seed_group_key
 from tuimon.panels._charts.together import MOST_TOGETHER, TogetherPanel
 from tuimon.panels._installed import InstalledPanel
 from tuimon.panels._link import link_row
@@ -81,6 +81,7 @@ __all__ = [
     "by_relevance",
     "chart_of",
     "comparable_facts",
+    "distinct_markers",
     "facts_about",
     "header_panel",
     "heading_of",

@@ -26,6 +26,8 @@ class Snapshot(Struct, frozen=True, eq=False, weakref=True):
     """The last 200 notices, oldest first."""
     resolved: tuple[Alert, ...] = ()
     """Resolved alerts, last first."""
+    unchecked: int = 0
+    """Number of runs that the detectors have not checked yet, so that their alerts are unknown."""
 
     @property
     def newest_run(self) -> Run | None:

@@ -86,6 +86,7 @@ class Store:
         self._fact_count = 0
         self._alerts: tuple[Alert, ...] = ()
         self._resolved: tuple[Alert, ...] = ()
+        self._unchecked = 0
         self._progress = Progress(0, 0, False)
         self._watching: Watching | None = None
         self._notices: deque[Notice] = deque(maxlen=_NOTICES)
@@ -100,13 +101,13 @@ class Store:
         """Incremented with every event that changes something."""
         return self._version
 
-    def set_alerts(self, alerts: tuple[Alert, ...]) -> None:
-        """Replace all alerts, active and resolved."""
+    def set_alerts(self, alerts: tuple[Alert, ...], unchecked: int = 0) -> None:
+        """Replace all alerts, active and resolved. unchecked: number of runs that have not been checked yet."""
         active = tuple(alert for alert in alerts if alert.active)
         resolved = tuple(alert for alert in alerts if not alert.active)
-        if (active, resolved) != (self._alerts, self._resolved):
+        if (active, resolved, unchecked) != (self._alerts, self._resolved, self._unchecked):
             with self._lock:
-                self._alerts, self._resolved = active, resolved
+                self._alerts, self._resolved, self._unchecked = active, resolved, unchecked
                 self._version += 1
 
     def apply(self, event: Event) -> None:
@@ -193,8 +194,9 @@ class Store:
                         self._last_runs[id] = Run(record, table, self._fact_count, self._merge_key, self._live)
                 runs = tuple(self._last_runs[id] for id in self._runs)
                 notices = tuple(self._notices)
+                alerts, resolved, unchecked = self._alerts, self._resolved, self._unchecked
                 self._last = Snapshot(
-                    self._version, runs, self._alerts, self._progress, self._watching, notices, self._resolved
+                    self._version, runs, alerts, self._progress, self._watching, notices, resolved, unchecked
                 )
             return self._last
 

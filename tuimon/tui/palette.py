@@ -125,7 +125,13 @@ def show_panel(app: Dashboard, panel: Panel) -> None:
 
 
 def open_screen_of(app: Dashboard, where: str, action: Action) -> None:
-    """Open the screen of an action, or name it if the screen `where` has no key that opens it."""
+    """Do an action of the dashboard on that of the selected run; of any other, open the screen, or name it if the
+    screen `where` has no key that opens it."""
+    run = app.run_selected
+    if action.where[0] == "dashboard" and run is not None:
+        app.show_run(run)
+        action.do(app)
+        return
     opener = next((other for other in app.actions if other.opens in action.where and where in other.where), None)
     if opener is None:
         app.perform(action)

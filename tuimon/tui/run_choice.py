@@ -11,7 +11,7 @@ from typing import Any
 
 from tuimon.analysis.run_filter import RunFilter, parse
 from tuimon.model.views import Symbols
-from tuimon.panels import OverlayLine, overlay_lines, transient
+from tuimon.panels import OverlayLine, distinct_markers, overlay_lines, transient
 from tuimon.panels.lists.run_groups import SEEDS
 from tuimon.panels.lists.runs import Listing, count_alerts, list_runs, shared_directory, shared_words
 from tuimon.run_notes import notes
@@ -71,12 +71,13 @@ def _parsed(query: str) -> RunFilter:
 
 def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbols) -> Listing:
     """Return the data that all rows of the run list share."""
+    marked = frozenset(choice.marked)
     return Listing(
         now,
         symbols,
         count_alerts(snapshot.alerts),
         base_of(snapshot, choice),
-        frozenset(choice.marked),
+        marked,
         frozenset(choice.pinned),
         frozenset(choice.hidden),
         shared_directory([run.name for run in snapshot.runs]),
@@ -85,6 +86,8 @@ def listing_of(snapshot: Snapshot, choice: RunChoice, now: float, symbols: Symbo
         shared_words([run.name for run in snapshot.runs]),
         choice.metric,
         notes(),
+        markers=distinct_markers([run.id for run in snapshot.runs if run.path in marked], symbols),
+        unchecked=snapshot.unchecked,
     )
 
 

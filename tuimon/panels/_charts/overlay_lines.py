@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -13,6 +15,10 @@ from tuimon.store import Run
 
 SHAPES = {Symbols.BRAILLE: "●▲■◆○△□◇", Symbols.BLOCK: "●▲■◆○△□◇", Symbols.ASCII: "o^#+x*%@"}
 """Markers that distinguish the lines of a chart without colour."""
+
+_MOST_DISTINCT = 64
+"""Number of pairs of a marker and a role; later runs have those of `marker_of`."""
+_Text = TypeVar("_Text", bound=str)
 
 
 class OverlayLine(Struct, frozen=True):
@@ -27,16 +33,54 @@ class OverlayLine(Struct, frozen=True):
 
 def marker_of(run: Run, symbols: Symbols) -> Span:
     """Return the marker and role of a run, derived from its id: the same in all charts, distinct for 64 runs."""
+    return _marker_of(run.id, symbols)
+
+
+def _marker_of(id: int, symbols: Symbols) -> Span:
     shapes = SHAPES[symbols]
-    return shapes[(run.id + run.id // len(SERIES_ROLES)) % len(shapes)], SERIES_ROLES[run.id % len(SERIES_ROLES)]
+    return shapes[(id + id // len(SERIES_ROLES)) % len(shapes)], SERIES_ROLES[id % len(SERIES_ROLES)]
+
+
+def distinct_markers(ids: Iterable[int], symbols: Symbols) -> dict[int, Span]:
+    """Map the ids of runs that are drawn together to markers and roles; none is repeated before all are used.
+
+    A run has those of `marker_of` unless a run with a lower id has the marker or the role, so that the order of the
+    runs makes no difference.
+    """
+    markers: dict[int, Span] = {}
+    uses: Counter[str] = Counter()
+    for id in sorted(ids):
+        shape, role = _marker_of(id, symbols)
+        if len(markers) >= _MOST_DISTINCT:
+            markers[id] = shape, role
+            continue
+        shape, role = _least_used(SHAPES[symbols], shape, uses), _least_used(SERIES_ROLES, role, uses)
+        taken = markers.values()
+        if (shape, role) in taken:
+            free = ((other, role) for other in SHAPES[symbols] if (other, role) not in taken)
+            shape, role = next(free, (shape, role))
+        markers[id] = shape, role
+        uses.update(markers[id])
+    return markers
+
+
+def _least_used(known: Sequence[_Text], own: _Text, uses: Mapping[str, int]) -> _Text:
+    """Return what has been used least, `own` if it is one of these, or else the next after it."""
+    start = known.index(own)
+    return min((*known[start:], *known[:start]), key=lambda text: uses.get(text, 0))
 
 
 def overlay_lines(
-    chosen: Sequence[Run], among: Sequence[Run], grouped: bool, symbols: Symbols
+    chosen: Sequence[Run],
+    among: Sequence[Run],
+    grouped: bool,
+    symbols: Symbols,
+    markers: Mapping[int, Span] | None = None,
 ) -> tuple[OverlayLine, ...]:
     """Return the lines for the chosen runs, in their order; () for a single run.
 
-    grouped: draw runs that differ from others of `among` only in their seed with these as one line.
+    grouped: draw runs that differ from others of `among` only in their seed with these as one line. markers: id of a
+    run -> its marker and role if these are not those of `marker_of`; None: `distinct_markers` of the lines.
     """
     groups: dict[int, tuple[Run, ...]] = {}
     if grouped:
@@ -46,14 +90,17 @@ def overlay_lines(
     lines = list(dict.fromkeys(groups.get(run.id, (run,)) for run in chosen))
     if len(lines) < 2 and all(len(runs) == 1 for runs in lines):
         return ()
+    if markers is None:
+        markers = distinct_markers([runs[0].id for runs in lines], symbols)
+    signs = [markers.get(runs[0].id) or marker_of(runs[0], symbols) for runs in lines]
     names = [runs[0].name if len(runs) == 1 else seedless_name(runs[0].name) for runs in lines]
     return tuple(
-        OverlayLine(runs, name if len(runs) == 1 else f"{name} ×{len(runs)}", *marker_of(runs[0], symbols))
-        for name, runs in zip(distinct_names(names), lines, strict=True)
+        OverlayLine(runs, name if len(runs) == 1 else f"{name} ×{len(runs)}", *sign)
+        for name, runs, sign in zip(distinct_names(names), lines, signs, strict=True)
     )
 
 
 @cached_per_run
 def seed_group_key(run: Run) -> tuple[object, ...] | None:
     """Return a key that runs share if they differ only in their seed; None if the run has no seed."""
-    return seedless(run.name, run.config)
+    return seedless(run.name, run.config, run.path)

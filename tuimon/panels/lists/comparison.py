@@ -23,6 +23,7 @@ from tuimon.analysis.comparing import (
     distinct_names,
     first_name,
     is_partly_missing,
+    project_of,
 )
 from tuimon.analysis.progress_inputs import progress_of
 from tuimon.analysis.run_cache import cached_per_run
@@ -32,7 +33,7 @@ from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
 from tuimon.draw.rows import row_width
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._charts.overlay_lines import marker_of
+from tuimon.panels._charts.overlay_lines import distinct_markers
 from tuimon.panels._metrics import SECONDARY_PANELS, MetricReading, reading_of
 from tuimon.panels._run_facts import comparable_facts, headlines_first, settings_of
 from tuimon.panels._text import plural, signed
@@ -60,9 +61,10 @@ def comparison_table(
     keys: shown where runs are left out, for choosing others.
     """
     names = distinct_names([clean(run.name) for run in runs])
+    markers = distinct_markers([run.id for run in runs], symbols)
     heads: list[Row] = [
         ((f"{marker} {fit(name, min(len(name), _VALUE), 'ends')}", role),)
-        for name, (marker, role) in zip(names, [marker_of(run, symbols) for run in runs], strict=True)
+        for name, (marker, role) in zip(names, [markers[run.id] for run in runs], strict=True)
     ]
     differences, same = compared_settings([settings_of(run) for run in runs])
     partial = [(key, values) for key, values in differences if is_partly_missing(values)]
@@ -86,7 +88,8 @@ def comparison_table(
 
     columns = f"level {_plus_minus(symbols)} standard error{', points' * counted}; difference to the first run"
     counted_in = common_step_name(runs)
-    said = verdict(names, compared, differences, counted_in).replace("±", _plus_minus(symbols))
+    projects = [project_of(run.path) for run in runs]
+    said = verdict(names, compared, differences, counted_in, projects).replace("±", _plus_minus(symbols))
     tilde = "~" if symbols is Symbols.ASCII else "≈"
     return [
         *([*_wrapped(said, width), ()] if said else []),

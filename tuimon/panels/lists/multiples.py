@@ -18,7 +18,7 @@ from tuimon.panels._charts.overlay_lines import OverlayLine, overlay_lines
 from tuimon.panels._metrics import MetricReading, drawn_curve, reading_of
 from tuimon.panels._run_facts import main_of
 from tuimon.panels.lists.run_levels import Reader, level_cell
-from tuimon.panels.lists.run_metrics import common_metrics, name_in
+from tuimon.panels.lists.run_metrics import common_metrics, metric_of, name_in
 from tuimon.panels.lists.runs import Listing
 from tuimon.store import Run
 from tuimon.text import clean, fit
@@ -50,9 +50,14 @@ def grid(size: Size, count: int) -> tuple[int, int, Size]:
     return columns, rows, Size(size.width // columns, size.height // rows)
 
 
-def first_metric(runs: Sequence[Run], selected: Run | None) -> str:
-    """Return the metric that is shown at first: the one that the list draws for the selected run if half of the runs
-    have it, or else the one that it draws for most runs."""
+def first_metric(runs: Sequence[Run], selected: Run | None, chosen: str = "") -> str:
+    """Return the metric that is shown at first: the one that is chosen in the run list, see `metric_of`, or else the
+    one that the list draws for the selected run if half of the runs have it, or else the one that it draws for most
+    runs."""
+    if chosen:
+        readings = (metric_of(run, chosen) for run in ((selected, *runs) if selected is not None else runs))
+        if (known := next(filter(None, readings), None)) is not None:
+            return known.metric
     if selected is not None and (reading := main_of(selected)) is not None:
         sample = runs[:50]
         if 2 * len(with_metric(sample, reading.metric)) >= len(sample):
@@ -124,7 +129,7 @@ def common_limits(runs: Sequence[Run], metric: str) -> Limits:
 
 def merged(runs: Sequence[Run], symbols: Symbols) -> dict[int, OverlayLine]:
     """Map the first run of each group of runs that differ only in their seed to the line that all of them share."""
-    lines = overlay_lines(runs, runs, True, symbols)
+    lines = overlay_lines(runs, runs, True, symbols, {})
     return {line.runs[0].id: line for line in lines if len(line.runs) > 1}
 
 

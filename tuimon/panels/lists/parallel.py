@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tuimon.analysis.comparing import is_seed, number_of
 from tuimon.draw.raster import glyphs
-from tuimon.draw.rows import fit_row
+from tuimon.draw.rows import fit_row, row_width
 from tuimon.model.views import SERIES_ROLES, Role, Row, Span, Symbols
 from tuimon.panels.lists.hparam_rows import HparamTable, cell_text, result_column
 from tuimon.panels.lists.run_metrics import is_name_of_falling
@@ -26,9 +26,9 @@ _LOG_RATIO = 10.0
 """Ratio of the largest to the smallest value, all positive, above which an axis is logarithmic, unless it has seeds."""
 _OTHER, _BEST, _SELECTED = 0, 5, 6
 _ROLES = (Role.MUTED, *(SERIES_ROLES[index] for index in (5, 6, 1, 4)), Role.GOOD, Role.ACCENT)
-"""Colours of the lines, those in front last, none like that of the selection: runs without a result, quarters from the
-lowest to the highest result, the run with the best result, the selected run. The quarters are violet, red, orange and
-yellow where a theme has its own colours, an order of hues as in a heat map."""
+"""Colours of the lines, those in front last where high results are better, none like that of the selection: runs
+without a result, quarters from the lowest to the highest result, the run with the best result, the selected run. The
+quarters are violet, red, orange and yellow where a theme has its own colours, an order of hues as in a heat map."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,19 +44,25 @@ def parallel_rows(
     """Return `height` rows: names, highest values, lines, lowest values. rows: the runs that are listed.
 
     The colour of a line shows the quarter of the result of its run, see `quarters_row`. The selected run and the one
-    with the best result are in front. A line has a gap where a value is missing.
+    with the best result are in front, then better quarters. A line has a gap where a value is missing.
     """
     columns = _columns(table, rows, max((width - _AXIS_WIDTH) // _AXIS_WIDTH + 1, 1))
     tall = height - 3
     if len(columns) < 2 or tall < 2:
         return []
     scaled = [
-        _scaled([row[column] for _, row in rows[:_MOST_RUNS]], not is_seed(table.columns[column])) for column in columns
+        _scaled(
+            [row[column] for _, row in rows[:_MOST_RUNS]], not is_seed(table.columns[column]), table.is_result(column)
+        )
+        for column in columns
     ]
     step = (width - _AXIS_WIDTH) / (len(columns) - 1)
     places = [round(_AXIS_WIDTH / 2 + index * step) for index in range(len(columns))]
     heights = np.array([parts for parts, *_ in scaled])
-    layers = _quarters(table, rows[:_MOST_RUNS])
+    layers, roles = _quarters(table, rows[:_MOST_RUNS]), _ROLES
+    if (result := result_column(table)) is not None and table.is_falling(result):
+        layers = [_BEST - layer if layer else _OTHER for layer in layers]
+        roles = (_ROLES[_OTHER], *_ROLES[_BEST - 1 : _OTHER : -1], *_ROLES[_BEST:])
     if (best := _best(table, rows)) >= 0:
         layers[best] = _BEST
     if 0 <= selected < len(layers):
@@ -69,7 +75,7 @@ def parallel_rows(
         for x in range(width):
             mask = int(masks[y, x])
             if mask:
-                spans.append((chr(int(codes[mask])), _ROLES[int(owners[y, x])]))
+                spans.append((chr(int(codes[mask])), roles[int(owners[y, x])]))
             else:
                 spans.append((bar if x in places else " ", Role.AXIS))
         drawn.append(tuple(spans))
@@ -80,8 +86,8 @@ def parallel_rows(
     return [fit_row(row, width) for row in (names, highest, *drawn, lowest)]
 
 
-def quarters_row(table: HparamTable, symbols: Symbols) -> Row:
-    """Return the meaning of the colours of the lines; () if the runs have no result.
+def quarters_row(table: HparamTable, symbols: Symbols, room: int) -> Row:
+    """Return the meaning of the colours of the lines; () if the runs have no result or it does not fit in `room` cells.
 
     The quarters are numbered, because the colours of a terminal with 16 of them have no order.
     """
@@ -89,11 +95,14 @@ def quarters_row(table: HparamTable, symbols: Symbols) -> Row:
     if column is None:
         return ()
     sign = "#" if symbols is Symbols.ASCII else "■"
-    quarters = ("lowest", "2nd", "3rd", "highest quarter")
-    spans: list[Span] = [(f"  {table.head(column)}:", Role.MUTED)]
-    for role, quarter in zip(_ROLES[1:_BEST], quarters, strict=True):
-        spans += ((f" {sign}", role), (f" {quarter}", Role.MUTED))
-    return tuple(spans)
+    head = f"  {table.head(column)}:"
+    for name, last in ((head, "highest quarter"), (head, "highest"), (" ", "highest")):
+        spans: list[Span] = [(name, Role.MUTED)]
+        for role, quarter in zip(_ROLES[1:_BEST], ("lowest", "2nd", "3rd", last), strict=True):
+            spans += ((f" {sign}", role), (f" {quarter}", Role.MUTED))
+        if row_width(spans) <= room:
+            return tuple(spans)
+    return ()
 
 
 def _quarters(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]]) -> list[int]:
@@ -116,9 +125,9 @@ def _columns(table: HparamTable, rows: Sequence[tuple[Run, tuple[Any, ...]]], mo
     return differ[:most]
 
 
-def _scaled(values: Sequence[Any], may_be_log: bool) -> tuple[Floats, str, str, bool]:
+def _scaled(values: Sequence[Any], may_be_log: bool, is_result: bool) -> tuple[Floats, str, str, bool]:
     """Return the place of each value on its axis (0 to 1; NaN without a value), the labels of its ends, and whether the
-    axis is logarithmic."""
+    axis is logarithmic. is_result: whether four digits are enough for the labels."""
     found = [number_of(value) for value in values]
     numbers = np.array([math.nan if number is None else number for number in found])
     known = numbers[np.isfinite(numbers)]
@@ -129,7 +138,12 @@ def _scaled(values: Sequence[Any], may_be_log: bool) -> tuple[Floats, str, str, 
             parts = (np.log(np.where(numbers > 0, numbers, np.nan)) - math.log(low)) / math.log(high / low)
         else:
             parts = (numbers - low) / ((high - low) or 1.0)
-        return np.where(np.isfinite(parts), parts, np.nan), cell_text(low), cell_text(high), is_log
+        return (
+            np.where(np.isfinite(parts), parts, np.nan),
+            cell_text(low, is_result),
+            cell_text(high, is_result),
+            is_log,
+        )
     names = sorted({cell_text(value) for value in values if value is not None})
     order = {name: index / max(len(names) - 1, 1) for index, name in enumerate(names)}
     parts = np.array([math.nan if value is None else order[cell_text(value)] for value in values])

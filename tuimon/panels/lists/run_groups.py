@@ -21,7 +21,7 @@ from tuimon.panels._run_facts import loss_of, main_of, reward_of, settings_of
 from tuimon.panels._text import plural
 from tuimon.panels.lists.hparam_rows import sort_key
 from tuimon.panels.lists.run_levels import Reader, reader_of
-from tuimon.panels.lists.run_metrics import best_of, is_falling
+from tuimon.panels.lists.run_metrics import is_falling
 from tuimon.panels.lists.runs import Listing, shared_directory
 from tuimon.sources.layout import array_of_task
 from tuimon.store import Run
@@ -133,24 +133,24 @@ def group_row(group: RunGroup, listing: Listing, selected: bool, width: int) -> 
 
 
 def _values(runs: Sequence[Run], listing: Listing) -> Iterator[Span]:
-    """Yield the best value of the chosen metric, the reward or else the loss, with its run, and the mean and standard
-    deviation of the levels, or of the last or best values if these are chosen."""
+    """Yield the best of the values that the column of the chosen metric, the reward or else the loss shows, with its
+    run, and their mean and standard deviation."""
     reader, readings = _readings(runs, listing)
-    if not readings:
-        return
-    label = clean(listing.metric) if listing.metric else _label(readings[0][1])
     levels, chosen = listing.levels, listing.metric
-    values = (levels.value(run, chosen) if chosen else levels.level(run, reader) for run, _ in readings)
-    known = [value for value in values if value is not None and math.isfinite(value)]
+    values = [(levels.value(run, chosen) if chosen else levels.level(run, reader), run) for run, _ in readings]
+    known = [(value, run) for value, run in values if value is not None and math.isfinite(value)]
+    if not known:
+        return
+    label = clean(chosen) if chosen else _label(readings[0][1])
     alike = _are_alike(runs, readings)
-    spread = f" ± {format_value(_deviation(known))}" if len(known) > 1 else ""
-    if len(readings) > 1 and known and alike:
+    numbers = [value for value, _ in known]
+    spread = f" ± {format_value(_deviation(numbers))}" if len(known) > 1 else ""
+    if len(readings) > 1 and alike:
         sign = spread if listing.symbols is not Symbols.ASCII else spread.replace("±", "+-")
         yield f"  {label} ", Role.MUTED
-        yield f"{format_value(sum(known) / len(known))}{sign}", Role.VALUE
-    best = [(best_of(reading), run) for run, reading in readings]
+        yield f"{format_value(sum(numbers) / len(known))}{sign}", Role.VALUE
     falls = is_falling(readings[0][1])
-    value, run = min((pair for pair in best if math.isfinite(pair[0])), key=lambda p: p[0] if falls else -p[0])
+    value, run = (min if falls else max)(known, key=lambda pair: pair[0])
     if len(readings) > 1 and not alike:
         label = next(clean(reading.metric) for own, reading in readings if own is run)
     of = "" if len(readings) > 1 and alike else f"{label} "

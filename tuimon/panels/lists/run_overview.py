@@ -28,7 +28,7 @@ def overview(runs: Sequence[Run], listing: Listing, grouped: bool, size: Size, f
     """
     marked = [run for run in runs if run.path in listing.marked]
     known = [run for run in (runs if len(marked) < 2 else marked) if main_of(run) is not None][:MOST_RUNS]
-    lines = overlay_lines(known, known if grouped else (), grouped, listing.symbols)
+    lines = overlay_lines(known, known if grouped else (), grouped, listing.symbols, listing.markers)
     if len(known) < 2 or not lines or size.width < LEAST.width or size.height < LEAST.height:
         return ()
     rewards, losses = (sum(fact(run) is not None for run in known) for fact in (reward_of, loss_of))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tuimon.draw.rows import fit_row
 from tuimon.model.views import Role, Row, Span, Symbols
-from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels.lists.runs import COLUMNS, LAST_DROP, LEAST_TREND, METRIC, Column, Listing
 from tuimon.store import Run
 from tuimon.text import cell_width, fit
@@ -74,7 +73,7 @@ def head_row(widths: Widths, sort: str, reverse: bool, symbols: Symbols, width: 
 
 def run_row(run: Run, listing: Listing, widths: Widths, selected: bool, width: int) -> Row:
     """Return the row of a run."""
-    sign, role = marker_of(run, listing.symbols)
+    sign, role = listing.marker(run)
     cursor = ">" if listing.symbols is Symbols.ASCII else "▌"
     flag = "B" if listing.base is not None and run.id == listing.base.id else "P" if run.path in listing.pinned else " "
     spans: list[Span] = [

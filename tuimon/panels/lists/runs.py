@@ -20,7 +20,7 @@ from tuimon.analysis.run_states import SIGNS, state_sign
 from tuimon.draw.numbers import format_value, thousands
 from tuimon.draw.spark import spark_columns, sparkline
 from tuimon.model.alerts import Alert
-from tuimon.model.views import Role, Row, Symbols
+from tuimon.model.views import Role, Row, Span, Symbols
 from tuimon.panels._charts.overlay_lines import marker_of
 from tuimon.panels._charts.traces import scaled
 from tuimon.panels._metrics import label_of
@@ -85,6 +85,15 @@ class Listing(Struct, frozen=True):
     """Notes of the user by the paths of the runs."""
     levels: RunLevels = field(default_factory=RunLevels)
     """Levels at the end of each run."""
+    markers: Mapping[int, Span] = field(default_factory=dict)
+    """Markers and roles of the marked runs by their ids, see `distinct_markers`."""
+
+    unchecked: int = 0
+    """Number of runs whose alerts are not known yet."""
+
+    def marker(self, run: Run) -> Span:
+        """Return the marker and role of a run."""
+        return self.markers.get(run.id) or marker_of(run, self.symbols)
 
     def note(self, run: Run) -> RunNote:
         """Return the note about a run, which may be empty."""
@@ -207,7 +216,7 @@ def _trend(run: Run, listing: Listing, width: int) -> Row:
         return ()
     low, high = wide_enough(*limits)
     envelope = scaled(reading.curve.envelope(low, high, spark_columns(width, listing.symbols)), reading.factor)
-    return ((sparkline(envelope, width, listing.symbols), marker_of(run, listing.symbols)[1]),)
+    return ((sparkline(envelope, width, listing.symbols), listing.marker(run)[1]),)
 
 
 def _alert_count(run: Run, listing: Listing) -> int:
@@ -279,13 +288,15 @@ def _is_running(run: Run, listing: Listing) -> bool:
 
 
 def totals(runs: Sequence[Run], listing: Listing) -> str:
-    """Return "4 running, 1 with alerts, 50 not running", as far as there are such."""
+    """Return "4 running, 1 with alerts, 50 not running", as far as there are such; while the detectors go through the
+    runs for the first time "1 with alerts so far, 93 to check"."""
     if any(run.is_reading for run in runs):
         return f"{thousands(len(runs))} being read"
     running = sum(_is_running(run, listing) for run in runs)
     alarmed = sum(run.id in listing.alerts for run in runs)
-    parts = (running, "running"), (alarmed, "with alerts"), (len(runs) - running, "not running")
-    return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count)
+    word = f"with alerts so far, {thousands(listing.unchecked)} to check" if listing.unchecked else "with alerts"
+    parts = (running, "running"), (alarmed, word), (len(runs) - running, "not running")
+    return ", ".join(f"{thousands(count)} {word}" for count, word in parts if count or "so far" in word)
 
 
 def columns_of(listing: Listing) -> tuple[Column, ...]:

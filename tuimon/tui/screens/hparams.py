@@ -137,7 +137,7 @@ class HparamsScreen(MetricTableScreen):
         if source.columns:
             head += (("  by ", Role.MUTED), (source.head(self.table.sort), Role.ACCENT))
         if self.table.shows_parallel:
-            head += quarters_row(source, self.dashboard.state.symbols)
+            head += quarters_row(source, self.dashboard.state.symbols, self.size.width - row_width(head))
         if source.has_levels:
             steps = common_step_name([run for run, _ in source.rows])
             until = "" if source.until is None else f"{steps} {source.until}"

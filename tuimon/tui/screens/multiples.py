@@ -168,7 +168,8 @@ class MultiplesScreen(WorkScreen):
     PLACEHOLDER = "words of the name"
 
     def __init__(self, actions: tuple[Action, ...], selected: str = "", metric: str = "") -> None:
-        """selected: path of the run that is selected at first. metric: shown at first; "" for the reward."""
+        """selected: path of the run that is selected at first. metric: shown at first; "" for the
+        one that is chosen in the run list, or else the reward."""
         self.grid = RunGrid()
         super().__init__(actions, self.grid)
         self._first, self.grid.metric = selected, metric
@@ -188,7 +189,7 @@ class MultiplesScreen(WorkScreen):
         runs = runs_of(snapshot, state.runs, now, state.symbols)
         if not self.grid.metric:
             selected = next((run for run in runs if run.path == self._first), None)
-            self.grid.metric = multiples.first_metric(runs, selected)
+            self.grid.metric = multiples.first_metric(runs, selected, state.runs.metric)
         self._listed = runs
         shown = multiples.with_metric(runs, self.grid.metric)
         lines = multiples.merged(shown, state.symbols) if state.runs.grouped else {}

@@ -130,9 +130,9 @@ class RunTable(Table):
         self.keep()
 
     def keep(self) -> None:
-        """Keep the selected run or group selected when the order changes."""
-        entry = self._entry
-        self._selected = "" if entry is None else _key(entry)
+        """Keep the selected run or group selected when the order changes; in an empty list the one before."""
+        if (entry := self._entry) is not None:
+            self._selected = _key(entry)
 
     def draw(self) -> None:
         width = self.size.width
