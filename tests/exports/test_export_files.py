@@ -80,6 +80,19 @@ def test_a_long_history_is_written_in_blocks(tmp_path: Path) -> None:
     assert [(int(step), float(loss)) for step, loss in body] == [(row["step"], row["loss"]) for row in rows]
 
 
+def test_a_wide_table_has_the_logged_values_of_all_runs(tmp_path: Path) -> None:
+    paths = _runs_with_validation(tmp_path)
+    target = tmp_path / "table.csv"
+    assert main(["export", *paths, "-o", str(target), "--format", "wide", "--metric", "*loss"]) == 0
+    head, *body = table(target.read_text())
+    runs = ["sft-lr2", "sft-lr0", "sft-lr1"]
+    assert head == ["step", *(f"{run}:{name}" for run in runs for name in ("loss", "eval_loss"))]
+    assert [row[0] for row in body] == [str(step) for step in range(1, 9)]
+    for step, row in enumerate(body, 1):
+        losses = [[run / step, None if step % 2 else (run + 1) / step] for run in (3, 1, 2)]
+        assert [float(cell) if cell else None for cell in row[1:]] == [value for pair in losses for value in pair]
+
+
 # ---------------------------------------------------------------------- pictures
 
 

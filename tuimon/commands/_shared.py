@@ -51,7 +51,9 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
 
 
 def add_smooth(parser: argparse.ArgumentParser) -> None:
-    text = "weight of the moving average in pictures, at least 0 and below 1 (default: 0, only the logged values)"
+    text = (
+        "weight of the moving average in pictures (as TensorBoard's), from 0 to below 1 (default: 0, the logged values)"
+    )
     parser.add_argument("--smooth", type=_weight, default=0.0, metavar="W", help=text)
 
 

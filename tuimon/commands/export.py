@@ -68,7 +68,8 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 _EPILOG = """
 Without --format, the suffix of WHERE decides. A name without a suffix is a directory, which gets history, csv and, if
 matplotlib is installed, png. A picture of one run draws a metric of the training and those of the validation together
-if --metric matches both; a picture of several runs has a chart for each metric with a curve for each run.
+if --metric matches both; a picture of several runs has a chart for each metric with a curve for each run. The format
+wide is read by pandas.read_csv(FILE, index_col="step").
 """
 _EXAMPLES = """\
   tuimon export RUN                              every point as CSV
@@ -77,6 +78,9 @@ _EXAMPLES = """\
   tuimon export RUN -o reward.png --metric reward
   tuimon export RUN1 RUN2 -o fig.pdf --metric eval_loss
                                                  one chart with a curve for each run
+  tuimon export RUN1 RUN2 -o table.csv --format wide --metric '*loss'
+                                                 one table: step, then a column per run and metric
+  tuimon export RUN --metric reward --steps 10-20
 """
 
 
