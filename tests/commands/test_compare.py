@@ -20,7 +20,7 @@ from support.programs import same_number
 
 from tuimon.analysis.level import noise
 from tuimon.commands import main
-from tuimon.commands.compare import in_order
+from tuimon.commands._reading import in_order
 from tuimon.exports.compare import as_text
 from tuimon.exports.compare_json import as_json
 from tuimon.exports.comparison import compare
@@ -194,6 +194,15 @@ def test_pictures(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert imread(target / "comparison_reward.png").shape[:2] == (650, 1170)
     assert capsys.readouterr().out == ""
     assert main(["compare", str(runs), "--pictures", str(target)]) == 2  # it is there already
+
+
+def test_a_picture_has_the_name_that_all_runs_log(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        rows = [{"step": step, "eval_loss": 1 / (step + 1)} for step in range(5)]
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["compare", str(tmp_path), "--metric", "eval_loss", "--pictures", str(tmp_path / "out")]) == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["comparison_eval_loss.png"]
 
 
 def test_patterns_choose_metrics(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,9 @@ from support.dashboard import opened, until
 
 from tuimon.commands import main
 
-TOUR = (Path(__file__).parent.parent.parent / "docs" / "tour.md").read_text("utf-8")
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "tour.md").read_text("utf-8")
+TOUR = PAGE.partition("\n## ")[0]
+"""The part about one run; tests/docs/test_commands_run.py runs the commands of the rest."""
 ROWS = re.findall(r"^\| ((?:`[^`]+` ?)*) ?\| (.*) \|$", TOUR, re.MULTILINE)
 KEYS = {"Enter": "enter", "Esc": "escape", "/": "slash", ",": "comma", "?": "question_mark"}
 

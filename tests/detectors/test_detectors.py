@@ -45,6 +45,17 @@ def test_single_infinity_is_a_warning_with_both_counts() -> None:
     assert alert.step == 20
     assert alert.message == "train/loss was Inf first at step 20 (1 NaN, 1 Inf of 5 points)"
     assert alert.active, "two finite values do not resolve it"
+    assert alert.hint == "finite again from step 50: bad batches or rewards; look at steps 20 to 40"
+
+
+def test_weights_are_not_called_nan_if_finite_losses_follow() -> None:
+    def hint(*values: float) -> str:
+        (alert,) = Checker().check(store_of({"loss": list(values)}).snapshot().runs[0])
+        assert alert.severity == "warning"
+        return alert.hint
+
+    assert hint(1.0, 0.5, math.nan, 0.0, 0.25) == "finite again from step 40: one bad batch or reward; look at step 30"
+    assert hint(1.0, 0.5, math.nan, 0.0, 0.0).startswith("the weights are NaN"), "0 is logged in place of NaN"
 
 
 def test_incident_is_resolved_when_values_are_finite_again() -> None:
@@ -53,6 +64,7 @@ def test_incident_is_resolved_when_values_are_finite_again() -> None:
     assert (active.step, active.until) == (190, None)
     assert (resolved.step, resolved.until) == (50, 60)
     assert resolved.message == "loss was NaN at step 50 (2 NaN of 22 points), finite again since step 70"
+    assert resolved.hint == "bad batches or rewards; look at steps 50 to 60"
     store = store_of({"loss": values})
     store.set_alerts((active, resolved))
     assert (store.snapshot().alerts, store.snapshot().resolved) == ((active,), (resolved,))

@@ -1,8 +1,9 @@
-"""Every command in the README and in docs/commands.md runs as it is written there."""
+"""Every command in the README, in docs/commands.md and in the last section of docs/tour.md runs as it is written."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import shlex
@@ -89,6 +90,20 @@ def test_command_in_a_sentence_runs_in_a_shell(words: str, tmp_path: Path) -> No
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert done.returncode == (4 if "check" in words else 0), done.stderr
     assert done.stdout
+
+
+def test_commands_for_a_figure_run_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        rows = [{"step": step, "loss": 2 / step, "eval_loss": 3 / step, "reward": step / 9} for step in range(1, 40)]
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    section = (ROOT / "docs" / "tour.md").read_text("utf-8").partition("\n## ")[2]
+    lines = re.findall(r"^    tuimon (.+?)(?:   .*)?$", section, re.MULTILINE)
+    assert [main(shlex.split(line)) for line in lines] == [0] * 4
+    assert {path.name for path in tmp_path.glob("*.*")} == {"fig.pdf", "smoothed.png", "table.csv"}
+    columns = (tmp_path / "table.csv").read_text().partition("\n")[0].strip().split(",")
+    assert all(f"`{column}`" in section for column in columns)
 
 
 def test_every_command_is_tested() -> None:

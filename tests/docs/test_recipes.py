@@ -92,6 +92,7 @@ def test_the_export_writes_every_point() -> None:
     snapshot = open_run(RUN)
     job = Job(
         lambda: snapshot,
+        lambda: snapshot.runs,
         lambda: snapshot,
         lambda: curve_batches(snapshot),
         "run",

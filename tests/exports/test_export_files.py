@@ -23,8 +23,8 @@ from tuimon.commands import main
 from tuimon.exports._shared import SafeNames
 from tuimon.exports.files import all_exports
 from tuimon.exports.files._history import history_lines
-from tuimon.exports.files.pictures import base_name, label_with_unit, pictures_of
-from tuimon.exports.pictures import Series, draw, thinned
+from tuimon.exports.files.pictures import base_name, label_with_unit, pictures_across, pictures_of
+from tuimon.exports.pictures import Picture, Series, draw_chart, draw_charts, figure_class, thinned
 from tuimon.monitor.local import open_run
 from tuimon.store import Curve
 
@@ -80,6 +80,19 @@ def test_a_long_history_is_written_in_blocks(tmp_path: Path) -> None:
     assert [(int(step), float(loss)) for step, loss in body] == [(row["step"], row["loss"]) for row in rows]
 
 
+def test_a_wide_table_has_the_logged_values_of_all_runs(tmp_path: Path) -> None:
+    paths = _runs_with_validation(tmp_path)
+    target = tmp_path / "table.csv"
+    assert main(["export", *paths, "-o", str(target), "--format", "wide", "--metric", "*loss"]) == 0
+    head, *body = table(target.read_text())
+    runs = ["sft-lr2", "sft-lr0", "sft-lr1"]
+    assert head == ["step", *(f"{run}:{name}" for run in runs for name in ("loss", "eval_loss"))]
+    assert [row[0] for row in body] == [str(step) for step in range(1, 9)]
+    for step, row in enumerate(body, 1):
+        losses = [[run / step, None if step % 2 else (run + 1) / step] for run in (3, 1, 2)]
+        assert [float(cell) if cell else None for cell in row[1:]] == [value for pair in losses for value in pair]
+
+
 # ---------------------------------------------------------------------- pictures
 
 
@@ -94,10 +107,63 @@ def test_a_picture_has_the_metric_and_its_validation(tmp_path: Path) -> None:
         **{f"val_{name}": [f"val_history/val_{name}"] for name in ("bbox", "category", "completeness", "format")},
     }
     assert {base_name(name) for name in ("eval_loss", "train/loss", "val/loss", "val_history/eval_loss")} == {"loss"}
-    labels = {name: label_with_unit(run, name, series) for name, series in pictures_of(run)}
+    labels = {name: label_with_unit([run] * len(series), name, series) for name, series in pictures_of(run)}
     assert (labels["kl"], labels["loss"]) == ("kl (nats)", "loss")
     (dpo,) = open_run(EXPORTS / "qwen3vl_dpo").runs
     assert {name: len(series) for name, series in pictures_of(dpo)} == {"loss": 2, "accuracy": 2, "reward_margin": 2}
+
+
+def _runs_with_validation(path: Path) -> list[str]:
+    """Write three runs whose validation is logged at every second step, and return their paths."""
+    for run in range(3):
+        rows = [
+            {"step": s, "loss": (run + 1) / s} | ({} if s % 2 else {"eval_loss": (run + 2) / s}) for s in range(1, 9)
+        ]
+        (path / f"sft-lr{run}").mkdir()
+        (path / f"sft-lr{run}" / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return [str(path / f"sft-lr{run}") for run in (2, 0, 1)]
+
+
+def test_a_picture_of_several_runs_has_a_chart_per_metric_and_a_curve_per_run(tmp_path: Path) -> None:
+    _runs_with_validation(tmp_path)
+    runs = open_run(tmp_path).runs
+    (chart,) = pictures_across(runs, lambda name: name == "eval_loss")
+    assert (chart.title, chart.y_label, chart.x_label) == ("eval_loss", "eval_loss", "step")
+    assert [line.label for line in chart.series] == ["lr0", "lr1", "lr2"]
+    for run, line in zip(runs, chart.series, strict=True):
+        assert line.curve.values.tolist() == run.curve("eval_loss").values.tolist()
+    both = list(pictures_across(runs, lambda name: True))
+    assert [(chart.title, len(chart.series)) for chart in both] == [("loss", 3), ("eval_loss", 3)]
+    ((name, alone),) = pictures_of(runs[0], lambda name: name == "eval_loss")
+    assert (name, len(alone)) == ("eval_loss", 1), "the training loss was not asked for"
+    kl = [run for run in open_run(EXPORTS).runs if "grpo" in run.name]
+    (chart,) = pictures_across(kl, lambda name: name == "train_history/kl")
+    assert (chart.title, chart.y_label) == ("kl", "kl (nats)")
+
+
+def test_a_run_has_its_colour_in_all_charts_and_a_lone_curve_is_named(tmp_path: Path) -> None:
+    for name, metrics in (("a", ["kl"]), ("b", ["kl", "reward"])):
+        (tmp_path / name).mkdir()
+        rows = [{"step": s, **dict.fromkeys(metrics, s / 7)} for s in range(5)]
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    charts = {chart.title: chart for chart in pictures_across(open_run(tmp_path).runs, lambda name: True)}
+    assert [line.position for line in charts["kl"].series] == [0, 1]
+    assert [line.position for line in charts["reward, b"].series] == [1]
+
+
+def test_curves_are_smoothed_only_if_asked_for_and_few_points_are_marked(tmp_path: Path) -> None:
+    values = np.random.default_rng(3).normal(size=100)
+    long = Curve.from_arrays("loss", np.arange(100, dtype=np.int64), values)
+    few = Curve.from_arrays("loss", np.arange(10, dtype=np.int64), values[:10])
+    drawn = {}
+    for weight in (0.0, 0.9):
+        axes = figure_class()().add_subplot()
+        draw_chart(axes, Picture([Series("long", long), Series("few", few)], "loss", "loss"), weight)
+        drawn[weight] = axes.get_lines()
+    lines = drawn[0.0]
+    assert [np.asarray(line.get_ydata()).tolist() for line in lines] == [values.tolist(), values[:10].tolist()]
+    assert [line.get_marker() for line in lines] == ["None", "s"]
+    assert len(drawn[0.9]) == 3
 
 
 @pytest.mark.parametrize("form", ["png", "svg", "pdf"])
@@ -120,7 +186,8 @@ def test_names_are_not_parsed_as_formulas_by_matplotlib(tmp_path: Path) -> None:
     curve = Curve.from_arrays(name, np.arange(50, dtype=np.int64), np.random.default_rng(1).normal(size=50))
     for form in ("png", "svg"):
         stream = io.BytesIO()
-        draw([Series(name, curve), Series("_hidden", curve, True)], name, name, stream, form, 0.9)
+        picture = Picture([Series(name, curve), Series("_hidden", curve, True)], name, name)
+        draw_charts([picture], stream, form, 0.9)
         assert len(stream.getvalue()) > 5000
 
 

@@ -9,6 +9,7 @@ from tuimon.commands._stderr import Progress
 
 if TYPE_CHECKING:
     from tuimon.monitor.local import LocalMonitor
+    from tuimon.store import Run
 
 
 def read_logs(paths: Sequence[str]) -> LocalMonitor:
@@ -31,3 +32,17 @@ def read_ranks(paths: Sequence[str]) -> LocalMonitor:
         monitor.read_ranks(lambda done, total: progress.update(done, total, " files"))
     monitor.collector.require_something()
     return monitor
+
+
+def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
+    """Return the runs in the order of the paths they were found below."""
+    from tuimon.monitor.piped import shown_names
+
+    roots = shown_names(paths)
+
+    def position(run: Run) -> int:
+        inside = (i for i, root in enumerate(roots) if run.path == root or f"{run.path}/".startswith(f"{root}/"))
+        around = (i for i, root in enumerate(roots) if root.startswith(f"{run.path}/"))
+        return next(inside, next(around, len(roots)))
+
+    return sorted(runs, key=position)

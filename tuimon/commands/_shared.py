@@ -50,6 +50,23 @@ def add_metrics(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--metric", action="append", default=[], metavar="PATTERN", help=help_text)
 
 
+def add_smooth(parser: argparse.ArgumentParser) -> None:
+    text = (
+        "weight of the moving average in pictures (as TensorBoard's), from 0 to below 1 (default: 0, the logged values)"
+    )
+    parser.add_argument("--smooth", type=_weight, default=0.0, metavar="W", help=text)
+
+
+def _weight(text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = -1.0
+    if not 0 <= weight < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: must be at least 0 and below 1")
+    return weight
+
+
 def chosen_metrics(patterns: Sequence[str], runs: Sequence[Run], by_source: bool = False) -> set[str]:
     """Return the names of the metrics that match a pattern of --metric.
 

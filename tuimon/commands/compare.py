@@ -6,17 +6,17 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import add_force, directory, open_output
-from tuimon.commands._reading import read_logs
+from tuimon.commands._reading import in_order, read_logs
 from tuimon.commands._shared import (
     add_json,
     add_metrics,
     add_paths,
     add_show_secrets,
+    add_smooth,
     checked_paths,
     chosen_metrics,
     terminal_width,
@@ -26,12 +26,9 @@ from tuimon.errors import ExitCode, UsageError
 from tuimon.text import clean
 
 if TYPE_CHECKING:
-    from tuimon.exports.comparison import Comparison
-    from tuimon.store import Run
+    from tuimon.exports.comparison import Comparison, MetricComparison
 
 _MAX_PICTURES = 60
-_SMOOTH = 0.9
-"""Smoothing weight of the curves in pictures."""
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +38,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
     parser.add_argument("--html", metavar="FILE", help="write one HTML file, with the curves of all runs in each chart")
     parser.add_argument("--pictures", metavar="DIR", help="write DIR/comparison_<metric>.png (needs matplotlib)")
+    add_smooth(parser)
     add_force(parser)
     add_show_secrets(parser)
 
@@ -81,8 +79,8 @@ def _run(options: argparse.Namespace) -> int:
 
 def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None:
     from tuimon.exports._shared import SafeNames
-    from tuimon.exports.files.pictures import base_name
-    from tuimon.exports.pictures import Series, draw
+    from tuimon.exports.files.pictures import picture_across
+    from tuimon.exports.pictures import draw_charts
 
     shared = [
         metric
@@ -97,27 +95,23 @@ def _write_pictures(comparison: Comparison, options: argparse.Namespace) -> None
         )
         shared = shared[:_MAX_PICTURES]
     for metric in shared:
-        pairs = zip(comparison.labels, metric.entries, strict=True)
-        series = [Series(label, entry.summary.curve) for label, entry in pairs if entry]
-        half = "val_" if metric.meaning.split == "val" else ""
-        path = os.path.join(directory(options.pictures), f"comparison_{names.name(half + base_name(metric.name))}.png")
+        curves = [entry.summary.curve if entry else None for entry in metric.entries]
+        path = os.path.join(directory(options.pictures), f"comparison_{names.name(_file_name(metric))}.png")
         with open_output(path, options.force) as stream:
-            draw(series, metric.name, metric.name, stream, "png", _SMOOTH)
+            picture = picture_across(metric.name, comparison.runs, curves)
+            draw_charts([picture], stream, "png", options.smooth)
     print_status(f"wrote {count_of(len(shared), 'picture')} to {clean(options.pictures)}")
 
 
-def in_order(runs: Sequence[Run], paths: Sequence[str]) -> list[Run]:
-    """Return the runs in the order of the paths they were found below."""
-    from tuimon.monitor.piped import shown_names
+def _file_name(metric: MetricComparison) -> str:
+    """Return the name as all runs log it, else the words that the names have in common."""
+    from tuimon.exports.files.pictures import base_name
+    from tuimon.vocabulary.names import section_of
 
-    roots = shown_names(paths)
-
-    def position(run: Run) -> int:
-        inside = (i for i, root in enumerate(roots) if run.path == root or f"{run.path}/".startswith(f"{root}/"))
-        around = (i for i, root in enumerate(roots) if root.startswith(f"{run.path}/"))
-        return next(inside, next(around, len(roots)))
-
-    return sorted(runs, key=position)
+    logged = {entry.summary.name for entry in metric.entries if entry}
+    if len(logged) == 1:
+        return section_of(metric.name)[1]
+    return ("val_" if metric.meaning.split == "val" else "") + base_name(metric.name)
 
 
 _EXAMPLES = """\

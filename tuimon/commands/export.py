@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 
 from tuimon.commands import Command
 from tuimon.commands._output import FILE_SUFFIX, add_force, directory, open_output
+from tuimon.commands._reading import in_order
 from tuimon.commands._shared import (
     add_metrics,
     add_paths,
+    add_smooth,
     add_strict,
     check_patterns,
     checked_paths,
@@ -57,8 +59,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     add_metrics(parser)
     steps = "only points of these steps (csv, jsonl, parquet); either end may be left out"
     parser.add_argument("--steps", type=step_range, metavar="FIRST-LAST", help=steps)
-    smooth = "smoothing weight of pictures, from 0 (none) to 0.999 (default: 0.9)"
-    parser.add_argument("--smooth", type=_weight, default=0.9, metavar="W", help=smooth)
+    add_smooth(parser)
     size = "columns and rows of the formats text and screen (default: the terminal's)"
     parser.add_argument("--size", type=_cells, metavar="WxH", help=size)
     add_strict(parser)
@@ -66,26 +67,21 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 
 _EPILOG = """
 Without --format, the suffix of WHERE decides. A name without a suffix is a directory, which gets history, csv and, if
-matplotlib is installed, png. A picture draws a metric of the training and those of the validation together, also if
---metric names only one of them.
+matplotlib is installed, png. A picture of one run draws a metric of the training and those of the validation together
+if --metric matches both; a picture of several runs has a chart for each metric with a curve for each run. The format
+wide is read by pandas.read_csv(FILE, index_col="step").
 """
 _EXAMPLES = """\
   tuimon export RUN                              every point as CSV
   tuimon export RUN -o points.parquet            every point as Parquet
   tuimon export RUN -o exports/                  tables, points and pictures
   tuimon export RUN -o reward.png --metric reward
+  tuimon export RUN1 RUN2 -o fig.pdf --metric eval_loss
+                                                 one chart with a curve for each run
+  tuimon export RUN1 RUN2 -o table.csv --format wide --metric '*loss'
+                                                 one table: step, then a column per run and metric
   tuimon export RUN --metric reward --steps 10-20
 """
-
-
-def _weight(text: str) -> float:
-    try:
-        weight = float(text)
-    except ValueError:
-        weight = -1.0
-    if not 0 <= weight < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: must be at least 0 and below 1")
-    return weight
 
 
 def _cells(text: str) -> tuple[int, int]:
@@ -232,6 +228,7 @@ class _Reading:
         width, height = options.size or (shutil.get_terminal_size(_SIZE) if sys.stdout.isatty() else _SIZE)
         return Job(
             snapshot=lambda: self._read().snapshot(),
+            runs=lambda: in_order(self._read().snapshot().runs, self._paths),
             checked=self._checked,
             batches=self._batches,
             owner="source" if options.by_source else "run",

@@ -1,8 +1,9 @@
-"""NaN or Inf in a reward, loss, KL, policy or length metric: the update that caused it has usually damaged the weights.
+"""NaN or Inf in a reward, loss, KL, policy or length metric: the update that caused it may have damaged the weights.
 
 Rule: any value that is not finite; over when `clear_after` finite values have followed. Critical for a loss or a
-gradient norm whose last value is not finite. In other metrics NaN at the start is ignored: the value is not known yet
-(an episode has not ended). Values of all sources of a metric count, also if another one is drawn
+gradient norm whose last value is not finite. If finite values follow, the weights are intact, unless these values are
+all 0, which is what some frameworks log in place of NaN. In other metrics NaN at the start is ignored: the value is not
+known yet (an episode has not ended). Values of all sources of a metric count, also if another one is drawn
 (analysis/hidden_values.py).
 Source: SageMaker Debugger ExplodingTensor (NaN or Inf); rlwatch loss_nan (critical at once); TRL's PPO docs (a value
 loss that is NaN is a failure); verl#2626 (the gradient norm is NaN, then the reward is 0).
@@ -26,6 +27,8 @@ from tuimon.vocabulary import Meaning, classify
 
 _CRITICAL = frozenset({"loss.total", "loss.value", "grad_norm"})
 """Concepts in which NaN or Inf means that the weights are damaged."""
+_FOLLOWING = 10
+"""Number of values after an incident of which one must not be 0 if the weights are intact."""
 _NEWEST = 64
 """Maximum number of incidents of a curve, as for other rules."""
 
@@ -83,8 +86,21 @@ def _alert(run: Run, metric: str, meaning: Meaning, curve: Curve, incident: Inci
     until = int(curve.steps[incident.last]) if incident.cleared is not None else None
     hint = "look at grad norm and loss at that step"
     if meaning.concept in _CRITICAL:
-        hint = f"the weights are NaN from the first such update on: go back to {checkpoint_before(run, step)}"
+        hint = _recovery(curve, incident, nans + infinities)
+        hint = hint or f"the weights are NaN from the first such update on: go back to {checkpoint_before(run, step)}"
     return Alert("nonfinite", severity, run.id, metric, step, message, hint, until)
+
+
+def _recovery(curve: Curve, incident: Incident, count: int) -> str:
+    """Return the hint for `count` bad values that finite values follow; "" if none do, or all of them are 0."""
+    begin = incident.last + 1
+    if not curve.values[begin : begin + _FOLLOWING].any():
+        return ""
+    first, last = int(curve.steps[incident.first]), int(curve.steps[incident.last])
+    cause = "one bad batch or reward" if count == 1 else "bad batches or rewards"
+    where = f"step {first}" if first == last else f"steps {first} to {last}"
+    again = "" if incident.cleared is not None else f"finite again from step {int(curve.steps[begin])}: "
+    return f"{again}{cause}; look at {where}"
 
 
 def _counted(curve: Curve, known: tuple[int, int] | None, begin: int, end: int) -> tuple[int, int]:

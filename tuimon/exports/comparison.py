@@ -11,15 +11,16 @@ from msgspec import Struct
 
 from tuimon.analysis.aligned_steps import common_step_name, counts_alike
 from tuimon.analysis.compared_metric import ComparedMetric, compared_metric
-from tuimon.analysis.comparing import aligned, common_step, compared_settings, first_name, flat, project_of
+from tuimon.analysis.comparing import common_step, compared_settings, first_name, flat, project_of
 from tuimon.analysis.level import Level
 from tuimon.analysis.setting_effects import SettingEffects, effects_on
 from tuimon.analysis.verdict import deciding_metric, limits, verdict
 from tuimon.analysis.words import setting_text
 from tuimon.draw.numbers import format_value
+from tuimon.exports._across_runs import metrics_across, run_labels
 from tuimon.exports._shared import without_secrets
 from tuimon.exports.metrics import BETTER, MetricSummary, summarise
-from tuimon.panels import comparable_facts, headlines_first
+from tuimon.panels import comparable_facts
 from tuimon.store import Curve, Run
 from tuimon.text import clean
 from tuimon.vocabulary import Meaning, unit_text
@@ -148,15 +149,8 @@ def compare(runs: Sequence[Run], selected: Collection[str] | None = None, show_s
 
     differences, same = compared_settings([without_secrets(run.config, show_secrets) for run in runs])
     about, _ = compared_settings([without_secrets(comparable_facts(run), show_secrets) for run in runs])
-    main = [[name for name in run.metrics if counts_alike(run, name)] for run in runs]
-    others = [[name for name in run.metrics if not counts_alike(run, name)] for run in runs]
-    order = headlines_first(runs)
-    rows = [*aligned(main, order), *aligned(others, order)]
-    metrics = tuple(_metric(runs, names) for names in rows if wanted(names))
-    labels: list[str] = []
-    for run in runs:
-        labels.append(run.name if run.name not in labels else f"{run.name} ({run.id})")
-    return Comparison(tuple(runs), tuple(labels), differences, same, about, metrics)
+    metrics = tuple(_metric(runs, names) for names in metrics_across(runs) if wanted(names))
+    return Comparison(tuple(runs), run_labels(runs), differences, same, about, metrics)
 
 
 def checkpoint_rows(comparison: Comparison, limit: int) -> list[tuple[str, list[str]]]:

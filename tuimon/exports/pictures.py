@@ -1,4 +1,4 @@
-"""Curves as pictures: raw and smoothed, training and validation. Needs matplotlib (the extra `plots`).
+"""Curves as pictures: training and validation, or several runs. Needs matplotlib (the extra `plots`).
 
 A curve with more points than columns is drawn from the minimum and maximum of each column, so no spike is lost.
 Non-finite values are marked at the bottom.
@@ -29,10 +29,16 @@ _SMOOTHED_FROM = 20
 _NOISY = 0.01
 """Minimum noise of a curve that is smoothed, as a fraction of its value range."""
 _FEW = 60
-"""Number of points up to which those of a validation curve are marked."""
+"""Number of points up to which those of a curve are marked."""
+_LEGEND_INSIDE = 10
+"""Maximum number of entries of a legend within the axes; a longer one is right of them."""
+_LEGEND_ROWS = 24
 _DECADES = 100.0
 """Ratio of the highest to the lowest value from which the axis of a loss is logarithmic."""
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a7a00", "#3a4fd0", "#56b4e9", "#606060")
+_MARKERS = "os^Dv<>P"
+_DASHES = ("-", "--", "-.", ":")
+"""Styles of lines; the next one follows when the colours are used up."""
 
 
 class Series(Struct, frozen=True):
@@ -41,7 +47,9 @@ class Series(Struct, frozen=True):
     label: str
     curve: Curve
     validation: bool = False
-    """True to draw it dashed, with its points marked."""
+    """True to draw it dashed and never smoothed."""
+    position: int | None = None
+    """Position of its run, which sets colour and marker in all charts; None: its position in the chart."""
 
 
 def figure_class() -> Any:
@@ -63,11 +71,7 @@ class Picture(Struct, frozen=True):
     series: Sequence[Series]
     title: str
     y_label: str
-
-
-def draw(series: Sequence[Series], title: str, y_label: str, stream: BinaryIO, form: str, weight: float) -> None:
-    """Write a picture of one chart. See `draw_charts`."""
-    draw_charts([Picture(series, title, y_label)], stream, form, weight)
+    x_label: str = "step"
 
 
 def draw_charts(charts: Sequence[Picture], stream: BinaryIO, form: str, weight: float) -> None:
@@ -75,54 +79,68 @@ def draw_charts(charts: Sequence[Picture], stream: BinaryIO, form: str, weight: 
 
     form: png, svg or pdf. weight: smoothing weight in [0, 1); 0 draws only the raw values.
     """
+    from matplotlib import rc_context
+
     columns = min(len(charts), 1 if len(charts) < 3 else 2 if len(charts) < 7 else 3)
     rows = -(-len(charts) // columns)
     figure = figure_class()(figsize=(9 * columns, 5 * rows), dpi=130 if len(charts) == 1 else 100, layout="constrained")
     for index, chart in enumerate(charts, 1):
-        _chart(figure.add_subplot(rows, columns, index), chart, weight)
-    with warnings.catch_warnings():
+        draw_chart(figure.add_subplot(rows, columns, index), chart, weight)
+    # publishers reject the fonts of type 3 that matplotlib embeds by default
+    with warnings.catch_warnings(), rc_context({"pdf.fonttype": 42}):
         warnings.simplefilter("ignore", UserWarning)  # characters that the font lacks
         metadata = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
         figure.savefig(stream, format=form, metadata=metadata[form])
 
 
-def _chart(axes: Any, chart: Picture, weight: float) -> None:
+def draw_chart(axes: Any, chart: Picture, weight: float) -> None:
+    """Draw a chart on matplotlib's axes. weight: see `draw_charts`."""
     handles: list[tuple[Any, str]] = []
     several = sum(not item.validation for item in chart.series) > 1
     for index, item in enumerate(chart.series):
-        handles += _curve(axes, item, _COLOURS[index % len(_COLOURS)], weight, several)
+        handles += _curve(axes, item, _style(index if item.position is None else item.position, item), weight, several)
     if _logarithmic(chart.series):
         axes.set_yscale("log")
     axes.set_title(clean(chart.title), parse_math=False)
-    axes.set_xlabel("step")
+    axes.set_xlabel(clean(chart.x_label), parse_math=False)
     axes.set_ylabel(clean(chart.y_label), parse_math=False)
     axes.grid(alpha=0.25)
     if len(handles) > 1:
-        legend = axes.legend([line for line, _ in handles], [label for _, label in handles], fontsize=9)
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "ncols": -(-len(handles) // _LEGEND_ROWS)}
+        place = beside if len(handles) > _LEGEND_INSIDE else {}
+        legend = axes.legend([line for line, _ in handles], [label for _, label in handles], fontsize=9, **place)
         for text in legend.get_texts():
             text.set_parse_math(False)
 
 
-def _curve(axes: Any, series: Series, colour: str, weight: float, several: bool) -> list[tuple[Any, str]]:
+def _style(index: int, series: Series) -> dict[str, Any]:
+    """Return the style of a curve at a position."""
+    dashes = "--" if series.validation else _DASHES[index // len(_COLOURS) % len(_DASHES)]
+    style = {"color": _COLOURS[index % len(_COLOURS)], "linewidth": 1.4, "linestyle": dashes}
+    if len(series.curve) <= _FEW or series.curve.finite_count <= 1:
+        style |= {"marker": _MARKERS[index % len(_MARKERS)], "markersize": 4}
+    return style
+
+
+def _curve(axes: Any, series: Series, style: dict[str, Any], weight: float, several: bool) -> list[tuple[Any, str]]:
     """Draw a curve and return its legend entries. Of several smoothed curves only the smoothed line is listed."""
     curve, label = series.curve, clean(series.label)
     x = curve.x_of_rows(np.arange(len(curve)))
-    style = {"color": colour, "linewidth": 1.4}
-    if series.validation:
-        style |= {"linestyle": "--"} | ({"marker": "o", "markersize": 4} if len(curve) <= _FEW else {})
-    elif curve.finite_count <= 1:
-        style |= {"marker": "o"}
     smoothed = weight > 0 and not series.validation and _is_noisy(curve)
     raw = {**style, "alpha": 0.3, "linewidth": 0.9} if smoothed else style
     (line,) = axes.plot(*thinned(curve), **raw)
     handles = [] if smoothed and several else [(line, f"{label} (raw)" if smoothed else label)]
     if smoothed:
-        (line,) = axes.plot(x, smooth(curve.values, weight), **style)
+        (line,) = axes.plot(x, smooth(curve.values, weight), **{**style, "marker": ""})
         handles.append((line, f"{label} (smoothed {weight:g})"))
     bad = ~np.isfinite(curve.values)
     if bad.any():
         marks = axes.scatter(
-            x[bad], np.full(int(bad.sum()), 0.02), transform=axes.get_xaxis_transform(), marker="x", color=colour
+            x[bad],
+            np.full(int(bad.sum()), 0.02),
+            transform=axes.get_xaxis_transform(),
+            marker="x",
+            color=style["color"],
         )
         handles.append((marks, f"{label}: not finite"))
     return handles

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from tuimon.exports.points import Batch
     from tuimon.model.views import Size, Symbols
-    from tuimon.store import Snapshot
+    from tuimon.store import Run, Snapshot
 
 File = tuple[str, Callable[[BinaryIO], None]]
 """A path below the output directory, made of safe names, and the function that writes the file."""
@@ -24,6 +24,8 @@ class Job(Struct, frozen=True):
 
     snapshot: Callable[[], Snapshot]
     """Return the snapshot; the first call reads the logs."""
+    runs: Callable[[], Sequence[Run]]
+    """Return the runs of the snapshot in the order of the paths that the user gave."""
     checked: Callable[[], Snapshot]
     """Return the snapshot with alerts, for which the detectors go through every curve."""
     batches: Callable[[], Iterator[Batch]]

@@ -1,4 +1,4 @@
-"""A run as two tables, training and validation: one row per step, one column per metric."""
+"""Tables with one row per step: training and validation of a run, or the metrics of several runs side by side."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def history_lines(run: Run, split: str, wanted: Callable[[str], bool]) -> Iterat
     names = [n for n in run.metrics if known[n].split == split and n in run.main_metrics and wanted(n)]
     if not any(classify(name).panel != "progress" for name in names):
         return None
-    return _lines([run.curve(name) for name in names], _heads(names))
+    return table_lines([run.curve(name) for name in names], _heads(names))
 
 
 def _heads(names: list[str]) -> list[str]:
@@ -42,9 +42,13 @@ def _heads(names: list[str]) -> list[str]:
     return [brief if short.count(brief) == 1 and brief != "step" else name for brief, name in pairs]
 
 
-def _lines(curves: list[Curve], heads: list[str]) -> Iterator[str]:
+def table_lines(curves: list[Curve], heads: list[str], shown: bool = False) -> Iterator[str]:
+    """Yield the CSV of curves, each a column with its head; the column of the steps is the first.
+
+    shown: replace control characters in the heads, for output to a terminal.
+    """
     columns = [_Column(curve, _is_whole(curve)) for curve in curves]
-    yield ",".join(["step", *map(csv_cell, heads)]) + "\r\n"
+    yield ",".join(["step", *(csv_cell(head, shown) for head in heads)]) + "\r\n"
     steps = _all_steps(curves)
     for start in range(0, len(steps), _STEPS):
         cells = _table(steps[start : start + _STEPS], columns)

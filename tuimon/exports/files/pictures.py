@@ -1,11 +1,11 @@
-"""<metric>_curve.png, .svg or .pdf: one picture per metric, with its validation curve. Needs matplotlib.
+"""<metric>_curve.png, .svg or .pdf: one picture per metric and run, with its validation curve. Needs matplotlib.
 
-An output with the suffix of a picture is one file with a chart per metric.
+An output with the suffix of a picture is one file with a chart per metric, which has a curve for each run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,8 +13,8 @@ from tuimon.errors import UsageError
 from tuimon.exports.files import Export, File, Job
 
 if TYPE_CHECKING:
-    from tuimon.exports.pictures import Series
-    from tuimon.store import Run
+    from tuimon.exports.pictures import Picture, Series
+    from tuimon.store import Curve, Run
 
 MAX_PICTURES = 60
 """Maximum number of pictures per run if the user has not chosen metrics."""
@@ -24,14 +24,14 @@ MAX_CHARTS = 12
 
 def _files(job: Job, form: str) -> Iterator[File]:
     from tuimon.exports._shared import SafeNames
-    from tuimon.exports.pictures import draw, figure_class
+    from tuimon.exports.pictures import draw_charts, figure_class
 
     figure_class()  # raise an error before anything is read
     runs, folders = job.snapshot().runs, SafeNames()
     for run in runs:
         folder = f"{folders.name(run.name)}/" if len(runs) > 1 else ""
         names = SafeNames()
-        pictures = [p for p in pictures_of(run) if any(job.wanted(line.curve.metric) for line in p[1])]
+        pictures = list(pictures_of(run, job.wanted))
         if job.every and len(pictures) > MAX_PICTURES:
             job.print_status(
                 f"writing {MAX_PICTURES} of {len(pictures)} pictures; choose with --metric, all with --metric '*'"
@@ -40,22 +40,20 @@ def _files(job: Job, form: str) -> Iterator[File]:
         for name, series in pictures:
 
             def write(stream: BinaryIO, name: str = name, series: list[Series] = series, run: Run = run) -> None:
-                title = f"{name}, {run.name}" if run.name else name
-                draw(series, title, label_with_unit(run, name, series), stream, form, job.smooth)
+                draw_charts([_picture(run, name, series)], stream, form, job.smooth)
 
             yield f"{folder}{names.name(name)}_curve.{form}", write
 
 
 def _one_file(job: Job, form: str) -> Iterator[File]:
-    from tuimon.exports.pictures import Picture, draw_charts, figure_class
+    from tuimon.exports.pictures import draw_charts, figure_class
 
     figure_class()  # raise an error before anything is read
-    charts = [
-        Picture(series, f"{name}, {run.name}" if run.name else name, label_with_unit(run, name, series))
-        for run in job.snapshot().runs
-        for name, series in pictures_of(run)
-        if any(job.wanted(line.curve.metric) for line in series)
-    ]
+    runs = job.runs()
+    if len(runs) > 1:
+        charts = list(pictures_across(runs, job.wanted))
+    else:
+        charts = [_picture(run, name, series) for run in runs for name, series in pictures_of(run, job.wanted)]
     if not charts:
         raise UsageError("nothing to draw: no chosen metric has a finite value")
     if len(charts) > MAX_CHARTS:
@@ -66,15 +64,26 @@ def _one_file(job: Job, form: str) -> Iterator[File]:
     yield "", lambda stream: draw_charts(charts[:MAX_CHARTS], stream, form, job.smooth)
 
 
-def pictures_of(run: Run) -> Iterator[tuple[str, list[Series]]]:
-    """Yield (name, curves) of each picture in the order of importance: a training metric and its validation metrics."""
+def _picture(run: Run, name: str, series: Sequence[Series]) -> Picture:
+    from tuimon.analysis.aligned_steps import step_name
+    from tuimon.exports.pictures import Picture
+
+    title = f"{name}, {run.name}" if run.name else name
+    return Picture(series, title, label_with_unit([run] * len(series), name, series), step_name(run))
+
+
+def pictures_of(run: Run, wanted: Callable[[str], bool] = lambda name: True) -> Iterator[tuple[str, list[Series]]]:
+    """Yield (name, curves) of each picture in the order of importance: a training metric and its validation metrics.
+
+    wanted: return True for the metrics to draw.
+    """
     from tuimon.exports.pictures import Series
     from tuimon.panels import by_relevance
     from tuimon.vocabulary import classify
 
     pairs: dict[str, list[str]] = {}
     for name in by_relevance(run.metrics):
-        if classify(name).panel not in ("progress", "hidden"):
+        if classify(name).panel not in ("progress", "hidden") and wanted(name):
             pairs.setdefault(base_name(name), []).append(name)
     for base, names in pairs.items():
         series = []
@@ -87,13 +96,51 @@ def pictures_of(run: Run) -> Iterator[tuple[str, list[Series]]]:
             yield base if len(names) > 1 else _short(names[0]), series
 
 
-def label_with_unit(run: Run, name: str, series: Sequence[Series]) -> str:
+def pictures_across(runs: Sequence[Run], wanted: Callable[[str], bool]) -> Iterator[Picture]:
+    """Yield a chart of each metric with the curves of all runs, in the order of importance."""
+    from tuimon.exports._across_runs import logged_names, metrics_across
+    from tuimon.vocabulary import classify
+
+    metrics = metrics_across(runs)
+    for title, names in zip(logged_names(metrics), metrics, strict=True):
+        chosen = [
+            run.curve(name) if name and wanted(name) and classify(name).panel not in ("progress", "hidden") else None
+            for run, name in zip(runs, names, strict=True)
+        ]
+        curves = [curve if curve is not None and curve.finite_count else None for curve in chosen]
+        if any(curve is not None for curve in curves):
+            yield picture_across(title, runs, curves)
+
+
+def picture_across(title: str, runs: Sequence[Run], curves: Sequence[Curve | None]) -> Picture:
+    """Return a chart with the curve of each run; None where a run has none."""
+    from tuimon.analysis.aligned_steps import common_step_name
+    from tuimon.analysis.comparing import distinct_names
+    from tuimon.exports._across_runs import run_labels
+    from tuimon.exports.pictures import Picture, Series
+
+    labels = distinct_names(run_labels(runs))
+    series = [
+        Series(label, curve, position=position)
+        for position, (label, curve) in enumerate(zip(labels, curves, strict=True))
+        if curve is not None
+    ]
+    present = [run for run, curve in zip(runs, curves, strict=True) if curve is not None]
+    heading = title if len(series) > 1 else f"{title}, {series[0].label}"
+    return Picture(series, heading, label_with_unit(present, title, series), common_step_name(runs))
+
+
+def label_with_unit(runs: Sequence[Run], name: str, series: Sequence[Series]) -> str:
     """Return the name of a picture with the unit in which its curves were logged: "kl (nats)"; without a unit that
-    they do not share."""
+    they do not share.
+
+    runs: the run of each curve.
+    """
     from tuimon.analysis.printed_units import meaning_of
     from tuimon.exports.metrics import logged_unit_text
 
-    units = {logged_unit_text(meaning_of(run, line.curve.metric)) for line in series}
+    pairs = zip(runs, series, strict=True)
+    units = {logged_unit_text(meaning_of(run, line.curve.metric)) for run, line in pairs}
     unit = units.pop() if len(units) == 1 else ""
     return f"{name} ({unit})" if unit else name
 
@@ -116,7 +163,7 @@ def _short(name: str) -> str:
 EXPORTS = tuple(
     Export(
         form,
-        f"one picture per metric, or one with all for -o NAME.{form} (needs matplotlib)",
+        f"one picture per metric and run; -o NAME.{form}: one file, all runs in each chart (needs matplotlib)",
         "",
         partial(_files, form=form),
         partial(_one_file, form=form),
