@@ -57,6 +57,7 @@ PLAIN = (
     "cosine_with_min_lr",
     "vllm==0.8.5.post1+cu128",
     "a sentence about the secret of a good learning rate",
+    "webhook: cannot reach 127.0.0.1:8765; token: could not be read",
 )
 
 

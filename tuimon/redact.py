@@ -114,9 +114,9 @@ _PLAIN_VALUE = _expression(
 )
 _NUMBER = _expression(r"[-+]?[\d.,]+(?:e[-+]?\d+)?[kKMGTB%]?")
 _PROSE = words_of(
-    "a an and are default denied empty error expired failed for found from given in incorrect invalid is loaded "
-    "may missing must no not of on or provided read required set the to unauthorized unknown unset using was with "
-    "wrong"
+    "a an and are cannot could default denied did does down empty error expired failed for found from given in "
+    "incorrect invalid is loaded may missing must no not of on or provided read required set the to unauthorized "
+    "unknown unset using was with wrong"
 )
 """Words after "password:" or "token:" that are the rest of a sentence."""
 _CREDENTIAL = _expression(r"(?=\S*[0-9])(?=\S*[A-Za-z])[^\s/\\<>|{}()$]{8,}")

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -138,15 +139,35 @@ def test_line_has_a_sign_for_warnings_a_sentence_and_the_other_runs() -> None:
     assert newest is not None
     others = [run.id for run in snapshot.runs if run.id != newest.id]
     warning = alert(newest.id, "warning", "kl is above 10 since step 3 (highest 12 at step 4)")
-    found = replace(snapshot, alerts=(warning, alert(others[0], "critical", "x"), alert(others[1], "info", "y")))
+    found = replace(snapshot, alerts=(warning, alert(others[0], "warning", "x"), alert(others[1], "info", "y")))
     assert line(found, NOW, 88) == (
-        f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10 since step 3  +2 runs, ✗1  loss 2"
+        f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10 since step 3  +2 runs, !1  loss 2"
     )
-    assert line(found, NOW, 62) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10  +2 runs, ✗1"
+    assert line(found, NOW, 62) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10  +2 runs, !1"
     assert line(found, NOW, 50) == f"!1 {newest.name} 2  · quiet  reward 0.5  kl is above 10"
     critical = replace(snapshot, alerts=(warning, alert(newest.id, "critical", "kl is NaN since step 2")))
     assert line(critical, NOW, 60) == f"✗2 {newest.name} 2  ✗ quiet  reward 0.5  kl is NaN  +2 runs  loss 2"
     assert line(critical, NOW, 60, ascii_only=True).startswith(f"x2 {newest.name} 2  x quiet")
+
+
+def test_line_has_the_run_with_the_most_severe_alert() -> None:
+    """Of several the running one; a warning of an ended run does not hide a running one."""
+
+    first_steps = (1, 86_370, 52)
+    snapshot = snapshot_of(*({"reward": (range(s, s + 30 + s % 7), [0.5] * (30 + s % 7))} for s in first_steps))
+    old, running, late = (run.id for run in snapshot.runs)
+    names = {run.id: run.name for run in snapshot.runs}
+
+    def chosen(*alerts: Alert) -> str:
+        text = line(replace(snapshot, alerts=alerts), NOW, 80)
+        return next(name for name in names.values() if f"{name} " in text)
+
+    bad, warned = partial(alert, severity="critical", message="x"), partial(alert, severity="warning", message="y")
+    assert chosen() == names[running]
+    assert chosen(warned(old)) == names[running]
+    assert chosen(bad(old), warned(late), warned(running)) == names[old]
+    assert chosen(bad(old), bad(late)) == names[late]
+    assert chosen(bad(old), bad(running), bad(late)) == names[running]
 
 
 @pytest.mark.parametrize("width", [40, 66, 80])

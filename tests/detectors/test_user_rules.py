@@ -61,6 +61,31 @@ def test_concept_means_its_best_series() -> None:
     assert {alert.metric for alert in alerts("reward (val) < 0.1", series)} == {"val/score/mean"}
 
 
+def test_incidents_of_several_metrics_at_the_same_time_are_one_alert() -> None:
+    """The alert has the metric that began first, also when that one is over; a later incident is an alert again."""
+    series = {
+        "gpu/a": [0.1, 0.7, 0.1, 0.1, 0.1, 0.1, 0.1, 0.9, 0.1, 0.1, 0.1],
+        "gpu/b": [0.1, 0.7, 0.8, 0.8, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
+        "gpu/c": [0.1, 0.1, 0.1, 0.75, 0.75, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1],
+        "cpu/d": [0.1, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9],
+    }
+    rule = {"rule": "gpu/* > 0.6 for 1 steps", "severity": "critical"}
+
+    def spans(rows: int) -> list[tuple[str, str, int | None, int | None]]:
+        found = alerts(rule, {name: values[:rows] for name, values in series.items()})
+        return sorted((a.severity, a.metric, a.step, a.until) for a in found)
+
+    assert spans(4) == [
+        ("critical", "gpu/a", 20, None),
+        ("info", "gpu/b", 20, None),
+        ("info", "gpu/c", 40, None),
+    ]
+    critical = ("critical", "gpu/a", 20, 50)
+    assert spans(11) == [critical, ("critical", "gpu/a", 80, 80), ("info", "gpu/b", 20, 40), ("info", "gpu/c", 40, 50)]
+    worst = max(alerts(rule, series), key=lambda alert: (alert.severity == "critical", -(alert.step or 0)))
+    assert worst.message == f"{rule['rule']}: gpu/b reached 0.8, gpu/c 0.75, gpu/a 0.7 from step 20 to 50"
+
+
 def test_curve_that_crosses_a_limit_repeatedly_is_one_incident() -> None:
     values = np.tile([0.4, 0.6], 50).tolist()
     assert len(alerts("reward > 0.5", {"reward": values})) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import threading
 import time
@@ -14,17 +15,20 @@ from queue import Queue
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from support.stores import store_of
 
 from tuimon.detectors import Checker
 from tuimon.errors import TuimonError, UsageError
-from tuimon.model.alerts import Alert
+from tuimon.model.alerts import Alert, AlertKey
 from tuimon.model.events import Columns, Notice, Progress
 from tuimon.notify import Message, Notifier, channels_of
 from tuimon.notify.command import Command
+from tuimon.notify.outbox import Outbox, Unreachable
 from tuimon.notify.terminal import sequence, wrapped
 from tuimon.notify.webhook import Webhook
 from tuimon.store import Store
+from tuimon.tui.bars import AlertBar
 
 MESSAGE = Message("grpo-1.5b", "/logs/a", "nonfinite", "critical", "loss", 30, "loss is NaN; since step 30", "go back")
 
@@ -32,7 +36,7 @@ MESSAGE = Message("grpo-1.5b", "/logs/a", "nonfinite", "critical", "loss", 30, "
 class Server:
     """HTTP server that records POST requests and answers with `status`."""
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, port: int = 0) -> None:
         self.got: Queue[tuple[str, dict[str, object]]] = Queue()
         outer = self
 
@@ -46,7 +50,7 @@ class Server:
             def log_message(self, *arguments: object) -> None:
                 pass
 
-        self.http = HTTPServer(("127.0.0.1", 0), Handler)
+        self.http = HTTPServer(("127.0.0.1", port), Handler)
         self.thread = threading.Thread(target=self.http.serve_forever, daemon=True)
         self.thread.start()
         self.address = f"http://127.0.0.1:{self.http.server_port}/hook/secret"
@@ -82,16 +86,17 @@ def test_webhook_gets_a_json_object(server: Server) -> None:
         "message": "loss is NaN; since step 30",
         "hint": "go back",
         "more": 0,
+        "until": None,
     }
 
 
 def test_webhook_errors() -> None:
     refusing = Server(500)
-    with pytest.raises(TuimonError, match=r"127\.0\.0\.1:\d+ answered with status 500") as caught:
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1:\d+ answered with status 500") as caught:
         Webhook(refusing.address).send(MESSAGE)
     assert "secret" not in caught.value.message
     refusing.close()
-    with pytest.raises(TuimonError, match="could not reach") as caught:
+    with pytest.raises(Unreachable, match=r"cannot reach 127\.0\.0\.1:\d+: Connection refused$") as caught:
         Webhook(refusing.address).send(MESSAGE)
     assert "secret" not in caught.value.message
 
@@ -196,7 +201,7 @@ def test_one_message_per_incident_and_none_for_earlier_incidents() -> None:
         grow(store, 500 + 10 * number, 1.0)
         notifier.update(store.snapshot())
     notifier.close()
-    assert recorder.sent == ["\x1b]9;run 0: loss is NaN since step 420 (1 NaN of 42 points)\x1b\\", "\a"]
+    assert sorted(recorder.sent) == ["\a", "\x1b]9;run 0: loss is NaN since step 420 (1 NaN of 42 points)\x1b\\"]
     assert recorder.notices == []
 
 
@@ -228,7 +233,70 @@ def test_failing_channel_is_reported_and_others_still_send(tmp_path: Path) -> No
     assert recorder.sent == ["\a"]
     (notice,) = recorder.notices
     assert notice.level == "warning"
-    assert notice.message.startswith("Could not send an alert by command: ")
+    assert notice.message.startswith(f"command failed: {tmp_path / 'none'} could not be started: No such file")
+    assert notice.message.endswith("; 1 alert not sent"), "a program may have sent it: it is not started again"
+
+
+def test_a_webhook_that_is_down_gets_the_alert_when_it_is_up_again() -> None:
+    """The incident has ended meanwhile: the alert arrives with the step of its end."""
+    closed = Server(204)
+    closed.close()
+    notices: Queue[Notice] = Queue()
+    notifier = Notifier(channels_of({"webhook": closed.address}, print), notices.put, pauses=(0.01,))
+    store = store_of({"loss": [1.0] * 5})
+    store.apply(Progress(1, 1, True))
+    notifier.update(store.snapshot())
+    alert = Alert("nonfinite", "critical", 0, "loss", 60, "loss is NaN")
+    store.set_alerts([alert])
+    notifier.update(store.snapshot())
+    down = [notices.get(timeout=60) for _ in range(3)][-1]
+    assert re.fullmatch(
+        rf"webhook down: cannot reach 127\.0\.0\.1:{closed.http.server_port}: Connection refused; "
+        r"tried 3 times, 1 alert queued, next try at \d\d:\d\d:\d\d",
+        down.message,
+    )
+    store.apply(down)
+    (shown,) = store.snapshot().notices
+    assert shown.message == down.message, "nothing of it is hidden"
+    row = AlertBar()._content(store.snapshot(), store.snapshot().run(0))
+    assert [text for text, _ in row] == [" ✗ ", "loss is NaN", " webhook down ", "  a: all"]
+
+    store.set_alerts([replace(alert, until=70)])
+    notifier.update(store.snapshot())
+    server = Server(204, closed.http.server_port)
+    _, sent = server.got.get(timeout=60)
+    assert sent["text"] == "run 0: loss is NaN (resolved at step 70)"
+    assert sent["until"] == 70
+    while (notice := notices.get(timeout=60)).level != "info":
+        pass
+    assert notice.message.startswith("webhook works again after ")
+    store.apply(notice)
+    assert [notice.mark for notice in store.snapshot().notices] == [""], "it has replaced the one before"
+    notifier.close(timeout=60)
+    server.close()
+    assert server.got.empty(), "the alert was sent once"
+
+
+def test_the_newest_alerts_are_kept_while_a_channel_is_down() -> None:
+    works, notices = threading.Event(), Queue[Notice]()
+    sent: list[int | None] = []
+
+    class Gate:
+        name = "gate"
+
+        def send(self, message: Message) -> None:
+            if not works.is_set():
+                raise Unreachable("closed")
+            sent.append(message.step)
+
+    outbox = Outbox(Gate(), notices.put, lambda key: None, pauses=(1e6,))
+    for step in range(130):
+        outbox.put(replace(MESSAGE, step=step), AlertKey(0, "nonfinite", "loss", step))
+    notices.get(timeout=60)  # the first attempt has failed
+    works.set()
+    outbox.close()
+    outbox.join(60)
+    assert sent == list(range(30, 130))
 
 
 def test_many_alerts_at_once_are_one_message() -> None:

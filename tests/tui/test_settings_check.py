@@ -17,7 +17,7 @@ from tuimon.tui.settings_check import duplicate_keys, warnings_of
 
 RUN = run_of({name: (range(3), [0.1, 0.2, 0.3]) for name in ("train/reward", "val/acc", "kl")})
 TABLE = {"panels": ["rewrd", "val/*", "kl"], "values": ["vall/acc"], "thresholds": {"rewrd": 0.1, "kl": 0.1}}
-RULES = ({"rule": "rewrd < 0.1"}, {"rule": "kl > 0.5"})
+RULES = ({"rule": "rewrd < 0.1"}, {"rule": "kl > 0.5"}, {"rule": "my_phase_ms > 600"})
 CONFIG = """
 [keys]
 quit = "m"
@@ -40,6 +40,8 @@ def test_names_with_typos_are_named_with_the_nearest_name() -> None:
     assert "no panel or metric matches rewrd; did you mean reward" in said[0]
     assert "did you mean val/acc" in said[1]
     assert "no metric matches rewrd; did you mean" in said[3]
+    [*_, last] = warnings_of(settings, parse_dashboard(TABLE, ""), [RUN], unlike_rules=True)
+    assert last == "[[rules]] my_phase_ms > 600: no metric matches my_phase_ms"
     other_run = parse_dashboard({"panels": ["env/episode_length"]}, "")
     assert list(warnings_of(Settings(theme="dark"), other_run, [RUN])) == [], "it may belong to another kind of run"
     assert list(warnings_of(settings, parse_dashboard(TABLE, ""), [run_of({})])) == [], "nothing has been read yet"
@@ -95,6 +97,15 @@ def test_commands_name_them(log: Path, command: list[str], capsys: pytest.Captur
         "[keys] quit: m is also",
     ):
         assert words in said
+
+
+@pytest.mark.parametrize(("rules", "expected"), [(["speed > 3"], True), (["speed > 3", "kl > 9"], False)])
+def test_check_names_a_rule_unlike_all_metrics_only_if_it_checks_none(
+    log: Path, rules: list[str], expected: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (log.parent / "config.toml").write_text("".join(f'[[rules]]\nrule = "{rule}"\n' for rule in rules))
+    main(["check", str(log)])
+    assert ("speed > 3: no metric matches speed" in capsys.readouterr().err) == expected
 
 
 @pytest.mark.parametrize(

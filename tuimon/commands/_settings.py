@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from tuimon.store import Run
 
 
-def setting_warnings(paths: Sequence[str], runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence for each setting that is probably wrong; for invalid settings their error message."""
+def setting_warnings(paths: Sequence[str], runs: Sequence[Run], unlike_rules: bool) -> Iterator[str]:
+    """Yield a sentence for each setting that is probably wrong; for invalid settings their error message.
+
+    unlike_rules: also name rules that check no metric and whose name resembles none.
+    """
     from tuimon.monitor.settings import load
     from tuimon.tui.dashboard_file import load_dashboard
 
@@ -24,6 +27,6 @@ def setting_warnings(paths: Sequence[str], runs: Sequence[Run]) -> Iterator[str]
         if settings.keys or settings.rules or own.entries or own.values or own.thresholds:
             from tuimon.tui.settings_check import warnings_of
 
-            yield from warnings_of(settings, own, runs)
+            yield from warnings_of(settings, own, runs, unlike_rules)
     except UsageError as error:
         yield f"{error.message}. {error.hint}".rstrip(". ") if error.hint else error.message

@@ -33,7 +33,7 @@ def _run(options: argparse.Namespace) -> int:
     from tuimon import config
     from tuimon.analysis.progress_inputs import not_understood, progress_of
     from tuimon.detectors import Checker, all_detectors
-    from tuimon.detectors._user_rules import detector_of, require_metrics
+    from tuimon.detectors._user_rules import detector_of, is_any_checked, require_metrics
     from tuimon.exports import alerts
     from tuimon.monitor.local import LocalMonitor
     from tuimon.monitor.settings import load as load_settings
@@ -54,7 +54,8 @@ def _run(options: argparse.Namespace) -> int:
     if any(run.point_count for run in snapshot.runs):
         require_metrics(rules, snapshot.runs, "--rule")
     if not options.only_rules:
-        for message in setting_warnings(paths, snapshot.runs):
+        none_checked = not rules and not is_any_checked(settings.rules, snapshot.runs)
+        for message in setting_warnings(paths, snapshot.runs, unlike_rules=none_checked):
             print_status(message)
     for problem in monitor.collector.problems:
         if problem.hint:

@@ -7,6 +7,9 @@ NAME is a metric as it is logged, in which * and ? match any part; or the id or 
 means every metric that matches (analysis/metric_filter.py). Without `for`, one point is enough. An incident is over
 at the first point that does not meet the condition; without `for` at the third in a row, because a curve that crosses a
 limit often does so several times.
+
+Incidents of several metrics of a run that overlap are one alert: that of the first metric, which names them all. The
+others remain as information, so that their metrics keep their marks.
 """
 
 from __future__ import annotations
@@ -18,10 +21,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tuimon.analysis.concepts import metrics_of
 from tuimon.analysis.incidents import Incident
-from tuimon.analysis.metric_filter import chosen, no_match
+from tuimon.analysis.metric_filter import chosen, either_word, nearest, no_match
 from tuimon.analysis.rules import Threshold, inclusive
 from tuimon.detectors._curves import alert, extreme, incidents, number, verb
 from tuimon.errors import UsageError
@@ -34,6 +38,8 @@ _RULE = re.compile(
     r"\s*(?P<name>\S.*?)\s*(?P<sign><=|>=|<|>)\s*(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
     r"(?:\s+for\s+(?P<count>\d+(?:\.\d+)?)\s*(?P<unit>points?|steps?|s|min|h))?\s*"
 )
+_MOST_NAMED = 8
+"""Maximum number of metrics that the alert of several metrics names."""
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 _EXAMPLE = (
     'example: "reward < 0.1 for 20 steps" (a name, < <= > or >=, a number, optionally for N points, steps, s, min or h)'
@@ -56,6 +62,10 @@ class UserRule(Struct, frozen=True):
     severity: str
 
     def check(self, run: Run) -> Iterator[Alert]:
+        return self._joined(list(self._separate(run)))
+
+    def _separate(self, run: Run) -> Iterator[tuple[Alert, float]]:
+        """Yield (alert, its worst value) of each incident of each metric."""
         needed = int(self.count) if self.unit == "points" else 1
         clear = 3 if self.unit == "points" and needed == 1 else 1
         rule = Threshold(self.limit, self.limit, needed, clear, self.below)
@@ -72,7 +82,33 @@ class UserRule(Struct, frozen=True):
                     last = float(curve.values[-1])
                     if incident.cleared is None and not math.isnan(last) and not rule.is_beyond(curve.values[-1:])[0]:
                         message += f" and is {number(last)} now, but not for {clear} points yet;"
-                    yield alert(run, curve, incident, self.id, self.severity, message)
+                    yield alert(run, curve, incident, self.id, self.severity, message), value
+
+    def _joined(self, separate: Sequence[tuple[Alert, float]]) -> Iterator[Alert]:
+        """Yield the alerts; of those of several metrics at the same time, all but the first are information.
+
+        The first is the one that began first, which stays the same while other metrics come and go.
+        """
+        for group in _overlapping(separate):
+            (first, _), others = group[0], group[1:]
+            if others:
+                until = max(math.inf if own.until is None else own.until for own, _ in group)
+                last = None if until == math.inf else int(until)
+                yield replace(first, message=f"{self.id}: {self._named(group)} {_when(first, last)}", until=last)
+            else:
+                yield first
+            yield from (replace(own, severity="info") for own, _ in others)
+
+    def _named(self, group: Sequence[tuple[Alert, float]]) -> str:
+        """Return the metrics of a group with their worst values, the worst first."""
+        values: dict[str, float] = {}
+        for own, value in sorted(group, key=lambda entry: entry[1], reverse=not self.below):
+            values.setdefault(own.metric, value)
+        (metric, value), *others = values.items()
+        reached = "has reached" if any(own.active for own, _ in group) else "reached"
+        parts = [f"{metric} {reached} {number(value)}", *(f"{m} {number(v)}" for m, v in others[: _MOST_NAMED - 1])]
+        more = len(values) - len(parts)
+        return ", ".join(parts) + (f" and {more} more" if more else "")
 
     def metrics(self, run: Run) -> list[str]:
         """Return the metrics that the rule checks; without any, it can never raise an alert."""
@@ -86,6 +122,27 @@ class UserRule(Struct, frozen=True):
         return names or sorted(chosen(run.metrics, [self.name])[0])
 
 
+def _overlapping(separate: Sequence[tuple[Alert, float]]) -> list[list[tuple[Alert, float]]]:
+    """Return groups of alerts that were active at the same time, in order of their first step."""
+    groups: list[list[tuple[Alert, float]]] = []
+    end = -math.inf
+    for own in sorted(separate, key=lambda entry: _first_step(entry[0])):
+        if not groups or _first_step(own[0]) > end:
+            groups.append([])
+            end = -math.inf
+        groups[-1].append(own)
+        end = max(end, math.inf if own[0].until is None else own[0].until)
+    return groups
+
+
+def _first_step(alert: Alert) -> int:
+    return alert.step if alert.step is not None else 0
+
+
+def _when(first: Alert, last: int | None) -> str:
+    return f"since step {first.step}" if last is None else f"from step {first.step} to {last}"
+
+
 def _span(curve: Curve, incident: Incident, unit: str) -> float:
     """Return the length of an incident in steps, including the first, or in seconds (0 if unknown)."""
     if unit == "steps":
@@ -96,21 +153,33 @@ def _span(curve: Curve, incident: Incident, unit: str) -> float:
 
 def require_metrics(rules: Sequence[UserRule], runs: Sequence[Run], where: str) -> None:
     """Raise UsageError for the first rule whose name matches no metric of any run."""
-    for message in _unmatched(rules, runs):
+    for message, _ in _unmatched(rules, runs):
         raise UsageError(f"{where} {message}", "`tuimon summary` lists all metrics.")
 
 
-def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> list[str]:
-    """Return a message for each valid rule of the user whose name matches no metric of any run."""
-    return list(_unmatched([detector_of(table, "[[rules]]") for table in tables], runs))
+def unmatched_rules(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run], unlike: bool = True) -> list[str]:
+    """Return a message for each valid rule of the user whose name matches no metric of any run.
+
+    unlike: also those whose name resembles no metric: they may belong to another kind of run.
+    """
+    rules = [detector_of(table, "[[rules]]") for table in tables]
+    return [message for message, is_alike in _unmatched(rules, runs) if is_alike or unlike]
 
 
-def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[str]:
+def is_any_checked(tables: Sequence[str | Mapping[str, Any]], runs: Sequence[Run]) -> bool:
+    """Return whether a run has a metric that one of the rules checks."""
+    return any(detector_of(table, "[[rules]]").metrics(run) for table in tables for run in runs)
+
+
+def _unmatched(rules: Sequence[UserRule], runs: Sequence[Run]) -> Iterator[tuple[str, bool]]:
+    """Yield (message, whether it resembles the name of a metric) for each rule that checks no metric."""
     for rule in rules:
         if not any(rule.metrics(run) for run in runs):
-            names = dict.fromkeys(name for run in runs for name in run.metrics)
+            metrics = dict.fromkeys(name for run in runs for name in run.metrics)
             labels = (concept.label for concept in concepts() if any(metrics_of(run, concept.id) for run in runs))
-            yield f"{clean(rule.id)}: {no_match(rule.name, [*labels, *names])}"
+            names = [*labels, *metrics]
+            is_alike = bool(nearest(rule.name, names) or either_word(rule.name, names))
+            yield f"{clean(rule.id)}: {no_match(rule.name, names)}", is_alike
 
 
 def detector_of(rule: str | Mapping[str, Any], where: str) -> UserRule:

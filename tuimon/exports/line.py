@@ -18,6 +18,7 @@ from tuimon.analysis.words import duration
 from tuimon.model.alerts import Alert
 from tuimon.panels import MetricReading, loss_of, name_of, reward_of, success_of
 from tuimon.store import Run, Snapshot
+from tuimon.store.snapshot import newest_of
 from tuimon.text import cell_width, clean, fit
 
 _ENDED = ("finished", "pruned", "crashed", "stopped", "ended")
@@ -30,8 +31,8 @@ _LEAST_REASON = 16
 
 
 def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -> str:
-    """Return the line of the newest run, in at most `width` cells. now: wall time (s since epoch)."""
-    run = snapshot.newest_run
+    """Return the line of the most important run, in at most `width` cells. now: wall time (s since epoch)."""
+    run = _most_important(snapshot, now)
     if run is None:
         return fit("no run yet", min(width, 10))
     alerts = [alert for alert in snapshot.alerts if alert.run == run.id and alert.severity != "info"]
@@ -43,6 +44,25 @@ def line(snapshot: Snapshot, now: float, width: int, ascii_only: bool = False) -
     room = width - cell_width(text) - 2
     reason = _reason(alerts, room - cell_width(others) - 2) or _reason(alerts, room)
     return _joined(text, (reason, others, *_details(run, progress)), width)
+
+
+def _most_important(snapshot: Snapshot, now: float) -> Run | None:
+    """Return the run with the most severe alert, of several a running one, of these the newest; None without runs.
+
+    A warning of a run that has ended does not hide a running one.
+    """
+    newest = snapshot.newest_run
+    for severity in ("critical", "warning"):
+        ids = {alert.run for alert in snapshot.alerts if alert.severity == severity}
+        runs = [run for run in snapshot.runs if run.id in ids]
+        running = [run for run in runs if _is_running(run, now)]
+        if running or (runs and (severity == "critical" or newest is None or not _is_running(newest, now))):
+            return newest_of(running or runs)
+    return newest
+
+
+def _is_running(run: Run, now: float) -> bool:
+    return progress_of(run, now).state == "running"
 
 
 def _joined(text: str, parts: Iterable[str], width: int) -> str:

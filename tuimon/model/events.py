@@ -188,6 +188,8 @@ class Notice(Struct, frozen=True):
     hint: str = ""
     about: str = ""
     """Subject of the notice, which replaces earlier ones with the same subject; "" replaces none."""
+    mark: str = ""
+    """A few words that stay on the dashboard until another notice with the same subject: "webhook down"."""
 
 
 class MachineSeen(Struct, frozen=True):

@@ -238,6 +238,7 @@ class ReaderProcess:
     def post_notice(self, notice: Notice) -> None:
         """Show a notice to the user; thread-safe."""
         self._posted.put(notice)
+        self._unchecked = True  # the next round, which shows it, need not wait for data
 
     def use_checker(self, checker: Checker) -> None:
         """Run these detectors from now on, on all runs; thread-safe."""

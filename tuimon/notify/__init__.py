@@ -1,6 +1,6 @@
 """Notifications for a user who is not watching: one message per incident, and one if it gets more severe.
 
-They are sent from a thread.
+They are sent from a thread of each channel; outbox.py repeats those that a webhook did not get.
 
     [notify]
     severity = "warning"                # the mildest alert that is sent: info | warning | critical
@@ -15,33 +15,23 @@ Nothing is sent unless the user's own config.toml says so. A message that cannot
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from queue import SimpleQueue
-from typing import Any, Protocol
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from tuimon.errors import TuimonError, UsageError
+from tuimon.errors import UsageError
 from tuimon.model.alerts import SEVERITIES, Alert, AlertKey
 from tuimon.model.events import Notice
 from tuimon.notify.message import Message, message_of
+from tuimon.notify.outbox import PAUSES, Channel, Outbox
 from tuimon.store import Snapshot
 
 __all__ = ["Channel", "Message", "Notifier", "channels_of"]
 
 _MAX_SEPARATE = 3
 """More new alerts than this at once are sent as one message with a count."""
-
-
-class Channel(Protocol):
-    """Channel that sends messages."""
-
-    @property
-    def name(self) -> str: ...
-
-    def send(self, message: Message) -> None:
-        """Send a message; may block. Raises TuimonError on failure."""
-        ...
 
 
 class Channels(Struct, frozen=True):
@@ -92,25 +82,25 @@ class Notifier:
     `update` and `close` may be called from any thread; `update` never blocks.
     """
 
-    def __init__(self, chosen: Channels, on_error: Callable[[Notice], None]) -> None:
-        """Start the thread. on_error is called there for each message that could not be sent."""
+    def __init__(self, chosen: Channels, on_notice: Callable[[Notice], None], pauses: Sequence[float] = PAUSES) -> None:
+        """Start the threads. on_notice: called there when a channel fails and when it works again.
+
+        pauses: seconds after the first, second, … failed attempt; the last one is repeated.
+        """
         self._severity = SEVERITIES.index(chosen.severity)
-        self._channels = chosen.channels
-        self._on_error = on_error
         self._known: dict[AlertKey, int] = {}
         """Highest severity of each incident so far, as an index into SEVERITIES."""
         self._caught_up = False
         self._lock = threading.Lock()
-        self._queue: SimpleQueue[Message | None] = SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="notifier", daemon=True)
-        if self._channels:
-            self._thread.start()
+        self._resolved: tuple[Alert, ...] = ()
+        self._outboxes = [Outbox(channel, on_notice, self._resolved_at, pauses) for channel in chosen.channels]
 
     def update(self, snapshot: Snapshot) -> None:
         """Send the new alerts of a snapshot; alerts of the initial read of the logs are not sent."""
-        if not self._channels:
+        if not self._outboxes:
             return
         with self._lock:
+            self._resolved = snapshot.resolved
             new = [
                 alert
                 for alert in (*snapshot.alerts, *snapshot.resolved)
@@ -118,27 +108,25 @@ class Notifier:
             ]
             self._known.update((alert.key, SEVERITIES.index(alert.severity)) for alert in new)
             if self._caught_up:
-                for message in _messages(snapshot, new):
-                    self._queue.put(message)
+                for message, key in _messages(snapshot, new):
+                    for outbox in self._outboxes:
+                        outbox.put(message, key)
             self._caught_up = self._caught_up or snapshot.progress.caught_up
 
     def close(self, timeout: float = 2.0) -> None:
-        """Stop after sending queued messages; wait at most `timeout` seconds for that."""
-        self._queue.put(None)
-        if self._thread.is_alive():
-            self._thread.join(timeout)
+        """Stop after an attempt to send each queued message; wait at most `timeout` seconds for that."""
+        for outbox in self._outboxes:
+            outbox.close()
+        until = time.monotonic() + timeout
+        for outbox in self._outboxes:
+            outbox.join(max(0.0, until - time.monotonic()))
 
-    def _work(self) -> None:
-        while (message := self._queue.get()) is not None:
-            for channel in self._channels:
-                try:
-                    channel.send(message)
-                except TuimonError as error:
-                    text = f"Could not send an alert by {channel.name}: {error.message}"
-                    self._on_error(Notice("warning", text, error.hint))
+    def _resolved_at(self, key: AlertKey) -> int | None:
+        """Return the last step of an incident; None while it is active."""
+        return next((alert.until for alert in self._resolved if alert.key == key), None)
 
 
-def _messages(snapshot: Snapshot, new: list[Alert]) -> list[Message]:
+def _messages(snapshot: Snapshot, new: list[Alert]) -> list[tuple[Message, AlertKey]]:
     if len(new) > _MAX_SEPARATE:
-        return [message_of(snapshot, new[0], len(new) - 1)]
-    return [message_of(snapshot, alert) for alert in new]
+        return [(message_of(snapshot, new[0], len(new) - 1), new[0].key)]
+    return [(message_of(snapshot, alert), alert.key) for alert in new]

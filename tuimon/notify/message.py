@@ -25,11 +25,15 @@ class Message(Struct, frozen=True):
     hint: str
     more: int = 0
     """Number of other alerts that were raised at the same time."""
+    until: int | None = None
+    """Last step of the incident if it was resolved before the message could be sent."""
 
     @property
     def text(self) -> str:
         """Whole message in one line: "grpo-1.5b: grad_norm is NaN since step 36 (and 2 more)"."""
-        return f"{self.run}: {self.message}" + (f" (and {self.more} more)" if self.more else "")
+        more = f" (and {self.more} more)" if self.more else ""
+        resolved = "" if self.until is None else f" (resolved at step {self.until})"
+        return f"{self.run}: {self.message}{resolved}{more}"
 
     def document(self) -> dict[str, str | int | None]:
         """Return the message as a JSON object; `text` is the key that chat services display."""

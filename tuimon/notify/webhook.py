@@ -11,9 +11,12 @@ from msgspec import Struct
 import tuimon
 from tuimon.errors import TuimonError
 from tuimon.notify.message import Message
+from tuimon.notify.outbox import Unreachable
 from tuimon.text import clean
 
 _TIMEOUT = 10.0
+_PASSING = (404, 408, 425, 429)
+"""Statuses below 500 that may end: 404 is also what a proxy answers while the service behind it is down."""
 
 
 class Webhook(Struct, frozen=True):
@@ -47,6 +50,16 @@ class Webhook(Struct, frozen=True):
                 answer.read(1)
         except urllib.error.HTTPError as error:
             error.close()
-            raise TuimonError(f"{host} answered with status {error.code}") from error
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            raise TuimonError(f"could not reach {host}: {clean(str(error), 200)}") from error
+            kind = Unreachable if error.code >= 500 or error.code in _PASSING else TuimonError
+            raise kind(f"{host} answered with status {error.code}") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise Unreachable(f"cannot reach {host}: {_reason(error)}") from error
+        except ValueError as error:
+            raise TuimonError(f"cannot reach {host}: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return why a request failed: "Connection refused" of "<urlopen error [Errno 111] Connection refused>"."""
+    inner = getattr(error, "reason", error)
+    text = inner.strerror if isinstance(inner, OSError) and inner.strerror else str(inner)
+    return clean(text or type(inner).__name__, 200)

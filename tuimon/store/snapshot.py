@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -32,7 +33,7 @@ class Snapshot(Struct, frozen=True, eq=False, weakref=True):
     @property
     def newest_run(self) -> Run | None:
         """The run whose logs changed last, or None without runs. Runs whose files were not examined yet come last."""
-        return max(self.runs, key=_last_growth, default=None)
+        return newest_of(self.runs)
 
     def run(self, id: int) -> Run:
         """Return the run with an id, or that into which it was joined. Raises KeyError for an unknown id."""
@@ -40,6 +41,11 @@ class Snapshot(Struct, frozen=True, eq=False, weakref=True):
             if run.id == id or id in run.joined_ids:
                 return run
         raise KeyError(id)
+
+
+def newest_of(runs: Iterable[Run]) -> Run | None:
+    """Return the run whose logs changed last, or None without runs."""
+    return max(runs, key=_last_growth, default=None)
 
 
 def _last_growth(run: Run) -> tuple[float, int]:

@@ -97,10 +97,15 @@ class AlertBar(Line):
                 return ((f" i {self._message}", Role.ACCENT),)
             self._message = ""
         alerts = [alert for alert in snapshot.alerts if run is not None and alert.run == run.id]
+        marks = "".join(f" {clean(notice.mark)} " for notice in snapshot.notices if notice.mark)
         if alerts:
             self._notice_at = 0.0
-            return _alert(alerts, width)
-        return self._new_notice(snapshot, width)
+            row = _alert(alerts, width - cell_width(marks))
+        elif row := self._new_notice(snapshot, width):
+            return row
+        else:
+            row = ((_KEYS, Role.MUTED),) if marks else ()
+        return (*row[:-1], (marks, Role.WARNING), *row[-1:]) if marks else row
 
     def _new_notice(self, snapshot: Snapshot, width: int) -> Row:
         """Return the newest notice of a problem if it has not been displayed for NOTICE_TIME yet."""

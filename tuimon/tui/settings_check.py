@@ -11,10 +11,13 @@ from tuimon.store import Run
 from tuimon.text import clean
 
 
-def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run]) -> Iterator[str]:
+def warnings_of(
+    settings: Settings, own: OwnDashboard, runs: Sequence[Run], unlike_rules: bool = False
+) -> Iterator[str]:
     """Yield a sentence for each name in the settings that is probably misspelled. own: the dashboard that applies.
 
-    Names of metrics are judged by the metrics of the runs, and only if these have points.
+    Names of metrics are judged by the metrics of the runs, and only if these have points. unlike_rules: also name rules
+    that check no metric and whose name resembles none.
     """
     yield from duplicate_keys(settings.keys)
     if not any(run.point_count for run in runs):
@@ -33,7 +36,7 @@ def warnings_of(settings: Settings, own: OwnDashboard, runs: Sequence[Run]) -> I
     if settings.rules:
         from tuimon.detectors._user_rules import unmatched_rules
 
-        yield from (f"[[rules]] {message}" for message in unmatched_rules(settings.rules, runs))
+        yield from (f"[[rules]] {message}" for message in unmatched_rules(settings.rules, runs, unlike_rules))
 
 
 def _undrawn_thresholds(own: OwnDashboard, runs: Sequence[Run], names: Sequence[str]) -> Iterator[str]:

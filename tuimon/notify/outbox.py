@@ -1,0 +1,150 @@
+"""Queue of the messages of one channel, which are sent from a thread of its own.
+
+While the channel is unreachable, the messages are kept, and the oldest is sent again after growing pauses. A message
+whose incident was resolved meanwhile is sent with the step of its end.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from tuimon.errors import TuimonError
+from tuimon.model.alerts import AlertKey
+from tuimon.model.events import Notice
+from tuimon.notify.message import Message
+
+PAUSES = (5.0, 15.0, 30.0, 60.0)
+"""Pauses (s) after the first, second, … of the failed attempts in a row; the last one is repeated."""
+_MAX_QUEUED = 100
+"""Number of messages kept; the oldest are dropped."""
+
+
+class Unreachable(TuimonError):
+    """A message was not sent because the channel does not work at present; a later attempt may succeed."""
+
+
+class Channel(Protocol):
+    """Channel that sends messages."""
+
+    @property
+    def name(self) -> str: ...
+
+    def send(self, message: Message) -> None:
+        """Send a message; may block. Raises Unreachable if it may be sent later, another TuimonError if not."""
+        ...
+
+
+class _Queued(Struct, frozen=True, eq=False):
+    message: Message
+    key: AlertKey
+
+
+class Outbox:
+    """Queue of messages of one channel, and the thread that sends them."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        on_notice: Callable[[Notice], None],
+        resolved_at: Callable[[AlertKey], int | None],
+        pauses: Sequence[float] = PAUSES,
+    ) -> None:
+        """Start the thread. on_notice: called there when sending fails and when it works again.
+
+        resolved_at: returns the last step of an incident, None while it is active.
+        """
+        self._channel, self._on_notice, self._resolved_at, self._pauses = channel, on_notice, resolved_at, pauses
+        self._queue: deque[_Queued] = deque(maxlen=_MAX_QUEUED)
+        self._changed = threading.Condition()
+        self._closing = False
+        self._attempts = 0
+        """Number of failed attempts since a message was sent."""
+        self._lost = 0
+        """Number of messages that were dropped since a message was sent."""
+        self._thread = threading.Thread(target=self._work, name=f"notify {channel.name}", daemon=True)
+        self._thread.start()
+
+    def put(self, message: Message, key: AlertKey) -> None:
+        """Append a message about the incident `key`; never blocks."""
+        with self._changed:
+            self._lost += len(self._queue) == _MAX_QUEUED
+            self._queue.append(_Queued(message, key))
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Let the thread end after an attempt to send each queued message."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+
+    def join(self, timeout: float) -> None:
+        """Wait until the thread has ended, at most `timeout` seconds."""
+        self._thread.join(timeout)
+
+    def _work(self) -> None:
+        while (queued := self._next()) is not None:
+            try:
+                self._channel.send(self._with_state(queued))
+            except Unreachable as error:
+                if self._closing:
+                    return
+                self._wait(error)
+            except TuimonError as error:
+                self._remove(queued)
+                self._attempts, self._lost = self._attempts + 1, self._lost + 1
+                self._notify("failed", f"{error.message}; {_count(self._lost)} not sent", error.hint)
+            else:
+                self._remove(queued)
+                self._report_success()
+
+    def _next(self) -> _Queued | None:
+        """Return the oldest message, as soon as there is one; None if the outbox was closed and is empty."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._queue or self._closing)
+            return self._queue[0] if self._queue else None
+
+    def _remove(self, queued: _Queued) -> None:
+        with self._changed:
+            if self._queue and self._queue[0] is queued:  # otherwise newer messages have displaced it
+                self._queue.popleft()
+
+    def _with_state(self, queued: _Queued) -> Message:
+        until = self._resolved_at(queued.key) if self._attempts else None
+        return queued.message if until is None else replace(queued.message, until=until)
+
+    def _wait(self, error: Unreachable) -> None:
+        """Report a failed attempt, and wait before the next one."""
+        pause = self._pauses[min(self._attempts, len(self._pauses) - 1)]
+        self._attempts += 1
+        tried = "tried once" if self._attempts == 1 else f"tried {self._attempts} times"
+        dropped = f", {self._lost} older not sent" if self._lost else ""
+        when = time.strftime("%H:%M:%S", time.localtime(time.time() + pause))
+        state = f"{tried}, {_count(len(self._queue))} queued{dropped}, next try at {when}"
+        self._notify("down", f"{error.message}; {state}", error.hint)
+        with self._changed:
+            self._changed.wait_for(lambda: self._closing, pause)
+
+    def _notify(self, state: str, message: str, hint: str) -> None:
+        mark = f"{self._channel.name} {state}"
+        self._on_notice(Notice("warning", f"{mark}: {message}", hint, self._subject, mark))
+
+    def _report_success(self) -> None:
+        if self._attempts:
+            times = "1 failed attempt" if self._attempts == 1 else f"{self._attempts} failed attempts"
+            self._on_notice(Notice("info", f"{self._channel.name} works again after {times}", about=self._subject))
+        self._attempts = self._lost = 0
+
+    @property
+    def _subject(self) -> str:
+        return f"notify {self._channel.name}"
+
+
+def _count(alerts: int) -> str:
+    return "1 alert" if alerts == 1 else f"{alerts} alerts"
